@@ -472,7 +472,7 @@ const routeTree = root.addChildren([
   ]),
 ])
 
-/** The router of all routes. */
+/** Creates the console's router. */
 export function createAppRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,

@@ -24,7 +24,7 @@ const LIMITERS: Partial<Record<ActionName, FairLimiter>> = {
   repositories_GetDetails: new FairLimiter({ max: 4 }),
 }
 
-/** Query hashes by the error with which the query failed. */
+/** Maps the error of a failed query to the hash of the query. */
 const failed = new WeakMap<Error, string>()
 
 /** The hash of the query that failed with this error. The query may have been retried since. */
@@ -143,7 +143,7 @@ export function invalidateActions(queryClient: QueryClient, names: readonly Acti
 type CommandOptions<N extends ActionName> = {
   /** Query actions whose answers the command changes. Their queries are refetched before the mutation resolves. */
   invalidates?: readonly ActionName[]
-  /** Returns the id of the entity that the command deletes. Its queries are not refetched, unless the command fails. */
+  /** Returns the id of the entity that the command deletes. Queries about it are not refetched, unless the command fails. */
   deletes?: (input: ActionInput<N>) => string
   /** Runs after success and before the refetch, for example to leave the page of a deleted entity. */
   onSuccess?: (output: ActionOutput<N>, input: ActionInput<N>) => unknown

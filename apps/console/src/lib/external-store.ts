@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react'
 
-/** A value stored outside of components. */
+/** A value stored outside of React components. */
 type ExternalStore<T> = ReturnType<typeof externalStore<T>>
 
-/** Stores a value outside of components. Components subscribe to it with `useExternalStore`. */
+/** Stores a value outside of React components. Components subscribe to it with `useExternalStore`. */
 export function externalStore<T>(value: T) {
   const listeners = new Set<() => void>()
   return {

@@ -1,6 +1,9 @@
 const GIVE_UP_MS = 5000
 
-/** Focuses the page's heading, and waits for it while the page loads. Returns a function that stops waiting. */
+/**
+ * Focuses the page's heading. If the heading is not rendered yet, waits for it, at most 5 s. Returns a function that stops the
+ * wait.
+ */
 export function focusHeading(): () => void {
   const before = document.activeElement
   const tryNow = () => {

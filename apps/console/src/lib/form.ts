@@ -98,7 +98,10 @@ export async function submitForm(
   focusInvalid(element, FRAMES_UNTIL_RENDERED)
 }
 
-/** Frames in which the refusal of a submitted form is rendered. The first one may come before React has rendered it. */
+/**
+ * Number of animation frames in which `focusInvalid` looks for an invalid field. React may not have rendered the errors of a
+ * rejected form in the first frame.
+ */
 const FRAMES_UNTIL_RENDERED = 10
 
 function focusInvalid(form: HTMLFormElement, framesLeft: number) {

@@ -2,8 +2,8 @@ import { ActionError } from '@muster/actions/client'
 import { lazyRouteComponent } from '@tanstack/react-router'
 
 /**
- * Lazy route component. While the hub is unreachable, loading rejects with `ActionError`, as the requests of the page
- * do. If the hub answers but lacks the file, because it has another version, the router reloads the document.
+ * Lazy route component. While the hub is unreachable, loading rejects with an `ActionError`, like every other request to the
+ * hub. If the hub answers but lacks the file, because the hub has been updated, the router reloads the document.
  */
 export const lazyPage: typeof lazyRouteComponent = (importer, name) =>
   lazyRouteComponent(() => loadCode(importer), name)

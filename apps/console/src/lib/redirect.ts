@@ -1,6 +1,6 @@
 /**
  * Path to open after sign-in. Only a path of this site with exactly one leading slash is accepted. Any other value
- * becomes the start page, so that a prepared link cannot lead to another site.
+ * becomes the start page, so that a link crafted by an attacker cannot lead to another site.
  */
 export function safeRedirect(path: string): string {
   // Browsers read backslashes as slashes and drop control characters, so a path with either could become the URL of

@@ -12,7 +12,7 @@ import { useRouteFocus } from './use-route-focus.ts'
 
 const Shell = lazy(async () => ({ default: (await import('./app/Shell.tsx')).Shell }))
 
-/** Layout of all pages, including public pages. */
+/** Layout of all pages, including the pages for users who are not signed in. */
 export function Root() {
   useExtraScripts()
   useRouteFocus()
@@ -29,15 +29,15 @@ export function Root() {
 }
 
 /**
- * Page for an unknown URL, inside the shell for signed-in users. The page loads the session itself, because it has no
- * parent route that does so.
+ * Page for an unknown URL, with the top bar for signed-in users. The page loads the session itself, because it has no parent
+ * route that loads it.
  */
 export function RootNotFound() {
   const queryClient = useQueryClient()
   const userId = useSignedInUserId()
   const [isAsked, setAsked] = useState(false)
   useEffect(() => {
-    // Without a session or an answer of the hub the page is shown without the shell.
+    // Without a session, or if the hub does not answer, the page is shown without the top bar.
     loadSession(queryClient)
       .catch(() => {})
       .finally(() => setAsked(true))

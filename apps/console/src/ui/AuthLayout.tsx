@@ -78,7 +78,7 @@ type TickKind = 'dim' | 'mid' | 'lit' | 'off' | 'ok' | 'warn'
 
 const TICK_PATHS = drawTicks()
 
-/** Draws one SVG path per kind of mark. With a fixed seed the picture does not change between visits. */
+/** Returns one SVG path for each kind of mark. The random numbers have a fixed seed, so the picture is the same at each visit. */
 function drawTicks(): Record<TickKind, string> {
   const paths: Record<TickKind, string> = { dim: '', mid: '', lit: '', off: '', ok: '', warn: '' }
   let seed = 7

@@ -1,6 +1,6 @@
 import type { CSSProperties } from 'react'
 
-/** Neighbouring devices that share one mark of a device strip. `pending` is the number of devices with pending certificates. */
+/** A group of devices that `Strip` draws as one mark. `pending` is the number of devices with pending certificates. */
 export type Bin = { devices: number; connected: number; pending: number }
 
 type StripProps = {

@@ -3,12 +3,12 @@ import { createContext, type ReactNode, useContext } from 'react'
 /** The product's name in texts for users. */
 export const PRODUCT = 'Muster'
 
-/** Name of this instance, which document titles end with. */
+/** Name of this instance, which stands before the product's name in document titles. */
 export const InstanceName = createContext<string | undefined>(undefined)
 
 const Scope = createContext<readonly string[]>([])
 
-/** Adds a name to the document titles of the pages inside. Inner names come first: "Devices · Harbor cranes · Halden". */
+/** Adds a name to the document titles of the pages in `children`. Inner names come first: "Devices · Harbor cranes · Halden". */
 export function TitleScope({ name, children }: { name: string | undefined; children: ReactNode }) {
   const outer = useContext(Scope)
   return <Scope value={name ? [name, ...outer] : outer}>{children}</Scope>

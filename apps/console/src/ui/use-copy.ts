@@ -4,7 +4,7 @@ import { copyText } from '../lib/clipboard.ts'
 
 const SHOWN_MS = 2000
 
-/** State of a copy button: `idle`, or for two seconds after a click `copied` or `failed`. */
+/** State and click handler of a copy button. The state is `copied` or `failed` for two seconds after a click, else `idle`. */
 export function useCopy(text: string, onCopied?: () => void) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
   useEffect(() => {

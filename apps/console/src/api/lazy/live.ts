@@ -92,7 +92,8 @@ const READY_WITHIN_MS = 1_000
 type Following = {
   /**
    * Resolves when the stream is open, has failed, or belongs to another tab, and after 1 s in any case. Never rejects.
-   * Once the stream is open, queries that started earlier are refetched, because changes before it opened were not received.
+   * When the stream opens, queries that were sent or answered earlier are refetched, because changes before that moment were
+   * not received.
    */
   ready: Promise<void>
   stop: () => void
@@ -151,8 +152,8 @@ export function followLiveChanges(queryClient: QueryClient): Following {
 }
 
 /**
- * Waits for the browser-wide lock, then keeps the stream open until `signal` aborts. `onReady` resolves `ready` of
- * `Following`.
+ * Waits for the lock that all tabs share, then keeps the stream open until `signal` aborts. Calls `onReady` when the stream is
+ * open or has failed, or when another tab holds the lock.
  */
 function holdSharedStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
   if (!navigator.locks) {
@@ -249,7 +250,7 @@ function createRefetcher(queryClient: QueryClient) {
       if (query?.state.fetchStatus === 'fetching' || lastFlushMs < (restsUntilMs.get(hash) ?? 0)) continue
       dirty.delete(hash)
       restsUntilMs.delete(hash)
-      // Hidden tabs only invalidate the query; it refetches when the tab becomes visible.
+      // A hidden tab only invalidates the query. The refetch follows when the tab becomes visible.
       const refetchType = document.hidden ? 'none' : 'active'
       if (query && !isGone(query.queryKey)) void refetch(query, refetchType)
     }
@@ -266,7 +267,7 @@ function createRefetcher(queryClient: QueryClient) {
   return {
     changed: (changes: readonly LiveChange[]) =>
       mark(({ queryKey }) => !isGone(queryKey) && changes.some(change => isAffectedBy(queryKey, change))),
-    /** Marks for a refetch the queries that started before `atMs`, because changes before that time were not received. */
+    /** Refetches the queries whose answers may be older than `atMs`, because changes before that time were not received. */
     missedBefore: (atMs: number) =>
       mark(({ queryKey, state }) => isLive(queryKey[0]) && isAskedBefore(state, atMs)),
     stop: () => clearTimeout(timer),

@@ -49,7 +49,7 @@ export function useShortcut(keys: string, words: string, run: () => unknown) {
   return useShortcutsOn() ? { 'aria-keyshortcuts': keys } : undefined
 }
 
-/** Descriptions of the shortcuts on the current page by their keys. */
+/** Maps the keys of each shortcut on the current page to its description. */
 export function shortcutsHere(): ReadonlyMap<string, string> {
   return new Map(shortcuts.map(({ keys, words }) => [keys, words]))
 }
@@ -70,7 +70,7 @@ function onKeyDown(event: KeyboardEvent) {
   if (found && found.run() !== false) event.preventDefault()
 }
 
-/** Whether something else handles the keys: a field, an open menu or an open dialog. */
+/** Whether an open dialog, an open menu or an input field handles the keys, so that shortcuts must not run. */
 function isTaken(target: EventTarget | null): boolean {
   if (document.querySelector('dialog[open], .menu')) return true
   return (

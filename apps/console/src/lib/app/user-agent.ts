@@ -1,4 +1,7 @@
-/** User agent tokens of browsers. The order matters, because Edge and others include the tokens of Chrome for compatibility. */
+/**
+ * Tokens in the `User-Agent` header that identify browsers. The order matters, because Edge and other browsers include the token
+ * of Chrome for compatibility.
+ */
 const BROWSERS: [RegExp, string][] = [
   [/\bEdgi?A?\w*\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

@@ -3,7 +3,7 @@ import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { useInvitations } from './use-invitations.ts'
 
-/** Shows who invites the signed-in user, with a link to accept. Renders nothing without an open invitation. */
+/** Names the organization that invites the signed-in user, with a link to the invitations. Renders nothing without an invitation. */
 export function InvitationHint() {
   const { invitations: [newest] = [], total = 1 } = useInvitations() ?? {}
   if (!newest) return null

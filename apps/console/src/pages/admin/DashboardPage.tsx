@@ -7,7 +7,7 @@ import { Stat, Stats } from '../../ui/app/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
 import { NodeTable } from './NodeTable.tsx'
 
-/** Dashboard with four counts of the instance, and the table of cluster nodes. */
+/** Dashboard with the numbers of devices, projects, users and cluster nodes, and the table of cluster nodes. */
 export function DashboardPage() {
   const statistics = useActionState('instance_GetStatistics', {})
   const cluster = useActionState('cluster_GetDetails', {})

@@ -11,7 +11,7 @@ type NodeTableProps = {
   answeredAt: number
 }
 
-/** Table of the cluster nodes. The uptimes advance between two answers of the hub. */
+/** Table of the cluster nodes. A timer advances the uptimes between two answers of the hub. */
 export function NodeTable({ nodes, answeredAt }: NodeTableProps) {
   return (
     <Table caption="Cluster nodes" head={HEAD} busy={!nodes} dense rowsOnPhones>

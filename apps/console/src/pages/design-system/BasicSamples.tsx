@@ -14,7 +14,7 @@ const COLORS = [
   ...['bad', 'bad-text', 'bad-tint', 'bad-line', 'off'],
 ]
 
-/** The colour tokens. */
+/** Samples of the colours, which are CSS variables. */
 export function ColorSamples() {
   return (
     <div className="sw">
@@ -28,7 +28,7 @@ export function ColorSamples() {
   )
 }
 
-/** The type styles. */
+/** Samples of the text styles with their font size and line height in pixels. */
 export function TypeSamples() {
   return (
     <div className="stack">
@@ -85,7 +85,7 @@ export function ButtonSamples() {
   )
 }
 
-/** States as badges and as marks. */
+/** Samples of `Mark`, a state as a small shape with a word, and of `Badge`, a state as a coloured label. */
 export function BadgeSamples() {
   return (
     <div className="stack">

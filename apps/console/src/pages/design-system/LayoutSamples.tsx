@@ -107,7 +107,7 @@ export function StripSamples() {
   )
 }
 
-/** Sheets, sections and cards. */
+/** Samples of page layout: breadcrumb, row of numbers, card, section and danger zone. */
 export function LayoutSamples() {
   return (
     <div className="stack">

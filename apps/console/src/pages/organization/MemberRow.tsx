@@ -13,7 +13,7 @@ import { toast, toastError } from '../../ui/app/toast.ts'
 
 type Member = ActionOutput<'organizations_QueryMembers'>['members'][number]
 
-/** A member with role, and buttons to change the role and to remove the member. */
+/** A table row with a member, the member's role, and buttons that change the role and remove the member. */
 export function MemberRow({ organizationId, member }: { organizationId: string; member: Member }) {
   const { userId, displayName, email, isAdmin } = member
   const session = useSession()
@@ -84,7 +84,7 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
   )
 }
 
-/** Navigates to the start page once the left organization is no longer in the user's list. */
+/** Returns a function to call after the user has left the organization. It refetches the user's organizations and opens the start page. */
 function useLeave(organizationId: string, userId: string) {
   const queryClient = useQueryClient()
   const navigate = useNavigate()

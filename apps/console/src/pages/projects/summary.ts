@@ -1,15 +1,15 @@
 import type { ActionOutput } from '@muster/actions/client'
 
 /**
- * Number of marks in the device strip of a project card, as many as fit in a three-column grid. The device strip is a row of
- * vertical marks, one for each device or group of devices.
+ * Number of vertical marks that fit into a project card in a three-column grid. Each mark stands for a device or a group of
+ * devices.
  */
 const CARD_BINS = 54
 
 /** Input of the summary query. Cards and totals use the same input, so that the query is sent once per project. */
 export const summaryInput = (projectId: string) => ({ projectId, maxBins: CARD_BINS })
 
-/** Text alternative of the device strip (a row of marks for the devices) in a project card. */
+/** Text alternative of the row of marks for devices in a project card. */
 export function summarySentence({
   deviceCount,
   connectedCount,

@@ -10,7 +10,7 @@ type CommandsProps = {
   open: boolean
 }
 
-/** A folded list of commands to copy, below a line with their purpose. */
+/** A collapsible list of commands to copy, below a line with their purpose. */
 export function Commands({ title, commands, open }: CommandsProps) {
   return (
     <details className="sheet cmds" open={open}>

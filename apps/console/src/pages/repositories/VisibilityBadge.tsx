@@ -5,7 +5,7 @@ import { Badge } from '../../ui/app/Badge.tsx'
 /** Visibility of a repository. */
 export type Visibility = ActionOutput<'repositories_GetDetails'>['visibility']
 
-/** Private or Public, with an icon. */
+/** A badge with an icon and the word Private or Public. */
 export function VisibilityBadge({ visibility }: { visibility: Visibility }) {
   return <Badge icon={visibility === 'Public' ? Eye : Lock}>{visibility}</Badge>
 }

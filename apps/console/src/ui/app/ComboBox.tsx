@@ -51,8 +51,8 @@ export function ComboBox({
     onChoose(option)
   }
   /**
-   * The option that Enter chooses when none is marked. Filters again, because the options may still be those of an
-   * earlier, shorter text.
+   * The option that Enter chooses if no option is selected with the arrow keys. It must contain the typed text, because the
+   * options may still be the answer to an earlier, shorter text.
    */
   function firstLike(typed: string) {
     const part = typed.trim().toLowerCase()

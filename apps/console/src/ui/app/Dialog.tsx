@@ -17,7 +17,7 @@ type DialogProps = {
   children: ReactNode
 }
 
-/** A modal dialog, a bottom sheet on phones, open while it is mounted. */
+/** A modal dialog, open while it is mounted. On phones it appears at the bottom of the screen. */
 export function Dialog({ title, onClose, busy = false, dirty = false, children }: DialogProps) {
   const titleId = useId()
   function ask(reason: CloseReason) {

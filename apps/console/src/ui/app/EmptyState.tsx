@@ -7,7 +7,7 @@ type EmptyStateProps = {
   children?: ReactNode
   action?: ReactNode
   tone?: 'neutral' | 'bad'
-  /** Omits the surrounding sheet, for use inside another sheet. */
+  /** Omits the panel around the content, for use inside another panel. */
   bare?: boolean
 }
 

@@ -5,7 +5,7 @@ type Props = {
   children: ReactNode
 }
 
-/** Shows a fallback after a rendering error. `again` renders the children again. */
+/** Shows `fallback` after a rendering error. The function `again` renders the children again. */
 export class ErrorBoundary extends Component<Props, { failure?: { error: unknown } }> {
   override state: { failure?: { error: unknown } } = {}
 

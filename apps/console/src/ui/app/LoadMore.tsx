@@ -12,7 +12,7 @@ type LoadMoreProps = {
   onClick: () => void
 }
 
-/** The foot of a list with more pages. It disappears after the last page. */
+/** The line below a list with the button that loads the next page. It disappears when the last page has loaded. */
 export function LoadMore({ shown, total, what, busy, onClick }: LoadMoreProps) {
   const foot = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
@@ -34,7 +34,7 @@ export function LoadMore({ shown, total, what, busy, onClick }: LoadMoreProps) {
   )
 }
 
-/** Moves the focus of the vanished button to the last row of the list. */
+/** Moves the focus to the last row of the list after the focused button has disappeared. */
 function focusEnd(list: Element | null) {
   const last = [...(list?.querySelectorAll<HTMLElement>('tr[role=row], .card') ?? [])].at(-1)
   if (!last) return void focusHeading()

@@ -166,7 +166,10 @@ function itemsOf(menu: HTMLElement): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>('[role^="menuitem"]')]
 }
 
-/** Places the menu below its trigger, or above it if there is more room. Limits the menu's height to that room. */
+/**
+ * Places the menu below its trigger. If the menu does not fit there and there is more room above the trigger, places it above.
+ * Limits the menu's height to the room that it has.
+ */
 function place(menu: HTMLElement, trigger: DOMRect, align: Align) {
   const { width, height } = menu.getBoundingClientRect()
   const wanted = align === 'end' ? trigger.right - width : trigger.left

@@ -11,7 +11,7 @@ type SectionProps = {
   children: ReactNode
 }
 
-/** A sheet with a heading. */
+/** A bordered panel with a heading. */
 export function Section({ id, title, aside, padded = true, children }: SectionProps) {
   const headingId = useId()
   return (

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
 import { Mark, type MarkState } from './Mark.tsx'
 
-/** A row of numbers in a sheet. */
+/** A row of numbers in a bordered panel. */
 export function Stats({ children }: { children: ReactNode }) {
   return <dl className="sheet stats">{children}</dl>
 }

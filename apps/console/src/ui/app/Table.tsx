@@ -70,11 +70,11 @@ type TableProps = {
    * width.
    */
   widths?: readonly (number | undefined)[]
-  /** Omits the surrounding sheet, for use inside another sheet. */
+  /** Omits the panel around the table, for use inside another panel. */
   bare?: boolean
 }
 
-/** A table in a sheet. The sheet scrolls when the table is wider than the screen. */
+/** A table in a bordered panel. The panel scrolls when the table is wider than the screen. */
 export function Table({
   caption,
   head,

@@ -17,7 +17,7 @@ type InstallGuideProps = {
   projectId: string
   /**
    * Called with `true` when a token is created and with `false` when the user continues. Between these calls the parent
-   * must keep the guide, even if devices connect, because the token is shown only once.
+   * must keep the guide on screen, even if devices connect, because the token is shown only once.
    */
   onHold: (isHeld: boolean) => void
 }

@@ -16,7 +16,7 @@ const SECTIONS = [
 
 type SectionId = (typeof SECTIONS)[number]['id']
 
-/** A section is current once its top is above this line, in pixels from the top of the window. */
+/** Distance in pixels from the top of the window. The last section whose top is above this line is the current section. */
 const READING_LINE_PX = 140
 
 /** Links to the sections of a device's page. The link of the current section is marked while the page scrolls. */

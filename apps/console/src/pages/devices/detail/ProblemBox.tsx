@@ -9,14 +9,14 @@ import { foundProperties, HEALTH, OTA_STATUS, readSystemInfo, SYSTEM_INFO_NAMES 
 
 /** Number of past values that are read to find the beginning of a problem. */
 const PAST_VALUES = 100
-/** Share of free space below which the problem box names a disk. */
+/** A disk with a smaller share of free space (0.1 is 10 %) is named in the problem box. */
 const LOW_SHARE = 0.1
 
 type ProblemBoxProps = { deviceId: string; details: ActionOutput<'devices_GetDetails'> }
 
 /**
- * Box with the problems of a device. The gravest problem is shown with its times and links to the next steps, each other problem as
- * a row. Renders nothing without a problem, or until the properties that report problems have loaded.
+ * Box with the problems of a device. The gravest problem is shown with its times and with links to the next steps. Each other
+ * problem is a row. Renders nothing without a problem, or until the properties that report problems have loaded.
  */
 export function ProblemBox({ deviceId, details }: ProblemBoxProps) {
   const ota = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS }).data
@@ -72,7 +72,10 @@ function ProblemIcon({ tone }: { tone: Problem['tone'] }) {
   )
 }
 
-/** First and last time of a problem. The first one is left out while it loads, and where the past values do not reach it. */
+/**
+ * First and last time of a problem. The first time is omitted while it loads, and if the problem began before the oldest value
+ * that was loaded.
+ */
 function Period({ deviceId, problem }: { deviceId: string; problem: Problem }) {
   const { property, lastAt } = problem
   const past = useQuery({

@@ -14,9 +14,9 @@ export type Hour = number | undefined
 
 /** Connection history of a device in the last seven days. */
 export type ConnectionHistory = {
-  /** Oldest first. */
+  /** One entry for each hour, the oldest hour first. */
   hours: Hour[]
-  /** Share of the recorded time that was connected; `undefined` without any record. */
+  /** Share of the recorded time during which the device was connected (0 to 1); `undefined` without any record. */
   share: number | undefined
   /** Time since the oldest record in seconds, at most seven days. */
   recordedSecs: number

@@ -5,7 +5,7 @@ import { HEALTH, healthOf, OTA_STATUS, otaStatusOf, type Properties, readOtaStat
 type Details = Pick<ActionOutput<'devices_GetDetails'>, 'isConnected' | 'lastRefusal'>
 type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
 
-/** Length above which texts of a device are cut in a sentence, in characters. A property may hold up to 1 MiB. */
+/** Maximum length in characters of a text from a device. A longer text is truncated, because a property may hold up to 1 MiB. */
 const LONGEST_TEXT = 300
 
 /** Something that is wrong with a device. */
@@ -16,13 +16,13 @@ export type Problem = {
   sentence: string
   /** Time of the last report of the problem. */
   lastAt: string
-  /** Property whose past values show since when the problem exists. */
+  /** Property whose past values show when the problem began; absent for a refused connection. */
   property?: string
 }
 
 /**
- * The problems of a device, the gravest first: refused, update failed, health error, health degraded. The texts of the device
- * are part of the sentences, each cut to 300 characters.
+ * The problems of a device, the gravest first: connection refused, update failed, health error, health degraded. Texts that the
+ * device reports are part of the sentences, each truncated to 300 characters.
  */
 export function problemsOf({ isConnected, lastRefusal }: Details, properties: Properties): Problem[] {
   return [
@@ -56,15 +56,18 @@ function badHealth(properties: Properties): Problem[] {
   ]
 }
 
-/** Whether an update has failed and was not installed since. A device that tries again keeps its count of failures. */
+/**
+ * Whether an update has failed and has not succeeded since. A device that retries the update still reports its number of
+ * failures.
+ */
 function hasFailed({ state, failureCount }: { state: string | undefined; failureCount: number }): boolean {
   return state === 'failed' || (failureCount > 0 && state !== 'completed')
 }
 
 /**
- * Time when a problem began, from the past values of its property, newest first: the oldest value of the uninterrupted run of
- * values with the same problem. `undefined` without past values, or when the run reaches beyond the last of them while older
- * ones exist (`isWhole` is false).
+ * Time when a problem began. `changes` are values of the problem's property, newest first. The latest of them with the same health
+ * status or the same update form a run. The problem began with the oldest value of the run that reports it. If all `changes`
+ * belong to the run and older values exist (`isWhole` is false), the beginning is unknown and the result is `undefined`.
  */
 export function beginningOf(
   { kind }: Problem,
@@ -85,7 +88,7 @@ function sameHealth(latest: unknown): (value: unknown) => boolean {
   return value => healthOf(value) === healthOf(latest)
 }
 
-/** An update to the same version that is not completed, with the attempts between its failures. */
+/** Returns a function that checks whether a value reports a failure or a retry of the same update as the latest value. */
 function sameUpdate(latest: unknown): (value: unknown) => boolean {
   const targetVersion = otaStatusOf(latest)?.targetVersion
   return value => {

@@ -125,7 +125,7 @@ export function otaStatusOf(json: unknown): OtaStatus | undefined {
   )
 }
 
-/** The word in a value of `dev.nexigon.system.health`; `undefined` without a text (docs/protocol.md 4.3). */
+/** The text `status` in a value of `dev.nexigon.system.health`; `undefined` without such a text (docs/protocol.md 4.3). */
 export function healthOf(json: unknown): string | undefined {
   const status = recordOf(json)?.status
   return typeof status === 'string' ? status : undefined

@@ -32,8 +32,8 @@ import { useDeviceList } from './use-device-list.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
 /**
- * Maximum number of bins (neighbouring devices that share a mark) to request for `FleetSummary`, which merges bins that do not
- * fit.
+ * Maximum number of bins to request. A bin is a group of neighbouring devices that `FleetSummary` shows as one mark in its row of
+ * marks. `FleetSummary` merges bins if the row is too narrow for all of them.
  */
 const MAX_BINS = 200
 

@@ -10,7 +10,7 @@ import { DeviceName } from '../DeviceName.tsx'
 
 type Summary = ActionOutput<'projects_GetSummary'>
 
-/** Width of one mark of the device strip and the gap beside it in pixels, as in the CSS rule `.fleet .strip`. */
+/** Width in pixels of one mark in the row of marks for devices, with the gap beside it, as in the CSS rule `.fleet .strip`. */
 const TICK_PX = 9
 const NARROW_TICK_PX = 7
 
@@ -77,7 +77,7 @@ export function FleetSummary({ summary }: { summary: Summary }) {
   )
 }
 
-/** `Strip` with as many marks as fit into its width. If there are more bins, each mark stands for several bins. */
+/** A row of marks for groups of devices (`bins`). If there are more bins than marks fit into the width, bins are merged. */
 function FittingStrip({ bins, label }: { bins: readonly Bin[]; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

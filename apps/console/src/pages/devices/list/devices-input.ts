@@ -17,10 +17,10 @@ const ATTENTION = {
   neverUpdated: { preset: 'neverUpdated' },
 } as const satisfies Record<string, Filter>
 
-/** Kind of devices that need attention. */
+/** Name of a filter for devices that need attention. */
 export type Attention = keyof typeof ATTENTION
 
-/** The value as a kind of devices that need attention; `undefined` for any other value. */
+/** The value if it is the name of a filter for devices that need attention, else `undefined`. */
 export function attentionOf(value: unknown): Attention | undefined {
   return typeof value === 'string' && Object.hasOwn(ATTENTION, value) ? (value as Attention) : undefined
 }
@@ -30,7 +30,7 @@ export type DeviceSearch = {
   q?: string
   status?: 'connected' | 'disconnected' | 'pending'
   show?: Attention
-  /** Conditions on properties, as `conditions.ts` writes them. */
+  /** Conditions on properties, in the JSON format of `conditions.ts`. */
   where?: string
   sort?: string
   /** Cursor of the page in view; absent on the first page. */

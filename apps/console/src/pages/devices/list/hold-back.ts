@@ -29,7 +29,7 @@ export async function upToItsEnd<P extends Page<Row>>(
   if (answer.nextCursor === undefined || endOf(answer) !== -1) return answer
   const more = await askFrom(answer.nextCursor)
   const end = endOf(more)
-  // The page's earlier last row was deleted or has moved to a page further down, so the page is not extended.
+  // The row that ended the page before the refetch was deleted or has moved to a later page, so the page is not extended.
   if (end === -1) return answer
   const isLast = before.nextCursor === undefined
   return {

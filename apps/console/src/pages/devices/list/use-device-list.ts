@@ -61,7 +61,7 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
           ...context,
           pageParam,
         })
-      // A page that new devices have joined is longer than PAGE_SIZE, so its refetch needs a higher limit.
+      // New devices may have made the page longer than `PAGE_SIZE`, so its refetch needs a higher limit.
       const limit = Math.min(Math.max(PAGE_SIZE, known?.devices.length ?? 0), MAX_PAGE_SIZE)
       const answer = await ask(cursor, { limit })
       missed.current.delete(at)
@@ -88,7 +88,10 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
   if (rows !== kept) setKept(rows)
   const { devices, held } = rows
 
-  /** Called with the rows on screen. Refetches pages in view that have missed a refresh, and loads the next page ahead. */
+  /**
+   * Called with the indexes of the first and last row on screen. Refetches pages in view that have missed a refresh, and loads
+   * the next page ahead.
+   */
   function onView(firstRow: number, lastRow: number) {
     if (!data || isPlaceholderData) return
     const first = pageOf(data.pages, devices[firstRow])
