@@ -263,7 +263,7 @@ describe('a setting that cannot be used', () => {
 
   it.each([
     ['MUSTER_PROXY_SECRET', 'hunter2', 'at least 16 ASCII characters without blanks around them'],
-    // HTTP headers do not transport these values unchanged.
+    // HTTP headers do not transport the next two values unchanged.
     ['MUSTER_PROXY_SECRET', 'hunter2 hunter2 ', 'at least 16 ASCII characters without blanks around them'],
     [
       'MUSTER_PROXY_SECRET',

@@ -253,7 +253,7 @@ export type Config = {
 }
 
 /** Reads the settings from the environment. Throws `ConfigError` with a message of one line. */
-// biome-ignore lint/style/noProcessEnv: this is the one place
+// biome-ignore lint/style/noProcessEnv: only this file reads settings from the environment
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(
     Object.entries(env).filter(([key, value]) => Object.hasOwn(AllSettings.shape, key) && value !== ''),
@@ -321,7 +321,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
  * Environment variables that begin with `MUSTER_` but are not settings. The hub logs them at its start, since they are likely
  * typing mistakes.
  */
-// biome-ignore lint/style/noProcessEnv: this is the one place
+// biome-ignore lint/style/noProcessEnv: only this file reads settings from the environment
 export function unknownSettings(env: Record<string, string | undefined> = process.env): string[] {
   return Object.keys(env).filter(key => key.startsWith('MUSTER_') && !Object.hasOwn(AllSettings.shape, key))
 }

@@ -130,7 +130,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const { db, pool } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke')),
   )
-  // A failure does not stop the start: rows of a day without a partition go to the default partition.
+  // A failure does not prevent the startup, because rows of a day without a partition go to the default partition.
   await maintainPartitions(db, config.eventRetentionDays, { pauseMs: 200, tries: 20 }).catch(error =>
     log.error({ err: error }, 'the partitions of the coming days could not be created'),
   )

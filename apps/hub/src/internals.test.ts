@@ -41,7 +41,7 @@ it('The list: each entry has a test here, and names the installed version', () =
 it('Node: a TLS server asks a callback for the keys of session tickets', async () => {
   const { certificatePem: cert, keyPem: key } = await deviceIdentity()
   const server = createSecureServer({ cert, key: key! })
-  // biome-ignore lint/suspicious/noExplicitAny: undocumented
+  // biome-ignore lint/suspicious/noExplicitAny: `_sharedCreds` is not documented
   const { context } = (server as any)._sharedCreds
   const asked = vi.fn(() => [1, Buffer.alloc(16), Buffer.alloc(16), Buffer.alloc(16), Buffer.alloc(16)])
   context.onticketkeycallback = asked
@@ -192,14 +192,14 @@ it('pg: a pool waits for onConnect and fails with it', async () => {
     await sleep(50)
     await client.query("set application_name = 'prepared'")
   }
-  // biome-ignore lint/suspicious/noExplicitAny: the type returns nothing
+  // biome-ignore lint/suspicious/noExplicitAny: the declared type has no return value
   const pool = new pg.Pool({ ...scratch.connection, onConnect: onConnect as any })
   expect((await pool.query('show application_name')).rows).toEqual([{ application_name: 'prepared' }])
   await pool.end()
   const failing = async (): Promise<void> => {
     throw new Error('not prepared')
   }
-  // biome-ignore lint/suspicious/noExplicitAny: the type returns nothing
+  // biome-ignore lint/suspicious/noExplicitAny: the declared type has no return value
   const refused = new pg.Pool({ ...scratch.connection, onConnect: failing as any })
   await expect(refused.query('select 1')).rejects.toThrow('not prepared')
   await refused.end()

@@ -91,7 +91,8 @@ export function createPipeline({
   log,
 }: PipelineOptions): Pipeline {
   /**
-   * Retries closing audit rows after a loss of the database. Without retries these rows would stay `Pending` until the next start.
+   * Audit rows that could not be closed because the database was unavailable. Closing is retried; otherwise the rows would stay
+   * `Pending` until the next start.
    */
   const unclosedAuditRows = new Batcher<{ actionId: string; status: FinalStatus }>({
     ...BATCHED_WRITES,

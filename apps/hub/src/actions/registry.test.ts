@@ -87,8 +87,7 @@ const VERBS = [
 ]
 
 /**
- * Roles of each actor towards the records of the test world. The repository of the test world is private. The user token is the
- * member's.
+ * Roles of each actor towards the test records (`world`), whose repository is private. The user token belongs to the member.
  */
 const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
   unauthenticated: ['anyone'],
@@ -112,7 +111,7 @@ const WITHOUT_CREDENTIALS: readonly ActorName[] = [
   'endedSession',
   'revokedToken',
 ]
-/** Test world with two connected devices of the project and one connected device of another organization. */
+/** Test records with two connected devices of the project and one connected device of another organization. */
 type ConnectedWorld = World & {
   devices: Record<'ownDevice' | 'siblingDevice' | 'foreignDevice', FakeDevice>
 }
@@ -217,7 +216,7 @@ describe('every action', () => {
   it.each(entries)('%s begins with a known verb that fits its kind', (name, { kind }) => {
     const [, verb] = /^[a-z]+_([A-Z][a-z]+)([A-Z][a-z]+|S3)*$/.exec(name) ?? []
     expect(VERBS).toContain(verb)
-    // Queries have reading verbs and commands do not. `devices_ClaimOperationWork` is an exception.
+    // Queries have verbs such as `Get`, commands have other verbs. `devices_ClaimOperationWork` is an exception.
     const isReading = ['Get', 'Query', 'Resolve', 'Search', 'Validate'].includes(verb!)
     if (name !== 'devices_ClaimOperationWork') expect(isReading).toBe(kind === 'query')
   })
@@ -272,7 +271,7 @@ describe('permission to run', () => {
     expect(comparable(toMissing!)).toEqual(comparable(toForeign!))
 
     const { siblingDevice, foreignDevice } = world.devices
-    // The sibling device may read the linked repository too, so only the foreign device is refused.
+    // Another device of the same project (`siblingDevice`) may read a linked repository, so then only the foreign device is refused.
     const device = rolesOf(permission).has('linkedDevice') ? foreignDevice : siblingDevice
     const [foreignToDevice, absentToDevice] = await Promise.all(
       [input, missing].map(one => device.invoke(name, one).catch((error: Error) => error.message)),
@@ -481,7 +480,10 @@ type Outcome = { result: string; text: string }
 
 let calls = 0
 
-/** Runs an action over the transport of the actor: the link, in process, or HTTP with a new client IP each time. */
+/**
+ * Runs an action as an actor. Devices use their WebSocket link, a cluster node calls in process, and all others use HTTP with a new
+ * client IP for each call.
+ */
 async function run(actor: ActorName, name: ActionName, input: unknown): Promise<Outcome> {
   const { hub, devices } = world
   if (actor === 'clusterNode') {
@@ -494,7 +496,7 @@ async function run(actor: ActorName, name: ActionName, input: unknown): Promise<
   if (actor === 'ownDevice' || actor === 'siblingDevice' || actor === 'foreignDevice') {
     return devices[actor].invoke(name, input).then(
       output => ({ result: '200', text: JSON.stringify(output) }),
-      // An error over the link has no HTTP status. Its message is the same as over HTTP.
+      // An error that arrives over a device link has no HTTP status. Its message is the same as over HTTP.
       (error: { kind: string; message: string }) => ({ result: `403 ${error.kind}`, text: error.message }),
     )
   }
@@ -564,7 +566,7 @@ function idFieldsOf(input: z.ZodType): IdField[] {
   return Object.entries(properties).flatMap(([field, schema]) =>
     [schema, ...(schema.anyOf ?? [])].flatMap(({ pattern, items }) => {
       const prefix = /^\^([a-z_]+)_\[/.exec(pattern ?? items?.pattern ?? '')?.[1]
-      // A fingerprint (`d_sk`) identifies a device within its project only, so a fingerprint is never foreign.
+      // A fingerprint (`d_sk`) identifies a device only within a project, so it cannot refer to a record of another tenant.
       return prefix === undefined || prefix === 'd_sk' ? [] : [{ field, prefix, isList: items !== undefined }]
     }),
   )

@@ -25,9 +25,9 @@ export async function recordAuditAction(db: Db, entry: AuditEntry, status: Final
 }
 
 /**
- * Sets the final status of an audit row: in the transaction of the command if that commits, else after the rollback. `result`
- * is the failed result in the action's answer, and is added to the row's data. Returns false when the row is no longer
- * `Pending`, because it was closed before or because another node marked this node as dead.
+ * Sets the final status of an audit row: in the transaction of a command that commits, or after the rollback of a command that
+ * fails. `result` is the `result` field of an answer that counts as failed, such as `InvalidToken`; it is added to the row's
+ * data. Returns false when the row is no longer `Pending`, because it was closed before or another node marked this node as dead.
  */
 export async function closeAuditAction(
   db: Db,

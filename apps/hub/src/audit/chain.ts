@@ -4,20 +4,20 @@ import { parseExact, RawJson } from '@muster/actions/exact-json'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 
 /**
- * Hash format of audit rows and of the chain of seals (docs/operating.md, "Audit log"). A change of this format would make
- * existing seals invalid.
+ * Hash format of audit rows and of the chain of seals (docs/operating.md, "Audit log"). A seal is a signed hash of a batch of rows
+ * and of the previous seal. A change of this format would make existing seals invalid.
  */
 
 /** Audit row in the form that is hashed. */
 export type SealedRow = {
   id: string
-  /** Sort key within a seal: time, then id. */
+  /** Sort key of the row within its seal (a signed batch of rows): time, then id. */
   place: string
   /** JSON text of all columns. White space and the order of keys do not affect the hash. */
   value: string
 }
 
-/** Hashed fields of a seal. Times have the format of `timeText`, hashes have 32 bytes. */
+/** Hashed fields of a seal, which signs a batch of audit rows. Times have the format of `timeText`, hashes have 32 bytes. */
 export type Seal = {
   sealNo: number
   actionCount: number
@@ -117,7 +117,7 @@ export function hashSeal(seal: Seal): Buffer {
   )
 }
 
-/** Returns the hash of the note which records that retention removed the rows of a seal. The note is signed like the seal. */
+/** Returns the hash of the note that the rows of a seal were removed after the retention time. The note is signed like the seal. */
 export function hashRemoval(sealHash: Buffer, removedAt: string): Buffer {
   return sha256(canonical(['muster audit removal 1', sealHash.toString('hex'), removedAt]))
 }

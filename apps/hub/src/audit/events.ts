@@ -8,7 +8,7 @@ import type { LimitSubject } from '../limits/limits.ts'
 
 /** Every kind of audit event with the shape of its data. `npm run gen` copies the docstrings into docs/api.md 5. */
 export type AuditEvents = {
-  /** Written by `users_Create`, `users_CompleteRegistration`, start-up. */
+  /** Written by `users_Create` and `users_CompleteRegistration`, and at the first start of an instance. */
   users_Created: { userId: string; email: string }
   /** Written by `users_Delete`. */
   users_Deleted: { userId: string }
@@ -22,35 +22,35 @@ export type AuditEvents = {
   users_DisplayNameChanged: { userId: string; displayName: string }
   /** Written by `users_CreateToken`. */
   users_TokenCreated: { userId: string; tokenId: string; name?: string; expiresAt?: string }
-  /** Written by `users_DeleteToken`, a password that was set, an account that was disabled. */
+  /** Written by `users_DeleteToken`, and for each token that ends because a password was set or an account was disabled. */
   users_TokenDeleted: { userId: string; tokenId: string; name?: string }
   /** Written by `users_Register`. */
   users_RegistrationCreated: { userId: string; email: string }
-  /** Written by a job. */
+  /** Written by the job that mails an activation link. */
   users_RegistrationEmailSent: { userId: string; email: string }
   /** Written by `users_CompleteRegistration`. */
   users_RegistrationCompleted: { userId: string }
-  /** Written by a job. */
+  /** Written by the job that deletes accounts which were not activated in time. */
   users_RegistrationExpired: { userId: string; email: string }
   /** Written by `users_ResetPassword`. */
   users_PasswordResetRequested: { userId: string }
-  /** Written by a job. */
+  /** Written by the job that mails a link to set a password. */
   users_PasswordResetEmailSent: { userId: string; email: string }
-  /** Written by a job. */
+  /** Written by the job that informs the owner of an account about a new password. */
   users_PasswordChangedEmailSent: { userId: string; email: string }
   /** Written by `users_CompletePasswordReset`. */
   users_PasswordResetCompleted: { userId: string }
-  /** Written by a sign-in. */
+  /** Written by the hub when a person signs in. */
   users_SessionInitiated: { userId: string; sessionId: string }
-  /** Written by a sign-out, `users_TerminateSession`, `users_TerminateSessions`, an account that was disabled. */
+  /** Written by `users_TerminateSession`, `users_TerminateSessions`, a sign-out, and when an account is disabled. */
   users_SessionTerminated: { userId: string; sessionId: string }
-  /** Written by `organizations_Create`, new accounts, start-up. */
+  /** Written by `organizations_Create`, for each new account, and at the first start of an instance or of its demo fleet. */
   organizations_Created: { organizationId: string }
   /** Written by `organizations_Delete`. */
   organizations_Deleted: { organizationId: string }
   /** Written by `organizations_SetName`. */
   organizations_NameChanged: { organizationId: string; name: string }
-  /** Written by `organizations_Create`, `organizations_AddMember`, accepted invitations, new accounts, start-up. */
+  /** Written by `organizations_AddMember`, an accepted invitation, and for each administrator of a new organization. */
   organizations_MemberAdded: { organizationId: string; userId: string; isAdmin: boolean }
   /** Written by `organizations_RemoveMember`. */
   organizations_MemberRemoved: { organizationId: string; userId: string }
@@ -58,17 +58,17 @@ export type AuditEvents = {
   organizations_MemberAdminStatusChanged: { organizationId: string; userId: string; isAdmin: boolean }
   /** Written by `organizations_InviteMember`. */
   organizations_InvitationCreated: { organizationId: string; invitationId: string; email: string }
-  /** Written by a job. */
+  /** Written by the job that mails an invitation. */
   organizations_InvitationEmailSent: { organizationId: string; invitationId: string; email: string }
   /** Written by `organizations_DeleteInvitation`. */
   organizations_InvitationDeleted: { organizationId: string; invitationId: string }
-  /** Written by `projects_Create`, start-up. */
+  /** Written by `projects_Create`, and at the first start of an instance or of its demo fleet. */
   projects_Created: { projectId: string }
   /** Written by `projects_Delete`. */
   projects_Deleted: { projectId: string }
   /** Written by `projects_SetName`. */
   projects_NameChanged: { projectId: string; name: string }
-  /** Written by `projects_CreateDeploymentToken`, start-up. */
+  /** Written by `projects_CreateDeploymentToken`, and at the first start of an instance or of its demo fleet. */
   projects_DeploymentTokenCreated: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
   /** Written by `projects_DeleteDeploymentToken`. */
   projects_DeploymentTokenDeleted: { projectId: string; tokenId: string }
@@ -78,7 +78,7 @@ export type AuditEvents = {
   projects_DeploymentTokenLimitsChanged: { projectId: string; tokenId: string; limits: TokenLimits }
   /** Written by `projects_LinkRepository`. */
   projects_RepositoryAdded: { projectId: string; repositoryId: string }
-  /** Written by `projects_UnlinkRepository`, and by a repository that becomes private or moves. */
+  /** Written by `projects_UnlinkRepository`, and when a repository becomes private or a private repository moves. */
   projects_RepositoryRemoved: { projectId: string; repositoryId: string }
   /** Written by `repositories_Create`. */
   repositories_Created: { repositoryId: string; organizationId: string }
@@ -148,21 +148,21 @@ export type AuditEvents = {
   repositories_PackageVersionUntagged: { repositoryId: string; versionId: string; tags: string[] }
   /** Written by `repositories_CreateAsset`. */
   repositories_AssetCreated: { repositoryId: string; assetId: string }
-  /** Written by an upload. */
+  /** Written by `repositories_FinalizeAssetUpload`, and by an upload through the hub. */
   repositories_AssetAvailable: { repositoryId: string; assetId: string }
   /** Written by `repositories_DeleteAsset`, and by the job that removes abandoned uploads. */
   repositories_AssetDeleted: { repositoryId: string; assetId: string }
-  /** Written by a first connection, `devices_Create`. */
+  /** Written by `devices_Create`, and when a new device connects. */
   devices_Created: { deviceId: string; projectId: string }
   /** Written by `devices_Delete`. */
   devices_Deleted: { deviceId: string; projectId: string }
   /** Written by `devices_SetName`. */
   devices_NameChanged: { projectId: string; deviceId: string; name?: string }
-  /** Written by `devices_SetProperty` by people. */
+  /** Written by `devices_SetProperty`, if the caller is not the device itself. */
   devices_PropertySet: { projectId: string; deviceId: string; propertyName: string }
-  /** Written by `devices_RemoveProperty` by people. */
+  /** Written by `devices_RemoveProperty`, if the caller is not the device itself. */
   devices_PropertyRemoved: { projectId: string; deviceId: string; propertyName: string }
-  /** Written by a first connection, `devices_AddCertificate`. */
+  /** Written by `devices_AddCertificate`, and when a device connects with a new certificate. */
   devices_CertificateAdded: { projectId: string; deviceId: string; certificateId: string; status: string }
   /** Written by `devices_DeleteCertificate`. */
   devices_CertificateDeleted: { projectId: string; deviceId: string; certificateId: string }
@@ -173,9 +173,9 @@ export type AuditEvents = {
     certificateId: string
     status: string
   }
-  /** Written by a port forward of a command line, once for each port and connection. */
+  /** Written by the hub when a command-line client forwards a port, once for each port and connection of the client. */
   devices_PortForwarded: { projectId: string; deviceId: string; port: number }
-  /** Written by the hub, once per limit, subject and 10 minutes, with the ids of the subject. */
+  /** Written by the hub when a limit is hit, at most once in 10 minutes for each limit and subject, with the ids of the subject. */
   limits_Reached: LimitSubject & { limit: string; count: number; message: string }
 }
 

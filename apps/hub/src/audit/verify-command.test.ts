@@ -28,7 +28,7 @@ async function newFolder(): Promise<string> {
 
 type Outcome = { code: number; out: string }
 
-/** Runs the command in this process. */
+/** Runs `muster-hub audit verify` in this process. */
 async function verify(settings: Record<string, string>, ...words: string[]): Promise<Outcome> {
   let out = ''
   const code = await runAuditCommand(['verify', ...words], loadConfig(settings), text => {
@@ -37,7 +37,7 @@ async function verify(settings: Record<string, string>, ...words: string[]): Pro
   return { code, out }
 }
 
-/** Runs the command as a process of its own. */
+/** Runs `muster-hub audit verify` as a separate process. */
 async function verifyAsProcess(settings: Record<string, string>, ...words: string[]) {
   const child = spawn(process.execPath, [MAIN, 'audit', 'verify', ...words], { env: settings })
   const ended = once(child, 'close')

@@ -17,7 +17,7 @@ type NodeOptions = {
   db: Db
   name: string
   log: Logger
-  /** Set for the embedded database: only this hub uses it, so no other node can be alive. */
+  /** True for the embedded database. Only this hub uses it, so no other node can be alive. */
   isAlone: boolean
   /** Receives the result of each heartbeat. */
   readiness: Pick<Readiness, 'heartbeatStored' | 'heartbeatFailed'>
@@ -123,8 +123,8 @@ async function leave(db: Db, nodeId: string): Promise<void> {
 
 /**
  * Marks nodes with a stale heartbeat as left and ends their connections. One transaction does both, so that no connection of a node
- * marked as left stays open for ever. Without `staleAfterMs` all other nodes are evicted, whatever the time of their last
- * heartbeat, because a machine without a real-time clock may start with a clock that is behind that heartbeat.
+ * marked as left stays open for ever. Without `staleAfterMs`, all other nodes are evicted and their last heartbeats are ignored.
+ * Comparing times would be wrong then: the clock of a machine without a real-time clock may be behind those heartbeats at the start.
  */
 async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | undefined): Promise<void> {
   const isStale = (column: 'last_heartbeat' | 'left_at') =>

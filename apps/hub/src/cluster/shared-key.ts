@@ -11,7 +11,7 @@ const SETTING = 'instance-key'
  * Throws `ConfigError` when this node's instance key differs from that of the running nodes. Nodes with different keys could not
  * use each other's mailed links and secrets, and the audit log that they seal together could not be verified. The database keeps a
  * value derived from the key, which does not reveal the key. A node may replace the stored value if no other node runs or if the
- * value belongs to its previous key. A replaced value of any other key is logged as a warning.
+ * value belongs to the node's previous key. If the replaced value belongs to neither key of the node, a warning is logged.
  */
 export async function requireSharedKey(
   db: Db,
@@ -36,7 +36,7 @@ export async function requireSharedKey(
     throw new ConfigError(
       'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.',
     )
-  // The stored value belongs to an unknown key, for example after a backup was restored without its instance key.
+  // The replaced value belonged to an unknown key, for example after a backup was restored without its instance key.
   if (rows[0]!.isUnknown)
     log.warn(
       'the instance key has changed: audit seals and secrets stored with the former key need MUSTER_INSTANCE_KEY_PREVIOUS',

@@ -38,14 +38,17 @@ export class Jwts {
     return payload && { jwtId: payload.jti!, userId: payload.sub! }
   }
 
-  /** Signs a JWT that identifies a device. The caller's claims are nested, so that they cannot pass for claims of the hub. */
+  /**
+   * Signs a JWT that identifies a device. `claims` are the custom claims from the request for the JWT. They are nested in one
+   * member, so that they cannot pass for claims of the hub.
+   */
   signDevice({ deviceId, certificateId, claims }: DeviceClaims, expiresAt: Date): Promise<string> {
     const certificate = certificateId === undefined ? {} : { certificateId }
     return this.#sign('Device', { sub: deviceId, ...certificate, claims }, expiresAt)
   }
 
   /**
-   * Returns the device, the certificate and the exact text of the caller's claims, or undefined for an invalid JWT. Does not check that
+   * Returns the device, the certificate and the exact text of the custom claims, or undefined for an invalid JWT. Does not check that
    * device and certificate still exist.
    */
   async verifyDevice(jwt: string): Promise<DeviceClaims | undefined> {
@@ -72,7 +75,7 @@ export class Jwts {
 
   #sign(purpose: Purpose, claims: object, expiresAt: Date): Promise<string> {
     const exp = Math.floor(expiresAt.getTime() / 1000)
-    // `SignJWT` would serialize the caller's claims again and could change their text.
+    // `SignJWT` would serialize the custom claims of a device's JWT again and could change their text.
     return new CompactSign(Buffer.from(stringify({ ...claims, aud: audienceOf(purpose), exp })))
       .setProtectedHeader({ alg: 'HS256', typ: typeOf(purpose) })
       .sign(this.#key(`jwt ${purpose}`))

@@ -30,8 +30,8 @@ const NICENESS = 10
 const KEEP_MS = 60_000
 
 /**
- * Time for which a flood is remembered, in milliseconds. A wrong password that arrives within this time after a full queue
- * counts as part of a flood. The limits of a flood then apply for this time.
+ * Time for which a flood is remembered, in milliseconds. A wrong password within this time after the queue was full counts as
+ * part of a flood. From then on, the limits of a flood apply for the same time.
  */
 const FLOOD_MEMORY_MS = 10_000
 /** Limits of verifications for unauthenticated clients. During a flood, one of the two hashing threads stays free for other callers. */
@@ -113,8 +113,8 @@ export class Passwords implements Disposable {
   }
 
   /**
-   * Returns a new hash of a password that was just verified if the stored hash is weaker than `PARAMETERS`, else undefined. Throws
-   * `RateLimited` when too many hashes are pending.
+   * Hashes a just verified password again if its stored hash is weaker than `PARAMETERS`. Returns the new hash; undefined if the
+   * stored hash is strong enough. Throws `RateLimited` when too many hashes are pending.
    */
   async strongerHash(password: string, stored: string): Promise<string | undefined> {
     const [, memoryCost, timeCost] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d+\$/.exec(stored) ?? []
@@ -128,7 +128,10 @@ export class Passwords implements Disposable {
     this.#child?.kill()
   }
 
-  /** Lowers the limits for unauthenticated clients until no wrong password has counted as part of a flood for `FLOOD_MEMORY_MS`. */
+  /**
+   * Lowers the limits for unauthenticated clients. A timer raises them again after `FLOOD_MEMORY_MS`; each further call restarts the
+   * timer.
+   */
   #slowDown(): void {
     this.#unauthenticated.setLimits(UNAUTHENTICATED_IN_FLOOD)
     clearTimeout(this.#floodTimer)
@@ -210,7 +213,10 @@ function tooMany(): ActionError {
   return new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
 }
 
-/** Called before the process loads its modules, because the loading takes as much CPU time as several hashes. */
+/**
+ * Lowers the CPU priority of the child process. Call it right after the fork, because loading the modules takes as much CPU time as
+ * several hashes.
+ */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const SOURCES = join(import.meta.dirname, '..')
 
-/** Calls that put a string into SQL unescaped. Values belong in parameters. */
+/** Matches calls that put a string into SQL without escaping it. Values belong in parameters. */
 const MADE_OF_TEXTS =
   /sql\.(raw|lit|id)\(|CompiledQuery\.raw\(|\bselect(<[^(]*>)?\([^,()]+,\s*`[^`]*\$\{|\bquery(<[^(]*>)?\(\s*(`[^`]*\$\{|'[^']*' \+)/g
 

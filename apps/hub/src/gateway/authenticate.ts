@@ -91,7 +91,7 @@ const LOOK_UP = `
 /**
  * Creates the function that authenticates an upgrade request before it is accepted (protocol 1.4): token, then fingerprint,
  * then certificate. The function also stores unknown devices and certificates. It releases its admission permit before it
- * stores them, so that they do not delay the authentication of known devices. It throws `Refusal`.
+ * stores a device or certificate, so that enrolments do not delay the authentication of known devices. It throws `Refusal`.
  */
 export function createAuthenticator({
   db,
@@ -207,8 +207,8 @@ export function createAuthenticator({
       isNewDevice = enrolled.isNewDevice
       return enrolled
     } finally {
-      // If another connection enrolled the device first, or if the enrolment failed, this call created no device. Its place in
-      // the budget for new devices is then given back.
+      // If another connection enrolled the device first, or if the enrolment failed, this call created no device. It then gives
+      // back the place that it took in the budget for new devices.
       if (!isNewDevice) await budget.giveBack({ tokenId, address })
     }
   }
@@ -282,7 +282,7 @@ export function createAuthenticator({
   }
 }
 
-/** Returns the public ids of the token and fingerprint in a request, verified or not. The log shows them for refused connections. */
+/** Returns the public ids of the token and fingerprint that a request contains, without verifying them. Used to log refused connections. */
 export function claimsOf(request: IncomingMessage): { tokenId?: string; fingerprintId?: string } {
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1] ?? ''
   const fingerprint = String(request.headers['x-device-fingerprint'] ?? '')

@@ -73,7 +73,10 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   #link: Link | undefined
   /** Promise that is pending until the device is admitted or refused. Channel requests of the device wait for it. */
   #admission: Promise<boolean> | undefined
-  /** Id of the connection's row. Undefined until the row is written, and for unregistered connections. */
+  /**
+   * Id of the connection's row. Undefined until the row is written, and for unregistered connections (of one-shot commands), which
+   * have no row.
+   */
   #connectionId: string | undefined
   /** Options that all executor channels of the connection share. They are created with the first executor channel. */
   #executorOptions: ExecutorOptions | undefined

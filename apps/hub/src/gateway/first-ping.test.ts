@@ -101,7 +101,7 @@ async function replay(times: number, work: (n: number) => Promise<void>): Promis
   await Promise.all(Array.from({ length: CONCURRENT }, worker))
 }
 
-/** Sends bytes through a local port and reads the whole answer. `endsFirst` sends the FIN before reading, otherwise after it. */
+/** Sends bytes through a local port and reads the whole answer. With `endsFirst`, the FIN is sent before the answer is read. */
 async function exchange(localPort: number, bytes: Uint8Array | string, endsFirst: boolean): Promise<Buffer> {
   const socket: Socket = connect({ port: localPort, host: '127.0.0.1', allowHalfOpen: true })
   if (endsFirst) socket.end(bytes)

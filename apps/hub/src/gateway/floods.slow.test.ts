@@ -14,7 +14,7 @@ import {
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
 
-// Floods that one device can send without violating the protocol.
+// These tests send floods that a single device can send without violating the protocol.
 
 const captured = capturedLog()
 const { limits } = loadConfig({})

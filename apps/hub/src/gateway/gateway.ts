@@ -198,7 +198,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  /** Takes a slot for an unregistered link. Throws `Refusal` when its device or organization has reached the limit of such links. */
+  /**
+   * Takes a slot for an unregistered link, such as a one-shot command's. Throws `Refusal` when its device or organization has reached
+   * the limit of such links.
+   */
   async function takeSlot({ caller }: Connected & { kind: 'device' }, socket: Socket): Promise<void> {
     const { deviceId, tokenId, projectId, organizationId } = caller
     try {
@@ -236,7 +239,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   function refuse(request: IncomingMessage, socket: Socket, error: unknown): void {
-    // Refusals beyond the rate write no rows and no log lines. The first 100 of each minute already show the reason.
+    // Further refusals of a client IP above 100 a minute write no rows and no log lines. The first 100 already show the reason.
     if (error instanceof ActionError && error.kind === 'RateLimited' && !(error instanceof Refusal)) {
       heldAnswers.hold(socket, () => answer(socket, error))
       return

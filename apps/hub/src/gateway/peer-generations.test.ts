@@ -206,7 +206,8 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     const refused = await (await openPages(closed.url))('/')
     expect(refused.status).toBe(502)
     expect(refused.body).toContain('listens')
-    // A 2025 agent exits on endpoints that it does not know (R-18). The answer shows that the agent is still running.
+    // A 2025 agent exits when the hub opens a channel to an endpoint that the agent does not know (R-18). The answer to this call
+    // shows that the agent is still running.
     expect(await agent.oneShot('devices_GetProperty', { name: 'x' })).toEqual({ result: 'NotFound' })
   })
 
@@ -399,8 +400,8 @@ describe.each<Age>(['2025', '2026'])('a command line of %s', age => {
       return refusal
     }
     for (let n = 0; n < 40 && !refusal; n++) await ask()
-    // I1: for up to 5 s after its Hello the hub does not know whether a command-line client understands `RateLimited`, and sends
-    // `Internal`.
+    // I1: for up to 5 s after a client's Hello, the hub does not know whether the client understands `RateLimited`. Until then it
+    // sends `Internal`.
     expect(refusal).toMatchObject({ kind: 'Internal' })
     if (age === '2026') await expect.poll(ask, { interval: 500 }).toMatchObject({ kind: 'RateLimited' })
     expect(refusal).not.toBeInstanceOf(MalformedOutput)

@@ -34,9 +34,9 @@ const OPEN = {
     select connection_id from opened`,
 }
 
-// After a connection is closed, the row of its device refers to the newest other connection that is still open. An older
-// connection is still open if the closed connection ended before its row was written, because the hub closes an older
-// connection only after that.
+// After a connection is closed, the row of its device refers to the newest other connection that is still open. Such a
+// connection can exist, because the hub writes the row of a new connection first and then closes the older connection. If the new
+// connection ends before its row is written, the hub leaves the older connection open.
 const CLOSE = {
   name: 'presence-close',
   text: `

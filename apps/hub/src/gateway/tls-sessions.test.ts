@@ -15,8 +15,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TlsFiles } from '../config.ts'
 
-// A device that resumes a TLS session does not prove its key again. So the hub reads the device's rights from the database at each
-// connect.
+// A device that resumes a TLS session does not prove again that it has its private key. So the hub reads the device's rights from
+// the database at each connect.
 
 let folder: string
 let tls: TlsFiles

@@ -393,7 +393,7 @@ describe('a file by its path', () => {
       )
     }
     expect([...refusals].filter(status => ![400, 403, 404, 414].includes(status))).toEqual([])
-    // A hostile name that is the file name of a download cannot add a parameter or a header to `Content-Disposition`.
+    // A hostile file name cannot add a parameter to `Content-Disposition` or another header to the answer.
     const { attachment } = await import('../net/attachment.ts')
     for (const name of names)
       expect(attachment(decodeURIComponentSafely(name))).toMatch(

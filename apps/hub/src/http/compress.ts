@@ -4,8 +4,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 /** Minimum size of a text that is compressed, in bytes. A shorter text fits into one packet anyway. */
 const MIN_BYTES = 1024
 /**
- * Low compression levels. They shrink a device list to about a tenth; the highest levels save another tenth of that for ten times the CPU
- * time.
+ * Low compression levels. They shrink a device list to about a tenth. With the highest levels the result would be 10 % smaller, for ten
+ * times the CPU time.
  */
 const BROTLI_QUALITY = 4
 const GZIP_LEVEL = 5

@@ -79,7 +79,7 @@ it('C15: notifies the device list of a health report only if the shown status ch
     invoke('devices_SetProperty', { deviceId, name: 'dev.nexigon.system.health', value: { status, ...more } })
   const byDevice = device.invoke as (action: string, input: object) => Promise<unknown>
   const byPerson = ada.invoke as (action: string, input: object) => Promise<unknown>
-  /** Counts the notices for the device list that `write` causes, until the notice about the property arrives. */
+  /** Counts the `devices` notices that `write` causes before its `properties` notice arrives. */
   const noticesOf = async (write: () => Promise<unknown>): Promise<number> => {
     await until('it is quiet', async () => {
       const before = live.changes.length

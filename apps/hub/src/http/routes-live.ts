@@ -64,8 +64,8 @@ export function liveRoutes(
 
     reply.hijack()
     const raw = reply.raw
-    // A client may have disconnected during the queries above. The `close` event of its connection has fired already, so `stop`
-    // would never run.
+    // A client may have disconnected during the queries above. In that case the `close` event of its connection has fired
+    // already, so `stop` would never run.
     if (raw.destroyed) return
     raw.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',

@@ -50,7 +50,7 @@ const REQUEST_TIMEOUT_MS = 120_000
  */
 const MAX_PIPELINED = 8
 /**
- * Time without progress after which a client that reads an answer is disconnected, in milliseconds. Answers up to `SMALL_BYTES` fit into
+ * Time after which a client is disconnected if it reads nothing of its answer, in milliseconds. Answers up to `SMALL_BYTES` fit into
  * socket buffers and are exempt.
  */
 const STALL_MS = 60_000

@@ -5,8 +5,8 @@ import { jobHandler } from './job-handler.ts'
 const PORTION = 50
 
 /**
- * Writes the rows of `device_update` that are missing, as for devices that reported before an upgrade. Each portion is committed by itself
- * and filled rows are skipped, so an attempt continues the work of an interrupted one.
+ * Writes the missing rows of `device_update`, for example for devices that reported before an upgrade of the hub. Each portion is committed
+ * by itself and existing rows are skipped, so an attempt continues the work of an interrupted attempt.
  */
 export const devices_FillUpdates = jobHandler('devices_FillUpdates', async ({ db }, _data, { signal }) => {
   let last: string | undefined = ''

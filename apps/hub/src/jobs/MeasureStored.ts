@@ -14,8 +14,8 @@ const ROWS = 5_000
 const KEPT_SHARE = 0.9
 
 /**
- * Tables with histories of a device, which grow without end. Each has the limit, the column of counts, and SQL for the key, time,
- * day and size of a row.
+ * Tables with histories of a device, which grow without end. Each entry has the name of the limit, the column of
+ * `device_stored_bytes` that counts the bytes, and SQL for the key, time, day and size of a row.
  */
 const HISTORIES = [
   {

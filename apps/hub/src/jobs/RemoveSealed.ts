@@ -1,7 +1,7 @@
 import { removeSealed } from '../audit/seal.ts'
 import { jobHandler } from './job-handler.ts'
 
-/** Removes sealed audit rows beyond their retention. Without `MUSTER_AUDIT_RETENTION_DAYS` they are kept for ever. */
+/** Removes sealed audit rows older than `MUSTER_AUDIT_RETENTION_DAYS`. Without this setting, audit rows are kept for ever. */
 export const audit_RemoveSealed = jobHandler(
   'audit_RemoveSealed',
   async ({ db, key, log, auditRetentionDays }) => {

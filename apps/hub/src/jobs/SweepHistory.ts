@@ -35,8 +35,8 @@ export const devices_SweepHistory = jobHandler('devices_SweepHistory', async ({ 
 })
 
 /**
- * Sweeps the deletions noted in `project_removal` or `device_removal`, in batches. A note is removed after `SETTLED_MINUTES`, when
- * no further row can appear.
+ * Calls `sweep` with the ids recorded in `project_removal` or `device_removal`, in batches. A record is removed after
+ * `SETTLED_MINUTES`, when no further row of the deleted project or device can appear.
  */
 async function forEachRemoval(
   db: Db,

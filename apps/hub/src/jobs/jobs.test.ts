@@ -22,7 +22,7 @@ const QUICK: JobKind = { timeoutSecs: 60, retryLimit: 0, retryDelaySecs: 1 }
 
 type Work = (name: string, data: object, job: RunningJob) => Promise<void>
 
-/** Opens a queue on the database of a hub, like another node, with job kinds that the test defines. */
+/** Opens a queue on the database of a hub, as another node would, with job kinds that the test defines. */
 async function queueOn(
   hub: TestHub,
   kinds: Record<string, JobKind>,
@@ -399,7 +399,8 @@ it('deletes expired sign-ups, links, sessions and nodes, and keeps the others', 
     .where('job_id', 'is not', null)
     .select(['event', 'user_id', 'job_id'])
     .execute()
-  // The event is written by this job, or by the recurring job that the hub runs some seconds after its start.
+  // The event is written by the job that the test ran above, or by the same recurring job, which the hub also runs some seconds after
+  // its start.
   const { jobs } = await hub.pipeline.run({ actor: 'System' }, 'jobs_Query', {
     filter: { job: 'instance_CleanupExpired' },
   })

@@ -11,7 +11,7 @@ type Window = Hit & { count: number; endsAtMs: number }
 
 /** Window after a report in which further hits of the same limit and subject are only counted, in milliseconds. */
 const WINDOW_MS = 10 * 60_000
-/** Interval in which ended windows are reported, in milliseconds. */
+/** Interval at which ended windows are reported, in milliseconds. */
 const SWEEP_MS = 5_000
 /**
  * Maximum number of windows in memory. Beyond it, the hits of further subjects share one window per limit. Its report names no

@@ -37,9 +37,9 @@ type PropertyWrite = { subject: WriteSubject; name: string; sizeBytes: number }
 type Total = { bytes: number; count: number; old_bytes: number | null }
 
 /**
- * Bounds the current property values of each device by the size of an answer that lists them. After its total was read, a
- * device may write some bytes unchecked, as far as the total left room below the limits. Then its total is read again. A device
- * over a limit can still replace a value by a smaller one.
+ * Bounds the current property values of each device by the size of an answer that lists them. After the total of a device was
+ * read, the device may write some bytes unchecked, at most the room that the total leaves below the limits. Then the total is
+ * read again. A device over a limit can still replace a value by a smaller one.
  */
 export class PropertyTotals {
   readonly #db: Db

@@ -72,7 +72,10 @@ export class StoredBytes implements AsyncDisposable {
     else this.#counts.set(deviceId, { eventBytes: 0, changeBytes: 0, [kind]: bytes })
   }
 
-  /** Returns the total of the device's project or organization that is over its limit, by the last sums; undefined if neither is. */
+  /**
+   * Compares the last sums of the device's project and organization with their limits. Returns the total that is over its limit;
+   * undefined if neither is.
+   */
   reached({ projectId, organizationId }: WriteSubject): TotalReached | undefined {
     const projectBytes = this.#projectBytes.get(projectId) ?? 0
     const organizationBytes = this.#organizationBytes.get(organizationId) ?? 0

@@ -44,7 +44,7 @@ type Options = {
   limits: LimitValues
   /** Reason why only small writes are accepted because of low disk space; undefined otherwise. */
   lowDisk: () => string | undefined
-  /** Returns the total of the device's project or organization that is over its limit; undefined if neither total is. */
+  /** Returns the stored total of the device's project or organization if it is over its limit; undefined if neither is. */
   reachedTotal: (subject: WriteSubject) => TotalReached | undefined
   now?: () => number
 }

@@ -21,7 +21,7 @@ import { LinkSlots } from './link-slots.ts'
 
 const { limits } = loadConfig({})
 
-/** 600 descriptors leave 307 for devices: 293 are reserved. */
+/** The hub of these tests may use 600 file descriptors. It reserves 293 of them, which leaves 307 for devices. */
 const captured = capturedLog()
 const hub = await testHub({ maxDescriptors: 600 }, captured.log)
 afterAll(() => hub[Symbol.asyncDispose]())

@@ -8,12 +8,13 @@ type Owner = { deviceId: string; tokenId: string; projectId: string; organizatio
 type Waiting = { admit: () => void; expire: () => void; deadline: number }
 
 /**
- * Longest wait of a link for a descriptor of its organization's share, in milliseconds: the deadline for authentication
+ * Longest wait of a link for a descriptor of its organization's share, in milliseconds. Equal to the deadline for authentication
  * (decisions, "Tokens and enrolment").
  */
 const MAX_WAIT_MS = 30_000
 /**
- * Interval at which waiting links are checked, in milliseconds. Closing connections of other organizations enlarge their share.
+ * Interval at which waiting links are checked, in milliseconds. When connections of other organizations close, the share of the
+ * waiting links' organization grows.
  */
 const SWEEP_MS = 250
 /** `Retry-After` of a refused link, in seconds. One-shot commands take only seconds, so slots are free again by then. */
@@ -48,8 +49,8 @@ export class LinkSlots implements Disposable {
   }
 
   /**
-   * True when device connections hold all descriptors that they may. The other descriptors are reserved for people and health
-   * checks.
+   * True when device connections hold all descriptors that they may hold. The other descriptors are reserved for people and
+   * health checks.
    */
   get isFull(): boolean {
     return this.#held >= this.#capacity
@@ -156,7 +157,10 @@ export class LinkSlots implements Disposable {
     return this.#countOfOrganization(organizationId) + 1 <= Math.max(1, max)
   }
 
-  /** Waiting links hold descriptors as well. They may use only half of the free descriptors beyond the organization's share. */
+  /**
+   * Whether one more link may wait. Waiting links hold descriptors as well, so they may use only half of the free descriptors that
+   * exceed the organization's share.
+   */
   #mayWait(organizationId: string, waiting: number): boolean {
     const share = (1 + this.#values['organization-link-share'] / 100) / 2
     return (

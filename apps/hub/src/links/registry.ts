@@ -10,7 +10,10 @@ export type DeviceSession = {
   readonly organizationId: string
   readonly tokenId: string
   readonly certificateId: string
-  /** Id of the connection's row. Undefined until the row is written, and for unregistered connections (protocol R-4). */
+  /**
+   * Id of the connection's row. Undefined until the row is written, and for unregistered connections, such as those of one-shot
+   * commands (protocol R-4).
+   */
   readonly connectionId: string | undefined
   /** Resolves when the connection has ended. */
   readonly ended: Promise<unknown>

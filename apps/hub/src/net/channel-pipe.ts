@@ -19,8 +19,8 @@ async function pipeOneWay(from: Channel, to: Channel): Promise<void> {
     abortChannel(to)
     return
   }
-  // When the peer of `from` stops reading, the peer of `to` is asked to stop sending. That peer may take the request for the end of
-  // the whole channel. So the hub first sends its own end of data on `to`, which may be queued behind data.
+  // When the peer of `from` stops reading, the hub asks the peer of `to` to stop sending. The peer of `to` may treat that request as
+  // the end of the whole channel. So the hub waits here until its own end of data, which may be queued behind data, has left on `to`.
   await to.endSent
   from.onPeerStopped = () => to.stopReading()
   if (from.hasPeerStopped) to.stopReading()

@@ -1,4 +1,4 @@
-/** Interval in which the permission of an open connection is checked, in milliseconds. A connection may be open for days. */
+/** Interval at which the permission of an open connection is checked, in milliseconds. A connection may be open for days. */
 const RECHECK_MS = 5_000
 
 /** Checks a permission every 5 s and calls `end` when it was revoked. The returned function stops the checks. */

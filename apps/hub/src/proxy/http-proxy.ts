@@ -123,8 +123,8 @@ export function createHttpProxy({
   }
 
   /**
-   * Sends a request to the device and resolves to the head of the answer. `over` is the browser's response or socket. When it
-   * closes, the exchange is over and its resources are freed. Throws `Unreachable`.
+   * Sends a request to the device and resolves to the head of the answer. `over` is the browser's response or socket. When `over`
+   * closes, the request to the device is aborted and its permit is released. Throws `Unreachable`.
    */
   async function forward(
     request: IncomingMessage,
@@ -136,8 +136,8 @@ export function createHttpProxy({
     const access = await checked(tokens.check(jwt, host))
     if (!access) throw new Unreachable((await checked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
-    // A service worker could answer the next link to the page itself, so that the link's token would never reach the hub.
-    // Without the hub, the page would use plain HTTP, where browsers allow no service workers either.
+    // Refuses service workers. A service worker could answer the request of the next link inside the browser, so that the link's
+    // token would never reach the hub. Without the hub, the page would use plain HTTP, where browsers allow no service workers either.
     if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
     const session = devices.get(access.deviceId)
     if (!session) throw new Unreachable('offline')
@@ -145,8 +145,8 @@ export function createHttpProxy({
     const { limiter, agent } = portOf(session, access.port)
     // A request that waits and is sent twice adds more than the 10 listeners at which Node warns of a leak.
     over.setMaxListeners(20)
-    // If the browser has already disconnected, `close` has already fired. Its listeners would never end a request that begins
-    // now.
+    // If the browser has already disconnected, `close` has already fired. A listener added below would never run and never end
+    // the request to the device.
     if (request.socket.destroyed) throw leftError()
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
     const stop = recheckPermission(isAllowed, () => request.socket.destroy())

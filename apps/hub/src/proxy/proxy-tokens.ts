@@ -29,8 +29,8 @@ const MAX_VERIFIED = 1_000
 const MAX_HOSTS = 16
 
 /**
- * Selects the row of a token if its person still has access. Sessions and user tokens are deleted some time after they expire, so the query
- * checks their expiry.
+ * Selects the row of a token if the person who requested it still has access. Sessions and user tokens are deleted some time after they
+ * expire, so the query checks their expiry.
  */
 const ACCESS = `
   select t.device_id, t.port, t.expires_at

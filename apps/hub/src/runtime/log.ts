@@ -36,8 +36,8 @@ const REDACTED = [
 ]
 
 /**
- * Creates the root logger. It writes JSON lines to standard error, since standard output is for people. Tests pass another
- * `destination`.
+ * Creates the root logger. It writes JSON lines to standard error, because standard output is for texts that people read, such as
+ * the startup banner. Tests pass another `destination`.
  */
 export function createLog(
   level: (typeof LOG_LEVELS)[number],

@@ -7,7 +7,8 @@ const MAX_WRITE_BYTES = 64 * 1024
 /** Pause before the next write to a full pipe, in milliseconds. */
 const RETRY_MS = 20
 /**
- * Time for which a synchronous flush waits for a reader, in milliseconds. A flush at exit loses the lines left in the queue.
+ * Time for which a synchronous flush waits for a reader, in milliseconds. At exit, lines that are still queued after this time are
+ * lost.
  */
 const SYNC_TIMEOUT_MS = 1_000
 const LINE_BREAK = 10

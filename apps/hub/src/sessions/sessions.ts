@@ -94,8 +94,8 @@ export class Sessions {
   }
 
   /**
-   * Finds the caller with these credentials; the anonymous caller without valid credentials. Throws `RateLimited` after too many
-   * invalid tokens from the address, unless `countsBadTokens` is false. Valid tokens are never rejected.
+   * Finds the caller with these credentials. Returns the anonymous caller if there are no valid credentials. Throws `RateLimited`
+   * after too many invalid tokens from the address, unless `countsBadTokens` is false. Valid tokens are never rejected.
    */
   async callerOf({
     cookie,

@@ -67,7 +67,7 @@ function set(device: FakeDevice, name: string, value: unknown): Promise<unknown>
   return device.invoke('devices_SetProperty', { deviceId: device.deviceId, name, value })
 }
 
-/** Resolves when the hub has received everything that a device sent before. Frames keep their order across channels. */
+/** Resolves when the hub has received everything that a device sent before: frames of all channels arrive in the order of sending. */
 async function hasArrived({ link }: FakeDevice): Promise<void> {
   const executor = new ExecutorClient(await link.open('executor'))
   await executor.invoke('actor_GetActor', {})

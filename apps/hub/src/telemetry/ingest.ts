@@ -55,8 +55,8 @@ type IngestOptions = {
  *
  * Two kinds of writes are skipped as `late`, and the caller repeats them in a new statement, which has a new snapshot:
  * - Another transaction inserted the row after the snapshot, so this statement does not see the row and cannot lock it.
- * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the version floor that the
- *   deletion stored.
+ * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the device's
+ *   `property_version_floor`, which the deletion raised.
  *
  * With `hasUpdates`, the batch contains update statuses, whose rows in `device_update` the same statement writes. Other batches do not pay
  * for that part.
@@ -228,7 +228,7 @@ export class Ingest {
     if (hostname !== null) this.#live.reported(change, 'hostname', hostname)
     if (health !== null) this.#live.reported(change, 'health', health)
     const update = updateTextOf(name, text)
-    // The digest stands for the value, so that reported values of many devices need little memory.
+    // `LiveHub` keeps the last reported value of many devices, so it gets a digest instead of the long text.
     if (update !== null) this.#live.reported(change, 'update', hash('sha256', update, 'base64'))
   }
 
@@ -251,8 +251,8 @@ export class Ingest {
       }
     }
     const { rowCount } = await this.#pool.query(insertion(rows, columns))
-    // Repeated events are counted as well. Looking them up is not worth a query, because the job that bounds a device's events measures
-    // the stored bytes.
+    // The count includes repeated events, which are not stored again. A query for the exact count is not worthwhile, because the job
+    // that enforces the limit measures the stored bytes.
     if (rowCount) this.#countEvents(calls)
   }
 

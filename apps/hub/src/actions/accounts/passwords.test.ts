@@ -358,7 +358,7 @@ describe('a mailed link to set a password', () => {
     })
     expect(await isSignedIn(ada.cookie)).toBe(false)
     expect(await reset(jwt, 'yet another one')).toEqual({ result: 'InvalidToken' })
-    // C7 (docs/goals.md): the audit row of the link's second use has the status `Failed` and the result.
+    // C7 (docs/goals.md): the audit row of the second use of the link has the status `Failed` and contains the result of the call.
     expect(await auditRows(hub, 'users_CompletePasswordReset')).toMatchObject([
       { status: 'Succeeded', data: {} },
       { status: 'Failed', data: { result: 'InvalidToken' } },

@@ -183,7 +183,7 @@ describe('tokens', () => {
         .execute()
     await expire(0)
     expect(await hub.withToken(token)('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
-    // The body ends because the hub closes the open stream.
+    // Resolves only when the body ends: the hub must close the live stream of the expired token.
     await stream.text()
     expect((await ada.invoke('users_QueryTokens', { userId })).tokens).toHaveLength(1)
     await expire(31)

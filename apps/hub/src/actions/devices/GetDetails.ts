@@ -25,7 +25,7 @@ type Row = RefusalColumns & {
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
 }
 
-// A single statement, because the console refetches the details at every change of the device on the page.
+// Reads everything in a single statement, because an open device page of the console refetches the details at every change.
 const DETAILS = `
     select d.project_id, d.fingerprint_id, d.name, d.hostname, d.first_seen, d.is_connected, d.last_connected_at,
            d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count,

@@ -136,7 +136,7 @@ describe('device token', () => {
     const largestBeside = (around: string): number =>
       Math.floor(((MAX_DEVICE_JWT_LENGTH - around.length) * 3) / 4) - 3
     const largest = largestBeside(await issued('""'))
-    // A JWT issued by the device also contains the id of its certificate.
+    // A JWT that the device issues for itself also contains the id of the device's certificate, so less room is left for claims.
     const short = (await device.invoke('devices_IssueDeviceToken', { deviceId, claims: '' })) as {
       jwt: string
     }

@@ -309,7 +309,8 @@ describe('devices_SetProperty by a person', () => {
       expect(await propertyNow()).toMatchObject({ value: 'second', version: 3 })
       expect((await historyOf()).map(change => change.version)).toEqual([1, 2, 3])
       expect(await swap(3)).toEqual({ result: 'Set' })
-      // A device has one version floor for all names, so a property with another name also begins above it.
+      // The deletion of a property raises `property_version_floor` of its device. New properties of any name begin above that
+      // version.
       await setText('1', 'other', by)
       expect(await propertyNow('other')).toMatchObject({ version: 3 })
       await owner.invoke('devices_RemoveProperty', { deviceId, name: 'other' })

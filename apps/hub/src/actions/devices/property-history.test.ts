@@ -31,7 +31,7 @@ afterAll(async () => {
   await device[Symbol.asyncDispose]()
   await hub[Symbol.asyncDispose]()
 })
-// Resets the version floor of the device. Otherwise new properties would begin above the versions of removed ones.
+// Otherwise new properties would begin above the versions of the properties that an earlier test removed.
 beforeEach(() => hub.db.updateTable('device').set({ property_version_floor: 0 }).execute())
 
 describe('devices_QueryPropertyHistory', () => {
@@ -231,8 +231,8 @@ describe('property history under concurrent changes', () => {
     await byDevice({ name, value: 'A' })
     await using session = await databaseSession(hub)
     await session.query('begin')
-    // The share lock blocks the person's write, which locks the row with `for update`. It does not block the device's write,
-    // which takes the weaker `for no key update`.
+    // The `key share` lock blocks the person's write, which locks the row with `for update`. The lock does not block the device's
+    // write, which takes the weaker `for no key update`.
     await session.query('select from device_property where name = $1 for key share', [name])
     const later = byOwner({ name, value: 'C' })
     await session.waitingStatements(1)

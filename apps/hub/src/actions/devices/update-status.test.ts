@@ -60,7 +60,7 @@ beforeEach(() => remove('owner'))
 
 type Writer = 'device' | 'device with a version' | 'owner'
 
-/** Sets the update status, as one of the callers whose writes take different paths. */
+/** Sets the update status as the caller `by`. The hub stores the writes of the three kinds of callers by different code paths. */
 async function set(value: unknown, by: Writer = 'owner', name = OTA_STATUS): Promise<void> {
   const input = { deviceId, name, value }
   if (by === 'owner') await owner.invoke('devices_SetProperty', input)
@@ -93,7 +93,7 @@ async function rowOf(id = deviceId) {
   return columns
 }
 
-/** Compares the version in the row of `device_update` with that of the property. */
+/** Asserts that the row of `device_update` has the same version as the property from which it was written. */
 async function expectSameVersion(): Promise<void> {
   const { rows } = await hub.pool.query(
     `select p.version = u.property_version as is_same from device_property p join device_update u using (device_id)
@@ -245,7 +245,10 @@ it('is removed with its device', async () => {
 describe('the job that fills the rows after an upgrade', () => {
   const fill = () => hub.runJob('devices_FillUpdates', {})
 
-  /** Adds devices whose update status was stored before there were rows. Ids are in order, so the portions of the job are known. */
+  /**
+   * Adds devices with an update status but without a row in `device_update`, as before the upgrade. Returns their sorted ids: the job
+   * processes devices in the order of their ids, 50 per statement.
+   */
   async function addOldDevices(count: number): Promise<string[]> {
     const ids = Array.from({ length: count }, () => newId('d')).toSorted()
     await hub.pool.query(

@@ -307,7 +307,8 @@ describe('organizations_RemoveMember', () => {
     await until('the notice of the removal', () =>
       console.changes.some(({ topic }) => topic === 'organizations'),
     )
-    // Once a later change in `own` has arrived, the live stream has unsubscribed from `organizationId`.
+    // When a later change in Grace's other organization (`own`) arrives, her live stream has unsubscribed from
+    // `organizationId`.
     console.changes.length = 0
     await until('a later change in the other organization', async () => {
       await hub.project(ada, organizationId)

@@ -6,7 +6,7 @@ import { matchesProperty } from '../../database/queries/devices/property-conditi
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTimeOf } from '../../runtime/times.ts'
 
-/** Largest page, in devices, that runs on the shared connection for look-ups (`database/client/look-ups.ts`). */
+/** Largest page, in devices, that is read over the connection for look-ups, which all requests share (`database/client/look-ups.ts`). */
 const MAX_LOOK_UP = 100
 
 const SORTS = {
@@ -21,7 +21,7 @@ const SORTS = {
 const UPDATE = sql<
   (string | null)[]
 >`array[u.current_version, u.target_version, u.state, u.failure_count::text, u.error]`
-/** The same for a page. PostgreSQL evaluates it after sort and limit, so that only the rows of the page are looked up. */
+/** Subquery with the same columns, for a page. PostgreSQL evaluates it after sort and limit, so it looks up only the page's rows. */
 const UPDATE_OF_PAGE = sql<
   (string | null)[] | null
 >`(select ${UPDATE} from device_update u where u.device_id = d.device_id)`
@@ -49,11 +49,11 @@ export const projects_QueryDevices = handler(
     if (filter?.preset) query = query.where(matchesPreset(filter.preset))
     if (filter?.text) query = query.where(sql<boolean>`d.search_text like lower(${partPattern(filter.text)})`)
     for (const condition of filter?.properties ?? []) query = query.where(matchesProperty(condition))
-    // Matching a text, health, preset or property reads each row, so the total is counted in the same pass. Without these filters an
-    // index can count the total.
+    // A filter by text, health, preset or property reads each row, so the query of the page also counts the total (`along`). Without
+    // these filters a second query can count the total in an index.
     const readsRows = filter?.text || filter?.health || filter?.preset || filter?.properties?.length
     const counting = readsRows ? 'along' : true
-    // Without filter and sort, an index returns the page in order, which is fast enough for the shared look-up connection.
+    // Without filter and sort, an index returns the page in order. Such a query is fast enough for the shared look-up connection.
     const isLookUp = !filter && page.sort === undefined && (page.limit ?? Infinity) <= MAX_LOOK_UP
     // A whole list needs the rows of all devices. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
     const withUpdates =

@@ -7,7 +7,7 @@ import { matchesHealth, matchesPreset } from '../../database/queries/devices/dev
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 
 const OTA_STATUS = 'dev.nexigon.ota.status'
-/** Time in seconds that separates devices which are offline for long from others: 24 h. */
+/** Time after which a disconnected device matches the preset filter `offlineLong`: 24 h, in seconds. */
 const LONG_SECS = 24 * 60 * 60
 
 let hub: TestHub

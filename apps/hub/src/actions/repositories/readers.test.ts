@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../caller.ts'
 
-/** Runs an action as a certain caller. People use HTTP, devices use their link. */
+/** Runs an action as a certain caller: people over HTTP, devices over their WebSocket link. */
 type Reader = (name: string, input: object) => Promise<unknown>
 
 let hub: TestHub

@@ -13,9 +13,9 @@ import type { Tables } from '../schema.ts'
 import { LookUps } from './look-ups.ts'
 import { PreparingClient, type QueryOptions } from './preparing-client.ts'
 
-/** Database for reads. */
+/** Database, or a transaction in it. Functions that only read, or that write with a single statement, take a `Db`. */
 export type Db = Kysely<Tables>
-/** Transaction for writes: every function that writes takes a `Tx`, so no write happens outside of a transaction. */
+/** Transaction. A function whose writes must be committed together with those of its caller takes a `Tx`. */
 export type Tx = Transaction<Tables>
 
 export type Database = AsyncDisposable & {
@@ -36,7 +36,7 @@ const types = {
   },
 } as pg.CustomTypesConfig
 
-/** Maximum number of connections of a hub to PostgreSQL; one of them is for look-ups. */
+/** Maximum number of connections of a hub to PostgreSQL. One of them is for look-ups of a few rows by key. */
 const MAX_CONNECTIONS = 12
 /** Time after which an unused connection is closed, in milliseconds. */
 const IDLE_MS = 30_000
@@ -56,7 +56,7 @@ const SILENT_MS = 35_000
 const SETTINGS = "set timezone = 'UTC'; set datestyle = 'ISO'; set statement_timeout = '30s'"
 
 /**
- * Opens the hub's connections: a pool, and one connection for look-ups. The server cancels statements after 30 s. The hub destroys
+ * Opens the hub's connections: a pool, and one connection for look-ups by key. The server cancels statements after 30 s. The hub destroys
  * connections of the pool that are silent for `silentMs`.
  */
 export function openDatabase(

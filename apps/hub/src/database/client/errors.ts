@@ -20,7 +20,7 @@ export function isDeadlock(error: unknown): boolean {
   return sqlState(error) === '40P01'
 }
 
-/** SQLSTATE codes of a server that temporarily cannot serve. */
+/** SQLSTATE codes of a server that temporarily cannot run statements. */
 const UNAVAILABLE = /^(08|25006|53|55P03|57|58)/
 /**
  * Node's error codes for an unreachable server. Failed DNS look-ups count, because the host name does not resolve while the

@@ -14,13 +14,13 @@ export type PageInput = {
   sort?: string | undefined
   /**
    * Whether and how the first page gets the total number of matches. `true`, the default, counts with a second query. `along`
-   * counts in the query of the page, which halves the work where each row must be read to see whether it matches, as with a text
-   * filter. `whole` does not count, and gives the total only if the first page is the whole list.
+   * counts in the query of the page; this halves the work for a filter that reads each row, such as a text filter. `whole` runs no
+   * count, and returns the total only if the first page is the whole list.
    */
   countTotal?: boolean | 'along' | 'whole'
   /**
-   * Database whose shared look-up connection reads the page. Set only for a page of few rows that an index has in order, because
-   * look-ups must be fast.
+   * Database whose shared look-up connection reads the page. Set only for a page of few rows that an index returns in
+   * order, because look-ups must be fast.
    */
   lookUpIn?: Db | undefined
 }
@@ -89,7 +89,7 @@ export function cutPage<Row extends RowPlace>(
 
 /**
  * Number of leading rows whose sizes add up to at most `maxBytes`, but at least 1. A page of large rows ends after these rows, and
- * the next page begins with the row behind them.
+ * the next page begins with the row after them.
  */
 export function rowsWithin(maxBytes: number, measured: { bytes: number }[]): number {
   let bytes = 0

@@ -52,8 +52,8 @@ export class PreparingClient extends pg.Client {
     const nowMs = performance.now()
     if (nowMs - this.#plannedAtMs > PLANS_MS) {
       this.#plannedAtMs = nowMs
-      // An error of `discard plans` is ignored: an aborted transaction or a broken connection also fails the caller's statement
-      // behind it.
+      // An error of `discard plans` is ignored: an aborted transaction or a broken connection also fails the caller's statement,
+      // which is sent next.
       super.query('discard plans', () => {})
     }
     const statement: Statement = typeof config === 'string' ? { text: config, values } : config

@@ -8,7 +8,7 @@ it('reads times correctly whatever the server’s time zone and date style and t
   const name = database.url.split('/').at(-1)!
   await database.query(`alter database ${name} set timezone = 'Asia/Kolkata'`)
   await database.query(`alter database ${name} set datestyle = 'German'`)
-  // The URL has the options of an operator who keeps the hub in a schema of its own.
+  // The `options` parameter in the URL sets a search path, as an operator does who keeps the hub's tables in a separate schema.
   await using hub = await testHub({ databaseUrl: `${database.url}?options=-c%20search_path%3Dpublic` })
   const { owner, projectId } = await hub.fleet()
   const firstSeen = new Date('2026-11-21T22:30:00.123Z')

@@ -10,7 +10,7 @@ import { MigrationError, migrate } from './migrate.ts'
 const SHIPPED = join(import.meta.dirname, '../migrations')
 const { log } = capturedLog()
 
-/** Makes a folder of migrations, in addition to those of the folder `base` if given. */
+/** Makes a folder with the migrations in `files` and, if `base` is given, a copy of the migrations in that folder. */
 async function folderOf(
   files: Record<string, string>,
   base?: string,

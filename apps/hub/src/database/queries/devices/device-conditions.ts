@@ -6,7 +6,7 @@ type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 /** Time after which a disconnected device matches the preset `offlineLong`, in hours. */
 const OFFLINE_LONG_HOURS = 24
 
-// The index `device_by_problem` serves the comparisons with `degraded` and `error`. The value of `health` is the report (protocol 4.3).
+// The index `device_by_problem` serves the comparisons with `degraded` and `error`. Devices report the value of `health` (protocol 4.3).
 const HEALTH: Record<NonNullable<Filter['health']>, RawBuilder<boolean>> = {
   healthy: sql`d.is_connected and coalesce(d.health, '') not in ('degraded', 'error')`,
   warning: sql`d.is_connected and d.health = 'degraded'`,
@@ -26,7 +26,7 @@ const PRESETS: Record<NonNullable<Filter['preset']>, RawBuilder<boolean>> = {
   pending: sql`d.pending_certificates > 0`,
 }
 
-/** Condition on the status that `projects_QueryDevices` answers. The surrounding query must name the device `d`. */
+/** Condition on the health status of a device in the answer of `projects_QueryDevices`. The surrounding query must name the device `d`. */
 export function matchesHealth(health: NonNullable<Filter['health']>): RawBuilder<boolean> {
   return HEALTH[health]
 }

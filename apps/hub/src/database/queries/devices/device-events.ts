@@ -44,13 +44,13 @@ const INSERT_EVENTS = {
   text: `${INSERT_NEW_EVENTS.text} on conflict do nothing`,
 }
 
-/** `emitted_at` of a row that only claims the id of a late event. No event has this time, so lists can leave the row out. */
+/** `emitted_at` of a row that only reserves the id of an event in another partition. No event has this time, so lists skip the row. */
 export const CLAIMED_AT = '-infinity'
 
 /**
- * Like `INSERT_EVENTS`, but also for late events. Ids are unique only within a partition, so a late event first claims its id in
- * the partition of the date in its id. The event is stored only if the id was free. If two events have the same id, the first one
- * is kept, whichever of them is late.
+ * Like `INSERT_EVENTS`, but also for late events (`EventRow.lateDay`). Ids are unique only within a partition, so a late event
+ * first claims its id in the partition of the date in its id. The event is stored only if the id was free. If two events have the
+ * same id, the first one is kept, whichever of them is late.
  */
 const INSERT_LATE_EVENTS = {
   name: 'ingest-late-events',
@@ -82,7 +82,7 @@ export function insertion(rows: EventRow[], columns = eventColumns(rows)) {
   return { ...INSERT_LATE_EVENTS, values: [...columns, lateDays] }
 }
 
-/** Whether some of the events are late. `INSERT_NEW_EVENTS` cannot store late events. */
+/** Whether some events are stored in a partition of another day than the date in their id. `INSERT_NEW_EVENTS` cannot store late events. */
 export function hasLate(rows: EventRow[]): boolean {
   return rows.some(row => row.lateDay !== null)
 }

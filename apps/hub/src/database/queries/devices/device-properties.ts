@@ -151,8 +151,8 @@ async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
 }
 
 /**
- * Updates the summary column of a property that changed, or the row of `device_update`. The system information has two property
- * names; the property that was written last counts (R-21).
+ * Updates the copy that lists show of a changed property: a summary column of the device row, or the row of `device_update`. The
+ * system information has two property names; the property that was written last counts (protocol R-21).
  */
 async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> {
   if (name === OTA_STATUS) return writeUpdate(tx, deviceId)

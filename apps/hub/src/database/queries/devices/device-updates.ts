@@ -13,7 +13,10 @@ const MAX_FAILURES = 2 ** 32 - 1
 
 /** Length to which an error is cut before its variable parts are replaced, which bounds the work for errors of up to 1 MiB. */
 const MAX_READ_ERROR = 2_000
-/** Parts that differ between errors of the same kind: UUIDs, numbers with `0x`, hexadecimal words with a digit or of 8 letters, and digits. */
+/**
+ * Parts that differ between errors of the same kind: UUIDs, numbers with `0x`, hexadecimal words that have a digit or at least eight
+ * letters, and other digits.
+ */
 const VARIABLE_PARTS =
   /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b0x[0-9a-f]+|\b(?:(?=[a-f]*\d)[0-9a-f]+|[a-f]{8,})\b|\d+/gi
 
@@ -93,8 +96,8 @@ export async function fillUpdates(db: Db, deviceId: string, count: number): Prom
     const ids = outdated.map(device => device.device_id)
     const versions = outdated.map(device => device.version!)
     const texts = outdated.map(device => updateTextOf(OTA_STATUS, device.value!.text))
-    // The lock makes writers of a property wait. A property that changed or went since the query is skipped, because its writer has
-    // written or removed the row.
+    // The lock makes writers of a property wait. A property that was changed or removed since the query is skipped, because that
+    // change has also written or removed the row of `device_update`.
     await sql`
       with unchanged as (
         select i.device_id, i.version, i.columns

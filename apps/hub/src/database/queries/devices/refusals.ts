@@ -1,13 +1,13 @@
 import { wireTime } from '../../../runtime/times.ts'
 
-/** Columns of a device or a token that hold its last refusal. */
+/** Columns of a device or a deployment token that describe its last refused connection. */
 export type RefusalColumns = {
   last_refusal_at: Date | null
   last_refusal_reason: string | null
   last_refusal_count: number
 }
 
-/** Last refusal of a device or a token in the form of the API, if there was one. */
+/** Last refused connection of a device or a deployment token in the form of the API, if there was one. */
 export function refusalOf(row: RefusalColumns): { at: string; reason: string; count: number } | undefined {
   if (!row.last_refusal_at || row.last_refusal_reason === null) return undefined
   return { at: wireTime(row.last_refusal_at), reason: row.last_refusal_reason, count: row.last_refusal_count }

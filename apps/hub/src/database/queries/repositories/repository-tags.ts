@@ -25,7 +25,7 @@ export async function tagsOf(
     .where('package_id', '=', packageId)
     .select(['version_id', 'tag', 'locked'])
     .orderBy('tag')
-  // For more versions than a page has, reading all tags of the package is faster: the index has them in order.
+  // For more versions than a page contains, reading all tags of the package is faster, because an index returns them in order.
   if (versionIds.length <= MAX_VERSION_LOOKUPS)
     query = query.where(sql<boolean>`version_id = any (${versionIds})`)
   const rows = await query.execute()
@@ -52,8 +52,8 @@ export async function lockTags(tx: Tx, packageId: string): Promise<void> {
 }
 
 /**
- * Adds tags to a version, all or none (docs/api.md 4.6). Throws `Invalid` for the first tag on another version that is locked or that
- * may not be reassigned. The caller must hold `lockTags`.
+ * Adds tags to a version, all or none (docs/api.md 4.6). Throws `Invalid` for the first tag that another version has, if that tag is
+ * locked or may not be reassigned. The caller must hold `lockTags`.
  */
 export async function addTags(
   { tx, caller, scope, events }: Context,
