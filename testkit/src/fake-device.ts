@@ -19,7 +19,7 @@ export type FakeDeviceOptions = {
   url: string
   token: string
   identity?: DeviceIdentity
-  /** Whether the hub registers the connection as the device's own. True by default. */
+  /** Whether the hub registers the connection, which makes the device "connected". True by default. One-shot commands use false. */
   register?: boolean
   /** Headers that replace the default headers of an agent. The value `undefined` removes a header. */
   headers?: Record<string, string | undefined>
@@ -160,7 +160,7 @@ function linkOver(
 ): Link {
   const link = new Link(
     {
-      // The callback of `webSocket.send` runs when the message has left its buffer. drained() then sends queued frames.
+      // The callback of `webSocket.send` runs when the message has left the WebSocket's buffer. drained() then sends queued frames.
       send: message => webSocket.send(message, () => link.drained()),
       get bufferedBytes() {
         return webSocket.bufferedAmount

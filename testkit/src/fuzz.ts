@@ -42,7 +42,8 @@ export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
     const random = seededRandom(seed + index)
     const identity = await deviceIdentity()
     while (!isOver()) {
-      // A tenth of the connections are registered. For unregistered connections the hub writes no database rows.
+      // A tenth of the connections ask the hub to register them (`X-Register-Connection`). For all other connections the hub
+      // writes no database rows.
       const headers = deviceHeaders({ url, token, register: random(10) === 0 }, identity)
       const { webSocket } = await openWebSocket(url, headers)
       webSocket.on('error', () => {})

@@ -92,7 +92,7 @@ export async function testHub(
         display_name: displayName ?? null,
       })
       .execute()
-    // Opens a session without a sign-in request. Its password check would take up to a second per user on a busy machine.
+    // Opens a session without a sign-in request, because the hub's password check takes up to a second on a busy machine.
     const session = await hub.sessions.open({ userId, isAdmin, passwordHash: hash }, 'test', false)
     const cookie = `${hub.publicUrl.startsWith('https:') ? '__Host-muster' : 'muster'}=${session!.token}`
     return { userId, email, password: PASSWORD, cookie, invoke: client({ cookie, origin }) }

@@ -9,8 +9,8 @@ import { repositoryRows } from './repositories.ts'
 import type { Row } from './row.ts'
 
 /**
- * The rows of all actions, for the tests of permissions, hostile input, the audit log and lists. A missing row is a compile
- * error.
+ * A row (test case) for each action, for the table-driven tests of permissions, hostile input, the audit log and lists. A missing
+ * row is a compile error.
  */
 export const ACTION_ROWS: { [N in ActionName]: Row<N> } = {
   ...accountRows,

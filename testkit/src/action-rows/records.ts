@@ -51,8 +51,8 @@ export async function anotherPerson(
 }
 
 /**
- * Inserts an organization. Its members are the administrator of the world's organization and, if given, `person`. Each has the
- * same role as in the world's organization.
+ * Inserts an organization. Its members are the administrator of the organization in `World` and, if given, `person`. Each has the
+ * same role as in the organization of `World`.
  */
 export async function anotherOrganization(
   { hub, people, organizationId: like }: World,

@@ -36,10 +36,10 @@ export const ONESELF_OR_ADMIN: readonly ActorName[] = [...ONESELF, 'instanceAdmi
 /** Ids of a repository with a package, a version and an asset. */
 export type RepositoryIds = { repositoryId: string; packageId: string; versionId: string; assetId: string }
 
-/** The fields of an account that rows need. */
+/** The fields of an account that the inputs of the test cases (`Row`) need. */
 export type Person = { userId: string; email: string }
 
-/** Records that the rows act on: an organization with people and one record of each kind that it can own. */
+/** Database records for the tests of actions: an organization with people and one record of each kind that it can own. */
 export type World = RepositoryIds & {
   hub: TestHub
   people: Record<'member' | 'organizationAdmin' | 'instanceAdmin' | 'otherTenant', TestUser>
@@ -52,7 +52,7 @@ export type World = RepositoryIds & {
   createdAt: Map<string, number>
 }
 
-/** The world of the audit test. The test looks for these secrets in the database and in the log. */
+/** Records and secrets for the audit test. The test searches the database and the log for the secrets. */
 export type AuditWorld = World & {
   /** Makes a secret that must be stored nowhere. */
   plant: () => string
@@ -96,10 +96,10 @@ type ListOf<N extends ActionName> = string extends keyof ActionInput<N>
       { list: List | null }
     : { list?: never }
 
-/** Description of an action for the tests of the registry, the audit log and the lists. */
+/** Test case of an action in the table-driven tests of the action registry, the audit log and the lists. */
 export type Row<N extends ActionName> = ListOf<N> & {
   /**
-   * A valid input on records of the world's organization and of one person, the member by default. With this input the action
+   * A valid input on records of the organization of `World` and of one person, the member by default. With this input the action
    * succeeds for a caller who administers the instance and the organization. Records that the action deletes or changes
    * irreversibly are created for each call.
    */
@@ -110,5 +110,5 @@ export type Row<N extends ActionName> = ListOf<N> & {
   audited?: (world: AuditWorld, oneself: TestUser) => ActionInput<N> | Promise<ActionInput<N>>
 }
 
-/** A row for each action of a part of the contract. A missing or superfluous row does not compile. */
+/** A test case for each action of a part of the contract. A missing or superfluous case does not compile. */
 export type Rows<Part> = { [N in keyof Part & ActionName]: Row<N> }

@@ -21,7 +21,7 @@ export type PeerChannel = {
   write(bytes: Uint8Array): Promise<void>
   /** Number of bytes written and not sent yet. */
   readonly queuedBytes: number
-  /** Ends this side's data (0x17). */
+  /** Ends the data that the client sends on this channel (frame ChannelClosed, 0x17). */
   end(): void
   /** Closes the channel. The frames sent for this depend on the generation of the client (protocol 2.7). */
   close(): void
@@ -37,7 +37,7 @@ export type Peer = AsyncDisposable & {
   ended: Promise<PeerEnd>
   /** Disconnects without Close, like every published client. */
   drop(): void
-  /** Crashes the client like a frame that clients of its generation cannot handle. */
+  /** Simulates the crash of the client that follows a frame which clients of its generation cannot handle. */
   panic(reason: string): void
 }
 

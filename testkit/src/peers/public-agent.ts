@@ -25,7 +25,7 @@ export type PublicAgent = AsyncDisposable & {
   ended: Promise<PeerEnd>
   /**
    * Answers to the actions that the agent runs at its start. Agents of both generations set a property with the system
-   * information. Agents of 2026 also set a property with their commands and ask for work.
+   * information. Agents of 2026 also set a property with their commands and ask the hub for commands to run.
    */
   started: Promise<unknown[]>
   /** Runs one action as a one-shot command does (protocol 3.8). */
