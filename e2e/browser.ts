@@ -10,8 +10,8 @@ const INSTALLED = [
 ]
 
 /**
- * Starts an installed Chromium, or else the Chromium of an npm package. Throws if no Chromium runs; `npm run test:setup`
- * installs Debian's Chromium.
+ * Starts an installed Chromium, or else the Chromium of an npm package. Throws if neither can be started. `npm run
+ * test:setup` installs Debian's Chromium.
  */
 export async function launchBrowser(): Promise<Browser> {
   const failures: string[] = []

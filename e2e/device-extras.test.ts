@@ -118,7 +118,7 @@ it('marks the section of a clicked link, even if the page is too short to scroll
   for (const section of ['Recent Events', 'Connections', 'Danger Zone', 'Overview']) {
     await page.locator('.anchor').getByRole('link', { name: section }).click()
     await current.getByText(section).waitFor()
-    // The mark of the current section does not move to another section after scrolling has ended.
+    // The navigation must still mark this section as the current one after scrolling has ended.
     await page.evaluate('new Promise(rest => setTimeout(rest, 200))')
     expect(await current.innerText()).toContain(section)
   }

@@ -54,7 +54,7 @@ it('filters by conditions on properties, which are in the URL and can be removed
   await page.getByRole('button', { name: 'Clear' }).click()
   await page.getByText('1,000 devices').waitFor()
   expect(page.url()).toBe(address)
-  // The focused button disappears together with the filter, so the focus moves to the heading.
+  // The clicked button `Clear` disappears together with the filter, so the focus moves to the heading.
   expect(await page.evaluate('document.activeElement.innerText')).toBe('Devices')
 })
 
@@ -126,7 +126,7 @@ it('keeps filter, order and position in the URL: a reload shows the same rows an
   await page.getByRole('button', { name: 'Connected', exact: true }).click()
   await page.getByRole('button', { name: 'Name', exact: true }).click()
   await page.getByText('800 devices').waitFor()
-  // The position is written to the URL once scrolling has stopped.
+  // The list writes its scroll position to the URL as `cursor` once scrolling has stopped.
   await expect
     .poll(
       async () => {

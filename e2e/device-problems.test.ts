@@ -126,7 +126,7 @@ it('says why the hub refused a device that is not connected', async () => {
   )
   await page.goto(`${list}/${device.deviceId}`)
   await problem().getByRole('heading', { name: 'Refused 15 times: certificate is revoked' }).waitFor()
-  // The failed update is now a row below the refusal.
+  // The box shows the failed update of an earlier test below the refusal.
   await problem()
     .locator('.pmore')
     .getByText(/^Update to x+ failed/)

@@ -112,7 +112,7 @@ async function shownNow(): Promise<string[]> {
 
 /**
  * Counts the hostile texts that a page shows, including further rows, collapsed parts and rows that appear on scrolling. First
- * waits until the page shows `least` hostile texts, but not more than ten.
+ * waits until the page shows `least` hostile texts, or ten if `least` is greater.
  */
 async function shownOn(path: string, least: number): Promise<number> {
   await page.goto(`${stage.hub.url}${path}`)
@@ -342,8 +342,8 @@ it('shows only the text and allowed tags of a hostile banner', async () => {
   await settled()
   expect((await bannerTags()).filter(tag => !/^(A|B|STRONG|EM|CODE|BR)$/.test(tag))).toEqual([])
   expect(await intruders()).toEqual([])
-  // The sanitizer parses the banner in a separate document. There the browser blocks the banner's scripts and reports policy
-  // violations. These reports are expected.
+  // The sanitizer parses the banner in a separate document. In that document the browser blocks the banner's scripts
+  // and reports policy violations. These reports are expected.
   const isStopped = (what: string) => /^the policy stopped|Content Security Policy/.test(what)
   expect(noticed().filter(what => !isStopped(what))).toEqual([])
 })
@@ -414,8 +414,8 @@ it('redirects only to pages of this site after signing in', async () => {
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     const { origin, pathname } = new URL(page.url())
     expect({ redirect, origin }).toEqual({ redirect, origin: stage.hub.url })
-    // A value that starts with `/%` or `/.` is a path of the hub. It is followed, even if the hub has no such page. All other
-    // values lead to the start page.
+    // A `redirect` that starts with `/%` or `/.` is a path of the hub. The console opens that path, even if it has no such page.
+    // All other values of `redirect` lead to the start page.
     if (!/^\/[%.]/.test(redirect))
       expect({ redirect, pathname }).toEqual({ redirect, pathname: expect.stringMatching(start) })
   }
@@ -503,7 +503,7 @@ it('does not violate its own policy on pages without hostile texts', async () =>
     '/nowhere',
   ]) {
     await page.goto(`${stage.hub.url}${path}`)
-    // Some samples of the design system stay busy, so `settled` would never return.
+    // The design-system page has samples that stay `aria-busy`, so `settled` would time out on it.
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     await page.waitForLoadState('networkidle')
     expect({ path, noticed: noticed() }).toEqual({ path, noticed: [] })

@@ -43,7 +43,7 @@ const SEEDS = [
   '${pwned()}',
   '#{pwned()}',
   '<%= pwned() %>',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: as above
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a template of another language
   '[[${pwned()}]]',
   "'-pwned()-'",
   '";pwned();"',

@@ -24,7 +24,7 @@ export type HubChild = AsyncDisposable & {
   stderr(): string
   /** Lines of the log with this message. */
   logged(message: string): Record<string, unknown>[]
-  /** Resolves when `/readyz` reports the hub as ready. Rejects if the process ends earlier. */
+  /** Resolves when `/readyz` reports the hub as ready and the startup banner is printed. Rejects if the process ends earlier. */
   ready(): Promise<void>
   /** Resolves when the process has ended. */
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
@@ -37,7 +37,7 @@ export type HubChildOptions = {
   env?: Record<string, string>
   options?: string[]
   account?: { uid: number; gid: number }
-  /** Shell command that runs before the shell is replaced by the hub. */
+  /** Shell command to run first, such as `umask 077`. Afterwards the shell replaces itself by the hub with `exec`. */
   shell?: string
   /** Makes the hub the leader of its own process group, as an interactive shell does. */
   ownGroup?: boolean

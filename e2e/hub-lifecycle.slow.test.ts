@@ -543,7 +543,7 @@ describe.runIf(isRoot)('as root', () => {
     try {
       const admin = await adminOf(dataDir)
       await first[Symbol.asyncDispose]()
-      // O10: after the data folder was deleted, `doctor` lists the database that is left.
+      // Goal O10: when the data folder is gone, `doctor` lists the database that is left.
       const doctor = () => spawnSync(process.execPath, [MAIN, 'doctor'], { encoding: 'utf8' }).stdout
       expect(doctor()).toContain(`${dirname(home)}: in use by the data folder ${dataDir}, last started `)
       await rename(dataDir, `${dataDir}.gone`)
@@ -571,8 +571,8 @@ describe.runIf(isRoot)('as root', () => {
       expect(existsSync(await socketDirOf(dataDir))).toBe(true)
       await signedIn(running)
       await running[Symbol.asyncDispose]()
-      // A hub on the copy does not start with the original's database, even after the original hub has stopped. With its own
-      // copy of the database it starts.
+      // A hub on the copied data folder does not start with the original's database, even after the original hub has stopped.
+      // It starts once the database is copied too.
       const instead = await spawnHub({ dataDir: copy })
       expect((await instead.exited).code).toBe(1)
       const copiedFiles = `${dirname(home)}.copy`

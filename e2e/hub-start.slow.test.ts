@@ -1,4 +1,4 @@
-// Starts of hubs that take many seconds each. Short ones are in `hub-start.test.ts`.
+// Tests of hub starts that take many seconds each. Shorter tests are in `hub-start.test.ts`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { chown, mkdir, readdir } from 'node:fs/promises'

@@ -155,7 +155,7 @@ it('moves between cards, rows without a visible id and expandable rows', async (
 
   await page.goto(`${project}/log`)
   await row('projects_DeploymentTokenCreated').waitFor()
-  // The keys skip the headings of days and the expanded details of a row.
+  // The key `j` skips the headings of days and the expanded details of a row.
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
   await page.locator('tr.detail').waitFor()

@@ -164,7 +164,7 @@ it('renders only rows near the viewport above 200 rows, and keeps the focus at t
   await more.waitFor({ state: 'detached' })
   await expect.poll(() => rows.count()).toBeLessThan(80)
   expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe('251')
-  // The focused button has disappeared, so the focus moves to a row.
+  // The focused button `Load more` has disappeared, so the focus moves to a row.
   await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('TR')
   const rowOf = (name: string) => page.getByRole('row', { name })
   await expect

@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 it('C1: shows unknown values of the hub unchanged, in a neutral colour', async () => {
-  // Causes an action and a job, which sends the mail.
+  // The invitation adds an entry to the actions log and a job that sends the mail.
   await invoke(page, 'organizations_InviteMember', { organizationId, email: 'mira@test.example' })
   await agentCommand(['events', 'emit', '--severity', 'info', '"Wind"', ...agent])
   await rewriteAnswer(page, 'devices_GetDetails', details => {
@@ -109,7 +109,7 @@ it('C18: names the product and the instance on the sign-in page and in titles', 
   await account.getByText('Halden cranes', { exact: true }).waitFor()
   await expect.poll(() => outsider.title()).toBe('Log in · Halden cranes · Muster')
   await expectGoodScreen(outsider, 'login')
-  // C16: tags of the banner that are not allowed are removed with a warning, in the browser and in the hub's log.
+  // Goal C16: tags of the banner that are not allowed are removed with a warning, in the browser and in the hub's log.
   expect((await warned).text()).toContain('<u>')
   expect(stage.hub.logged('the console does not show this element of the banner')).toMatchObject([
     { tag: 'u' },

@@ -101,7 +101,8 @@ it('creates a user, who gets a mail to set a password and signs in', async () =>
   await elsewhere.getByText('Password set').waitFor()
   await signIn(elsewhere, stage, MIRA)
 
-  // A person who is no administrator does not see the menu entry `Administration`, and gets the hub's refusal on each page.
+  // A person who is no administrator does not see the menu entry `Administration`. Every administration page shows them the
+  // hub's refusal.
   await elsewhere.getByRole('button', { name: /Account menu/ }).click()
   await elsewhere.getByRole('menuitem', { name: 'Settings' }).waitFor()
   expect(await elsewhere.getByRole('menuitem', { name: 'Administration' }).count()).toBe(0)

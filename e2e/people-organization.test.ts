@@ -221,7 +221,7 @@ it('switches all tabs to the account that signs in in one of them', async () => 
   const second = await first.context().newPage()
   await second.goto(`${stage.hub.url}/settings/profile`)
   await second.getByRole('button', { name: /^Account menu/ }).waitFor()
-  // A repeated sign-in to the account of the tabs does not reload the second tab.
+  // If the first tab signs in to the same account again, the second tab does not reload.
   await second.evaluate('globalThis.isTheSame = true')
   await signIn(first, stage, stage.admin)
   await second.bringToFront()

@@ -141,7 +141,7 @@ it('leads a person from sign-up through the mailed link to an organization', asy
     await held
     await route.continue()
   })
-  // Measures with timers of the page. A busy machine delays them together with the timer of the redirect.
+  // Timers of the page measure the time until the redirect, because a busy machine delays them and the redirect's timer alike.
   await page.addInitScript(
     `new MutationObserver(() => {
       if (!globalThis.moment && document.querySelector('h1')?.textContent === 'Account Activated') {

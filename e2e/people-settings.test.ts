@@ -25,7 +25,7 @@ it('leads from the account menu to the settings, which start with the profile', 
   await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
   const nav = page.getByRole('navigation', { name: 'Settings' })
   expect(await nav.getByRole('link').allInnerTexts()).toEqual(['Profile', 'Security', 'Sessions'])
-  // The top bar keeps its links.
+  // On the settings pages the top bar still has the links of the organization.
   await page
     .getByRole('navigation', { name: 'Organization' })
     .getByRole('link', { name: 'Projects' })
@@ -191,7 +191,7 @@ it('S8: shows time and address of the last use of a token, and its expiry', asyn
   await row.getByText(/^in 4 weeks$/).waitFor()
   const invoke = createClient({ baseUrl: stage.hub.url, headers: { authorization: `Bearer ${secret}` } })
   await invoke('actor_GetActor', {})
-  // The list is refetched at intervals. A reload refetches it at once.
+  // The page refetches the list of tokens at intervals. A reload refetches it at once.
   await expect
     .poll(
       async () => {

@@ -105,8 +105,8 @@ export async function signOut(page: Page) {
 }
 
 /**
- * Waits for a mail to `address` with a link to `path`, and returns the link of the newest such mail. Waits on while that link
- * equals `before`.
+ * Waits for a mail to `address` with a link to `path`, and returns the link of the newest such mail. A link that
+ * equals `before` does not count.
  */
 export async function mailedLink(
   { hub }: Pick<Stage, 'hub'>,
@@ -134,7 +134,7 @@ type Look = {
 
 const DESKTOP: Look = { ...SIZES[0]!, colorScheme: 'light' }
 
-/** The looks in which `npm run test:axe` checks each screen. `npm test` checks the first one with axe. */
+/** The looks in which `npm run test:axe` checks each screen. `npm test` runs axe only in the first look. */
 const LOOKS: Look[] = [
   DESKTOP,
   { ...DESKTOP, colorScheme: 'dark' },

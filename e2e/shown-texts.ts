@@ -6,7 +6,7 @@ export type Shown = {
   /** Whole texts of elements and of text nodes. */
   texts: string[]
   headings: string[]
-  /** Texts of the heads of each table. */
+  /** Texts of the column headers of each table. */
   tables: string[][]
   /** Texts in each row of a table, like `texts`. */
   rows: string[][]

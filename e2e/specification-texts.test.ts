@@ -304,7 +304,10 @@ function idIn(path: string): string {
   return path.split('/').at(-1)!
 }
 
-/** Enrols a connected device with all its data, and three that the hub refused until their certificate was decided. */
+/**
+ * Enrols a connected device with all its data. Enrols three more devices that the hub refused because their certificates were
+ * pending. Of these certificates one stays pending, one becomes rejected and one becomes revoked.
+ */
 async function addDevices() {
   const { projects } = await invoke(admin, 'organizations_QueryProjects', { organizationId: organization })
   const { projectId } = projects[0]!

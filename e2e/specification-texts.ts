@@ -8,7 +8,7 @@ export type SpecifiedText =
   | { part: string }
   /** The whole text of a heading. */
   | { heading: string }
-  /** Heads of one table, in this order. Other heads may stand between them. */
+  /** Column headers of one table, in this order. Other columns may stand between them. */
   | { columns: readonly string[] }
   /** Whole texts in one row of a table. */
   | { row: readonly string[] }
@@ -508,7 +508,7 @@ export const SITUATIONS = [
   },
 ] as const satisfies readonly SpecifiedSituation[]
 
-/** Quoted texts of docs/product.md that no page shows: the gate and a declined confirmation end in them without a message. */
+/** Quoted texts of docs/product.md that no page shows. The console throws errors with these messages but does not show them. */
 export const NEVER_SHOWN: readonly string[] = [
   'Not logged in',
   'User ID is not available',
