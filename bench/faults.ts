@@ -110,7 +110,7 @@ async function judgeLedger(id: string, what: string, hub: BenchHub, client: Load
 
 /**
  * Tests viewers of 10 GB pages that stop reading. Other streams must keep their rate, and the hub must buffer little for the
- * stalled ones.
+ * stalled viewers.
  */
 async function stallViewers(hub: BenchHub): Promise<void> {
   const { child: source, ready: page } = await forked<{ port: number }>('tunnel-peer.ts', 'source')

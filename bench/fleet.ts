@@ -33,11 +33,11 @@ const INVOKES_PER_SEC = 50
 const FIRST_DEVICES = 500
 /** Time in milliseconds after which a device that has not reconnected counts as lost. */
 const STORM_LIMIT_MS = 120_000
-/** Time limit in milliseconds for sealing the audit rows of the fleet's enrolment. */
+/** Time limit in milliseconds until the audit rows of the fleet's enrolment are sealed, that is, hashed and signed in batches. */
 const SEALED_LIMIT_MS = 300_000
 /** Number of file descriptors that a hub or load client needs besides those of the devices' connections. */
 const SPARE_FILES = 500
-/** Longest time for a fleet to reconnect while events are published, in seconds. */
+/** Limit in seconds for the reconnection of a fleet while events are published. */
 const MAX_STORM_SECS = 60
 /** Largest growth of memory, in MiB, that still counts as flat. */
 const FLAT_MIB = 4
@@ -105,7 +105,8 @@ async function tlsFleet(devices: number, tls: Tls): Promise<void> {
     await reportStorm(hub, client, probe, { name, goal: 'P5', devices, resumes, gateSecs })
   }
   await client.ask({ keepLedger: { devices: LEDGER_DEVICES, pauseMs: LEDGER_PAUSE_MS } })
-  // The ledger's devices publish events before and during the last reconnect storm.
+  // Some devices publish events before and during the last reconnect storm. The ledger records the ids of their acknowledged
+  // events.
   await pause(2_000)
   const load = { name: 'storm, events in flight', goal: '', devices, resumes: false }
   await reportStorm(hub, client, probe, { ...load, gateSecs: MAX_STORM_SECS })
@@ -228,7 +229,8 @@ async function reportIdle(hub: BenchHub, secs: number): Promise<void> {
 }
 
 /**
- * Waits until the audit rows of the fleet's enrolment are sealed. Sealing is the hub's last background work after an enrolment.
+ * Waits until the hub has sealed (hashed and signed in batches) the audit rows of the fleet's enrolment. Sealing is the hub's last
+ * background work after an enrolment.
  */
 async function untilSealed(hub: BenchHub): Promise<void> {
   const deadline = performance.now() + SEALED_LIMIT_MS

@@ -7,7 +7,7 @@ import { report } from './yardsticks.ts'
 
 const FRAMES_IN_MEMORY = 10_000_000
 const FRAMES_ON_SOCKETS = 1_000_000
-/** Number of frames before measuring starts, because the first frames fill caches and pools. */
+/** Number of frames that are sent before measuring starts, because the first frames fill caches and pools. */
 const WARM_UP_FRAMES = 200_000
 const TIME_LIMIT_MS = 15 * 60 * 1000
 /** Interval of the normal device's actions in milliseconds, and their p99 limit. */

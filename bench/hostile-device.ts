@@ -11,8 +11,8 @@ const SECS = 6
 const DEVICES = 100
 const EVENTS_PER_SEC = 500
 /**
- * Head start of the hostile device, in seconds. In this time the device uses up its budgets, so that the steady state is
- * measured.
+ * Head start of the hostile device, in seconds. In this time the device uses up the bursts that the hub's limits allow, so that
+ * the steady state is measured.
  */
 const HEAD_START_SECS = 3
 /** Length in characters of a large value that a normal device sets. The hub has to assemble the value from several frames. */

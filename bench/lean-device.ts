@@ -18,7 +18,7 @@ const OPEN_EXECUTOR = frameOf(
     endpoint: Buffer.from('executor'),
   }),
 )
-/** Credit is returned to the hub when half of the initial credit is used. */
+/** The device returns flow-control credit to the hub when half of the initial credit is used. */
 const ADJUST_AFTER_FRAMES = FRAME.initialFrameCredit / 2
 const ADJUST_AFTER_BYTES = FRAME.initialByteCredit / 2
 /** Largest call: half of the initial credit. The hub returns credit when half of it is used, so a longer call could wait forever. */
@@ -138,7 +138,7 @@ export class LeanDevice {
     })
   }
 
-  /** Encodes a call as one frame; throws RangeError if the initial credit may not cover it. */
+  /** Encodes a call as one frame. Throws RangeError if the call is longer than half of the initial credit. */
   prepare(name: string, input: string): PreparedCall {
     const payload = Buffer.allocUnsafe(2 + name.length + 4 + Buffer.byteLength(input))
     payload.writeUInt16BE(name.length)
@@ -151,7 +151,7 @@ export class LeanDevice {
     return { frame: frameOf(message), payloadBytes: payload.length, messageBytes: message.length }
   }
 
-  /** Sends a call; the previous one must have been answered. */
+  /** Sends a call, or keeps it until the hub returns enough credit. The previous call must have been answered. */
   send({ frame, payloadBytes }: PreparedCall): void {
     if (this.#byteCredit < payloadBytes) {
       this.#waiting = { frame, bytes: payloadBytes }

@@ -1,7 +1,7 @@
 // Web server and minimal tunnel for the tunnel bench. Forked by the bench. The first argument is the role: `source` is the web
 // server on the device. `hub` and `device` are the ends of the minimal tunnel over one WebSocket, the yardstick for the hub's
-// tunnel. The minimal tunnel sends frames of 16 KiB prefixed by the stream's id, and has no windows, half-closed streams or
-// permissions.
+// tunnel. The minimal tunnel sends frames of 16 KiB prefixed by the stream's id, and has no flow-control windows,
+// half-closed streams or permissions.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'

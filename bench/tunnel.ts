@@ -15,7 +15,10 @@ import { report, reportGoal } from './yardsticks.ts'
 const ROUNDS = 3
 const SECS = 4
 const SMALL_PER_SEC = 50
-/** Events per second and device in goal P3. The rate is low because an executor channel answers one call after the other. */
+/**
+ * Events per second of the measured device, equal to the rate per device in goal P3. The rate is low, because the hub answers the
+ * calls on an executor channel one after the other.
+ */
 const EVENTS_PER_SEC = 5
 const EVENTS_SECS = 20
 const GIGABYTE = 1024 ** 3
@@ -121,7 +124,7 @@ async function stream(
   const before = treeProcessorSecs(pid)
   const { perSec } = await ask<StreamsRun>(client, { streams: { target, path: '/flat', streams, secs } })
   const bytesPerSec = perSec.reduce((sum, each) => sum + each, 0)
-  // The CPU time includes the second of warm-up, which transfers about as many bytes as any other second.
+  // The CPU time includes one second of warm-up, which transfers about as many bytes as any other second.
   const gigabytes = (bytesPerSec * (secs + 1)) / 1e9
   return {
     megabytesPerSec: bytesPerSec / 1e6,

@@ -14,12 +14,12 @@ import { residentKiB, treeProcessorSecs, withForeignCores } from './processes.ts
 import type { RowLoad, RowRun } from './row-writer.ts'
 
 /**
- * Limit of CPU load by other processes, in cores. A measurement above the limit is repeated, `SPARE_ROUNDS` times at most in
- * all.
+ * Limit of CPU load by other processes, in cores. Measurements above the limit are repeated. All measurements together are
+ * repeated at most `SPARE_ROUNDS` times.
  */
 const MAX_FOREIGN_CORES = 0.1
 const SPARE_ROUNDS = 2
-/** Numbers of the first events of `measureRows` and of `measureCopy`, above the numbers that a bench's devices use. */
+/** First event numbers of `measureRows` and of `measureCopy`. They are above all event numbers that a bench's devices use. */
 export const FIRST_WRITTEN_EVENT = 2 ** 31
 const FIRST_COPIED_EVENT = 3 * 2 ** 30
 
