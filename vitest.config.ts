@@ -22,14 +22,15 @@ const expect = { poll: { timeout: 25_000 } }
  */
 const SLOW = '**/*.slow.test.ts'
 /**
- * Test files that change state of their process. The files of the project `hub` share processes, so it excludes these files.
+ * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
+ * excludes these files.
  */
 const ISOLATED = ['apps/hub/src/http/tls.test.ts', 'apps/hub/src/gateway/tls-sessions.test.ts']
 
 const hub = {
   globalSetup: ['testkit/src/database.ts'],
   provide,
-  // On an idle machine each of these tests takes a few seconds.
+  // Each of these tests takes a few seconds on an idle machine. The timeout leaves room for a busy machine.
   testTimeout: 60_000,
   expect,
   hookTimeout: 60_000,

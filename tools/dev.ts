@@ -61,7 +61,8 @@ async function startHub(): Promise<ChildProcess> {
   const ready = Promise.withResolvers<void>()
   let output = ''
   child.stdout!.on('data', (chunk: Buffer) => {
-    // Only log lines after the hub's startup banner are written to the terminal. The text above replaces the banner.
+    // Only log lines after the hub's startup banner are written to the terminal. This script prints its own text instead of the
+    // banner.
     if (output.includes('Stop with')) process.stdout.write(chunk)
     else output += chunk.toString()
     if (output.includes('Stop with')) ready.resolve()
