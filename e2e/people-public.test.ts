@@ -335,3 +335,28 @@ async function fillSignup(page: Page) {
   await page.getByLabel('Confirm password (required)').fill(PASSWORD)
   await page.getByLabel(/^I agree/).check()
 }
+
+it('P14: loads at most 130 KB of compressed code for the sign-in page, and 190 KB for a device list', async () => {
+  const page = await stage.newPage()
+  await page.goto(`${stage.hub.url}/login`)
+  await page.getByLabel('Email').waitFor()
+  expect(await codeBytes(page)).toBeLessThanOrEqual(130_000)
+  await signIn(page, stage, stage.admin)
+  // The measured page starts without the code of the sign-in page.
+  await page.reload()
+  await page.getByRole('link', { name: 'First project' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
+  expect(await codeBytes(page)).toBeLessThanOrEqual(190_000)
+  await page.context().close()
+})
+
+/** Returns the size, in bytes as sent, of all scripts and styles that a page has loaded. Cached files count too. */
+async function codeBytes(page: Page): Promise<number> {
+  const files = await page.evaluate<
+    { name: string; bytes: number }[]
+  >(`performance.getEntriesByType('resource')
+    .filter(({ name }) => /\\.(js|css)$/.test(name))
+    .map(({ name, encodedBodySize }) => ({ name, bytes: encodedBodySize }))`)
+  expect(files.length).toBeGreaterThan(2)
+  return files.reduce((sum, { bytes }) => sum + bytes, 0)
+}

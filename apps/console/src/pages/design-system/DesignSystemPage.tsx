@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import '../../styles/app.css'
 import '../../styles/kit.css'
 import { ThemeMenu } from '../../shell/app/ThemeMenu.tsx'
 import { Logo } from '../../shell/Logo.tsx'

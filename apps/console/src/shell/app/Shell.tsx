@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { Toaster } from '../../ui/app/Toaster.tsx'
 import { Shortcuts } from './Shortcuts.tsx'
 import { TopBar } from './TopBar.tsx'
+import '../../styles/app.css'
 
 /** Layout of all signed-in pages. `children` replace the page of the route. */
 export function Shell({ children }: { children?: ReactNode }) {
