@@ -403,7 +403,7 @@ describe('users_Query', () => {
     await using _ = at
     const { invoke, userId } = admins[0]!
     const people = []
-    for (const displayName of ['zoe', 'Adam', '100%', 'Ünal']) people.push(await at.user({ displayName }))
+    for (const displayName of ['zoe', 'Adamson', '100%', 'Ünal']) people.push(await at.user({ displayName }))
     const ids = (output: { users: { userId: string }[] }): string[] => output.users.map(user => user.userId)
     const all = await invoke('users_Query', {})
     expect(ids(all)).toEqual([...people.map(person => person.userId).reverse(), userId])
@@ -421,11 +421,11 @@ describe('users_Query', () => {
     const second = await invoke('users_Query', { limit: 3, cursor: first.nextCursor! })
     expect([...ids(first), ...ids(second)]).toEqual(ids(all))
     const byName = await invoke('users_Query', { sort: 'displayName' })
-    expect(byName.users.map(user => user.displayName)).toEqual([undefined, '100%', 'Adam', 'zoe', 'Ünal'])
+    expect(byName.users.map(user => user.displayName)).toEqual([undefined, '100%', 'Adamson', 'zoe', 'Ünal'])
     const byEmail = await invoke('users_Query', { sort: '-email' })
     expect(ids(byEmail)).toHaveLength(5)
     for (const [text, found] of [
-      ['ADA', [people[1]!.userId]],
+      ['ADAMS', [people[1]!.userId]],
       ['%', [people[2]!.userId]],
       [people[0]!.email.toUpperCase(), [people[0]!.userId]],
       ['nobody at all', []],
