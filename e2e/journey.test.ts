@@ -119,7 +119,23 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   await head.getByText('Disconnected', { exact: true }).waitFor({ timeout: 5_000 })
   await page.getByRole('button', { name: 'Delete Device' }).click()
   await page.waitForURL(url => url.pathname.endsWith('/devices'))
-  await page.getByRole('link', { name: 'crane-gw-01' }).first().waitFor({ state: 'detached' })
+  await page.getByText(/^Deleting in \d+ s\.$/).waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Undo deleting crane-gw-01' }).click()
+  const named = page.locator('main td').getByRole('link', { name: 'crane-gw-01', exact: true })
+  await named.click()
+  await page.getByRole('heading', { level: 1, name: 'crane-gw-01' }).waitFor()
+  await page.getByRole('button', { name: 'Delete Device' }).click()
+  await page.getByText(/^Deleting in \d+ s\.$/).waitFor()
+  const sent = page.waitForResponse('**/invoke/devices_Delete')
+  // Leaving the list sends the deletion at once.
+  await page.getByRole('link', { name: 'Tokens' }).last().click()
+  expect((await sent).status()).toBe(200)
+  await page
+    .getByRole('link', { name: /^Devices/ })
+    .last()
+    .click()
+  await named.waitFor({ state: 'detached' })
 
   await page.getByRole('link', { name: 'Settings' }).last().click()
   const asked: string[] = []

@@ -242,7 +242,8 @@ it('C11: shows a device without a name as "unnamed" with its host name everywher
   expect(await page.title()).toMatch(new RegExp(`^unnamed \\(${hostname}\\) · First project`))
   await expectGoodScreen(page, 'device-unnamed')
   await page.getByRole('button', { name: 'Delete Device' }).click()
-  await page.getByText(`Device ${text} deleted.`, { exact: true }).waitFor()
+  await page.getByText(/^Deleting in \d+ s\.$/).waitFor()
+  await page.getByText(text, { exact: true }).waitFor()
 })
 
 /** Changes the hub's answers to an action before the page reads them. */

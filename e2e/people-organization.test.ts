@@ -182,6 +182,13 @@ it('removes a member without confirmation', async () => {
   admin.on('dialog', dialog => stage.faults.push(`asked: ${dialog.message()}`))
   await row.getByRole('button', { name: 'Remove Noa <b>Sun</b> 🛰' }).click()
   await row.waitFor({ state: 'detached' })
+  await admin
+    .getByText(`Noa <b>Sun</b> 🛰 removed. Undo sends a new invitation to ${NOA.email}.`, { exact: true })
+    .waitFor()
+  await expectGoodScreen(admin, 'members-removed')
+  await admin.getByRole('button', { name: 'Undo' }).click()
+  await admin.getByText('Invitation sent again.', { exact: true }).waitFor()
+  await admin.getByRole('button', { name: `Delete invitation of ${NOA.email}` }).click()
 })
 
 it('filters the organizations in the switcher when there are more than eight', async () => {

@@ -10,6 +10,7 @@ import {
   DeviceFingerprintId,
   DeviceId,
   ProjectId,
+  UserId,
 } from './ids.ts'
 import {
   MAX_CURSOR_LENGTH,
@@ -143,7 +144,12 @@ export const devices = {
   }),
   devices_Delete: command({
     summary: 'Deletes a device with its history and ends its connections.',
-    input: z.object({ deviceId: DeviceId }),
+    input: z.object({
+      deviceId: DeviceId,
+      askedByUserId: UserId.optional().describe(
+        'The person who asked for the deletion, for consoles that send it later. Refused from the session of anybody else.',
+      ),
+    }),
     output: Empty,
     permission: { can: 'delete', on: 'device', id: 'deviceId' },
     audit: ['deviceId'],

@@ -128,6 +128,12 @@ function subjectOf(input: object | undefined): string {
  */
 const gone = new Set<string>()
 
+/** Marks an entity as deleted by this page, or as not deleted after a refusal. */
+export function setGone(id: string, isDeleted: boolean) {
+  if (isDeleted) gone.add(id)
+  else gone.delete(id)
+}
+
 /** Whether a query is about an entity that this page has deleted. */
 export function isGone([, input]: readonly unknown[]): boolean {
   return Object.values((input ?? {}) as object).some(value => gone.has(value as string))

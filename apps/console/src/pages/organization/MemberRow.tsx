@@ -2,6 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { ShieldMinus, ShieldPlus, ShieldUser, Trash2, User } from 'lucide-react'
+import { invoke } from '../../api/client.ts'
 import { invalidateActions, useCommand } from '../../api/queries.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { forgetOrganization } from '../../organization.ts'
@@ -9,7 +10,7 @@ import { useSession } from '../../session.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Cell, Row } from '../../ui/app/Table.tsx'
-import { toast, toastError } from '../../ui/app/toast.ts'
+import { toast, toastError, toastUndo } from '../../ui/app/toast.ts'
 
 type Member = ActionOutput<'organizations_QueryMembers'>['members'][number]
 
@@ -17,6 +18,7 @@ type Member = ActionOutput<'organizations_QueryMembers'>['members'][number]
 export function MemberRow({ organizationId, member }: { organizationId: string; member: Member }) {
   const { userId, displayName, email, isAdmin } = member
   const session = useSession()
+  const queryClient = useQueryClient()
   const name = displayName || email
   const isOneself = userId === session.userId
   const invalidates = ['organizations_QueryMembers'] as const
@@ -34,11 +36,26 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
     )
   }
 
+  /** Runs after this row has gone, so it uses no hook of the row. */
+  async function inviteAgain() {
+    try {
+      await invoke('organizations_InviteMember', { organizationId, email })
+      toast('Invitation sent again.')
+      await invalidateActions(queryClient, ['organizations_QueryInvitations'])
+    } catch (error) {
+      toastError('Could not send the invitation', error)
+    }
+  }
+
   async function removeMember() {
     try {
       await remove.mutateAsync({ organizationId, userId })
-      toast(isOneself ? 'You left the organization.' : `${name} removed.`)
-      if (!isOneself) focusHeading()
+      if (isOneself) {
+        toast('You left the organization.')
+        return
+      }
+      toastUndo(`${name} removed. Undo sends a new invitation to ${email}.`, () => void inviteAgain())
+      focusHeading()
     } catch (error) {
       toastError(isOneself ? 'Could not leave the organization' : 'Could not remove the member', error)
     }

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronDown, LogOut, Mail, Settings, ShieldUser } from 'lucide-react'
 import { useInvitations } from '../../pages/account/use-invitations.ts'
+import { settleDeletions } from '../../pages/devices/deleting/deletions.ts'
 import { endSession, logOut, useSession } from '../../session.ts'
 import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../../ui/app/Menu.tsx'
 import { toastError } from '../../ui/app/toast.ts'
@@ -17,6 +18,8 @@ export function UserMenu() {
   /** Logs out at the hub, then leaves the signed-in pages. If the hub refuses, the session stays. */
   async function leave() {
     try {
+      // The deletions need the session, so their answers come first.
+      await settleDeletions(queryClient)
       await logOut()
       await navigate({ to: '/login' })
       endSession(queryClient)

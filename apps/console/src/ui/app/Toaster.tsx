@@ -1,9 +1,12 @@
 import { Check, CircleAlert, X } from 'lucide-react'
 import { useEffect, useState } from 'react'
+import { Button } from '../Button.tsx'
 import { ErrorText } from '../ErrorText.tsx'
 import { dismissToast, type ToastNotice, useToasts } from './toast.ts'
 
 const SUCCESS_SHOWN_MS = 5000
+/** Time for which a notice offers Undo. */
+const UNDO_SHOWN_MS = 10_000
 
 /** Shows the notices of `toast` in a corner of the page, at most three: success for 5 s, failures until dismissed. */
 export function Toaster() {
@@ -18,14 +21,14 @@ export function Toaster() {
 }
 
 function Toast({ notice }: { notice: ToastNotice }) {
-  const { key, text, error } = notice
+  const { key, text, error, undo } = notice
   const isFailure = 'error' in notice
   const [isPaused, setPaused] = useState(false)
   useEffect(() => {
     if (isFailure || isPaused) return
-    const timer = setTimeout(dismissToast, SUCCESS_SHOWN_MS, key)
+    const timer = setTimeout(dismissToast, undo ? UNDO_SHOWN_MS : SUCCESS_SHOWN_MS, key)
     return () => clearTimeout(timer)
-  }, [key, isFailure, isPaused])
+  }, [key, isFailure, isPaused, undo])
 
   const Icon = isFailure ? CircleAlert : Check
   return (
@@ -50,6 +53,17 @@ function Toast({ notice }: { notice: ToastNotice }) {
           text
         )}
       </div>
+      {undo && (
+        <Button
+          size="sm"
+          onClick={() => {
+            dismissToast(key)
+            undo()
+          }}
+        >
+          Undo
+        </Button>
+      )}
       <button type="button" className="copy" aria-label="Dismiss" onClick={() => dismissToast(key)}>
         <X className="i i-14" aria-hidden />
       </button>

@@ -7,6 +7,8 @@ export type ToastNotice = {
   text: string
   /** The error; absent after success. */
   error?: unknown
+  /** A button in a success notice, which takes back what was done. Offered for 10 s. */
+  undo?: () => void
 }
 
 const MOST = 3
@@ -20,6 +22,11 @@ function add(notice: Omit<ToastNotice, 'key'>) {
 /** Shows a success notice. The text names the entity: "Device renamed to edge-gateway-07." */
 export function toast(text: string) {
   add({ text })
+}
+
+/** Shows a success notice with the button Undo for 10 s. */
+export function toastUndo(text: string, undo: () => void) {
+  add({ text, undo })
 }
 
 /** Shows a failure notice for a button outside of a form. A declined confirmation shows nothing. */

@@ -146,6 +146,18 @@ describe('devices_SetName', () => {
 })
 
 describe('devices_Delete', () => {
+  it('deletes for the person who asked, and for nobody else who is signed in', async () => {
+    const { userId } = await hub.user()
+    const id = await deviceRow(hub, projectId)
+    const refusal = await failed(owner.invoke('devices_Delete', { deviceId: id, askedByUserId: userId }))
+    expect(refusal).toMatchObject({
+      kind: 'Forbidden',
+      message: expect.stringContaining('Another person asked'),
+    })
+    expect(await owner.invoke('devices_GetDetails', { deviceId: id })).toMatchObject({ deviceId: id })
+    expect(await owner.invoke('devices_Delete', { deviceId: id, askedByUserId: owner.userId })).toEqual({})
+  })
+
   it('removes a device with its history, closes its connections, and keeps other devices', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const { identity } = device

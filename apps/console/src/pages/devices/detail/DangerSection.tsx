@@ -1,32 +1,31 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
-import { useCommand } from '../../../api/queries.ts'
+import { useSession } from '../../../session.ts'
 import { DangerLine, DangerZone } from '../../../ui/app/DangerZone.tsx'
-import { toast } from '../../../ui/app/toast.ts'
+import { startDeletion } from '../deleting/deletions.ts'
 
-/** Deletes a device without confirmation and returns to the list (docs/product.md 4 and 5). */
-export function DangerSection({ deviceId, name }: { deviceId: string; name: string }) {
+type DangerSectionProps = { projectId: string; deviceId: string; name: string }
+
+/** Starts the deletion of a device without confirmation and returns to the list, which offers Undo (docs/product.md 4 and 5). */
+export function DangerSection({ projectId, deviceId, name }: DangerSectionProps) {
   const navigate = useNavigate()
-  const remove = useCommand('devices_Delete', {
-    deletes: input => input.deviceId,
-    invalidates: ['projects_QueryDevices', 'projects_GetSummary', 'projects_GetDetails'],
-    onSuccess: () =>
-      navigate({
-        from: '/org_{$organization}/projects/$projectId/devices/$deviceId',
-        to: '..',
-        replace: true,
-      }),
-  })
+  const queryClient = useQueryClient()
+  const { userId } = useSession()
   return (
     <DangerZone id="dz">
       <DangerLine
         name="Delete Device"
-        consequence="Removes the device with its certificates, properties and events. This cannot be undone."
+        consequence="Removes the device with its certificates, properties and events. You can undo it for 10 seconds."
         icon={Trash2}
         busyLabel="Deleting…"
         act={async () => {
-          await remove.mutateAsync({ deviceId })
-          toast(`Device ${name} deleted.`)
+          startDeletion(queryClient, { projectId, deviceId, name, askedByUserId: userId })
+          await navigate({
+            from: '/org_{$organization}/projects/$projectId/devices/$deviceId',
+            to: '..',
+            replace: true,
+          })
         }}
         failure="Could not delete the device"
       />

@@ -1,4 +1,3 @@
-import { useIsMutating } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useActionState } from '../../../api/queries.ts'
 import { ErrorAlert } from '../../../ui/Alert.tsx'
@@ -30,12 +29,9 @@ export function DevicePage() {
 
 function Device({ projectId, deviceId }: { projectId: string; deviceId: string }) {
   const { data: details, error, dataUpdatedAt } = useActionState('devices_GetDetails', { deviceId })
-  // The live stream may report the user's own deletion while this page is still on screen, so "not found" is not shown
-  // during a deletion.
-  const isDeleting = useIsMutating({ mutationKey: ['devices_Delete'] }) > 0
   const isElsewhere = details !== undefined && details.projectId !== projectId
   const reason = isAbsent(error) ? error : isElsewhere && 'The device belongs to another project.'
-  if (reason && !isDeleting) return <Absent reason={reason} />
+  if (reason) return <Absent reason={reason} />
 
   return (
     <Page>
@@ -63,7 +59,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
           <CertificatesSection deviceId={deviceId} />
           <EventsSection deviceId={deviceId} />
           <ConnectionsSection deviceId={deviceId} />
-          <DangerSection deviceId={deviceId} name={deviceNameText(details ?? {})} />
+          <DangerSection projectId={projectId} deviceId={deviceId} name={deviceNameText(details ?? {})} />
         </div>
       </div>
     </Page>

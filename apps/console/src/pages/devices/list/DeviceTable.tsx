@@ -10,6 +10,8 @@ import { Time, TimesTogether } from '../../../ui/app/Time.tsx'
 import { Gap, useVirtualRows } from '../../../ui/app/virtual-rows.tsx'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
 import { DeviceStatus } from '../DeviceStatus.tsx'
+import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
+import { useDeletion } from '../deleting/deletions.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
 /** Number of columns of the table, the `colSpan` of cells that replace the rows. */
@@ -137,6 +139,14 @@ const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
   // `changes` is the key of the status cell. A new key restarts the cell's animation.
   const [last, setLast] = useState({ status, changes: 0 })
   if (last.status !== status) setLast({ status, changes: last.changes + 1 })
+  const deletion = useDeletion(deviceId)
+  if (deletion && deletion.state !== 'refused') {
+    return (
+      <tr {...ROW} ref={ref} data-index={index} aria-rowindex={rowIndex} className="del">
+        <DeletingCells deletion={deletion} columns={COLUMNS} />
+      </tr>
+    )
+  }
   return (
     <tr {...ROW} ref={ref} data-index={index} aria-rowindex={rowIndex}>
       <td {...CELL} className="c-name">
@@ -146,6 +156,7 @@ const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
           </Link>
           {name === undefined && hostname !== undefined && <span className="muted trunc">{hostname}</span>}
         </div>
+        {deletion && <NotDeleted deletion={deletion} />}
       </td>
       <td {...CELL} className="c-id">
         <Id id={deviceId} what="device id" />

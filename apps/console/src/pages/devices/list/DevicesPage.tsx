@@ -22,6 +22,7 @@ import { ErrorText } from '../../../ui/ErrorText.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { ConnectDeviceDialog } from '../connect/ConnectDeviceDialog.tsx'
 import { InstallGuide } from '../connect/InstallGuide.tsx'
+import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
 import { ConditionDialog } from './ConditionDialog.tsx'
 import { Conditions } from './Conditions.tsx'
 import { type Condition, parseConditions, writeConditions } from './conditions.ts'
@@ -105,6 +106,7 @@ function Devices({ projectId }: { projectId: string }) {
           Connect a device
         </CreateButton>
       </PageHead>
+      <DeletingNotice projectId={projectId} shownIds={list.devices.map(({ deviceId }) => deviceId)} />
       {isConnecting && <ConnectDeviceDialog projectId={projectId} onClose={() => setConnecting(false)} />}
       {isEmpty || isGuided ? (
         <InstallGuide projectId={projectId} onHold={setGuided} />

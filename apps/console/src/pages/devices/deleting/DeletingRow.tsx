@@ -1,0 +1,70 @@
+import { CircleAlert, X } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { Button } from '../../../ui/Button.tsx'
+import { ErrorText } from '../../../ui/ErrorText.tsx'
+import { ageMs, type Deletion, UNDO_MS, undoDeletion } from './deletions.ts'
+import '../../../styles/deleting.css'
+
+// The role is explicit, because on phones CSS changes `display`, and browsers then drop the implicit role.
+const CELL = { role: 'cell' }
+
+/** Cells of a row whose device is being deleted: its name struck through, the seconds that are left, and Undo. */
+export function DeletingCells({ deletion, columns }: { deletion: Deletion; columns: number }) {
+  const { deviceId, name, state } = deletion
+  const [passedMs] = useState(() => ageMs(deletion))
+  return (
+    <>
+      <td {...CELL} className="c-name">
+        <span className="nm">{name}</span>
+      </td>
+      <td {...CELL} colSpan={columns - 2} className="c-del">
+        <span className="dw">
+          <DeletingWords deletion={deletion} />
+        </span>
+        {state === 'waiting' && (
+          <span className="cd" aria-hidden="true">
+            <i style={{ animationDelay: `${-passedMs}ms` }} />
+          </span>
+        )}
+      </td>
+      <td {...CELL} className="r c-undo">
+        {state === 'waiting' && (
+          <Button size="sm" onClick={() => undoDeletion(deviceId)}>
+            Undo<span className="sr"> deleting {name}</span>
+          </Button>
+        )}
+      </td>
+    </>
+  )
+}
+
+/** "Deleting in 10 s.", counted down in whole seconds; "Deleting…" once it was sent. */
+export function DeletingWords({ deletion }: { deletion: Deletion }) {
+  const secs = useSecsLeft(deletion)
+  return deletion.state === 'waiting' ? `Deleting in ${secs} s.` : 'Deleting…'
+}
+
+/** Whole seconds until a deletion is sent, at least 0. */
+export function useSecsLeft(deletion: Deletion): number {
+  const [, setTick] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => setTick(tick => tick + 1), 250)
+    return () => clearInterval(timer)
+  }, [])
+  return Math.max(0, Math.ceil((UNDO_MS - ageMs(deletion)) / 1000))
+}
+
+/** The reason why a device was not deleted, below its name. It stays until it is dismissed. */
+export function NotDeleted({ deletion: { deviceId, reason } }: { deletion: Deletion }) {
+  return (
+    <span className="not-deleted" role="alert">
+      <CircleAlert className="i i-14" aria-hidden />
+      <span>
+        Not deleted: <ErrorText error={reason} />
+      </span>
+      <button type="button" className="copy" aria-label="Dismiss" onClick={() => undoDeletion(deviceId)}>
+        <X className="i i-14" aria-hidden />
+      </button>
+    </span>
+  )
+}

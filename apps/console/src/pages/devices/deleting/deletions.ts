@@ -1,0 +1,165 @@
+import { ActionError, type ActionInput, errorOf } from '@muster/actions/client'
+import type { QueryClient } from '@tanstack/react-query'
+import { invalidateActions, setGone } from '../../../api/queries.ts'
+import { announce } from '../../../lib/announce.ts'
+import { externalStore, useExternalStore } from '../../../lib/external-store.ts'
+import { toastError } from '../../../ui/app/toast.ts'
+
+/** A device that is about to be deleted, or whose deletion was refused. */
+export type Deletion = {
+  projectId: string
+  deviceId: string
+  name: string
+  /** The person who clicked. The hub refuses the deletion from anybody else's session. */
+  askedByUserId: string
+  /** `Date.now()` and `performance.now()` at the click. */
+  askedAtMs: number
+  askedAtTick: number
+  state: 'waiting' | 'sent' | 'refused'
+  reason?: Error
+}
+
+/** Time in which a deletion can be undone. */
+export const UNDO_MS = 10_000
+/** A page that wakes later than this after the click sends nothing: its user has left, and the fleet may have changed. */
+const TOO_LATE_MS = 60_000
+/** Longest wait of a sign-out for the answers of the hub. */
+const SETTLE_MS = 30_000
+
+const deletions = externalStore<readonly Deletion[]>([])
+const timers = new Map<string, ReturnType<typeof setTimeout>>()
+const answers = new Map<string, Promise<void>>()
+/** Projects whose list is on screen and shows a refusal in its row. */
+const listed = new Set<string>()
+
+/** Milliseconds since the click. Two clocks, because one stops while the machine sleeps and the other can be set. */
+export function ageMs({ askedAtMs, askedAtTick }: Deletion): number {
+  return Math.max(Date.now() - askedAtMs, performance.now() - askedAtTick)
+}
+
+function update(deviceId: string, change: Partial<Deletion>) {
+  deletions.set(deletions.get().map(each => (each.deviceId === deviceId ? { ...each, ...change } : each)))
+}
+
+function remove(deviceId: string) {
+  clearTimeout(timers.get(deviceId))
+  timers.delete(deviceId)
+  deletions.set(deletions.get().filter(each => each.deviceId !== deviceId))
+}
+
+/** Starts a deletion that is sent after 10 s, unless `undoDeletion` is called before. */
+export function startDeletion(
+  queryClient: QueryClient,
+  device: Pick<Deletion, 'projectId' | 'deviceId' | 'name' | 'askedByUserId'>,
+) {
+  const { deviceId, name } = device
+  if (deletions.get().some(each => each.deviceId === deviceId && each.state !== 'refused')) return
+  remove(deviceId)
+  const clicked = { askedAtMs: Date.now(), askedAtTick: performance.now(), state: 'waiting' as const }
+  deletions.set([...deletions.get(), { ...device, ...clicked }])
+  timers.set(
+    deviceId,
+    setTimeout(() => void send(queryClient, deviceId), UNDO_MS),
+  )
+  announce(`${name} will be deleted in 10 seconds. Undo is in its row.`)
+}
+
+/** Takes a deletion back that was not sent yet, or dismisses a refusal. */
+export function undoDeletion(deviceId: string) {
+  if (deletions.get().some(each => each.deviceId === deviceId && each.state !== 'sent')) remove(deviceId)
+}
+
+/** Takes the newest waiting deletion back. Returns `false` if there is none. */
+export function undoLast(): boolean {
+  const last = deletions.get().findLast(each => each.state === 'waiting')
+  if (last) remove(last.deviceId)
+  return last !== undefined
+}
+
+/** Sends all waiting deletions at once. Synchronous up to the requests, so that it works while the page closes. */
+export function sendAll(queryClient: QueryClient) {
+  for (const { state, deviceId } of deletions.get()) if (state === 'waiting') void send(queryClient, deviceId)
+}
+
+/** Sends all waiting deletions and resolves after the answers, after 30 s at the latest. Never rejects. */
+export async function settleDeletions(queryClient: QueryClient): Promise<void> {
+  sendAll(queryClient)
+  const deadline = Promise.withResolvers<void>()
+  const timer = setTimeout(deadline.resolve, SETTLE_MS)
+  await Promise.race([Promise.all(answers.values()), deadline.promise])
+  clearTimeout(timer)
+}
+
+/** Marks the list of a project as on screen, until the returned function is called. */
+export function showList(projectId: string): () => void {
+  listed.add(projectId)
+  return () => void listed.delete(projectId)
+}
+
+function send(queryClient: QueryClient, deviceId: string): Promise<void> {
+  const deletion = deletions.get().find(each => each.deviceId === deviceId)
+  if (deletion?.state !== 'waiting') return Promise.resolve()
+  clearTimeout(timers.get(deviceId))
+  timers.delete(deviceId)
+  if (ageMs(deletion) > TOO_LATE_MS) {
+    refuse(deletion, new Error('The page slept for more than a minute after the click. Nothing was sent.'))
+    return Promise.resolve()
+  }
+  update(deviceId, { state: 'sent' })
+  setGone(deviceId, true)
+  const answer = request({ deviceId, askedByUserId: deletion.askedByUserId } as ActionInput<'devices_Delete'>)
+    .then(
+      async () => {
+        await refetch(queryClient)
+        remove(deviceId)
+      },
+      async (error: Error) => {
+        setGone(deviceId, false)
+        await refetch(queryClient)
+        refuse(deletion, error)
+      },
+    )
+    .finally(() => answers.delete(deviceId))
+  answers.set(deviceId, answer)
+  return answer
+}
+
+function refuse(deletion: Deletion, reason: Error) {
+  update(deletion.deviceId, { state: 'refused', reason })
+  if (!listed.has(deletion.projectId)) toastError(`${deletion.name} was not deleted`, reason)
+}
+
+function refetch(queryClient: QueryClient): Promise<void> {
+  return invalidateActions(queryClient, [
+    'projects_QueryDevices',
+    'projects_GetSummary',
+    'projects_GetDetails',
+  ]).catch(() => {})
+}
+
+/** Runs `devices_Delete`. With `keepalive` the browser finishes the request after the page has gone. */
+async function request(input: ActionInput<'devices_Delete'>): Promise<void> {
+  let response: Response
+  try {
+    response = await fetch('/api/v1/actions/invoke/devices_Delete', {
+      method: 'POST',
+      credentials: 'same-origin',
+      keepalive: true,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(input),
+    })
+  } catch (cause) {
+    throw new ActionError('Internal', 'The hub could not be reached.', { status: 0, cause })
+  }
+  if (!response.ok) throw await errorOf(response)
+}
+
+/** All deletions of this page load that are waiting, sent or refused. */
+export function useDeletions(): readonly Deletion[] {
+  return useExternalStore(deletions)
+}
+
+/** The deletion of a device, or `undefined`. */
+export function useDeletion(deviceId: string): Deletion | undefined {
+  return useDeletions().find(each => each.deviceId === deviceId)
+}
