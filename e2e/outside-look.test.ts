@@ -246,6 +246,19 @@ it('C11: shows a device without a name as "unnamed" with its host name everywher
   await page.getByText(text, { exact: true }).waitFor()
 })
 
+it('says on the page that the hub is lost, and that it is connected again', async () => {
+  await page.route('**/api/v1/live', route => route.abort())
+  await page.reload()
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.route('**/api/config.json', route => route.abort())
+  await page.getByText(/^Connection to the hub lost at \d\d:\d\d:\d\d\.$/).waitFor()
+  await expectGoodScreen(page, 'lost')
+  await page.unroute('**/api/config.json')
+  await page.unroute('**/api/v1/live')
+  await page.getByRole('button', { name: 'Try now' }).click()
+  await page.getByText(/^Connected again\. Updated \d\d:\d\d:\d\d\.$/).waitFor()
+})
+
 /** Changes the hub's answers to an action before the page reads them. */
 async function rewriteAnswer<N extends ActionName>(
   on: Page,

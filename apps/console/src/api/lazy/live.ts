@@ -1,6 +1,7 @@
 import type { ActionName, LiveChange, LiveTopic } from '@muster/actions/client'
 import type { Query, QueryClient } from '@tanstack/react-query'
 import { log } from '../../lib/log.ts'
+import { type LostHub, probeHub, setLostHub, setRetry } from '../lost-hub.ts'
 import { isGone } from '../queries.ts'
 
 /**
@@ -61,8 +62,12 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
 
 type ChangeId = 'organizationId' | 'projectId' | 'deviceId' | 'repositoryId'
 
-/** Message from the tab that holds the event stream to all other tabs. */
-type Message = { kind: 'changes'; changes: LiveChange[] } | { kind: 'opened'; atMs: number }
+/** Message of the tab that holds the event stream to all other tabs; `retry` goes the other way. */
+type Message =
+  | { kind: 'changes'; changes: LiveChange[] }
+  | { kind: 'opened'; atMs: number }
+  | { kind: 'lost'; lost: LostHub | undefined }
+  | { kind: 'retry' }
 
 const STREAM_URL = '/api/v1/live'
 const NAME = 'muster.live'
@@ -113,12 +118,19 @@ export function followLiveChanges(queryClient: QueryClient): Following {
 
   const receive = (message: Message) => {
     if (message.kind === 'changes') refetcher.changed(message.changes)
-    else refetcher.missedBefore(message.atMs)
+    else if (message.kind === 'lost') setLostHub(message.lost)
+    else if (message.kind === 'retry') retryHere?.()
+    else {
+      setLostHub(undefined)
+      refetcher.missedBefore(message.atMs)
+    }
   }
   const publish = (message: Message) => {
     receive(message)
     channel.postMessage(message)
   }
+
+  setRetry(() => (retryHere ? retryHere() : channel.postMessage({ kind: 'retry' } satisfies Message)))
 
   function onVisibilityChange() {
     if (document.hidden) {
@@ -145,6 +157,7 @@ export function followLiveChanges(queryClient: QueryClient): Following {
       clearTimeout(deadline)
       onReady()
       turn?.abort()
+      setLostHub(undefined)
       channel.close()
       refetcher.stop()
     },
@@ -173,10 +186,14 @@ function holdSharedStream(signal: AbortSignal, publish: (message: Message) => vo
     })
 }
 
+/** Reconnects at once, in the tab that holds the stream. */
+let retryHere: (() => void) | undefined
+
 /** Keeps the stream open until `signal` aborts, and reopens it after failures and missed pings. */
 function openStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
   let source: EventSource | undefined
   let failures = 0
+  let lostAtMs = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
   function again(delayMs: number) {
@@ -194,13 +211,16 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
     heard()
     source.onopen = () => {
       failures = 0
+      lostAtMs = 0
       heard()
       publish({ kind: 'opened', atMs: Date.now() })
       onReady()
     }
     source.onerror = () => {
       onReady()
-      again(RECONNECT_MS[Math.min(failures++, RECONNECT_MS.length - 1)]!)
+      const delayMs = RECONNECT_MS[Math.min(failures++, RECONNECT_MS.length - 1)]!
+      again(delayMs)
+      void report(Date.now() + delayMs)
     }
     source.addEventListener('ping', heard)
     source.addEventListener('changes', ({ data }: MessageEvent<string>) => {
@@ -209,10 +229,20 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
     })
   }
 
+  /** Reports whether the hub is lost. A stream that opened again during the probe wins. */
+  async function report(nextTryAtMs: number) {
+    lostAtMs ||= Date.now()
+    const refusal = await probeHub()
+    if (signal.aborted || lostAtMs === 0) return
+    publish({ kind: 'lost', lost: refusal && { ...refusal, lostAtMs, attempts: failures, nextTryAtMs } })
+  }
+
   open()
+  retryHere = open
   signal.addEventListener(
     'abort',
     () => {
+      retryHere = undefined
       clearTimeout(timer)
       source?.close()
     },

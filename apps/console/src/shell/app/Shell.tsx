@@ -1,6 +1,7 @@
 import { Outlet } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { Toaster } from '../../ui/app/Toaster.tsx'
+import { LostBar } from './LostBar.tsx'
 import { Shortcuts } from './Shortcuts.tsx'
 import { TopBar } from './TopBar.tsx'
 import '../../styles/app.css'
@@ -11,6 +12,7 @@ export function Shell({ children }: { children?: ReactNode }) {
   return (
     <>
       <TopBar onShortcuts={() => setSheetOpen(true)} />
+      <LostBar />
       {children ?? <Outlet />}
       <Shortcuts isSheetOpen={isSheetOpen} onSheet={setSheetOpen} />
       <Toaster />

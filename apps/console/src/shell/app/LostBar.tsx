@@ -1,0 +1,75 @@
+import { useEffect, useState } from 'react'
+import { tryNow, useLostHub } from '../../api/lost-hub.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Spinner } from '../../ui/Spinner.tsx'
+import '../../styles/lost.css'
+
+const BACK_SHOWN_MS = 5_000
+
+/** Bar on every signed-in page that says that the hub is lost, since when and when the next attempt is, and then that it is back. */
+export function LostBar() {
+  const lost = useLostHub()
+  const [backAtMs, setBackAtMs] = useState<number>()
+  const [wasLost, setWasLost] = useState(false)
+  if (lost !== undefined && !wasLost) {
+    setWasLost(true)
+    setBackAtMs(undefined)
+  } else if (lost === undefined && wasLost) {
+    setWasLost(false)
+    setBackAtMs(Date.now())
+  }
+  useEffect(() => {
+    if (backAtMs === undefined) return
+    const timer = setTimeout(() => setBackAtMs(undefined), BACK_SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [backAtMs])
+  useEffect(() => {
+    document.documentElement.classList.toggle('stale', lost !== undefined)
+  }, [lost])
+
+  const since = lost && timeOf(lost.lostAtMs)
+  return (
+    <section
+      aria-label="Connection to the hub"
+      className={lost ? 'lostbar' : backAtMs === undefined ? undefined : 'lostbar back'}
+    >
+      {lost && <Spinner />}
+      <p>
+        <span role="status">
+          {lost && (
+            <>
+              <b>
+                {lost.proxyStatus
+                  ? `The hub could not be reached through its proxy (${lost.proxyStatus}).`
+                  : `Connection to the hub lost at ${since}.`}
+              </b>{' '}
+              What you see is from {lost.proxyStatus ? since : 'then'} and may have changed.
+            </>
+          )}
+          {backAtMs !== undefined && `Connected again. Updated ${timeOf(backAtMs)}.`}
+        </span>
+        {lost && <NextTry nextTryAtMs={lost.nextTryAtMs} attempt={lost.attempts + 1} />}
+      </p>
+      {lost && (
+        <Button size="sm" onClick={tryNow}>
+          Try now
+        </Button>
+      )}
+    </section>
+  )
+}
+
+/** Counts down to the next attempt. Outside of the live region, so that screen readers do not read each second. */
+function NextTry({ nextTryAtMs, attempt }: { nextTryAtMs: number; attempt: number }) {
+  const [nowMs, setNowMs] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), 500)
+    return () => clearInterval(timer)
+  }, [])
+  const secs = Math.max(0, Math.ceil((nextTryAtMs - nowMs) / 1000))
+  return ` Next try in ${secs} s, attempt ${attempt}.`
+}
+
+function timeOf(atMs: number): string {
+  return new Date(atMs).toLocaleTimeString('en-GB')
+}
