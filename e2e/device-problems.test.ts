@@ -2,7 +2,16 @@ import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
+import {
+  expectGoodScreen,
+  failAction,
+  invoke,
+  openStage,
+  organizationOf,
+  type Stage,
+  signIn,
+  signOut,
+} from './people.ts'
 
 let stage: Stage
 let page: Page
@@ -134,5 +143,36 @@ it('says why the hub refused a device that is not connected', async () => {
   await expectGoodScreen(page, 'device-refused')
   await problem().getByRole('link', { name: 'Check its certificates' }).click()
   await expect.poll(() => new URL(page.url()).hash).toBe('#certs')
+  expect(stage.faults).toEqual([])
+})
+
+it('says in the row why the hub refused a deletion, and sends a waiting deletion before the sign-out', async () => {
+  const deleteDevice = async () => {
+    await page.goto(`${list}/${device.deviceId}`)
+    await page.getByRole('button', { name: 'Delete Device' }).click()
+    await page.waitForURL(list)
+    await page.getByText(/^Deleting in \d+ s\.$/).waitFor()
+  }
+  const accept = await failAction(page, 'devices_Delete', 'The disk is full.')
+  await deleteDevice()
+  await expectGoodScreen(page, 'device-deleting')
+  await page
+    .getByRole('row')
+    .getByText(/^Not deleted:/)
+    .waitFor()
+  await expectGoodScreen(page, 'device-not-deleted')
+  await page.getByRole('button', { name: 'Dismiss' }).click()
+  await accept()
+
+  await deleteDevice()
+  const answered: string[] = []
+  page.on('response', response => answered.push(response.url().split('/').at(-1)!))
+  const loggedOut = page.waitForResponse('**/logout')
+  await signOut(page)
+  await loggedOut
+  expect(answered.filter(name => /devices_Delete|logout/.test(name))).toEqual(['devices_Delete', 'logout'])
+  await signIn(page, stage, stage.admin)
+  await page.goto(list)
+  await page.getByText('Connect your first device').first().waitFor()
   expect(stage.faults).toEqual([])
 })

@@ -146,7 +146,7 @@ export const devices = {
     summary: 'Deletes a device with its history and ends its connections.',
     input: z.object({
       deviceId: DeviceId,
-      askedByUserId: UserId.optional().describe(
+      askedByUserId: optional(UserId).describe(
         'The person who asked for the deletion, for consoles that send it later. Refused from the session of anybody else.',
       ),
     }),
