@@ -21,7 +21,10 @@ const OPEN_EXECUTOR = frameOf(
 /** The device returns flow-control credit to the hub when half of the initial credit is used. */
 const ADJUST_AFTER_FRAMES = FRAME.initialFrameCredit / 2
 const ADJUST_AFTER_BYTES = FRAME.initialByteCredit / 2
-/** Largest call: half of the initial credit. The hub returns credit when half of it is used, so a longer call could wait forever. */
+/**
+ * Largest call in bytes: half of the initial credit. The hub returns credit only after half of it is used, so at times only half is
+ * available, and a larger call could wait forever.
+ */
 const MAX_CALL_BYTES = FRAME.initialByteCredit / 2
 
 /** Port and token of the hub, and the credentials of all devices of a load client. */

@@ -143,8 +143,8 @@ class Agent {
         this.#log.debug('system information published')
       } catch (error) {
         if (!over.aborted) this.#log.warn(`system information not published: ${describeError(error)}`)
-        // After a refused action the connection is still useful: forwards work, and the next publication may succeed. Any other
-        // error means that the executor channel is broken, so the link is closed and the agent reconnects.
+        // If the hub refused the action, the connection is still useful: port forwarding works, and the hub may accept the next
+        // system information. Any other error means that the executor channel is broken, so the link is closed and the agent reconnects.
         if (!(error instanceof RemoteActionError)) link.close('the executor channel failed')
       }
       await this.#clock.sleep(SYSTEM_INFO_INTERVAL_MS, over).catch(() => {})

@@ -44,7 +44,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #isEnding = false
   // The next four fields are for peers that are not known to be of the current generation (`peerAge`): the position in the link's output
   // after the last data of this channel, whether the peer has read everything up to that position, and the largest credit that this side
-  // had.
+  // had, in frames and in bytes.
   #dataPosition = 0
   #hasPeerReadData = false
   #peakFrames: number

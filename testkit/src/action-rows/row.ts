@@ -66,7 +66,10 @@ export type AuditWorld = World & {
 
 export type Item = Record<string, unknown>
 
-/** Description of a list: the fields of its items and ids, its order, and a function that adds an item. */
+/**
+ * Describes a list action: the output field that holds the items, the item field that holds the id, how the list can be sorted, and
+ * how a test adds an item.
+ */
 export type List = {
   /** Field of the output that holds the items. */
   items: string

@@ -144,7 +144,7 @@ async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | 
     // The connections of a dead node are recorded as ended at its last heartbeat, because the eviction may come days later.
     const endedAt = sql`greatest(connected_at, (select last_heartbeat from cluster_node n where n.node_id = c.node_id))`
     if (deadIds.length > 0) await endConnections(tx, deadIds, 'NodeCrashed', endedAt)
-    // A node that shut down in order may have left `Pending` actions, because it waits for running actions only for a limited time.
+    // Even a node that shut down cleanly may have left `Pending` actions, because it waits for running actions only for a limited time.
     const gone = await tx
       .selectFrom('cluster_node as n')
       .where(({ exists, selectFrom }) =>

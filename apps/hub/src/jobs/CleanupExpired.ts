@@ -18,7 +18,8 @@ const DEVICES_PER_STATEMENT = 100
 const daysAgo = (days: number) => sql<Date>`now() - make_interval(days => ${days})`
 
 /**
- * Deletes expired sessions, mailed links and tokens, unfinished sign-ups, and old nodes, limit hits, byte counts and connections.
+ * Deletes rows that are no longer needed: sessions, mailed links and user tokens that have expired; sign-ups that were never
+ * completed; and old records of cluster nodes, exceeded limits, stored bytes and device connections.
  */
 export const instance_CleanupExpired = jobHandler(
   'instance_CleanupExpired',

@@ -97,8 +97,8 @@ export class PropertyTotals {
     const leftBytes = this.#limits['device-property-bytes'] - total.bytes - growingBytes - growth
     const leftNames = this.#limits['device-properties'] - total.count - 1
     if (this.#room.size >= MAX_DEVICES) this.#room.clear()
-    // Each unchecked value may add a new name and counts at least `PROPERTY_OVERHEAD_BYTES`. The room in bytes therefore bounds the
-    // number of new names as well.
+    // Until this many further bytes are written, values of the device are accepted without reading its total again. Each value counts
+    // as at least `PROPERTY_OVERHEAD_BYTES`, so the bytes also bound the number of new names.
     this.#room.set(deviceId, Math.min(UNCHECKED_BYTES, leftBytes, leftNames * PROPERTY_OVERHEAD_BYTES))
     return growth
   }

@@ -14,7 +14,7 @@ type JsonValueProps = {
   open?: boolean
 }
 
-/** A JSON value, coloured by type: short values on one line, others as a folded tree. */
+/** A JSON value, coloured by type: objects and arrays that do not fit one line as a tree, all others as text. */
 export function JsonValue({ value, label, open = false }: JsonValueProps) {
   return isStructured(value) && !fitsOneLine(value) ? (
     <Tree value={value} label={label} startsOpen={open} />

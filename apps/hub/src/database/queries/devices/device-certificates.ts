@@ -8,7 +8,7 @@ type Certificate = { deviceId: string; certificateId: string; fingerprint: strin
 /**
  * Locks a device until the end of the transaction, and resolves to its count of pending certificates. Each change of a
  * certificate counts the pending certificates again. Without the lock, two concurrent changes would not see each other's rows
- * and store a wrong count. Throws for a device that no longer exists.
+ * and would store a wrong count. Throws for a device that no longer exists.
  */
 export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCertificates: number }> {
   const row = await tx
