@@ -81,6 +81,36 @@ it('says as a sentence what is wrong, since when, and what to do next, as the de
   await expect.poll(() => new URL(page.url()).hash).toBe('#sys')
 })
 
+it('opens declared web pages and other ports in a window of their own', async () => {
+  await report('dev.nexigon.system.info', {
+    exports: [
+      { protocol: 'http', name: 'Crane HMI', port: 8080, path: '/ui?tab=wind' },
+      { protocol: 'ssh', name: 'Shell', port: 22 },
+      { protocol: 'http', name: 'No port', port: 70_000 },
+    ],
+  })
+  const proxy = page.locator('#web')
+  const hmi = proxy.getByRole('button', { name: /^Crane HMI/ })
+  await hmi.waitFor()
+  expect(await proxy.getByRole('listitem').allInnerTexts()).toEqual([
+    expect.stringMatching(/Crane HMI.*http · 8080\/ui\?tab=wind$/s),
+    expect.stringMatching(/^Shell\s+ssh · 22$/),
+  ])
+  await proxy.getByLabel('Another port').fill('70000')
+  await proxy.getByRole('button', { name: 'Open', exact: true }).click()
+  await proxy.getByRole('alert').getByText('A port is a number from 1 to 65535.').waitFor()
+  await proxy.scrollIntoViewIfNeeded()
+  await expectGoodScreen(page, 'device-proxy')
+  const [window, issued] = await Promise.all([
+    page.waitForEvent('popup'),
+    page.context().waitForEvent('request', request => request.url().includes('muster_token=')),
+    hmi.click(),
+  ])
+  const { pathname, searchParams } = new URL(issued.url())
+  expect([pathname, searchParams.get('tab')]).toEqual(['/ui', 'wind'])
+  await window.close()
+})
+
 it('keeps a long error and an unbroken one inside the page', async () => {
   await report('dev.nexigon.ota.status', {
     state: 'failed',

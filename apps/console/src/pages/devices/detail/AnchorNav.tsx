@@ -6,11 +6,12 @@ import { propertiesQuery } from './device-queries.ts'
 
 const SECTIONS = [
   { id: 'ov', label: 'Overview' },
-  { id: 'sys', label: 'System Info' },
+  { id: 'ota', label: 'OTA Update Status' },
   { id: 'props', label: 'Properties' },
+  { id: 'sys', label: 'System Info' },
   { id: 'certs', label: 'Certificates' },
-  { id: 'ev', label: 'Recent Events' },
   { id: 'conn', label: 'Connections' },
+  { id: 'web', label: 'HTTP Proxy' },
   { id: 'dz', label: 'Danger Zone' },
 ] as const
 
@@ -86,16 +87,19 @@ function useSectionBeingRead(): SectionId {
       frame = 0
       const { scrollHeight } = document.documentElement
       const isAtEnd = window.innerHeight + window.scrollY >= scrollHeight - 2
-      const isReached = ({ id }: { id: SectionId }) => {
-        const top = document.getElementById(id)?.getBoundingClientRect().top
-        return top !== undefined && top <= READING_LINE_PX
-      }
+      const tops = SECTIONS.map(({ id }) => document.getElementById(id)?.getBoundingClientRect().top)
+      const isReached = (top: number | undefined) => top !== undefined && top <= READING_LINE_PX
+      const topOfReached = tops.findLast(isReached)
       // The last sections may be too short to reach `READING_LINE_PX`. At the end of the page one of these unreached
-      // sections is current: the section in the URL's hash, or else the last section.
-      const unreached = isAtEnd ? SECTIONS.filter(section => !isReached(section)) : []
-      const asked = unreached.find(({ id }) => `#${id}` === window.location.hash)
+      // sections is current: the section in the URL's hash, or else the last section. Sections side by side are reached
+      // together; the section in the hash is current, or else the first of them.
+      const unreached = isAtEnd ? SECTIONS.filter((_, index) => !isReached(tops[index])) : []
+      const reached = SECTIONS.filter(
+        (_, index) => topOfReached !== undefined && tops[index] === topOfReached,
+      )
+      const asked = [...unreached, ...reached].find(({ id }) => `#${id}` === window.location.hash)
       const last = window.scrollY > 0 ? unreached.at(-1) : undefined
-      setCurrent((asked ?? last ?? SECTIONS.findLast(isReached))?.id ?? 'ov')
+      setCurrent((asked ?? last ?? reached[0])?.id ?? 'ov')
     }
     function onScroll() {
       frame ||= requestAnimationFrame(look)

@@ -2,9 +2,8 @@ import type { ActionOutput } from '@muster/actions/client'
 import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ExternalLink } from 'lucide-react'
-import { useActionState, useCommand } from '../../../api/queries.ts'
+import { useActionState } from '../../../api/queries.ts'
 import { ageOf } from '../../../lib/app/age.ts'
-import { openIssued } from '../../../lib/app/open-window.ts'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
@@ -13,16 +12,13 @@ import { Id } from '../../../ui/app/Id.tsx'
 import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
 import { Mark } from '../../../ui/app/Mark.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
-import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Title } from '../../../ui/Title.tsx'
 import { DeviceName } from '../DeviceName.tsx'
 import { deviceNameText } from '../device-name.ts'
 import { deviceQueries } from './device-queries.ts'
+import { PROXY_LINK_HOURS, useProxyLink } from './use-proxy-link.ts'
 import { HEALTH, healthOf } from './well-known.ts'
-
-/** Lifetime of a link to a device's web pages, 2 hours (docs/product.md 9). */
-const PROXY_LINK_SECS = 7_200
 
 type DeviceHeadProps = {
   deviceId: string
@@ -87,24 +83,15 @@ function Stamp({ deviceId }: { deviceId: string }) {
   return age && <LiveStamp {...age} />
 }
 
-/** Button that opens the device's own web pages in a new window. Each click requests a new proxy token. */
+/** Button that opens the device's own web pages in a new window. */
 function ProxyButton({ deviceId }: { deviceId: string }) {
-  const issue = useCommand('devices_IssueHttpProxyToken')
-
-  async function openPages() {
-    try {
-      await openIssued(() => issue.mutateAsync({ deviceId, validForSecs: PROXY_LINK_SECS }))
-    } catch (error) {
-      toastError("Could not open the device's pages", error)
-    }
-  }
-
+  const { open, isPending } = useProxyLink(deviceId)
   return (
     <Button
       icon={ExternalLink}
-      data-tip={`Link valid for ${PROXY_LINK_SECS / 3600} hours`}
-      busy={issue.isPending}
-      onClick={() => void openPages()}
+      data-tip={`Link valid for ${PROXY_LINK_HOURS} hours`}
+      busy={isPending}
+      onClick={() => open()}
     >
       HTTP Proxy
     </Button>

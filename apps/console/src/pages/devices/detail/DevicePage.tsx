@@ -16,6 +16,7 @@ import { LimitsNotice, PendingNotice } from './Notices.tsx'
 import { OtaSection } from './OtaSection.tsx'
 import { ProblemBox } from './ProblemBox.tsx'
 import { PropertiesSection } from './PropertiesSection.tsx'
+import { ProxySection } from './ProxySection.tsx'
 import { RenameSection } from './RenameSection.tsx'
 import { SystemInfoSection } from './SystemInfoSection.tsx'
 
@@ -38,27 +39,28 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
       <DeviceHead deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
       {details && <ProblemBox deviceId={deviceId} details={details} />}
       <AnchorNav deviceId={deviceId} />
-      <div className="cols">
-        <div className="stack ov" id="ov">
-          {details && (
-            <>
-              <ErrorAlert title="Could not load the device." error={error} />
-              <PendingNotice certificates={details.certificates} />
-              <LimitsNotice {...details} />
-            </>
-          )}
+      <div className="order">
+        {details && (
+          <>
+            <ErrorAlert title="Could not load the device." error={error} />
+            <PendingNotice certificates={details.certificates} />
+            <LimitsNotice {...details} />
+          </>
+        )}
+        <div className="lead" id="ov">
           <HistorySection deviceId={deviceId} />
-        </div>
-        <aside className="stack rail" aria-label="Summary">
-          <OtaSection deviceId={deviceId} />
-          <RenameSection deviceId={deviceId} />
-        </aside>
-        <div className="stack rest">
-          <SystemInfoSection deviceId={deviceId} />
-          <PropertiesSection deviceId={deviceId} />
-          <CertificatesSection deviceId={deviceId} />
           <EventsSection deviceId={deviceId} />
+        </div>
+        <OtaSection deviceId={deviceId} />
+        <PropertiesSection deviceId={deviceId} />
+        <SystemInfoSection deviceId={deviceId} />
+        <CertificatesSection deviceId={deviceId} />
+        <div className="lead rev">
           <ConnectionsSection deviceId={deviceId} />
+          <ProxySection deviceId={deviceId} />
+        </div>
+        <div className="lead even">
+          <RenameSection deviceId={deviceId} />
           <DangerSection projectId={projectId} deviceId={deviceId} name={deviceNameText(details ?? {})} />
         </div>
       </div>

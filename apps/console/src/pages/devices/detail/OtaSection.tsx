@@ -11,7 +11,7 @@ const LONGEST_STATE = 24
 /** The update status last reported by update scripts. Unknown states are shown unchanged (docs/product.md 4). */
 export function OtaSection({ deviceId }: { deviceId: string }) {
   return (
-    <Section title="OTA Update Status" aside={<OtaState deviceId={deviceId} />}>
+    <Section id="ota" title="OTA Update Status" aside={<OtaState deviceId={deviceId} />}>
       <SectionBoundary what="the update status">
         <OtaVersions deviceId={deviceId} />
       </SectionBoundary>
@@ -44,7 +44,7 @@ function OtaVersions({ deviceId }: { deviceId: string }) {
     )
   }
   return (
-    <dl className="kv two">
+    <dl className="kv fit">
       <Version label="Current version" version={status.currentVersion} />
       <Version label="Target version" version={status.targetVersion} />
       {status.failureCount > 0 && (

@@ -34,7 +34,11 @@ export type SystemInfo = {
   memoryBytes: number | undefined
   networks: { name: string; macAddress: string | undefined; ipAddresses: string[] }[]
   disks: Disk[]
+  exports: Export[]
 }
+
+/** A service that a device declares. `path` begins with a slash. */
+export type Export = { protocol: string; name: string; port: number; path: string }
 
 /** A disk of a device. `availableShare` (0 to 1) is `undefined` unless both sizes are known. */
 export type Disk = {
@@ -75,7 +79,23 @@ export function readSystemInfo(properties: Properties): SystemInfo | 'unreadable
       }))
       .sort((a, b) => compareNames(a.name, b.name)),
     disks: recordsOf(value.disks).map(readDisk),
+    exports: recordsOf(value.exports).flatMap(readExport),
   }
+}
+
+/** A declared service, or no entry without a port from 1 to 65535. */
+function readExport(declared: Record<string, unknown>): Export[] {
+  const port = countOf(declared.port)
+  if (port < 1 || port > 65_535) return []
+  const path = textOf(declared.path) ?? '/'
+  return [
+    {
+      protocol: textOf(declared.protocol) ?? 'http',
+      name: textOf(declared.name) ?? `Port ${port}`,
+      port,
+      path: path.startsWith('/') ? path : `/${path}`,
+    },
+  ]
 }
 
 function readDisk(disk: Record<string, unknown>): Disk {

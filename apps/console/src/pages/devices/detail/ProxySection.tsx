@@ -1,0 +1,117 @@
+import { useQueries } from '@tanstack/react-query'
+import { ExternalLink } from 'lucide-react'
+import { type FormEvent, useId, useState } from 'react'
+import { actionQuery } from '../../../api/queries.ts'
+import { Section } from '../../../ui/app/Section.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { FieldError } from '../../../ui/Field.tsx'
+import { PROXY_LINK_HOURS, useProxyLink } from './use-proxy-link.ts'
+import { type Export, foundProperties, readSystemInfo, SYSTEM_INFO_NAMES } from './well-known.ts'
+
+/** Number of declared services that are shown. A device may declare any number of them. */
+const MAX_SHOWN = 20
+
+/** Links to the web pages that a device declares in its system info, and a field for another port. */
+export function ProxySection({ deviceId }: { deviceId: string }) {
+  return (
+    <Section id="web" title="HTTP Proxy" padded={false}>
+      <Exports deviceId={deviceId} />
+      <AnotherPort deviceId={deviceId} />
+    </Section>
+  )
+}
+
+function Exports({ deviceId }: { deviceId: string }) {
+  const answers = useQueries({
+    queries: SYSTEM_INFO_NAMES.map(name => actionQuery('devices_GetProperty', { deviceId, name })),
+  })
+  // System Info runs the same queries and has the button that repeats them.
+  if (answers.some(({ data, isError }) => isError && !data))
+    return <p className="in muted">Could not load the declared services.</p>
+  const info = readSystemInfo(foundProperties(answers.flatMap(({ data }) => data ?? [])))
+  if (!info || info === 'unreadable' || info.exports.length === 0) return null
+  return (
+    <>
+      <ul className="web">
+        {info.exports.slice(0, MAX_SHOWN).map((declared, index) => (
+          // A device may declare the same service twice, so no field is a key.
+          // biome-ignore lint/suspicious/noArrayIndexKey: the state of a row is a request in flight
+          <ExportRow key={index} deviceId={deviceId} declared={declared} />
+        ))}
+      </ul>
+      {info.exports.length > MAX_SHOWN && (
+        <p className="in muted">{info.exports.length - MAX_SHOWN} more are in the property.</p>
+      )}
+    </>
+  )
+}
+
+function ExportRow({
+  deviceId,
+  declared: { name, protocol, port, path },
+}: {
+  deviceId: string
+  declared: Export
+}) {
+  const { open, isPending } = useProxyLink(deviceId)
+  const where = `${protocol} · ${port}${path === '/' ? '' : path}`
+  return (
+    <li>
+      {protocol === 'http' ? (
+        <button type="button" className="link" aria-disabled={isPending} onClick={() => open(port, path)}>
+          {name}
+          <ExternalLink className="i i-14" aria-hidden />
+          <span className="sr"> (opens in a new window)</span>
+        </button>
+      ) : (
+        <span>{name}</span>
+      )}
+      <span className="mono muted">{where}</span>
+    </li>
+  )
+}
+
+function AnotherPort({ deviceId }: { deviceId: string }) {
+  const id = useId()
+  const [text, setText] = useState('80')
+  const [isRefused, setRefused] = useState(false)
+  const { open, isPending } = useProxyLink(deviceId)
+  const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0
+  const isPort = port >= 1 && port <= 65_535
+
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    setRefused(!isPort)
+    if (isPort && !isPending) open(port)
+  }
+
+  return (
+    <form className="in port" onSubmit={submit}>
+      <label className="label" htmlFor={id}>
+        Another port
+      </label>
+      <div className="row">
+        <input
+          id={id}
+          className="input num"
+          inputMode="numeric"
+          autoComplete="off"
+          value={text}
+          aria-describedby={`${id}-help`}
+          aria-invalid={isRefused || undefined}
+          onChange={event => {
+            setText(event.target.value)
+            setRefused(false)
+          }}
+        />
+        <Button type="submit" icon={ExternalLink} busy={isPending} busyLabel="Opening…">
+          Open
+        </Button>
+      </div>
+      <FieldError id={id} error={isRefused ? 'A port is a number from 1 to 65535.' : undefined} />
+      <p className="help" id={`${id}-help`}>
+        Each link is valid for {PROXY_LINK_HOURS} hours and opens in a new window.
+      </p>
+    </form>
+  )
+}

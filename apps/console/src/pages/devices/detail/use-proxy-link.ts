@@ -1,0 +1,37 @@
+import { useCommand } from '../../../api/queries.ts'
+import { openIssued } from '../../../lib/app/open-window.ts'
+import { toastError } from '../../../ui/app/toast.ts'
+
+/** Lifetime of a link to a device's web pages, in hours (docs/product.md 9). */
+export const PROXY_LINK_HOURS = 2
+
+/** Opens web pages of a device in a new window. Each call requests a new link. */
+export function useProxyLink(deviceId: string) {
+  const issue = useCommand('devices_IssueHttpProxyToken')
+
+  async function openPages(port: number | undefined, path: string) {
+    try {
+      await openIssued(async () => {
+        const input = { deviceId, validForSecs: PROXY_LINK_HOURS * 3600, ...(port && { port }) }
+        return { url: withPath((await issue.mutateAsync(input)).url, path) }
+      })
+    } catch (error) {
+      toastError("Could not open the device's pages", error)
+    }
+  }
+
+  return {
+    isPending: issue.isPending,
+    /** The hub's default port is 80. */
+    open: (port?: number, path = '/') => void openPages(port, path),
+  }
+}
+
+/** The link with the path and the query of a declared service. The link keeps its host, which the device cannot choose. */
+function withPath(link: string, path: string): string {
+  const url = new URL(link)
+  const [pathname = '/', query] = path.split('#', 1)[0]!.split(/\?(.*)/s)
+  url.pathname = pathname
+  for (const [key, value] of new URLSearchParams(query)) url.searchParams.append(key, value)
+  return url.href
+}
