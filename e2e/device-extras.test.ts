@@ -115,7 +115,7 @@ it('shows in its header that a part of the page could not be refreshed', async (
 
 it('marks the section of a clicked link, even if the page is too short to scroll it to the top', async () => {
   const current = page.locator('.anchor [aria-current]')
-  for (const section of ['Recent Events', 'Connections', 'Danger Zone', 'Overview']) {
+  for (const section of ['System Info', 'Connections', 'Danger Zone', 'Overview']) {
     await page.locator('.anchor').getByRole('link', { name: section }).click()
     await current.getByText(section).waitFor()
     // The navigation must still mark this section as the current one after scrolling has ended.
