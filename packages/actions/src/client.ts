@@ -10,7 +10,11 @@ export type * from './registry.ts'
 export * from './repository-path.ts'
 export { withoutSecrets } from './secret-texts.ts'
 
-export type InvokeOptions = { signal?: AbortSignal }
+export type InvokeOptions = {
+  signal?: AbortSignal
+  /** Lets the browser finish the request after its page has gone. */
+  keepalive?: boolean
+}
 
 /** Runs an action by name; rejects with `ActionError`. */
 export type Invoke = <N extends ActionName>(
@@ -48,6 +52,7 @@ export function createClient({
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(input),
         ...(options.signal && { signal: options.signal }),
+        ...(options.keepalive && { keepalive: true }),
       })
       if (response.ok) text = await response.text()
     } catch (cause) {

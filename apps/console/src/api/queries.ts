@@ -166,8 +166,8 @@ export function useCommand<N extends ActionName>(
     mutationFn: (input: ActionInput<N>) => invoke(name, input),
     // Keeps one-time secrets out of the mutation cache after their dialog is closed.
     gcTime: 0,
-    onMutate: input => void (deletes && gone.add(deletes(input))),
-    onError: (_error, input) => void (deletes && gone.delete(deletes(input))),
+    onMutate: input => void (deletes && setGone(deletes(input), true)),
+    onError: (_error, input) => void (deletes && setGone(deletes(input), false)),
     onSuccess: async (output, input) => {
       await onSuccess?.(output, input)
       await invalidateActions(queryClient, invalidates)

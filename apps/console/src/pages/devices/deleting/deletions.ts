@@ -1,5 +1,5 @@
-import { ActionError, type ActionInput, errorOf } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
+import { invoke } from '../../../api/client.ts'
 import { invalidateActions, setGone } from '../../../api/queries.ts'
 import { announce } from '../../../lib/announce.ts'
 import { externalStore, useExternalStore } from '../../../lib/external-store.ts'
@@ -107,7 +107,8 @@ function send(queryClient: QueryClient, deviceId: string): Promise<void> {
   }
   update(deviceId, { state: 'sent' })
   setGone(deviceId, true)
-  const answer = request({ deviceId, askedByUserId: deletion.askedByUserId } as ActionInput<'devices_Delete'>)
+  const input = { deviceId, askedByUserId: deletion.askedByUserId }
+  const answer = invoke('devices_Delete', input, { keepalive: true })
     .then(
       async () => {
         await refetch(queryClient)
@@ -135,23 +136,6 @@ function refetch(queryClient: QueryClient): Promise<void> {
     'projects_GetSummary',
     'projects_GetDetails',
   ]).catch(() => {})
-}
-
-/** Runs `devices_Delete`. With `keepalive` the browser finishes the request after the page has gone. */
-async function request(input: ActionInput<'devices_Delete'>): Promise<void> {
-  let response: Response
-  try {
-    response = await fetch('/api/v1/actions/invoke/devices_Delete', {
-      method: 'POST',
-      credentials: 'same-origin',
-      keepalive: true,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(input),
-    })
-  } catch (cause) {
-    throw new ActionError('Internal', 'The hub could not be reached.', { status: 0, cause })
-  }
-  if (!response.ok) throw await errorOf(response)
 }
 
 /** All deletions of this page load that are waiting, sent or refused. */
