@@ -25,7 +25,7 @@ beforeAll(async () => {
     stage.hub,
     `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, first_seen)
      select 'd_' || id, project_id, 'd_pk_' || id, sha256(i::text::bytea), 'gateway-' || lpad(i::text, 4, '0'),
-            now() - make_interval(mins => ${DEVICES} - i)
+            now() - make_interval(mins => i)
        from project, generate_series(1, ${DEVICES}) i, lateral (select left(translate(md5(i::text), '0', 'z'), 22) as id) as named`,
   )
   page = await stage.newPage()

@@ -190,6 +190,9 @@ export const projects = {
           isConnected: z.boolean(),
           pendingCertificatesCount: U32,
           lastConnectedAt: Timestamp.optional(),
+          lastSeenAt: Timestamp.optional().describe(
+            'End of the last connection of a disconnected device; only with `limit`.',
+          ),
           currentConnectionDurationSecs: U32.optional(),
           currentVersion: z
             .string()

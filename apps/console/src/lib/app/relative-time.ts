@@ -25,6 +25,17 @@ function inWords(secs: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
+/** A duration in its two largest units: "50 s", "38 min", "2 h 11 min", "4 d 22 h". */
+export function durationInWords(secs: number): string {
+  const whole = Math.max(0, Math.floor(secs))
+  if (whole < 60) return `${whole} s`
+  const minutes = Math.floor(whole / 60)
+  const hours = Math.floor(minutes / 60)
+  if (hours === 0) return `${minutes} min`
+  const days = Math.floor(hours / 24)
+  return days === 0 ? `${hours} h ${minutes % 60} min` : `${days} d ${hours % 24} h`
+}
+
 /** Time since `atMs` as a short text: "12 s", "3 min", "2 h". */
 export function shortAge(atMs: number, nowMs: number): string {
   const secs = Math.max(0, Math.round((nowMs - atMs) / 1000))

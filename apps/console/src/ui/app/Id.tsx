@@ -8,11 +8,27 @@ type IdProps = {
   wrap?: boolean
   /** Takes most of the table's width, for digests, which are longer than ids. */
   wide?: boolean
+  /** Cuts the middle by CSS where the column is narrow, for lists. The tooltip shows the whole id. */
+  cutMiddle?: boolean
 }
 
+/** Characters at the end of an id that stay visible when its middle is cut. */
+const TAIL_CHARS = 6
+
 /** An identifier in the monospace font with its copy button. */
-export function Id({ id, what, wrap = false, wide = false }: IdProps) {
+export function Id({ id, what, wrap = false, wide = false, cutMiddle = false }: IdProps) {
   const middle = Math.ceil(id.length / 2)
+  if (cutMiddle)
+    return (
+      <span className="idc mono cut-middle">
+        {/* Inline boxes, so that a copied selection is one line. */}
+        <span className="idt" title={id}>
+          <span className="trunc">{id.slice(0, -TAIL_CHARS)}</span>
+          {id.slice(-TAIL_CHARS)}
+        </span>
+        <CopyButton text={id} label={`Copy ${what}`} />
+      </span>
+    )
   return (
     <span className={`idc mono${wrap ? ' two-lines' : ''}${wide ? ' wide-id' : ''}`}>
       <span className="idt">

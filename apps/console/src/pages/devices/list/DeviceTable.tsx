@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { ShieldAlert } from 'lucide-react'
+import { CircleAlert, Download, ShieldAlert } from 'lucide-react'
 import { Fragment, memo, type ReactNode, type Ref, useEffect, useRef, useState } from 'react'
 import { formatCount } from '../../../lib/app/format.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
@@ -12,12 +12,15 @@ import { LinkButton } from '../../../ui/LinkButton.tsx'
 import { DeviceStatus } from '../DeviceStatus.tsx'
 import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
 import { useDeletion } from '../deleting/deletions.ts'
+import { LastSeen } from './LastSeen.tsx'
+import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
 /** Number of columns of the table, the `colSpan` of cells that replace the rows. */
-export const COLUMNS = 6
+export const COLUMNS = 9
 const ROW_HEIGHT = 44
-const CARD_HEIGHT = 115
+/** Height in pixels of a device on a phone, as in the CSS rule `.devices tr`. */
+const CARD_HEIGHT = 64
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 
@@ -83,6 +86,9 @@ export function DeviceTable({
         <col className="w-seen" />
         <col className="w-stat" />
         <col className="w-pend" />
+        <col className="w-last" />
+        <col className="w-ver" />
+        <col className="w-upd" />
         <col className="w-view" />
       </colgroup>
       <thead {...GROUP}>
@@ -102,6 +108,15 @@ export function DeviceTable({
           <SortHead {...head} field="pendingCertificatesCount">
             Pending Certificates
           </SortHead>
+          <th scope="col" className="c-last">
+            Last seen or connected for
+          </th>
+          <th scope="col" className="c-ver">
+            Version
+          </th>
+          <th scope="col" className="c-upd">
+            Update
+          </th>
           <ActionsHead />
         </tr>
       </thead>
@@ -135,6 +150,8 @@ type RowProps = {
 
 const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
   const { deviceId, name, hostname, firstSeen, isConnected, status, pendingCertificatesCount } = device
+  const { currentVersion, updateError } = device
+  const update = updateWords(device)
   const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
   // `changes` is the key of the status cell. A new key restarts the cell's animation.
   const [last, setLast] = useState({ status, changes: 0 })
@@ -148,34 +165,55 @@ const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
     )
   }
   return (
-    <tr {...ROW} ref={ref} data-index={index} aria-rowindex={rowIndex}>
+    <tr
+      {...ROW}
+      ref={ref}
+      data-index={index}
+      data-worth={worthOf(pendingCertificatesCount, update)}
+      aria-rowindex={rowIndex}
+    >
       <td {...CELL} className="c-name">
         <div className="row grow" title={name ?? hostname}>
           <Link {...link} className="nm trunc" style={name === undefined ? { flexShrink: 0 } : undefined}>
             {name ?? <span className="un">unnamed</span>}
           </Link>
-          {name === undefined && hostname !== undefined && <span className="muted trunc">{hostname}</span>}
+          {name === undefined && hostname !== undefined && <span className="host trunc">{hostname}</span>}
         </div>
         {deletion && <NotDeleted deletion={deletion} />}
       </td>
       <td {...CELL} className="c-id">
-        <Id id={deviceId} what="device id" />
+        <Id id={deviceId} what="device id" cutMiddle />
       </td>
-      <td {...CELL} className="c-seen" data-k="First seen">
+      <td {...CELL} className="c-seen">
         <Time at={firstSeen} />
       </td>
       <td {...CELL} key={last.changes} className={last.changes > 0 ? 'c-stat just-changed' : 'c-stat'}>
         <DeviceStatus isConnected={isConnected} status={status} />
       </td>
-      <td {...CELL} className="c-pend" data-k="Pending Certificates">
+      <td {...CELL} className="c-pend">
         {pendingCertificatesCount > 0 ? (
           <Badge tone="warn" icon={ShieldAlert}>
             {formatCount(pendingCertificatesCount)}
-            <span className="sr"> pending</span>
+            <span className="word"> pending</span>
           </Badge>
         ) : (
           <span className="t2 num">0</span>
         )}
+      </td>
+      <td {...CELL} className="c-last">
+        <LastSeen {...device} />
+      </td>
+      <td {...CELL} className="c-ver">
+        {currentVersion === undefined ? (
+          <span className="muted">–</span>
+        ) : (
+          <span className="mono trunc" title={currentVersion}>
+            {currentVersion}
+          </span>
+        )}
+      </td>
+      <td {...CELL} className="c-upd">
+        <Update {...update} error={updateError} />
       </td>
       <td {...CELL} className="r">
         <LinkButton {...link} variant="ghost" size="sm">
@@ -185,3 +223,21 @@ const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
     </tr>
   )
 })
+
+/** The one cell beside name, status, id and first seen that a phone shows for a device. */
+function worthOf(pendingCount: number, { tone }: UpdateWords): 'pend' | 'upd' | 'last' {
+  if (pendingCount > 0) return 'pend'
+  return tone === 'plain' ? 'last' : 'upd'
+}
+
+const UPDATE_ICONS = { plain: undefined, busy: Download, bad: CircleAlert }
+
+function Update({ text, tone, error }: UpdateWords & { error: string | undefined }) {
+  const Icon = UPDATE_ICONS[tone]
+  return (
+    <span className={`upd ${tone}`} title={tone === 'bad' ? error : undefined}>
+      {Icon && <Icon className="i i-14" aria-hidden />}
+      <span className="trunc">{text}</span>
+    </span>
+  )
+}

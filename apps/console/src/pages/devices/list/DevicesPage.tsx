@@ -4,7 +4,7 @@ import { useParams, useSearch } from '@tanstack/react-router'
 import { ListFilterPlus } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
 import { invalidateActions, useActionState } from '../../../api/queries.ts'
-import { counted } from '../../../lib/app/format.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useChangeSearch } from '../../../lib/app/search.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
 import { Alert } from '../../../ui/Alert.tsx'
@@ -141,12 +141,6 @@ function Devices({ projectId }: { projectId: string }) {
               label="Filter devices"
               placeholder="Filter by name, host name or id"
             />
-            <Segments
-              label="Status"
-              value={search.status ?? 'all'}
-              options={segmentsOf(summary)}
-              onChange={status => change({ status: status === 'all' ? undefined : status })}
-            />
             <Button
               variant="ghost"
               icon={ListFilterPlus}
@@ -155,6 +149,7 @@ function Devices({ projectId }: { projectId: string }) {
             >
               Add a condition
             </Button>
+            <Matches total={total} of={deviceCount} />
             <span className="grow" />
             <ExportMenu
               variant="ghost"
@@ -163,6 +158,12 @@ function Devices({ projectId }: { projectId: string }) {
             />
           </div>
           <div className="tools">
+            <Segments
+              label="Status"
+              value={search.status ?? 'all'}
+              options={segmentsOf(summary)}
+              onChange={status => change({ status: status === 'all' ? undefined : status })}
+            />
             <Segments
               label="Needs attention"
               value={search.show ?? 'all'}
@@ -203,15 +204,25 @@ function Devices({ projectId }: { projectId: string }) {
               )}
             </DeviceTable>
           </div>
-          {total !== undefined && total > 0 && (
+          {list.isFetchingNextPage && (
             <div className="tfoot">
-              <span>{counted(total, 'device')}</span>
-              {list.isFetchingNextPage && <span>Loading more…</span>}
+              <span>Loading more…</span>
             </div>
           )}
         </>
       )}
     </Page>
+  )
+}
+
+/** How many devices match the filter: "12 of 1,284 devices". */
+function Matches({ total, of }: { total: number | undefined; of: number | undefined }) {
+  if (total === undefined) return <span className="match">Counting…</span>
+  if (of === undefined || of === total) return <span className="match">{counted(total, 'device')}</span>
+  return (
+    <span className="match">
+      <b>{formatCount(total)}</b> of {counted(of, 'device')}
+    </span>
   )
 }
 

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { attentionOf, devicesInput, sortOf } from './devices-input.ts'
 
 it('sends exactly the filter and order of the search parameters', () => {
-  const all = { projectId: 'p_1', limit: 50, countTotal: false }
+  const all = { projectId: 'p_1', limit: 50, countTotal: false, sort: '-firstSeen' }
   expect(devicesInput('p_1', {})).toEqual(all)
-  expect(devicesInput('p_1', { q: '  ', sort: 'firstSeen' })).toEqual(all)
+  expect(devicesInput('p_1', { q: '  ', sort: '-firstSeen' })).toEqual(all)
   expect(devicesInput('p_1', { q: ' gw ', status: 'pending', sort: '-name' })).toEqual({
     projectId: 'p_1',
     limit: 50,
@@ -30,8 +30,9 @@ it('filters by what needs attention, with a count', () => {
   ])
 })
 
-it('sorts by first seen if the order is invalid', () => {
-  expect(sortOf({ sort: 'toString' })).toBe('firstSeen')
-  expect(sortOf({ sort: '--name' })).toBe('firstSeen')
+it('sorts by first seen, newest first, if the order is absent or invalid', () => {
+  expect(sortOf({})).toBe('-firstSeen')
+  expect(sortOf({ sort: 'toString' })).toBe('-firstSeen')
+  expect(sortOf({ sort: '--name' })).toBe('-firstSeen')
   expect(sortOf({ sort: '-status' })).toBe('-status')
 })

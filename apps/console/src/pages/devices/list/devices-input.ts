@@ -1,10 +1,9 @@
 import type { ActionInput } from '@muster/actions/client'
-import { allDevicesInput } from './all-devices-input.ts'
+import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
 import { parseConditions } from './conditions.ts'
 
-/** Fields by which the list can be sorted. The last field is the hub's default. */
+/** Fields by which the list can be sorted. */
 const SORT_FIELDS = ['name', 'deviceId', 'status', 'pendingCertificatesCount', 'firstSeen']
-const DEFAULT_SORT = 'firstSeen'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 
@@ -61,6 +60,6 @@ export function devicesInput(
     ...(Object.keys(filter).length > 0 && { filter }),
     // `projects_GetSummary` returns the totals per status, so only the other filters need a count.
     ...((text || search.show || properties.length > 0) && { countTotal: true }),
-    ...(sort !== DEFAULT_SORT && { sort }),
+    sort,
   }
 }

@@ -1,0 +1,34 @@
+import type { DeviceRow } from './use-device-list.ts'
+
+type Update = Pick<DeviceRow, 'currentVersion' | 'updateTargetVersion' | 'updateState' | 'updateFailureCount'>
+
+/** State of a device's update in words. `tone` is `bad` after a failure and `busy` while an update runs. */
+export type UpdateWords = { text: string; tone: 'plain' | 'busy' | 'bad' }
+
+/** Words for the states in which an update runs (docs/protocol.md 4.4). */
+const BUSY: Readonly<Record<string, string>> = {
+  installing: 'Installing',
+  rebooting: 'Rebooting into',
+  committing: 'Committing',
+}
+
+/** The state of a device's update for its list: "Completed", "Failed 6 times", "Installing 2.23.0". Unknown states stay unchanged. */
+export function updateWords({
+  currentVersion,
+  updateTargetVersion,
+  updateState: state,
+  updateFailureCount: failures = 0,
+}: Update): UpdateWords {
+  if (state === 'failed' || (failures > 0 && state !== 'completed')) {
+    const count = Math.max(1, failures)
+    return { text: `Failed ${count} time${count === 1 ? '' : 's'}`, tone: 'bad' }
+  }
+  if (state === undefined) return { text: currentVersion === undefined ? 'Never' : '–', tone: 'plain' }
+  if (state === 'completed') return { text: 'Completed', tone: 'plain' }
+  const busy = Object.hasOwn(BUSY, state) ? BUSY[state]! : undefined
+  if (busy === undefined) return { text: state, tone: 'plain' }
+  return {
+    text: updateTargetVersion ? `${busy} ${updateTargetVersion}` : busy.replace(' into', ''),
+    tone: 'busy',
+  }
+}
