@@ -242,7 +242,7 @@ function keepLedger(load: { devices: number; pauseMs: number }): object {
   return {}
 }
 
-/** True if the next event was acknowledged before the connection ended. */
+/** Sends the next event. Returns true if the hub acknowledged it before the connection ended. */
 function publishOnce(device: LeanDevice, calls: EventCalls): Promise<boolean> {
   return new Promise(done => {
     device.onEnd = () => done(false)

@@ -346,7 +346,7 @@ it('truncates names at the end of their column at any window width', async () =>
   expect(stage.faults).toEqual([])
 })
 
-/** Script that returns the texts of elements in the first five rows that overflow their cell to the right. */
+/** Script that looks at the first five rows and returns the texts of the elements that overflow their cell to the right. */
 const OVERLAPS = `[...document.querySelectorAll('tr[data-index]')].slice(0, 5).flatMap(row =>
   [...row.cells].flatMap(cell =>
     [...cell.querySelectorAll('a, time, .idt, .row > *')]

@@ -26,7 +26,7 @@ describe('the first start', () => {
             answer => answer.status,
             () => undefined,
           )
-        // These requests are sequential, because an action that is sent after `/readyz` reported readiness must succeed.
+        // The action is sent only after `/readyz` has answered, because it must succeed once the hub has reported readiness.
         const health = await statusOf('healthz')
         const ready = await statusOf('readyz')
         const action = await statusOf('api/v1/actions/invoke/actor_GetActor', 'POST')

@@ -38,7 +38,7 @@ const RUNS: Record<string, () => Promise<void>> = {
     await tests('slow')
     await tests('e2e-slow')
   },
-  /** Runs the browser journeys and checks each of their screens in all sizes and themes. */
+  /** Runs the browser tests and checks the accessibility of each screen with axe, in all sizes and themes. */
   async axe() {
     await check('console', 'node', ['tools/build-console.ts'])
     await tests('axe')

@@ -20,7 +20,7 @@ const TRANSFER_TIMEOUT_MS = 2 * 60 * 60 * 1000
 /** Timeout without progress, in milliseconds. It is long because the hub hashes large files before it answers. */
 const STALL_MS = 120_000
 
-/** A blob's record at the hub after its upload. */
+/** The hub's record of an uploaded blob, and whether the upload created it. */
 export type Uploaded = {
   assetId: string
   result: 'Created' | 'AssetAlreadyExists'

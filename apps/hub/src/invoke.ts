@@ -386,8 +386,8 @@ function failedResult({ failedResults }: Action, output: unknown): string | unde
 }
 
 /**
- * Error for a command whose audit row was closed by another node, which marked this node as dead. The transaction is rolled back,
- * because the audit row says that the command did not succeed.
+ * Error for a command of this node while another node has marked it as dead. That node has already recorded the command as
+ * failed in its audit row, so the transaction is rolled back.
  */
 function evictedError(): ActionError {
   return new ActionError('Internal', 'The hub took too long and was taken for dead; nothing was changed.', {

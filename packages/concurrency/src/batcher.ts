@@ -2,7 +2,7 @@
 export type BatcherOptions<Item> = {
   /** Writes a batch; resolves when the batch is durable. Called with at least one item. */
   write: (items: Item[]) => Promise<void>
-  /** Weight of an item, in the unit of the limits below. */
+  /** Weight of an item, in the unit of the limits below, for example 1 to count items or the size in bytes. */
   weigh: (item: Item) => number
   /** Largest weight of one batch. A single heavier item makes a batch of its own. */
   maxBatch: number

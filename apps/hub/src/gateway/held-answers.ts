@@ -12,7 +12,7 @@ const HOLD_MS = 1_000
 const MAX_HELD = 500
 
 /**
- * Delays answers to a client IP with more refused connections than its rate limit allows. A client that waits for each answer
+ * Delays refusals to a client IP that was refused more often than its rate limit allows. A client that waits for each answer
  * before it retries is slowed down, so that refusing it costs little.
  */
 export class HeldAnswers implements Disposable {

@@ -34,8 +34,8 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   devices_SweepHistory: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
   // The job reads every stored row of each device that is over a limit, which may take minutes.
   devices_MeasureStored: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
-  // After an upgrade the job reads the update status of every device, which takes minutes for a large fleet. Later runs find no
-  // missing row.
+  // The first run after an upgrade of the hub adds a row of `device_update` for every device, which takes minutes for a large
+  // fleet. Later runs find all rows present and end at once.
   devices_FillUpdates: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
   // An unreachable object store costs a timeout for each blob, so the job may take minutes.
   repositories_SweepBlobs: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },

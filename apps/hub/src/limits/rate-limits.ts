@@ -102,7 +102,7 @@ export class RateLimits {
       await limiter.consume(countedAs(key))
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal
-      // A refused call does not count, so that there is room again as soon as the count of another call is given back.
+      // A refused call uses up no point of the limit. `consume` counted it, so its point is returned here.
       await limiter.reward(countedAs(key))
       throw refuse(refusal)
     }

@@ -19,8 +19,8 @@ import { pipeUpload } from './upload-stream.ts'
  */
 const TRANSFERS = { max: 32, maxPerOwner: 24, maxWaiting: 0 }
 /**
- * An upload is aborted after 60 s without new bytes, or after the validity of its URL, 2 h. The two constants are in
- * milliseconds.
+ * An upload is aborted after 60 s without new bytes, or 2 h after its start, the lifetime of an upload URL. Both constants are
+ * in milliseconds.
  */
 const STALL_MS = 60_000
 const UPLOAD_MS = URL_LIFE_SECS * 1000

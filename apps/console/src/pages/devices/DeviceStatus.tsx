@@ -1,6 +1,6 @@
 import { Mark } from '../../ui/app/Mark.tsx'
 
-/** Shape and word for a connected device that is not healthy, by the status that the hub sends (docs/protocol.md 4.3). */
+/** Mark and word for a connected device that is not healthy, keyed by the status that the hub sends (docs/protocol.md 4.3). */
 const HEALTH_WORDS: Readonly<Record<string, { state: 'warning' | 'error'; word: string }>> = {
   warning: { state: 'warning', word: 'Warning' },
   error: { state: 'error', word: 'Error' },

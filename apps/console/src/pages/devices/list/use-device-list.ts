@@ -45,8 +45,8 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
     queryFn: async context => {
       const { pageParam: cursor } = context
       const pages = queryClient.getQueryData(options.queryKey)?.pages ?? []
-      // A refresh calls this function for all pages, from the first page on. Only a request for a further page has the
-      // `nextCursor` of the last page.
+      // A refresh calls this function again for every loaded page, beginning with the first. A request for a new page is
+      // recognized by its cursor, which equals the `nextCursor` of the last loaded page.
       const isFurther = cursor !== start && cursor === pages.at(-1)?.nextCursor
       position.current = cursor === start ? 0 : isFurther ? pages.length : position.current + 1
 
