@@ -196,6 +196,7 @@ it('S8: shows time and address of the last use of a token, and its expiry', asyn
     .poll(
       async () => {
         await page.reload()
+        await row.waitFor()
         return row.getByText('127.0.0.1').count()
       },
       { timeout: 15_000 },
