@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import type { Scope } from './access/scope.ts'
 import type { Caller, DeviceCaller } from './caller.ts'
 import type { CommandTransaction } from './command-transaction.ts'
@@ -15,7 +14,7 @@ type CommonContext = {
 }
 
 /** Context of a query. It has no transaction, so a query that writes does not compile. */
-export type QueryContext = CommonContext & { db: Db; pool: pg.Pool }
+export type QueryContext = CommonContext & { db: Db }
 
 /** Context of a command. The database work of its handler runs in one transaction. */
 export type CommandContext = CommonContext & CommandTransaction

@@ -200,7 +200,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     dataDir: config.dataDir,
     nodeId: node.nodeId,
   }
-  const pipeline = drained(createPipeline({ db, pool, handlers, services, live, limits, log }), stack)
+  const pipeline = drained(createPipeline({ db, handlers, services, live, limits, log }), stack)
   const firstRun = await bootstrap(db, config.dataDir, publicUrl)
 
   const presence = new Presence(pool, node.nodeId)

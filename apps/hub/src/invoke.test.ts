@@ -46,10 +46,9 @@ beforeEach(async () => {
 
 /** A pipeline that uses the hub's services and replaces some handlers. */
 function pipelineWith(replaced: Partial<Handlers>): Pipeline {
-  const { db, pool, live, limits, services } = hub
+  const { db, live, limits, services } = hub
   return createPipeline({
     db,
-    pool,
     live,
     log: captured.log,
     handlers: { ...handlers, ...replaced },

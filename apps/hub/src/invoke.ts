@@ -11,7 +11,6 @@ import {
 } from '@muster/actions'
 import { jsonDepth, stringify } from '@muster/actions/exact-json'
 import { Batcher } from '@muster/concurrency'
-import type pg from 'pg'
 import type { z } from 'zod'
 import { type Authorization, authorize } from './access/authorize.ts'
 import {
@@ -39,7 +38,6 @@ import type { Services } from './services.ts'
 
 type PipelineOptions = {
   db: Db
-  pool: pg.Pool
   handlers: Handlers
   services: Services
   live: LiveHub
@@ -81,15 +79,7 @@ export type Pipeline = {
  * Creates the pipeline. Steps of a command: find the action, parse the input, apply rate limits, open the audit row, authorize,
  * run the handler, commit, run the effects. Nothing leaves the process before the commit.
  */
-export function createPipeline({
-  db,
-  pool,
-  handlers,
-  services,
-  live,
-  limits,
-  log,
-}: PipelineOptions): Pipeline {
+export function createPipeline({ db, handlers, services, live, limits, log }: PipelineOptions): Pipeline {
   /**
    * Audit rows that could not be closed because the database was unavailable. Closing is retried; otherwise the rows would stay
    * `Pending` until the next start.
@@ -179,7 +169,7 @@ export function createPipeline({
     }
     const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
     const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
-    const answer = (): Promise<unknown> => run({ caller, scope, services, inputText, db, pool }, input)
+    const answer = (): Promise<unknown> => run({ caller, scope, services, inputText, db }, input)
     const output = isScan(action, input)
       ? await longQueries.run(actorId(caller) ?? caller.actor, answer)
       : await answer()
@@ -213,9 +203,7 @@ export function createPipeline({
     const { scope } = authorization
     try {
       const write =
-        typeof run === 'function'
-          ? run
-          : await run.prepare({ caller, scope, services, inputText, db, pool }, input)
+        typeof run === 'function' ? run : await run.prepare({ caller, scope, services, inputText, db }, input)
       // The caller may have lost the permission while `prepare` ran, so the permission is checked again.
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {
