@@ -3,7 +3,7 @@ import { command, listInput, listOutput, optional, query, TextFilter } from './d
 import { DeviceId, OrganizationId, OrganizationInvitationId, ProjectId, RepositoryId, UserId } from './ids.ts'
 import { MAX_FILTER_LENGTH } from './limits.ts'
 import { repositoryNames } from './repositories.ts'
-import { Email, Empty, Name, text } from './scalars.ts'
+import { Email, Empty, Name, Timestamp, text, U32 } from './scalars.ts'
 
 const asMember = { can: 'view', on: 'organization', id: 'organizationId' } as const
 const asAdministrator = { can: 'administer', on: 'organization', id: 'organizationId' } as const
@@ -73,7 +73,7 @@ export const organizations = {
   }),
   organizations_Search: query({
     summary:
-      'Searches projects, repositories and devices of an organization by part of a name, host name or id, best match first.',
+      'Searches projects, repositories and devices of an organization by part of a name, host name or id, and devices by the start of an IP or MAC address, best match first.',
     cost: 'scan',
     input: z.object({
       organizationId: OrganizationId,
@@ -91,8 +91,26 @@ export const organizations = {
           projectId: ProjectId,
           projectName: z.string(),
           isConnected: z.boolean(),
+          status: z.enum(['healthy', 'warning', 'error', 'offline']),
+          pendingCertificatesCount: U32,
+          lastSeenAt: Timestamp.optional().describe('End of the last connection of a disconnected device.'),
+          match: z
+            .object({
+              field: z.enum(['id', 'name', 'hostname', 'ip', 'mac']),
+              value: z.string().describe('The whole value; MAC addresses with colons.'),
+              start: U32.describe('Position of the found part in the value, in characters.'),
+              end: U32,
+              interface: z.string().optional().describe('Network interface of the address.'),
+            })
+            .describe('The field in which the text was found.'),
         }),
       ),
+      hasMoreDevices: z.boolean().describe('More devices match.'),
+      isCut: z
+        .boolean()
+        .describe(
+          'The search within names, host names and ids took more than 2 s. Devices are then found by the start of a field only.',
+        ),
     }),
     permission: asMember,
   }),

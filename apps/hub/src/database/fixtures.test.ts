@@ -50,6 +50,14 @@ it('reads an instance made from the fixtures and verifies its audit log', async 
     { pendingCertificatesCount: 1 },
     { name: 'crane-03', updateFailureCount: 2, updateError: 'disk # is full' },
   ])
+  expect(await hub.runJob('devices_FillAddresses', {})).toMatchObject({ status: 'Completed' })
+  const { organizationId } = await hub.pipeline.run(SYSTEM, 'projects_GetDetails', {
+    projectId: device.project_id,
+  })
+  const search = { organizationId, text: '172.17.0.2' }
+  expect(await hub.pipeline.run(SYSTEM, 'organizations_Search', search)).toMatchObject({
+    devices: [{ name: 'crane-01' }, { name: 'crane-03' }],
+  })
   const project = await hub.pipeline.run(SYSTEM, 'projects_GetDetails', { projectId: device.project_id })
   expect(project).toMatchObject({ deviceCount: 3 })
   const { properties } = await hub.pipeline.run(SYSTEM, 'devices_QueryProperties', {

@@ -120,6 +120,15 @@ type DeviceRow = {
   last_refusal_count: Generated<number>
   search_text: Generated<string>
   property_version_floor: Generated<number>
+  addresses_version: number | null
+}
+
+type DeviceAddressRow = {
+  device_id: string
+  project_id: string
+  address: string
+  is_mac: boolean
+  interface: string | null
 }
 
 type DeviceCertificateRow = {
@@ -437,6 +446,7 @@ export type Tables = {
   cluster_node: ClusterNodeRow
   deployment_token: DeploymentTokenRow
   device: DeviceRow
+  device_address: DeviceAddressRow
   device_certificate: DeviceCertificateRow
   device_certificate_change: DeviceCertificateChangeRow
   device_certificate_tombstone: DeviceCertificateTombstoneRow

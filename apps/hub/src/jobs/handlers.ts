@@ -1,4 +1,5 @@
 import { instance_CleanupExpired } from './CleanupExpired.ts'
+import { devices_FillAddresses } from './FillAddresses.ts'
 import { devices_FillUpdates } from './FillUpdates.ts'
 import type { JobHandler } from './job-handler.ts'
 import type { JobName } from './jobs.ts'
@@ -24,6 +25,7 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   devices_SweepHistory,
   devices_MeasureStored,
   devices_FillUpdates,
+  devices_FillAddresses,
   repositories_SweepBlobs,
   audit_SealRows,
   audit_RemoveSealed,

@@ -12,6 +12,7 @@ export type JobData = {
   devices_SweepHistory: Nothing
   devices_MeasureStored: Nothing
   devices_FillUpdates: Nothing
+  devices_FillAddresses: Nothing
   repositories_SweepBlobs: Nothing
   audit_SealRows: Nothing
   audit_RemoveSealed: Nothing

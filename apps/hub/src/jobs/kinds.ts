@@ -37,6 +37,8 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   // The first run after an upgrade of the hub adds a row of `device_update` for every device, which takes minutes for a large
   // fleet. Later runs find all rows present and end at once.
   devices_FillUpdates: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
+  // Like `devices_FillUpdates`, for the system information.
+  devices_FillAddresses: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
   // An unreachable object store costs a timeout for each blob, so the job may take minutes.
   repositories_SweepBlobs: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
   audit_SealRows: { ...RECURRING, timeoutSecs: 120, everySecs: 5 * 60 },

@@ -5,6 +5,7 @@ import type pg from 'pg'
 import { type DeviceCaller, wireActor } from '../caller.ts'
 import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
 import { isConnectionError, isUniqueViolation } from '../database/client/errors.ts'
+import { addressTextOf, SYSTEM_INFO } from '../database/queries/devices/device-addresses.ts'
 import {
   type DeviceEvent,
   type EventRow,
@@ -14,12 +15,7 @@ import {
   INSERT_NEW_EVENTS,
   insertion,
 } from '../database/queries/devices/device-events.ts'
-import {
-  isPlainJson,
-  protectedError,
-  SYSTEM_INFO,
-  summaryOf,
-} from '../database/queries/devices/device-properties.ts'
+import { isPlainJson, protectedError, summaryOf } from '../database/queries/devices/device-properties.ts'
 import { updateTextOf } from '../database/queries/devices/device-updates.ts'
 import type { DiskSpace } from '../database/server/disk-space.ts'
 import type { PropertyTotals } from '../limits/property-totals.ts'
@@ -58,16 +54,17 @@ type IngestOptions = {
  * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the device's
  *   `property_version_floor`, which the deletion raised.
  *
- * With `hasUpdates`, the batch contains update statuses, whose rows in `device_update` the same statement writes. Other batches do not pay
- * for that part.
+ * `parts` are `updates` for a batch that contains update statuses, whose rows in `device_update` the same statement writes, and
+ * `addresses` for a batch that contains system information, whose rows in `device_address` it writes. Other batches do not pay for these
+ * parts. The text of each part is a further parameter from `$9`.
  *
  * Returns a row for each write that was not stored (late, protected or of an unknown device) or that repeats the stored value.
  */
-const upsertProperties = ({ hasUpdates }: { hasUpdates: boolean }): string => `
+const upsertProperties = (parts: readonly Part[]): string => `
     with input as (
       select i.*, d.device_id is not null as is_known, d.property_version_floor as version_floor
-        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[]${hasUpdates ? ', $9::text[]' : ''}) with ordinality
-          as i (device_id, name, value, is_plain, actor, hostname, health${hasUpdates ? ', update_columns' : ''}, at)
+        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[]${parts.map((_, at) => `, $${9 + at}::text[]`).join('')}) with ordinality
+          as i (device_id, name, value, is_plain, actor, hostname, health${parts.map(part => `, ${part}_text`).join('')}, at)
         left join device d using (device_id)
     ), old as (
       select p.device_id, p.name, p.value::text as value, p.version, p.protected
@@ -95,12 +92,12 @@ const upsertProperties = ({ hasUpdates }: { hasUpdates: boolean }): string => `
         from written join change using (device_id, name)
        where old_value is distinct from value and name <> all ($8::text[])
     ), summary as (
-      update device d set hostname = coalesce(s.hostname, d.hostname), health = coalesce(s.health, d.health)
-        from (select device_id, max(hostname) as hostname, max(health) as health
+      update device d set hostname = coalesce(s.hostname, d.hostname), health = coalesce(s.health, d.health)${parts.includes('addresses') ? ', addresses_version = coalesce(s.addresses_version, d.addresses_version)' : ''}
+        from (select device_id, max(hostname) as hostname, max(health) as health${parts.includes('addresses') ? ', max(version) filter (where addresses_text is not null) as addresses_version' : ''}
                 from written join change using (device_id, name)
                where hostname is not null or health is not null group by device_id) s
        where d.device_id = s.device_id
-    )${hasUpdates ? WRITE_UPDATES : ''}
+    )${parts.map(part => PARTS[part]).join('')}
     select at::int, w.name is not null as is_written, w.name is null and is_known and not is_refused as is_late
       from change left join written w using (device_id, name)
      where w.name is null or old_value is not distinct from value`
@@ -109,16 +106,49 @@ const upsertProperties = ({ hasUpdates }: { hasUpdates: boolean }): string => `
 const WRITE_UPDATES = `, updates as (
       insert into device_update (device_id, property_version, path, current_version, target_version, state, failure_count, error)
       select device_id, version, u.*
-        from written join change using (device_id, name) cross join lateral jsonb_to_record(update_columns::jsonb) as u
+        from written join change using (device_id, name) cross join lateral jsonb_to_record(updates_text::jsonb) as u
              (path text, current_version text, target_version text, state text, failure_count bigint, error text)
-       where update_columns is not null
+       where updates_text is not null
       on conflict (device_id) do update set property_version = excluded.property_version, path = excluded.path,
         current_version = excluded.current_version, target_version = excluded.target_version, state = excluded.state,
         failure_count = excluded.failure_count, error = excluded.error
     )`
 
-const UPSERT_PROPERTIES = upsertProperties({ hasUpdates: false })
-const UPSERT_PROPERTIES_AND_UPDATES = upsertProperties({ hasUpdates: true })
+/**
+ * Part of the statement that writes `device_address`. Agents repeat their system information every 30 min, mostly with the same
+ * addresses: rows that do not change are only read. The statement does not see rows that another transaction has committed since its
+ * snapshot, for example a person's change of the same property. The next system information removes such rows.
+ */
+const WRITE_ADDRESSES = `, informed as (
+      select distinct on (device_id) device_id, project_id, addresses_text
+        from written join change using (device_id, name) join device using (device_id)
+       where addresses_text is not null order by device_id, at desc
+    ), address as (
+      select device_id, project_id, n.* from informed cross join lateral jsonb_to_recordset(addresses_text::jsonb)
+        as n (address text, is_mac boolean, interface text)
+    ), old_addresses as (
+      delete from device_address o using informed i
+       where o.device_id = i.device_id
+         and not exists (select from address n where n.device_id = o.device_id and n.address = o.address)
+    ), new_addresses as (
+      insert into device_address (device_id, project_id, address, is_mac, interface)
+      select device_id, project_id, address, is_mac, interface from address n
+       where not exists (select from device_address o where o.device_id = n.device_id and o.address = n.address
+                            and o.interface is not distinct from n.interface)
+       order by device_id, address
+      on conflict (device_id, address) do update set interface = excluded.interface
+    )`
+
+type Part = 'updates' | 'addresses'
+const PARTS: Record<Part, string> = { updates: WRITE_UPDATES, addresses: WRITE_ADDRESSES }
+
+/** Statements by the names of their parts. */
+const UPSERTS = new Map<string, string>(
+  [[], ['updates'], ['addresses'], ['updates', 'addresses']].map(parts => [
+    parts.join('-'),
+    upsertProperties(parts as Part[]),
+  ]),
+)
 
 /** Largest batch that uses a prepared statement. A plan cached for few rows uses nested loops, which are slow for thousands of rows. */
 const MAX_PLANNED_ROWS = 32
@@ -284,11 +314,14 @@ export class Ingest {
   async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
     const rows = [...round.values()]
     const summaries = rows.map(row => summaryOf(row.name, row.text))
-    const updates = rows.map(row => updateTextOf(row.name, row.text))
-    const hasUpdates = updates.some(update => update !== null)
+    const texts = {
+      updates: rows.map(row => updateTextOf(row.name, row.text)),
+      addresses: rows.map(row => addressTextOf(row.name, row.text)),
+    }
+    const parts = (['updates', 'addresses'] as const).filter(part => texts[part].some(text => text !== null))
     const statement = {
-      text: hasUpdates ? UPSERT_PROPERTIES_AND_UPDATES : UPSERT_PROPERTIES,
-      ...(rows.length <= MAX_PLANNED_ROWS && { name: `ingest-properties${hasUpdates ? '-updates' : ''}` }),
+      text: UPSERTS.get(parts.join('-'))!,
+      ...(rows.length <= MAX_PLANNED_ROWS && { name: ['ingest-properties', ...parts].join('-') }),
     }
     const { rows: outcomes } = await this.#pool.query<Outcome>(statement, [
       rows.map(row => row.deviceId),
@@ -299,7 +332,7 @@ export class Ingest {
       summaries.map(summary => summary.hostname),
       summaries.map(summary => summary.health),
       SYSTEM_INFO,
-      ...(hasUpdates ? [updates] : []),
+      ...parts.map(part => texts[part]),
     ])
     const changed = new Set(rows)
     const late: PropertyWrite[] = []

@@ -174,6 +174,8 @@ describe('devices_Delete', () => {
       await one.invoke('devices_SetProperty', { deviceId: one.deviceId, name: 'a', value: 1 })
       const status = { name: 'dev.nexigon.ota.status', value: { state: 'completed' } }
       await one.invoke('devices_SetProperty', { deviceId: one.deviceId, ...status })
+      const info = { name: 'dev.nexigon.system.info', value: { networks: [{ ipAddresses: ['10.0.0.7/8'] }] } }
+      await one.invoke('devices_SetProperty', { deviceId: one.deviceId, ...info })
       await one.invoke('devices_PublishEvents', { deviceId: one.deviceId, events: [event] })
       const hostname = `${one.deviceId.slice(2).toLowerCase()}.localhost`
       await owner.invoke('devices_IssueHttpProxyToken', { deviceId: one.deviceId, hostname })
@@ -201,6 +203,7 @@ describe('devices_Delete', () => {
          and table_name !~ '_(\\d{8}|default)$' and table_name <> 'device_removal'`)
     expect(tables.map(({ table }) => table).sort()).toEqual([
       'device',
+      'device_address',
       'device_certificate',
       'device_certificate_change',
       'device_certificate_tombstone',

@@ -1,16 +1,22 @@
 import { type RawBuilder, sql } from 'kysely'
-import { withQueryOptions } from '../../database/client/connection.ts'
 import { matchesText, partPattern } from '../../database/client/page.ts'
+import { matchOf, searchDevices } from '../../database/queries/devices/device-search.ts'
+import { statusOf } from '../../database/queries/devices/device-status.ts'
 import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
+import { wireTimeOf } from '../../runtime/times.ts'
 
 /** Number of results of each kind (project, repository, device) in an answer to a call without `limit`. */
 const DEFAULT_LIMIT = 8
 
-/** Finds projects, repositories and devices of an organization by a part of their name, host name or id. */
+/**
+ * Finds projects, repositories and devices of an organization by a part of their name, host name or id, and devices also by the start of
+ * an IP or MAC address.
+ */
 export const organizations_Search = handler(
   'organizations_Search',
-  async ({ db }, { organizationId, text, limit = DEFAULT_LIMIT }) => {
+  async ({ db }, { organizationId, text: given, limit = DEFAULT_LIMIT }) => {
+    const text = given.trim() || given
     const part = partPattern(text)
     /** SQL sort order. Names that begin with the text come first, because they are the likelier match. Ties are sorted by name. */
     const bestFirst = (name: RawBuilder<string>, id: RawBuilder<string>) =>
@@ -31,22 +37,7 @@ export const organizations_Search = handler(
       .orderBy(bestFirst(sql`r.display_name`, sql`r.repository_id`))
       .limit(limit)
       .execute()
-    const devices = await withQueryOptions(db, { plan: 'by values' })
-      .selectFrom('device as d')
-      .innerJoin('project as p', 'p.project_id', 'd.project_id')
-      .where('p.organization_id', '=', organizationId)
-      .where(sql<boolean>`d.search_text like lower(${part})`)
-      .select([
-        'd.device_id',
-        'd.name',
-        'd.hostname',
-        'd.is_connected',
-        'p.project_id',
-        'p.name as project_name',
-      ])
-      .orderBy(bestFirst(sql`coalesce(d.name, d.hostname, '')`, sql`d.device_id`))
-      .limit(limit)
-      .execute()
+    const { devices, hasMore, isCut } = await searchDevices(db, organizationId, text, limit)
     return {
       projects,
       repositories: repositories.map(row => ({ repositoryId: row.repository_id, ...repositoryNamesOf(row) })),
@@ -57,7 +48,13 @@ export const organizations_Search = handler(
         projectId: row.project_id,
         projectName: row.project_name,
         isConnected: row.is_connected,
+        status: statusOf(row.is_connected, row.health),
+        pendingCertificatesCount: row.pending_certificates,
+        lastSeenAt: row.last_seen_at === null ? undefined : wireTimeOf(row.last_seen_at),
+        match: matchOf(row, text),
       })),
+      hasMoreDevices: hasMore,
+      isCut,
     }
   },
 )

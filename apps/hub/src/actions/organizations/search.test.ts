@@ -1,5 +1,7 @@
-import { deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { databaseSession, deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devicesByStart, searchDevices } from '../../database/queries/devices/device-search.ts'
 
 let hub: TestHub
 let owner: TestUser
@@ -45,6 +47,9 @@ describe('organizations_Search', () => {
       projectId,
       projectName: 'Harbor cranes',
       isConnected: true,
+      status: 'healthy',
+      pendingCertificatesCount: 0,
+      match: { field: 'name', value: 'old crane', start: 4, end: 9 },
     })
     for (const id of [deviceId, unnamed.slice(2), projectId, repositoryId])
       expect(await named(id)).toHaveLength(1)
@@ -70,5 +75,138 @@ describe('organizations_Search', () => {
     await expect(
       other.owner.invoke('organizations_Search', { organizationId, text: 'pump' }),
     ).rejects.toMatchObject({ kind: 'Forbidden' })
+  })
+})
+
+describe('a search for an address', () => {
+  let deviceId: string
+  let other: string
+
+  beforeAll(async () => {
+    deviceId = await deviceRow(hub, projectId, { name: 'reefer-2214' })
+    other = await deviceRow(hub, projectId, { name: 'reefer-2215' })
+    await setNetworks(deviceId, [
+      { name: 'lo', macAddress: '00:00:00:00:00:00', ipAddresses: ['127.0.0.1/8', '::1/128'] },
+      {
+        name: 'eth0',
+        macAddress: 'B8-27-EB-4A-10-7F',
+        ipAddresses: ['10.20.4.17/24', '2001:0DB8:0:0::00a7/64', 'fe80::ba27:ebff:fe4a:107f/64'],
+      },
+    ])
+    await setNetworks(other, [
+      { name: 'wlan0', macAddress: 'b8:27:eb:4b:00:01', ipAddresses: ['10.20.40.8/24', '10.2.0.4/8'] },
+    ])
+  })
+
+  const setNetworks = (id: string, networks: unknown) =>
+    owner.invoke('devices_SetProperty', {
+      deviceId: id,
+      name: 'dev.nexigon.system.info',
+      value: { hostname: `host-${id.slice(-4).toLowerCase()}`, networks },
+    })
+  const matches = async (text: string) =>
+    (await search(text)).devices.map(({ name, match }) => [name, match.value.slice(match.start, match.end)])
+
+  it.each([
+    ['10.20.4.17', '10.20.4.17'],
+    ['10.20.4.', '10.20.4.'],
+    ['10.20.4.17/24', '10.20.4.17'],
+    ['2001:db8::a7', '2001:db8::a7'],
+    ['2001:0DB8:0000:0000:0000:0000:0000:00A7', '2001:db8::a7'],
+    ['2001:0db8:', '2001:db8:'],
+    ['fe80::ba27', 'fe80::ba27'],
+    ['b8:27:eb:4a:10:7f', 'b8:27:eb:4a:10:7f'],
+    ['B8-27-EB-4A', 'b8:27:eb:4a'],
+    ['b827.eb4a.1', 'b8:27:eb:4a:1'],
+    ['b827eb4a107f', 'b8:27:eb:4a:10:7f'],
+    ['4A-10-7F', '4a:10:7f'],
+    ['4a:10:7', '4a:10:7'],
+    ['4a107f', '4a:10:7f'],
+  ])('finds the device by %s', async (text, part) => {
+    expect(await matches(text)).toEqual([['reefer-2214', part]])
+  })
+
+  it('finds beginnings only, and several devices in the order of their addresses', async () => {
+    expect(await matches('10.20.4')).toEqual([
+      ['reefer-2214', '10.20.4'],
+      ['reefer-2215', '10.20.4'],
+    ])
+    for (const text of ['0.20.4', '20.4.17', '127.0.0.1', '00:00:00', '27:eb', '::1', '10.20.5'])
+      expect(await matches(text)).toEqual([])
+    const [found] = (await search('b8:27:eb:4b')).devices
+    expect(found?.match).toEqual({
+      field: 'mac',
+      value: 'b8:27:eb:4b:00:01',
+      start: 0,
+      end: 11,
+      interface: 'wlan0',
+    })
+  })
+
+  it('finds host names by their start before parts of names, and the device with that id first', async () => {
+    await deviceRow(hub, projectId, { name: 'ex-host-1' })
+    await deviceRow(hub, projectId, { name: 'tail', hostname: 'HOST-zz' } as object)
+    const { devices } = await search('host-')
+    expect(devices.map(({ match }) => match.field)).toEqual(['hostname', 'hostname', 'hostname', 'name'])
+    expect(devices.at(-1)?.name).toBe('ex-host-1')
+    await deviceRow(hub, projectId, { name: deviceId })
+    expect((await search(deviceId)).devices.map(({ match }) => match.field)).toEqual(['id', 'name'])
+  })
+
+  it('says that more devices match', async () => {
+    expect(await search('reefer', 1)).toMatchObject({ devices: [{}], hasMoreDevices: true })
+    expect(await search('reefer', 2)).toMatchObject({
+      devices: [{}, {}],
+      hasMoreDevices: false,
+      isCut: false,
+    })
+  })
+
+  it('finds none of other organizations', async () => {
+    const stranger = await hub.fleet()
+    const { devices } = await stranger.owner.invoke('organizations_Search', {
+      organizationId: stranger.organizationId,
+      text: '10.20.4.17',
+    })
+    expect(devices).toEqual([])
+  })
+
+  it('reads no table from end to end among 20,000 devices', async () => {
+    const strange = await hub.organization(owner)
+    const large = await hub.project(owner, strange)
+    await hub.pool.query(
+      `with d as (
+         insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, hostname)
+         select 'd_wide' || i, $1, 'd_pk_wide' || i, convert_to('wide' || i, 'UTF8'), 'wide-' || i, 'gw-' || i
+           from generate_series(1, 20000) i returning device_id, project_id, substr(device_id, 7)::integer as i
+       )
+       insert into device_address (device_id, project_id, address, is_mac)
+       select device_id, project_id, '10.' || i / 65536 || '.' || i / 256 % 256 || '.' || i % 256, false from d
+       union all select device_id, project_id, lpad(to_hex(i), 12, 'b827eb000000'), true from d`,
+      [large],
+    )
+    await using session = await databaseSession(hub)
+    await session.query('analyze device, device_address, project')
+    for (const text of ['gw-77', 'b827eb', '10.0.1', 'd_wide77']) {
+      const { rows } = await sql<{ 'QUERY PLAN': string }>`
+        explain ${devicesByStart(strange, text, 9)}`.execute(hub.db)
+      const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+      expect(plan).not.toMatch(/Seq Scan on (device|device_address|device_connection)/)
+      expect(plan).toContain('device_by_name_start')
+      expect(plan).toContain('device_by_hostname_start')
+      if (text === '10.0.1') expect(plan).toContain('device_address_by_start')
+      if (text === 'b827eb') expect(plan).toContain('device_address_by_mac_end')
+    }
+    // The search within names gets 1 ms here and 2 s in the hub.
+    expect(await searchDevices(hub.db, strange, 'ide-777', 8, 1)).toEqual({
+      devices: [],
+      hasMore: false,
+      isCut: true,
+    })
+    expect(await searchDevices(hub.db, strange, 'wide-777', 8, 1)).toMatchObject({
+      devices: { length: 8 },
+      hasMore: true,
+      isCut: false,
+    })
   })
 })

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { withQueryOptions } from '../../database/client/connection.ts'
 import { partPattern, queryPage } from '../../database/client/page.ts'
 import { matchesHealth, matchesPreset } from '../../database/queries/devices/device-conditions.ts'
+import { statusOf } from '../../database/queries/devices/device-status.ts'
 import { matchesProperty } from '../../database/queries/devices/property-conditions.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTimeOf } from '../../runtime/times.ts'
@@ -113,10 +114,3 @@ export const projects_QueryDevices = handler(
     }
   },
 )
-
-/** Status of a device. A connected device that reports no health or an unknown health counts as healthy (protocol 4.3). */
-function statusOf(isConnected: boolean, health: string | null): 'healthy' | 'warning' | 'error' | 'offline' {
-  if (!isConnected) return 'offline'
-  if (health === 'degraded') return 'warning'
-  return health === 'error' ? 'error' : 'healthy'
-}

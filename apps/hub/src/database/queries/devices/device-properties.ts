@@ -7,13 +7,12 @@ import { ROW_BYTES } from '../../../limits/write-budgets.ts'
 import { wireTime } from '../../../runtime/times.ts'
 import type { Tx } from '../../client/connection.ts'
 import type { Tables } from '../../schema.ts'
+import { SYSTEM_INFO, writeAddresses } from './device-addresses.ts'
 import { OTA_STATUS, writeUpdate } from './device-updates.ts'
 
 /** Columns that `propertyOf` needs. */
 export const PROPERTY_COLUMNS = ['name', 'value', 'protected', 'version', 'last_updated'] as const
 
-/** Properties in which a device describes its system. Agents write them at each connect and every 30 min, so no history is kept. */
-export const SYSTEM_INFO = ['dev.nexigon.system.info', 'dev.nexigon.systemInfo']
 /** Property in which a device reports its health (protocol 4.3). */
 const SYSTEM_HEALTH = 'dev.nexigon.system.health'
 
@@ -151,8 +150,8 @@ async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
 }
 
 /**
- * Updates the copy that lists show of a changed property: a summary column of the device row, or the row of `device_update`. The
- * system information has two property names; the property that was written last counts (protocol R-21).
+ * Updates the copy that lists show of a changed property: a summary column of the device row, or the rows of `device_update` and
+ * `device_address`. The system information has two property names; the property that was written last counts (protocol R-21).
  */
 async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> {
   if (name === OTA_STATUS) return writeUpdate(tx, deviceId)
@@ -165,7 +164,7 @@ async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> 
     .selectFrom('device_property')
     .where('device_id', '=', deviceId)
     .where('name', 'in', column === 'hostname' ? SYSTEM_INFO : [name])
-    .select(['name', 'value'])
+    .select(['name', 'value', 'version'])
     .orderBy('last_updated', 'desc')
     .limit(1)
     .executeTakeFirst()
@@ -174,6 +173,7 @@ async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> 
     .set({ [column]: latest ? summaryOf(latest.name, latest.value.text)[column] : null })
     .where('device_id', '=', deviceId)
     .execute()
+  if (column === 'hostname') await writeAddresses(tx, deviceId, latest)
 }
 
 async function lock(tx: Tx, caller: Caller, deviceId: string, name: string) {

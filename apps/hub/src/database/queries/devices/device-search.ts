@@ -1,0 +1,161 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type Db, withQueryOptions } from '../../client/connection.ts'
+import { sqlState } from '../../client/errors.ts'
+import { partPattern } from '../../client/page.ts'
+import { type AddressStarts, addressStartsOf } from './address-texts.ts'
+
+/** Time for the search within names, host names and ids, which reads the devices of the organization, in milliseconds. */
+const PART_SEARCH_MS = 2_000
+const QUERY_CANCELED = '57014'
+
+/** Greater than any other character in the order of bytes. Values from `x` to `x` with this character behind it begin with `x`. */
+const LAST_CHARACTER = '\u{10ffff}'
+
+/** A device that a search found, with the address that matched, if any. */
+export type FoundDevice = {
+  device_id: string
+  name: string | null
+  hostname: string | null
+  project_id: string
+  project_name: string
+  is_connected: boolean
+  health: string | null
+  pending_certificates: number
+  last_seen_at: string | null
+  address: string | null
+  interface: string | null
+}
+
+type Found = { devices: FoundDevice[]; hasMore: boolean; isCut: boolean }
+
+/** Columns of `FoundDevice` of the device `d` in the project `p`, except those of the address. */
+const COLUMNS = sql`d.device_id, d.name, d.hostname, p.project_id, p.name as project_name, d.is_connected, d.health,
+  d.pending_certificates, case when not d.is_connected then (
+    select coalesce(c.ended_at, c.connected_at)::text from device_connection c where c.device_id = d.device_id
+     order by c.connected_at desc limit 1) end as last_seen_at`
+
+/**
+ * Finds devices of an organization, best match first: the id, then the start of a name, of a host name, of an IP address and of a MAC
+ * address, which indexes find. Then parts of names, host names and ids, for which the organization's devices are read within a
+ * deadline; this search is skipped when indexes have found enough.
+ */
+export async function searchDevices(
+  db: Db,
+  organizationId: string,
+  text: string,
+  limit: number,
+  partSearchMs = PART_SEARCH_MS,
+): Promise<Found> {
+  const planned = withQueryOptions(db, { plan: 'by values' })
+  const { rows } = await devicesByStart(organizationId, text, limit + 1).execute(planned)
+  const devices = [...new Map(rows.toReversed().map(row => [row.device_id, row])).values()].reverse()
+  if (devices.length > limit) return { devices: devices.slice(0, limit), hasMore: true, isCut: false }
+  try {
+    const others = await planned.transaction().execute(async tx => {
+      await sql`select set_config('statement_timeout', ${`${partSearchMs}`}, true)`.execute(tx)
+      const known = devices.map(device => device.device_id)
+      return devicesByPart(organizationId, text, known, limit + 1 - devices.length).execute(tx)
+    })
+    const all = [...devices, ...others.rows]
+    return { devices: all.slice(0, limit), hasMore: all.length > limit, isCut: false }
+  } catch (error) {
+    if (sqlState(error) !== QUERY_CANCELED) throw error
+    return { devices, hasMore: false, isCut: true }
+  }
+}
+
+/** Devices with a field that begins with the text, in order. A device may occur several times; the first row is its best match. */
+export function devicesByStart(organizationId: string, text: string, count: number): RawBuilder<FoundDevice> {
+  const own = sql`(select project_id from project where organization_id = ${organizationId}) as o`
+  const byColumn = (rank: number, column: 'name' | 'hostname') => {
+    const key = sql`lower(${sql.ref(`d.${column}`)}) collate "C"`
+    return sql`(select ${sql.lit(rank)} as rank, h.* from ${own} cross join lateral (
+      select ${key} as key, d.device_id, null::text as address, null::text as interface from device d
+       where d.project_id = o.project_id and ${key} >= lower(${text}::text) and ${key} < lower(${text + LAST_CHARACTER}::text)
+       order by ${key} limit ${count}) h order by key limit ${count})`
+  }
+  const byAddress = (rank: number, key: RawBuilder<unknown>, isMac: boolean, start: string) =>
+    sql`(select ${sql.lit(rank)} as rank, h.* from ${own} cross join lateral (
+      select ${key} as key, a.device_id, a.address, a.interface from device_address a
+       where a.project_id = o.project_id and ${isMac ? sql`a.is_mac` : sql`not a.is_mac`}
+         and ${key} >= ${start} and ${key} < ${start + LAST_CHARACTER}
+       order by ${key} limit ${count}) h order by key limit ${count})`
+  const { ip, mac }: AddressStarts = addressStartsOf(text)
+  const hits = [
+    sql`(select 0 as rank, ''::text as key, d.device_id, null::text as address, null::text as interface
+      from device d where d.device_id = ${text})`,
+    byColumn(1, 'name'),
+    byColumn(2, 'hostname'),
+    ...(ip === undefined ? [] : [byAddress(3, sql`a.address`, false, ip)]),
+    ...(mac === undefined
+      ? []
+      : [byAddress(4, sql`a.address`, true, mac), byAddress(5, sql`substr(a.address, 7)`, true, mac)]),
+  ]
+  return sql<FoundDevice>`
+    select ${COLUMNS}, h.address, h.interface from (${sql.join(hits, sql` union all `)}) h
+      join device d on d.device_id = h.device_id
+      join project p on p.project_id = d.project_id and p.organization_id = ${organizationId}
+     order by h.rank, h.key collate "C", lower(coalesce(d.name, d.hostname, '')), d.device_id`
+}
+
+/** Devices with the text anywhere in their name, host name or id. */
+function devicesByPart(
+  organizationId: string,
+  text: string,
+  known: string[],
+  count: number,
+): RawBuilder<FoundDevice> {
+  return sql<FoundDevice>`
+    select ${COLUMNS}, null::text as address, null::text as interface
+      from device d join project p on p.project_id = d.project_id
+     where p.organization_id = ${organizationId} and d.search_text like lower(${partPattern(text)})
+       and d.device_id <> all (${known}::text[])
+     order by lower(coalesce(d.name, d.hostname, '')), d.device_id limit ${count}`
+}
+
+/** Field in which a device was found. `start` and `end` are the position of the found part in `value`, in characters. */
+type Match = {
+  field: 'id' | 'name' | 'hostname' | 'ip' | 'mac'
+  value: string
+  start: number
+  end: number
+  interface?: string | undefined
+}
+
+/** Describes where a found device has the text. */
+export function matchOf(device: FoundDevice, text: string): Match {
+  const { address } = device
+  if (address !== null) {
+    const { ip, mac = '' } = addressStartsOf(text)
+    const network = { interface: device.interface ?? undefined }
+    if (/[.:]/.test(address))
+      return {
+        field: 'ip',
+        value: address,
+        start: 0,
+        end: Math.min(ip?.length ?? 0, address.length),
+        ...network,
+      }
+    const from = address.startsWith(mac) ? 0 : 6
+    const value = (address.match(/../g) ?? []).join(':')
+    // Each pair of digits but the first one has a colon before it.
+    const [start, end] = [from + from / 2, from + mac.length + Math.floor((from + mac.length - 1) / 2)]
+    return { field: 'mac', value, start, end, ...network }
+  }
+  const part = text.toLowerCase()
+  const fields: [Match['field'], string | null][] = [
+    ['name', device.name],
+    ['hostname', device.hostname],
+  ]
+  for (const [field, value] of fields) {
+    const start = value?.toLowerCase().indexOf(part) ?? -1
+    if (value !== null && start >= 0) return { field, value, start, end: start + part.length }
+  }
+  const start = Math.max(0, device.device_id.toLowerCase().indexOf(part))
+  return {
+    field: 'id',
+    value: device.device_id,
+    start,
+    end: Math.min(start + part.length, device.device_id.length),
+  }
+}
