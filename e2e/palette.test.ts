@@ -91,6 +91,81 @@ it('opens the first result if Enter was pressed before the results arrived', asy
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
 })
 
+it('finds a device by its addresses in any notation, and offers its actions', async () => {
+  const deviceId = deviceIds[0]!
+  const found = await invoke(page, 'devices_GetProperty', { deviceId, name: 'dev.nexigon.system.info' })
+  if (found.result === 'NotFound') throw new Error('The simulated device reported no system information.')
+  const { networks } = found.value as { networks: { macAddress: string; ipAddresses: string[] }[] }
+  const mac = networks[0]!.macAddress
+  const ip = networks[0]!.ipAddresses[0]!.split('/')[0]!
+  const digits = mac.replaceAll(':', '')
+  await page.keyboard.press('Control+k')
+  for (const [text, marked] of [
+    [ip, ip],
+    [mac.toUpperCase(), mac],
+    [mac.replaceAll(':', '-'), mac],
+    [(digits.match(/.{4}/g) ?? []).join('.'), mac],
+    [digits, mac],
+    // The last three bytes, which labels show.
+    [mac.slice(9), mac.slice(9)],
+  ] as const) {
+    await box().fill(text)
+    const device = option(/^crane-gw-01/)
+    await device.waitFor()
+    await expect.poll(() => device.locator('mark').innerText()).toBe(marked)
+  }
+  await expectGoodScreen(page, 'palette-address')
+  expect(await palette().getByRole('group').first().getAttribute('aria-label')).toBe('Devices')
+  const opened = page.context().waitForEvent('page')
+  await page.keyboard.press('Control+Enter')
+  const tab = await opened
+  await tab.getByRole('heading', { level: 1, name: 'crane-gw-01' }).waitFor()
+  await tab.close()
+  await option('Copy the device id').click()
+  await palette().getByText(`${deviceId} copied.`).waitFor()
+  await page.keyboard.press('Escape')
+})
+
+it('runs actions of the page and of the session, by keys and by touch', async () => {
+  const own = await stage.newPage()
+  await signIn(own, stage, stage.admin)
+  await own.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices`)
+  await own.getByRole('link', { name: 'crane-gw-01', exact: true }).waitFor()
+  const choose = async (text: string, name: string | RegExp) => {
+    await own.keyboard.press('Control+k')
+    const list = own.getByRole('dialog', { name: 'Jump to' })
+    await list.getByRole('combobox').fill(text)
+    await list.getByRole('option', { name }).waitFor()
+    await own.keyboard.press('Enter')
+    await list.waitFor({ state: 'detached' })
+  }
+  await Promise.all([own.waitForResponse('**/projects_QueryDevices'), choose('refre', /^Refresh/)])
+  await choose('24 h', 'Show devices offline for more than 24 h')
+  await own.waitForURL(/show=offlineLong/)
+  await choose('dark', 'Use the dark theme')
+  await own.locator('html[data-theme=dark]').waitFor()
+  await choose('light', 'Use the light theme')
+  await own.locator('html[data-theme=light]').waitFor()
+  await choose('system', 'Use the theme of the system')
+
+  await own.getByRole('link', { name: 'Tokens' }).click()
+  await own.getByRole('heading', { level: 1, name: 'Tokens' }).waitFor()
+  await own.setViewportSize({ width: 390, height: 844 })
+  await own.getByRole('button', { name: 'Jump to' }).click()
+  const list = own.getByRole('dialog', { name: 'Jump to' })
+  await list.getByRole('group', { name: 'This page' }).getByRole('option', { name: 'New Token' }).waitFor()
+  const recent = list.getByRole('group', { name: 'Recently opened' }).getByRole('option').first()
+  expect(await recent.innerText()).toContain('Devices')
+  expect((await recent.boundingBox())!.height).toBeGreaterThanOrEqual(52)
+  await expectGoodScreen(own, 'palette-start')
+  await own.setViewportSize({ width: 390, height: 844 })
+  await recent.click()
+  await own.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
+  await choose('log out', 'Log Out')
+  await own.waitForURL(/\/login$/)
+  await own.context().close()
+})
+
 it('lists pages, with those of the project first', async () => {
   await page.keyboard.press('Control+k')
   await palette().getByRole('group', { name: 'This project' }).waitFor()

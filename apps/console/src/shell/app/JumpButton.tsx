@@ -1,11 +1,13 @@
 import { ActionError } from '@muster/actions/client'
 import { Search } from 'lucide-react'
 import { type ComponentType, useEffect, useEffectEvent, useState } from 'react'
+import { COMMAND_KEY } from '../../lib/app/command-key.ts'
 import { loadCode } from '../../lib/load-code.ts'
 import { toastError } from '../../ui/app/toast.ts'
 
-/** Label of the keys that open the search dialog `Palette`. */
-export const JUMP_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K'
+const load = () => loadCode(() => import('../lazy/palette/Palette.tsx'))
+/** Loads the code before the press. A failure shows when the user opens the dialog. */
+const preload = () => void load().catch(() => {})
 
 /** Button that opens the search dialog `Palette`. The keys ⌘K and Ctrl K open the dialog on every page. */
 export function JumpButton() {
@@ -14,7 +16,7 @@ export function JumpButton() {
   const close = () => setPalette(undefined)
   async function open() {
     try {
-      const module = await loadCode(() => import('./Palette.tsx'))
+      const module = await load()
       setPalette(() => module.Palette)
     } catch (error) {
       // The browser's message about a missing file does not help users.
@@ -42,11 +44,13 @@ export function JumpButton() {
         aria-label="Jump to"
         aria-haspopup="dialog"
         aria-keyshortcuts="Meta+K Control+K"
+        onPointerEnter={preload}
+        onFocus={preload}
         onClick={() => void open()}
       >
         <Search className="i" aria-hidden />
         <span>Jump to…</span>
-        <kbd>{JUMP_KEYS.replace('⌘ ', '⌘')}</kbd>
+        <kbd>{COMMAND_KEY === '⌘' ? '⌘K' : `${COMMAND_KEY} K`}</kbd>
       </button>
       {Palette && <Palette onClose={close} />}
     </>

@@ -1,9 +1,9 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
+import { COMMAND_KEY } from '../../lib/app/command-key.ts'
 import { setShortcutsOn, shortcutsHere, useShortcut, useShortcutsOn } from '../../lib/app/shortcuts.ts'
 import { useCurrentOrganization } from '../../organization.ts'
 import { Dialog, DialogBody } from '../../ui/app/Dialog.tsx'
 import { Switch } from '../../ui/app/Switch.tsx'
-import { JUMP_KEYS } from './JumpButton.tsx'
 import { organizationPages } from './pages.ts'
 import { copyRowId, moveToRow, openRow } from './rows.ts'
 
@@ -60,7 +60,7 @@ function Sheet({ onClose }: { onClose: () => void }) {
           ))}
           <div>
             <dt>
-              <Keys keys={JUMP_KEYS} />
+              <Keys keys={`${COMMAND_KEY} K`} />
             </dt>
             <dd>Jump to…</dd>
           </div>

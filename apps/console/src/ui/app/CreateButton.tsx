@@ -1,6 +1,7 @@
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useEffect, useEffectEvent } from 'react'
+import { usePageAction } from '../../lib/app/page-actions.ts'
 import { useShortcut } from '../../lib/app/shortcuts.ts'
 import { Button, type ButtonProps } from '../Button.tsx'
 
@@ -19,6 +20,7 @@ type CreateButtonProps = Pick<ButtonProps, 'variant' | 'icon'> & { children: str
  */
 export function CreateButton({ children, onClick, variant = 'primary', icon = Plus }: CreateButtonProps) {
   const shortcut = useShortcut('n', children, onClick)
+  usePageAction({ label: children, icon, keys: 'n', run: onClick })
   const navigate = useNavigate()
   // Reads `resolvedLocation`, because `location` changes while the previous page is still on screen.
   const isWanted = useRouterState({

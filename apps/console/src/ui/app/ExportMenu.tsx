@@ -1,5 +1,6 @@
 import type { ActionName } from '@muster/actions/client'
 import { ChevronDown, Download } from 'lucide-react'
+import { usePageAction } from '../../lib/app/page-actions.ts'
 import { Button, type ButtonProps } from '../Button.tsx'
 import { Menu, MenuAnchor } from './Menu.tsx'
 
@@ -19,6 +20,8 @@ type ExportMenuProps = {
 /** Menu with downloads of all rows that match the filter, not only those on screen. */
 export function ExportMenu({ action, input, variant = 'secondary' }: ExportMenuProps) {
   const query = encodeURIComponent(JSON.stringify(input))
+  const urlOf = (extension: string) => `/api/v1/export/${action}.${extension}?input=${query}`
+  usePageAction({ label: 'Export this list as CSV', icon: Download, run: () => download(urlOf('csv')) })
   return (
     <Menu
       align="end"
@@ -30,10 +33,17 @@ export function ExportMenu({ action, input, variant = 'secondary' }: ExportMenuP
       }
     >
       {FORMATS.map(({ extension, label }) => (
-        <MenuAnchor key={extension} href={`/api/v1/export/${action}.${extension}?input=${query}`} download>
+        <MenuAnchor key={extension} href={urlOf(extension)} download>
           {label}
         </MenuAnchor>
       ))}
     </Menu>
   )
+}
+
+function download(url: string) {
+  const link = document.createElement('a')
+  link.href = url
+  link.download = ''
+  link.click()
 }

@@ -1,5 +1,6 @@
 import { RefreshCw } from 'lucide-react'
 import { useState } from 'react'
+import { usePageAction } from '../../lib/app/page-actions.ts'
 import { useShortcut } from '../../lib/app/shortcuts.ts'
 import { IconButton } from './IconButton.tsx'
 
@@ -7,6 +8,7 @@ import { IconButton } from './IconButton.tsx'
 export function RefreshButton({ onRefresh }: { onRefresh: () => Promise<unknown> }) {
   const [isRefreshing, setRefreshing] = useState(false)
   const shortcut = useShortcut('r', 'Refresh', refresh)
+  usePageAction({ label: 'Refresh', icon: RefreshCw, keys: 'r', run: refresh })
   async function refresh() {
     if (isRefreshing) return
     setRefreshing(true)

@@ -1,0 +1,28 @@
+import { useEffect, useEffectEvent } from 'react'
+import type { IconType } from '../../ui/icon.ts'
+
+/** An action of the page on screen, which the palette offers. */
+export type PageAction = {
+  label: string
+  icon: IconType
+  /** Key that runs the action too, as in `useShortcut`. */
+  keys?: string | undefined
+  run: () => unknown
+}
+
+const actions: PageAction[] = []
+
+/** Offers an action in the palette while the component is mounted. */
+export function usePageAction({ label, icon, keys, run }: PageAction) {
+  const start = useEffectEvent(run)
+  useEffect(() => {
+    const action = { label, icon, keys, run: () => start() }
+    actions.push(action)
+    return () => void actions.splice(actions.indexOf(action), 1)
+  }, [label, icon, keys])
+}
+
+/** The actions of the page on screen, in the order of the page. */
+export function pageActions(): readonly PageAction[] {
+  return [...actions]
+}

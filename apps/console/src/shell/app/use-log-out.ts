@@ -1,0 +1,24 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { settleDeletions } from '../../pages/devices/deleting/deletions.ts'
+import { endSession, logOut } from '../../session.ts'
+import { toastError } from '../../ui/app/toast.ts'
+import { forgetRecentPages } from './recent-pages.ts'
+
+/** Logs out at the hub, then leaves the signed-in pages. If the hub refuses, the session stays. */
+export function useLogOut(): () => Promise<void> {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  return async () => {
+    try {
+      // The deletions need the session, so their answers come first.
+      await settleDeletions(queryClient)
+      await logOut()
+      forgetRecentPages()
+      await navigate({ to: '/login' })
+      endSession(queryClient)
+    } catch (error) {
+      toastError('Could not log out', error)
+    }
+  }
+}

@@ -1,0 +1,11 @@
+/** A value with its found part marked. */
+export function FoundText({ value, start, end }: { value: string; start: number; end: number }) {
+  if (start >= end) return value
+  return (
+    <>
+      {value.slice(0, start)}
+      <mark>{value.slice(start, end)}</mark>
+      {value.slice(end)}
+    </>
+  )
+}

@@ -1,0 +1,219 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { ArrowLeftRight, Blocks, Copy, Cpu, Package, Search } from 'lucide-react'
+import { invoke } from '../../../api/client.ts'
+import { useActionState } from '../../../api/queries.ts'
+import { counted } from '../../../lib/app/format.ts'
+import { openIssued } from '../../../lib/app/open-window.ts'
+import { useDebounced } from '../../../lib/app/use-debounced.ts'
+import type { Organization } from '../../../organization.ts'
+import { writeConditions } from '../../../pages/devices/list/conditions.ts'
+import { toastError } from '../../../ui/app/toast.ts'
+import { DeviceState } from './DeviceState.tsx'
+import { FoundText } from './FoundText.tsx'
+import type { Option, OptionGroup } from './option.ts'
+
+type Answer = ActionOutput<'organizations_Search'>
+type FoundDevice = Answer['devices'][number]
+
+/** Time after the last key before the hub is asked, in milliseconds. */
+const PAUSE_MS = 150
+/** Lifetime of a link to a device's web pages, in hours (docs/product.md 9). */
+const PROXY_LINK_HOURS = 2
+
+const FIELD_WORDS: Partial<Record<FoundDevice['match']['field'], string>> = {
+  hostname: 'Host name',
+  ip: 'IP address',
+  mac: 'MAC',
+}
+
+/** Search results of the hub in the organization, requested when typing pauses. The last results stay while the next ones load. */
+export function useFound(organization: Organization | undefined, text: string, copy: (id: string) => void) {
+  const asked = useDebounced(text, PAUSE_MS)
+  const organizationId = organization?.organizationId ?? ''
+  const isAsked = organizationId !== '' && asked !== ''
+  const { projectId } = useParams({ strict: false })
+  const project = useActionState(
+    'projects_GetDetails',
+    { projectId: projectId ?? '' },
+    { enabled: projectId !== undefined },
+  ).data
+  const { data, error, isFetching } = useQuery({
+    queryKey: ['organizations_Search', { organizationId, text: asked }, 'timed'],
+    queryFn: async ({ signal }) => {
+      const startedAt = performance.now()
+      const found = await invoke('organizations_Search', { organizationId, text: asked }, { signal })
+      return { found, ms: Math.round(performance.now() - startedAt) }
+    },
+    enabled: isAsked,
+    staleTime: 10_000,
+    placeholderData: previous => previous,
+  })
+  const answer = isAsked ? data : undefined
+  const place = { organizationId, name: organization?.name ?? '', projectId, projectName: project?.name }
+  return {
+    groups: answer ? groupsOf(answer.found, text, place, copy) : [],
+    isCut: answer?.found.isCut ?? false,
+    ms: answer?.ms,
+    isPending: isFetching || asked !== text,
+    error: isAsked ? error : null,
+  }
+}
+
+type Place = {
+  organizationId: string
+  name: string
+  projectId: string | undefined
+  projectName: string | undefined
+}
+
+function groupsOf(
+  { devices, projects, repositories, hasMoreDevices, isCut }: Answer,
+  text: string,
+  place: Place,
+  copy: (id: string) => void,
+): OptionGroup[] {
+  const base = `/${place.organizationId}`
+  const [first] = devices
+  const alone = devices.length === 1 && !hasMoreDevices ? first : undefined
+  const list = place.projectId && `${base}/projects/${place.projectId}/devices`
+  const all: Option[] =
+    list && hasMoreDevices && !isAddress(first)
+      ? [
+          {
+            key: 'all',
+            icon: Search,
+            label: `All devices with “${text}”`,
+            to: list,
+            search: { q: text },
+            isFound: true,
+            end: place.projectName,
+          },
+        ]
+      : []
+  return [
+    {
+      label: 'Devices',
+      aside: `${hasMoreDevices ? `First ${devices.length}` : devices.length} in ${place.name}${isCut ? ', stopped after 2 s' : ''}`,
+      options: [...devices.map(device => deviceOption(base, device)), ...all],
+    },
+    {
+      label: 'Projects',
+      options: projects.map(({ projectId, name }) => ({
+        key: projectId,
+        id: projectId,
+        also: projectId,
+        to: `${base}/projects/${projectId}/devices`,
+        icon: Blocks,
+        label: name,
+        hit: projectId,
+      })),
+    },
+    {
+      label: 'Repositories',
+      options: repositories.map(({ repositoryId, displayName, slug }) => ({
+        key: repositoryId,
+        id: repositoryId,
+        also: `${repositoryId}\n${slug}`,
+        to: `${base}/repositories/${repositoryId}/packages`,
+        icon: Package,
+        label: displayName,
+        hit: repositoryId,
+      })),
+    },
+    ...(alone ? [foundFor(optionsOfDevice(alone, copy))] : []),
+    ...(list && isAddress(first) ? [addressOptions(first, list, place)] : []),
+  ]
+}
+
+function isAddress(device: FoundDevice | undefined): device is FoundDevice {
+  return device?.match.field === 'ip' || device?.match.field === 'mac'
+}
+
+function deviceOption(base: string, device: FoundDevice): Option {
+  const { deviceId, name, hostname, projectId, match } = device
+  const word = FIELD_WORDS[match.field]
+  const label = name ?? hostname ?? 'unnamed'
+  // A device without a name is shown with its host name, which may be the found field.
+  const isLabel = match.value === label
+  return {
+    key: deviceId,
+    id: deviceId,
+    isFound: true,
+    to: `${base}/projects/${projectId}/devices/${deviceId}`,
+    icon: Cpu,
+    label,
+    shown: isLabel ? <FoundText {...match} /> : label,
+    hit: (
+      <>
+        {!isLabel && word && <em>{word}</em>}
+        {isLabel ? deviceId : <FoundText {...match} />}
+        {match.interface !== undefined && `, ${match.interface}`}
+      </>
+    ),
+    end: <DeviceState {...device} />,
+  }
+}
+
+/** A group whose options stand for the searched text, whatever their own text is. */
+function foundFor(group: OptionGroup): OptionGroup {
+  return { ...group, options: group.options.map(option => ({ ...option, isFound: true })) }
+}
+
+/** Actions on a device. */
+export function optionsOfDevice(
+  { deviceId, name, hostname }: Pick<FoundDevice, 'deviceId' | 'name' | 'hostname'>,
+  copy: (id: string) => void,
+): OptionGroup {
+  return {
+    label: name ?? hostname ?? deviceId,
+    options: [
+      {
+        key: 'proxy',
+        icon: ArrowLeftRight,
+        label: 'Open the HTTP proxy',
+        end: counted(PROXY_LINK_HOURS, 'hour'),
+        run: () => void openProxy(deviceId),
+      },
+      {
+        key: 'copy',
+        icon: Copy,
+        label: 'Copy the device id',
+        hit: deviceId,
+        run: () => copy(deviceId),
+      },
+    ],
+  }
+}
+
+async function openProxy(deviceId: string) {
+  try {
+    await openIssued(() =>
+      invoke('devices_IssueHttpProxyToken', { deviceId, validForSecs: PROXY_LINK_HOURS * 3600 }),
+    )
+  } catch (error) {
+    toastError("Could not open the device's pages", error)
+  }
+}
+
+/** The device list of the project, filtered by the address that was found. */
+function addressOptions({ match }: FoundDevice, to: string, { projectName }: Place): OptionGroup {
+  const part = match.value.slice(match.start, match.end)
+  const where = writeConditions([{ property: 'dev.nexigon.system.info', operator: 'contains', value: part }])!
+  const kind = match.field === 'ip' ? 'IP address' : 'MAC address'
+  return {
+    label: 'Actions',
+    options: [
+      {
+        key: 'filter',
+        icon: Search,
+        label: `Filter devices by ${kind} ${part}`,
+        isFound: true,
+        to,
+        search: { where },
+        end: projectName,
+      },
+    ],
+  }
+}

@@ -1,0 +1,45 @@
+import { useParams } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import type { Organization } from '../../../organization.ts'
+import { useSession } from '../../../session.ts'
+import {
+  ACCOUNT_PAGES,
+  ADMIN_PAGES,
+  INVITATIONS_PAGE,
+  JOBS_PAGE,
+  organizationPages,
+  type PageLink,
+  projectPages,
+} from '../../app/pages.ts'
+import type { OptionGroup } from './option.ts'
+
+/** The pages that the user may open, those of the project first, and the create actions of these pages. */
+export function usePages(organization: Organization | undefined): {
+  pages: OptionGroup[]
+  actions: OptionGroup
+} {
+  const { isAdmin } = useSession()
+  const { projectId, organization: inPath } = useParams({ strict: false })
+  const ofOrganization = organization ? organizationPages(organization.organizationId) : []
+  const ofProject = projectId && inPath ? projectPages(`/org_${inPath}/projects/${projectId}`) : []
+  const groups: [string, PageLink[]][] = [
+    ['This project', ofProject],
+    ['Organization', ofOrganization],
+    ['Account', [...ACCOUNT_PAGES, INVITATIONS_PAGE]],
+    ['Administration', isAdmin ? [...ADMIN_PAGES, JOBS_PAGE] : []],
+  ]
+  return {
+    pages: groups.map(([label, links]) => ({
+      label,
+      options: links.map(({ to, icon, label }) => ({ key: to, to, icon, label })),
+    })),
+    actions: {
+      label: 'Actions',
+      options: groups.flatMap(([end, links]) =>
+        links.flatMap(({ to, create }) =>
+          create ? [{ key: `create ${to}`, to, icon: Plus, label: create, isCreating: true, end }] : [],
+        ),
+      ),
+    },
+  }
+}
