@@ -12,15 +12,18 @@ import {
 import { jsonDepth, stringify } from '@muster/actions/exact-json'
 import { Batcher } from '@muster/concurrency'
 import type { z } from 'zod'
-import { type Authorization, authorize } from './access/authorize.ts'
+import { type Authorization, authorize, RefusedMember } from './access/authorize.ts'
+import type { Scope } from './access/scope.ts'
 import {
   auditStatus,
   closeAuditAction,
+  type Ending,
   type FinalStatus,
   openAuditAction,
   recordAuditAction,
 } from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
+import type { Origin } from './audit/facts.ts'
 import { actorId, type Caller, personOf } from './caller.ts'
 import type { CommandContext } from './command-context.ts'
 import { BATCHED_WRITES } from './database/client/batched-writes.ts'
@@ -70,6 +73,8 @@ export type Pipeline = {
     address?: string,
     /** Called with the id of an account when the caller has opened a link that was mailed to the account's owner. */
     onOwnerProved?: (userId: string) => void,
+    /** Header `User-Agent` of the caller's browser or program, for the audit log. */
+    browser?: string,
   ): Promise<string>
   /** Runs an action like `invoke`, with values instead of JSON text. For the hub itself and for tests. */
   run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
@@ -84,7 +89,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
    * Audit rows that could not be closed because the database was unavailable. Closing is retried; otherwise the rows would stay
    * `Pending` until the next start.
    */
-  const unclosedAuditRows = new Batcher<{ actionId: string; status: FinalStatus }>({
+  const unclosedAuditRows = new Batcher<{ actionId: string; status: FinalStatus; ending: Ending }>({
     ...BATCHED_WRITES,
     parallel: 1,
     maxBatch: 100,
@@ -92,7 +97,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     retryForMs: Number.POSITIVE_INFINITY,
     weigh: () => 1,
     async write(rows) {
-      for (const { actionId, status } of rows) await closeAuditAction(db, actionId, status)
+      for (const { actionId, status, ending } of rows) await closeAuditAction(db, actionId, status, ending)
     },
   })
 
@@ -105,6 +110,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     requestId: string,
     address?: string,
     onOwnerProved: (userId: string) => void = () => {},
+    browser?: string,
   ): Promise<string> {
     const found = findAction(name)
     if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })
@@ -127,6 +133,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
         input,
         inputText,
         requestId,
+        { address, browser },
         onOwnerProved,
       )
       if (anonymousAddress !== undefined) await limits.giveBack('no credentials', anonymousAddress)
@@ -145,6 +152,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     input: Input,
     inputText: string,
     requestId: string,
+    origin: Origin,
     onOwnerProved: (userId: string) => void,
   ): Promise<unknown> {
     const entry = {
@@ -153,6 +161,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       data: pick(input, action.audit),
       nodeId: services.nodeId,
       requestId,
+      origin,
     }
     if (action.kind === 'command') {
       return runCommand(handlers[name] as CommandRun, action, entry, input, inputText, onOwnerProved)
@@ -188,19 +197,20 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     inputText: string,
     onOwnerProved: (userId: string) => void,
   ): Promise<unknown> {
-    const { caller, requestId } = entry
+    const { caller, requestId, origin } = entry
     const actionId = await openAuditAction(db, entry)
-    let authorization: Authorization
+    let authorization: Authorization | undefined
     try {
       authorization = await authorize(db, caller, action.permission, input)
       await requireRecentSignIn(action, caller, input)
     } catch (error) {
       // `Rejected` means a missing permission, so a permission check that failed for another reason gets another status.
       const status = error instanceof ActionError ? 'Rejected' : expectedError(error) ? 'Failed' : 'Panicked'
-      await close(actionId, status)
+      await close(actionId, status, { reason: reasonOf(error), scope: scopeOfRefusal(error, authorization) })
       throw error
     }
     const { scope } = authorization
+    const logged = scopeOfFailure(action, authorization)
     try {
       const write =
         typeof run === 'function' ? run : await run.prepare({ caller, scope, services, inputText, db }, input)
@@ -220,7 +230,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
               tx,
               events: {
                 emit: (event, data, options) =>
-                  recordEvent(tx, { caller, scope, actionId, ...options }, event, data),
+                  recordEvent(tx, { caller, scope, actionId, origin, ...options }, event, data),
               },
               changed: (topic, ids, userIds) =>
                 effects.push(() => live.changed({ topic, ...scopeIds(scope), ...ids }, userIds)),
@@ -238,7 +248,8 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
             const output = action.output.parse(await write(context, input))
             const result = failedResult(action, output)
             const status = result === undefined ? 'Succeeded' : 'Failed'
-            if (!(await closeAuditAction(tx, actionId, status, result))) throw evictedError()
+            if (!(await closeAuditAction(tx, actionId, status, { result, reason: result, scope: logged })))
+              throw evictedError()
             done = { output, status }
             return output
           })
@@ -253,7 +264,10 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
         }
       }
     } catch (error) {
-      await close(actionId, expectedError(error) ? 'Failed' : 'Panicked')
+      await close(actionId, expectedError(error) ? 'Failed' : 'Panicked', {
+        reason: reasonOf(error),
+        scope: logged,
+      })
       throw error
     }
   }
@@ -301,11 +315,11 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
   }
 
   /** Closes an audit row after the rollback. While the database is unavailable, closing is retried in the background. */
-  async function close(actionId: string, status: FinalStatus): Promise<void> {
-    await closeAuditAction(db, actionId, status).catch(() => {
+  async function close(actionId: string, status: FinalStatus, ending: Ending): Promise<void> {
+    await closeAuditAction(db, actionId, status, ending).catch(() => {
       // If this process ends first, a sweep closes the row as `Panicked`.
       unclosedAuditRows
-        .add({ actionId, status })
+        .add({ actionId, status, ending })
         .catch(error => log.error({ err: error, actionId }, 'audit row left open'))
     })
   }
@@ -324,7 +338,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     const expected = expectedError(error)
     if (expected) return expected
     log.error({ err: error, action: name, requestId }, 'action panicked')
-    return new ActionError('Internal', 'Something went wrong on the hub.', { requestId, cause: error })
+    return new ActionError('Internal', PANICKED, { requestId, cause: error })
   }
 
   return {
@@ -336,6 +350,32 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       >
     },
   }
+}
+
+/** Message of an error that is a bug of the hub. */
+const PANICKED = 'Something went wrong on the hub.'
+
+/** Reason of a failure for the audit log: what the caller was told, or more for a member of the organization. */
+function reasonOf(error: unknown): string {
+  return error instanceof RefusedMember ? error.reason : (expectedError(error)?.message ?? PANICKED)
+}
+
+/**
+ * Resource in whose logs a refused action stands. The refusal of a caller without a role in the organization stands in the log of the
+ * instance only, since others would fill the organization's log.
+ */
+function scopeOfRefusal(error: unknown, authorization: Authorization | undefined): Scope | undefined {
+  const scope = error instanceof RefusedMember ? error.scope : authorization?.scope
+  return scope?.role === undefined ? undefined : scope
+}
+
+/**
+ * Resource in whose logs a failed action stands. Anybody may read a public repository, so the failure of a reader without a role in
+ * the organization stands in the log of the instance only.
+ */
+function scopeOfFailure({ permission }: Action, { scope }: Authorization): Scope | undefined {
+  const isRead = typeof permission === 'object' && permission.can === 'read'
+  return isRead && scope.role === undefined ? undefined : scope
 }
 
 /** Parses and validates an input. Throws `Invalid` with every issue and its path. Empty text counts as `{}` (docs/api.md 1.1). */

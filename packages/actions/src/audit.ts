@@ -7,6 +7,7 @@ import {
   DeviceId,
   JobId,
   OrganizationId,
+  PackageId,
   ProjectId,
   RepositoryId,
 } from './ids.ts'
@@ -17,15 +18,42 @@ import { Timestamp, text } from './scalars.ts'
 export const AuditActionStatus = z.enum(['Rejected', 'Panicked', 'Succeeded', 'Failed', 'Pending'])
 
 const AuditLogEvent = z.object({
-  eventId: AuditLogEventId,
+  eventId: z
+    .union([AuditLogEventId, AuditLogActionId])
+    .describe('Id of the event, or of the action if it failed.'),
   actor: Actor,
   actorName: z.string().optional().describe('Name of a person, device or node, as it is now.'),
   tokenName: z.string().optional().describe('Name of the user token that the person used, while it exists.'),
-  event: z.string(),
+  event: z.string().describe('Name of the event, or of the action if it failed.'),
   data: z.record(z.string(), z.unknown()),
   createdAt: Timestamp,
   action: z.object({ actionId: AuditLogActionId }).optional(),
   job: z.object({ jobId: JobId }).optional(),
+  status: AuditActionStatus.optional().describe('Outcome of a failed action; absent for events.'),
+  reason: z.string().optional().describe('Why the action failed, as its caller was told.'),
+  owners: z
+    .object({
+      projectId: ProjectId.optional(),
+      repositoryId: RepositoryId.optional(),
+      deviceId: DeviceId.optional(),
+    })
+    .optional()
+    .describe('Resource of a failed action.'),
+  old: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Values before the change. A value above 1 KiB is given as `{bytes, sha256}`.'),
+  address: z
+    .string()
+    .optional()
+    .describe(
+      'Client address, for administrators of the organization; never that of an administrator of the instance.',
+    ),
+  browser: z.string().optional().describe('`User-Agent` of the client, for the same people as `address`.'),
+  seal: z
+    .object({ sealNo: z.int(), sealedAt: Timestamp })
+    .optional()
+    .describe('Seal that covers the entry; absent for entries of the last minutes.'),
 })
 
 const AuditLogAction = z.object({
@@ -36,8 +64,33 @@ const AuditLogAction = z.object({
   action: z.string(),
   data: z.record(z.string(), z.unknown()),
   status: AuditActionStatus,
+  reason: z.string().optional().describe('Why the action failed, as its caller was told.'),
   createdAt: Timestamp,
 })
+
+const Subject = z.object({
+  name: z.string().optional(),
+  hostname: z.string().optional().describe('Host name of a device.'),
+  organizationId: OrganizationId.optional(),
+  projectId: ProjectId.optional(),
+  repositoryId: RepositoryId.optional(),
+  packageId: PackageId.optional(),
+  isDeleted: z.literal(true).optional(),
+})
+
+const Sealing = z.object({
+  newest: z.object({ sealNo: z.int(), sealedAt: Timestamp, newestAt: Timestamp }).optional(),
+  verified: z
+    .object({
+      verifiedAt: Timestamp,
+      sealNo: z.int().describe('Newest seal that was verified and intact.'),
+      isIntact: z.boolean(),
+      problem: z.string().optional().describe('First difference, in the log of the instance only.'),
+    })
+    .optional(),
+})
+
+const TimeOfDay = text(5).regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'expected a time of day such as 18:00')
 
 const commonFilter = {
   types: optional(z.array(text(MAX_KIND_LENGTH)).max(100)).describe('Names of events or actions.'),
@@ -46,10 +99,34 @@ const commonFilter = {
   ),
   since: optional(Timestamp).describe('Not older than this.'),
   until: optional(Timestamp).describe('Older than this.'),
+  subject: optionalText(text(MAX_KIND_LENGTH)).describe('Id of what the entry is about.'),
+  text: optionalText(text(MAX_FILTER_LENGTH)).describe(
+    'Part of the name of a person, device, project or repository, or a whole id.',
+  ),
+  hours: optional(
+    z.object({
+      from: TimeOfDay,
+      to: TimeOfDay,
+      timeZone: text(64)
+        .regex(/^[A-Za-z][A-Za-z0-9_+/-]*$/, 'expected a time zone such as Europe/Berlin')
+        .describe('IANA time zone of the hours.'),
+    }),
+  ).describe('Only between these times of day, on every day; `to` before `from` is on the next day.'),
 }
 
-const eventsInput = listInput(['createdAt'], z.object(commonFilter))
-const eventsOutput = z.object({ events: z.array(AuditLogEvent), ...listOutput })
+const eventsInput = {
+  ...listInput(['createdAt'], z.object(commonFilter)),
+  outcome: optional(z.enum(['Events', 'Failed', 'All'])).describe(
+    'Events, which is the default; failed, rejected and panicked actions; or both.',
+  ),
+  names: optional(z.boolean()).describe('Answers `subjects` and, on the first page, `sealing`.'),
+}
+const eventsOutput = z.object({
+  events: z.array(AuditLogEvent),
+  ...listOutput,
+  subjects: z.record(z.string(), Subject).optional().describe('What the ids in the entries stand for.'),
+  sealing: Sealing.optional().describe('Newest seal and result of the last verification.'),
+})
 
 /**
  * Queries of the audit log, newest first (docs/api.md 2.3, 3.3, 3.4 and 5). A call without `limit` returns the newest 1,000

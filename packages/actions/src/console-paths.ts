@@ -28,6 +28,7 @@ export const CONSOLE_PATHS: readonly string[] = [
   '/org_{$organization}/projects/$projectId',
   '/org_{$organization}/projects/$projectId/devices',
   '/org_{$organization}/projects/$projectId/devices/$deviceId',
+  '/org_{$organization}/projects/$projectId/devices/$deviceId/log',
   '/org_{$organization}/projects/$projectId/tokens',
   '/org_{$organization}/projects/$projectId/settings',
   '/org_{$organization}/projects/$projectId/log',
@@ -43,6 +44,7 @@ export const CONSOLE_PATHS: readonly string[] = [
   '/org_{$organization}/repositories/$repositoryId/settings',
   '/org_{$organization}/settings',
   '/org_{$organization}/settings/members',
+  '/org_{$organization}/settings/log',
 ]
 
 const PATTERN = new RegExp(

@@ -71,7 +71,7 @@ export async function authorize(
   if (!person || rolesOn(scope, person.userId, permission, input).some(role => roles.has(role)))
     return { scope, asInstanceAdmin: false }
   if (person.isAdmin && roles.has('instanceAdmin')) return { scope, asInstanceAdmin: true }
-  throw refusal()
+  throw scope.role === undefined ? refusal() : new RefusedMember(scope, roles.has('organizationAdmin'))
 }
 
 /**
@@ -115,7 +115,24 @@ function ownScope({ organizationId, projectId, deviceId }: DeviceCaller): Scope 
   return { organizationId, projectId, deviceId }
 }
 
+const REFUSED = 'You are not permitted to do this.'
+
+/**
+ * Refusal of a caller who has a role in the organization that owns the resource. Its message is that of all refusals. The audit row
+ * of the action stands in the logs of `scope`, with `reason`.
+ */
+export class RefusedMember extends ActionError {
+  readonly scope: Scope
+  readonly reason: string
+
+  constructor(scope: Scope, mayAdministrators: boolean) {
+    super('Forbidden', REFUSED, { status: 403 })
+    this.scope = scope
+    this.reason = mayAdministrators ? 'Only administrators of the organization may do this.' : REFUSED
+  }
+}
+
 /** Makes the `Forbidden` error, with the same text for absent resources and for missing permissions. */
 export function refusal(status = 403): ActionError {
-  return new ActionError('Forbidden', 'You are not permitted to do this.', { status })
+  return new ActionError('Forbidden', REFUSED, { status })
 }

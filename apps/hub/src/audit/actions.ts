@@ -1,7 +1,9 @@
 import { newDatedId } from '@muster/actions'
 import { sql } from 'kysely'
+import type { Scope } from '../access/scope.ts'
 import { actorId, type Caller, wireActor } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
+import { type Origin, originColumns, storedText } from './facts.ts'
 
 /** Final status of an audited action. A running command is `Pending`. */
 export type FinalStatus = 'Succeeded' | 'Failed' | 'Rejected' | 'Panicked'
@@ -12,6 +14,17 @@ type AuditEntry = {
   data: Record<string, unknown>
   nodeId: string
   requestId: string
+  origin?: Origin | undefined
+}
+
+/** Facts of the end of an action. */
+export type Ending = {
+  /** `result` field of an answer that counts as failed, such as `InvalidToken`; added to the row's data. */
+  result?: string | undefined
+  /** Why the action failed, as its caller was told. */
+  reason?: string | undefined
+  /** Resource in whose logs a failed action stands. Without it, the action stands in the log of the instance only. */
+  scope?: Scope | undefined
 }
 
 /** Inserts the audit row of a command as `Pending` and returns its id. The row is committed before the command does anything. */
@@ -20,26 +33,31 @@ export async function openAuditAction(db: Db, entry: AuditEntry): Promise<string
 }
 
 /** Inserts the audit row of an action that has already ended. */
-export async function recordAuditAction(db: Db, entry: AuditEntry, status: FinalStatus): Promise<void> {
-  await insert(db, entry, status)
+export async function recordAuditAction(
+  db: Db,
+  entry: AuditEntry,
+  status: FinalStatus,
+  reason?: string,
+): Promise<void> {
+  await insert(db, entry, status, reason)
 }
 
 /**
  * Sets the final status of an audit row: in the transaction of a command that commits, or after the rollback of a command that
- * fails. `result` is the `result` field of an answer that counts as failed, such as `InvalidToken`; it is added to the row's
- * data. Returns false when the row is no longer `Pending`, because it was closed before or another node marked this node as dead.
+ * fails. Returns false when the row is no longer `Pending`, because it was closed before or another node marked this node as dead.
  */
 export async function closeAuditAction(
   db: Db,
   actionId: string,
   status: FinalStatus,
-  result?: string,
+  { result, reason, scope }: Ending = {},
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('audit_action')
     .set({
       status,
       finished_at: new Date(),
+      ...(status !== 'Succeeded' && { reason: storedText(reason), ...scopeColumns(scope) }),
       ...(result !== undefined && { data: sql`data || ${JSON.stringify({ result })}::jsonb` }),
     })
     .where('action_id', '=', actionId)
@@ -66,14 +84,33 @@ export async function sweepOrphanedActions(db: Db, deadNodeIds: string[]): Promi
   if (deadNodeIds.length === 0) return
   await db
     .updateTable('audit_action')
-    .set({ status: 'Panicked', finished_at: new Date() })
+    .set({
+      status: 'Panicked',
+      finished_at: new Date(),
+      reason: 'The node of the hub ended while the action ran.',
+    })
     .where('status', '=', 'Pending')
     .where('node_id', 'in', deadNodeIds)
     .execute()
 }
 
-async function insert(db: Db, entry: AuditEntry, status: FinalStatus | 'Pending'): Promise<string> {
-  const { action, caller, data, nodeId, requestId } = entry
+function scopeColumns({ organizationId, projectId, repositoryId, deviceId, userId }: Scope = {}) {
+  return {
+    organization_id: organizationId ?? null,
+    project_id: projectId ?? null,
+    repository_id: repositoryId ?? null,
+    device_id: deviceId ?? null,
+    user_id: userId ?? null,
+  }
+}
+
+async function insert(
+  db: Db,
+  entry: AuditEntry,
+  status: FinalStatus | 'Pending',
+  reason?: string,
+): Promise<string> {
+  const { action, caller, data, nodeId, requestId, origin } = entry
   const actionId = newDatedId('audit_act')
   await db
     .insertInto('audit_action')
@@ -86,6 +123,8 @@ async function insert(db: Db, entry: AuditEntry, status: FinalStatus | 'Pending'
       status,
       node_id: nodeId,
       request_id: requestId,
+      reason: storedText(reason),
+      ...originColumns(caller, origin),
       finished_at: status === 'Pending' ? null : new Date(),
     })
     .execute()

@@ -17,8 +17,20 @@ export type SealedRow = {
   value: string
 }
 
+/**
+ * Forms of the hashed texts. Form 1 covers the columns that audit rows had at first. Form 2 also covers the facts beside them: ids of
+ * the resource of a failed action, reason, values before a change, address and browser. The number of the form is part of each hashed
+ * text, so a seal cannot be passed off as one of another form.
+ */
+export type SealForm = 1 | 2
+
+/** Form of new seals. */
+export const NEWEST_FORM: SealForm = 2
+
 /** Hashed fields of a seal, which signs a batch of audit rows. Times have the format of `timeText`, hashes have 32 bytes. */
 export type Seal = {
+  /** A number that `isKnownForm` rejects comes from a newer hub or from a change of the table. */
+  form: number
   sealNo: number
   actionCount: number
   eventCount: number
@@ -39,9 +51,7 @@ export function timeText(expression: string): string {
   return `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 }
 
-/** SQL column list that selects an audit action as `SealedRow`. */
-export const SEALED_ACTION = sealedColumns('action_id', [
-  "'action'",
+const ACTION_COLUMNS = [
   'action_id',
   'action',
   'actor',
@@ -52,11 +62,18 @@ export const SEALED_ACTION = sealedColumns('action_id', [
   'request_id',
   timeText('created_at'),
   timeText('finished_at'),
-])
-
-/** SQL column list that selects an audit event as `SealedRow`. */
-export const SEALED_EVENT = sealedColumns('event_id', [
-  "'event'",
+]
+const ACTION_FACTS = [
+  'organization_id',
+  'project_id',
+  'repository_id',
+  'device_id',
+  'user_id',
+  'reason',
+  'address',
+  'browser',
+]
+const EVENT_COLUMNS = [
   'event_id',
   'event',
   'actor',
@@ -70,15 +87,37 @@ export const SEALED_EVENT = sealedColumns('event_id', [
   'repository_id',
   'device_id',
   timeText('created_at'),
-])
+]
+const EVENT_FACTS = ['old_data', 'address', 'browser']
+
+/** SQL column lists that select a kind of audit rows as `SealedRow`. */
+export type SealedColumns = {
+  /** For rows of a new seal. */
+  newest: string
+  /** For rows of existing seals. Needs the column `form` of the row's seal. */
+  byForm: string
+}
+
+/** SQL column lists that select audit actions as `SealedRow`. */
+export const SEALED_ACTION = sealedColumns('action', ACTION_COLUMNS, ACTION_FACTS)
+
+/** SQL column lists that select audit events as `SealedRow`. */
+export const SEALED_EVENT = sealedColumns('event', EVENT_COLUMNS, EVENT_FACTS)
 
 /** SQL column list that selects a row of `audit_seal` as `Seal`. */
-export const SEAL = `seal_no::float8 as "sealNo", action_count as "actionCount", event_count as "eventCount",
+export const SEAL = `form, seal_no::float8 as "sealNo", action_count as "actionCount", event_count as "eventCount",
   rows_hash as "rowsHash", previous_hash as "previousHash",
   ${timeText('newest_at')} as "newestAt", ${timeText('sealed_at')} as "sealedAt"`
 
-function sealedColumns(id: string, values: string[]): string {
-  return `${id} as id, ${timeText('created_at')} || ' ' || ${id} as place, json_build_array(${values.join(', ')})::text as value`
+function sealedColumns(kind: 'action' | 'event', columns: string[], facts: string[]): SealedColumns {
+  const [id] = columns
+  const place = `${id} as id, ${timeText('created_at')} || ' ' || ${id} as place`
+  const first = `json_build_array('${kind}', ${columns.join(', ')})::text`
+  const second = `json_build_array('${kind} 2', ${[...columns, ...facts].join(', ')})::text`
+  return {
+    newest: `${place}, ${second} as value`,
+    byForm: `${place}, case form when 2 then ${second} else ${first} end as value`,
+  }
 }
 
 /** Number of rows hashed per event-loop turn. Hashing them takes a few milliseconds. */
@@ -100,12 +139,17 @@ export async function hashRows(
   return hashes
 }
 
+/** True if this version can verify a seal of a form. */
+export function isKnownForm(form: number): form is SealForm {
+  return form === 1 || form === 2
+}
+
 /** Hash of all fields of a seal, including the hash of its rows and the hash of the previous seal. */
 export function hashSeal(seal: Seal): Buffer {
-  const { sealNo, actionCount, eventCount, rowsHash, previousHash, newestAt, sealedAt } = seal
+  const { form, sealNo, actionCount, eventCount, rowsHash, previousHash, newestAt, sealedAt } = seal
   return sha256(
     canonical([
-      'muster audit seal 1',
+      `muster audit seal ${form}`,
       sealNo,
       actionCount,
       eventCount,

@@ -5,6 +5,7 @@ import { actorId, type Caller, wireActor } from '../caller.ts'
 import type { Tx } from '../database/client/connection.ts'
 import type { TokenLimits } from '../database/queries/projects/token-limits.ts'
 import type { LimitSubject } from '../limits/limits.ts'
+import { type Origin, originColumns, storedValues } from './facts.ts'
 
 /** Every kind of audit event with the shape of its data. `npm run gen` copies the docstrings into docs/api.md 5. */
 export type AuditEvents = {
@@ -179,19 +180,27 @@ export type AuditEvents = {
   limits_Reached: LimitSubject & { limit: string; count: number; message: string }
 }
 
-/**
- * With `isForRepository: false`, the event does not appear in the log of the repository that the event's data name. The default is
- * true.
- */
-export type EventOptions = { isForRepository?: boolean }
+/** Options of an event. */
+export type EventOptions = {
+  /** False keeps the event out of the log of the repository that the event's data name. The default is true. */
+  isForRepository?: boolean
+  /** Values before the change, under the names of the fields of the event's data that replace them, or of what was deleted. */
+  old?: Record<string, unknown>
+}
 
-/** Caller and scope of an event, and the action or job that caused it. */
-type Cause = EventOptions & { caller: Caller; scope: Scope; actionId?: string; jobId?: string }
+/** Caller, scope and origin of an event, and the action or job that caused it. */
+type Cause = EventOptions & {
+  caller: Caller
+  scope: Scope
+  origin?: Origin | undefined
+  actionId?: string
+  jobId?: string
+}
 
 /** Inserts an audit event in the transaction of the change that it records. */
 export async function recordEvent<E extends keyof AuditEvents>(
   tx: Tx,
-  { caller, scope, actionId, jobId, isForRepository = true }: Cause,
+  { caller, scope, origin, actionId, jobId, isForRepository = true, old }: Cause,
   event: E,
   data: AuditEvents[E],
 ): Promise<void> {
@@ -216,6 +225,8 @@ export async function recordEvent<E extends keyof AuditEvents>(
       project_id: ids.projectId ?? null,
       repository_id: isForRepository ? (ids.repositoryId ?? null) : null,
       device_id: ids.deviceId ?? null,
+      old_data: storedValues(old),
+      ...originColumns(caller, origin),
       // `clock_timestamp()` keeps the order of events in one transaction, where `now()` is constant.
       created_at: sql<Date>`clock_timestamp()` as never,
     })

@@ -1,22 +1,16 @@
 import { type Actor, MAX_LOG_ROWS, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
-import { matchesText, queryPage } from '../database/client/page.ts'
+import { cutPage, queryPage, type RowPlace, readCursor } from '../database/client/page.ts'
 import { wireTime } from '../runtime/times.ts'
+import { matchesEntry, type ResolvedFilter, resolveFilter } from './entry-filter.ts'
+import type { LogOf } from './log-scope.ts'
+import { readSealing } from './sealing.ts'
+import { findSubjects } from './subjects.ts'
 
 type EventsInput = ParsedInput<'audit_QueryAuditLogEvents'>
 type ActionsInput = ParsedInput<'audit_QueryAuditLogActions'>
-
-/** Resource whose log is queried: the column of `audit_event` that refers to it, and its id. */
-type LogOf = {
-  column: 'organization_id' | 'project_id' | 'repository_id' | 'device_id'
-  id: string
-}
-
-/**
- * Pattern of the ids in the column `actor_id`. Rows of actions that were run with a user token have the id of the token's owner.
- */
-const ACTOR_ID = /^(u|d|cluster_node)_[1-9A-HJ-NP-Za-km-z]{22}$/
+type ActionStatus = NonNullable<NonNullable<ActionsInput['filter']>['statuses']>[number]
 
 const SORTS = { createdAt: { by: sql`a.created_at`, type: 'timestamptz' } } as const
 
@@ -40,39 +34,134 @@ const ACTOR_NAME = actorName(sql`a.actor_id`)
 const TOKEN_NAME = sql<string | null>`(
   select t.name from user_token t where t.token_id = a.actor ->> 'tokenId')`.as('token_name')
 
-/** Lists audit events of the instance or of one resource, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. */
+type EntryRow = CommonColumns &
+  RowPlace & {
+    id: string
+    name: string
+    action_id: string | null
+    job_id: string | null
+    status: 'Failed' | 'Rejected' | 'Panicked' | null
+    reason: string | null
+    old_data: { parse(): unknown } | null
+    address: string | null
+    browser: string | null
+    organization_id: string | null
+    project_id: string | null
+    repository_id: string | null
+    device_id: string | null
+    user_id: string | null
+    seal_no: number | null
+    form: number | null
+    sealed_at: Date | null
+  }
+
+/**
+ * Lists audit events of the instance or of one resource, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. With the input
+ * `outcome`, failed actions stand among the events or alone.
+ */
 export async function queryAuditEvents(
   db: Db,
-  { filter, limit = MAX_LOG_ROWS, cursor, sort }: EventsInput,
+  { filter, limit = MAX_LOG_ROWS, cursor, sort = '-createdAt', outcome = 'Events', names }: EventsInput,
   of?: LogOf,
 ) {
-  let query = db
-    .selectFrom('audit_event as a')
-    .where(matches('event', filter))
-    .select([
-      'a.event_id',
-      'a.event',
-      'a.actor',
-      'a.data',
-      'a.action_id',
-      'a.job_id',
-      'a.created_at',
-      ACTOR_NAME,
-      TOKEN_NAME,
-    ])
-  if (of) query = query.where(`a.${of.column}`, '=', of.id)
-  const page = { limit, cursor, sort, countTotal: false }
-  const { rows, ...rest } = await queryPage(query, page, SORTS, sql`a.event_id`, '-createdAt')
+  const resolved = await resolveFilter(db, filter ?? {}, of)
+  const query = entries(resolved, { outcome, limit, cursor, sort }, of)
+  const { rows, ...rest } = cutPage((await query.execute(db)).rows, limit, sort)
+  const mayTrace = of?.scope.role === 'Admin'
   return {
-    events: rows.map(row => ({
-      eventId: row.event_id,
-      event: row.event,
-      ...common(row),
-      ...(row.action_id !== null && { action: { actionId: row.action_id } }),
-      ...(row.job_id !== null && { job: { jobId: row.job_id } }),
-    })),
+    events: rows.map(row => entryOf(row, mayTrace)),
     ...rest,
+    ...(names && { subjects: await findSubjects(db, rows, of) }),
+    ...(names && cursor === undefined && { sealing: await readSealing(db, of === undefined) }),
   }
+}
+
+type EntryPage = {
+  outcome: NonNullable<EventsInput['outcome']>
+  limit: number
+  cursor?: string | undefined
+  sort: string
+}
+
+/**
+ * Statement that reads one page of events and failed actions. Each table contributes at most a page of rows, in the order of an index.
+ * Names and seals are looked up for the rows of the page only.
+ */
+export function entries(
+  filter: ResolvedFilter,
+  { outcome, limit, cursor, sort }: EntryPage,
+  of: LogOf | undefined,
+): RawBuilder<EntryRow> {
+  const after = cursor === undefined ? undefined : readCursor(cursor, sort)
+  const isDescending = sort.startsWith('-')
+  const part = (kind: 'event' | 'action'): RawBuilder<unknown> => {
+    const id = sql.ref(`a.${kind}_id`)
+    const conditions = [
+      matchesEntry(kind, filter),
+      of && sql`${sql.ref(`a.${of.column}`)} = ${of.id}`,
+      kind === 'action' && sql`a.status in ('Failed', 'Rejected', 'Panicked')`,
+      after &&
+        (isDescending
+          ? sql`(a.created_at, ${id}) < (${after[0]}::timestamptz, ${after[1]})`
+          : sql`(a.created_at, ${id}) > (${after[0]}::timestamptz, ${after[1]})`),
+    ]
+    return sql`(
+      select ${kind === 'event' ? EVENT_COLUMNS : ACTION_COLUMNS}
+        from ${sql.table(`audit_${kind}`)} a
+       where ${sql.join(conditions.filter(Boolean), sql` and `)}
+       order by ${isDescending ? sql`a.created_at desc, ${id} desc` : sql`a.created_at, ${id}`}
+       limit ${limit + 1})`
+  }
+  const parts = [
+    ...(outcome === 'Failed' ? [] : [part('event')]),
+    ...(outcome === 'Events' ? [] : [part('action')]),
+  ]
+  return sql<EntryRow>`
+    select a.*, a.created_at::text as "__key", a.id as "__id", s.form, s.sealed_at, ${ACTOR_NAME}, ${TOKEN_NAME}
+      from (select * from (${sql.join(parts, sql` union all `)}) u
+             order by ${isDescending ? sql`created_at desc, id desc` : sql`created_at, id`} limit ${limit + 1}) a
+      left join audit_seal s on s.seal_no = a.seal_no
+     order by ${isDescending ? sql`a.created_at desc, a.id desc` : sql`a.created_at, a.id`}`
+}
+
+const SHARED_COLUMNS = sql`a.actor, a.actor_id, a.data, a.created_at, a.seal_no, a.address, a.browser,
+  a.organization_id, a.project_id, a.repository_id, a.device_id, a.user_id`
+
+const EVENT_COLUMNS = sql`a.event_id as id, a.event as name, a.action_id, a.job_id, null::text as status, null::text as reason,
+  a.old_data, ${SHARED_COLUMNS}`
+
+const ACTION_COLUMNS = sql`a.action_id as id, a.action as name, a.action_id, null::text as job_id, a.status, a.reason,
+  null::json as old_data, ${SHARED_COLUMNS}`
+
+/** Converts a row to the form of the API. Facts that the row's seal does not cover are left out. `mayTrace` adds address and browser. */
+function entryOf(row: EntryRow, mayTrace: boolean) {
+  const hasFacts = row.form !== 1
+  const { status, reason, old_data: old } = row
+  return {
+    eventId: row.id,
+    event: row.name,
+    ...common(row),
+    ...(row.action_id !== null && { action: { actionId: row.action_id } }),
+    ...(row.job_id !== null && { job: { jobId: row.job_id } }),
+    ...(status !== null && { status, ...ownersOf(row) }),
+    ...(hasFacts && {
+      reason: reason ?? undefined,
+      old: old === null ? undefined : (old.parse() as Record<string, unknown>),
+      ...(mayTrace && { address: row.address ?? undefined, browser: row.browser ?? undefined }),
+    }),
+    ...(row.seal_no !== null &&
+      row.sealed_at !== null && { seal: { sealNo: row.seal_no, sealedAt: wireTime(row.sealed_at) } }),
+  }
+}
+
+/** Ids of the resource of a failed action, which the action's data may lack. */
+function ownersOf({ project_id: projectId, repository_id: repositoryId, device_id: deviceId }: EntryRow) {
+  const owners = {
+    ...(projectId !== null && { projectId }),
+    ...(repositoryId !== null && { repositoryId }),
+    ...(deviceId !== null && { deviceId }),
+  }
+  return Object.keys(owners).length > 0 ? { owners } : {}
 }
 
 /** Lists the audited actions of the instance, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. */
@@ -80,20 +169,22 @@ export async function queryAuditActions(
   db: Db,
   { filter, limit = MAX_LOG_ROWS, cursor, sort }: ActionsInput,
 ) {
+  const { statuses, ...shared } = filter ?? {}
   let query = db
     .selectFrom('audit_action as a')
-    .where(matches('action', filter))
+    .where(matchesEntry('action', await resolveFilter(db, shared, undefined)))
     .select([
       'a.action_id',
       'a.action',
       'a.actor',
       'a.data',
       'a.status',
+      'a.reason',
       'a.created_at',
       ACTOR_NAME,
       TOKEN_NAME,
     ])
-  if (filter?.statuses?.length) query = query.where('a.status', 'in', filter.statuses)
+  if (statuses?.length) query = query.where('a.status', 'in', statuses)
   const page = { limit, cursor, sort, countTotal: false }
   const { rows, ...rest } = await queryPage(query, page, SORTS, sql`a.action_id`, '-createdAt')
   return {
@@ -101,7 +192,8 @@ export async function queryAuditActions(
       actionId: row.action_id,
       action: row.action,
       ...common(row),
-      status: row.status as NonNullable<NonNullable<ActionsInput['filter']>['statuses']>[number],
+      status: row.status as ActionStatus,
+      ...(row.reason !== null && { reason: row.reason }),
     })),
     ...rest,
   }
@@ -123,25 +215,4 @@ function common({ actor, actor_name, token_name, data, created_at }: CommonColum
     data: data as Record<string, unknown>,
     createdAt: wireTime(created_at),
   }
-}
-
-/**
- * Makes the SQL condition for the filters that the logs of events and of actions share. `a` is the table alias. `types` filters
- * the column that `kind` names.
- */
-function matches(
-  kind: 'event' | 'action',
-  { types, actor, since, until }: Partial<NonNullable<EventsInput['filter']>> = {},
-): RawBuilder<boolean> {
-  const conditions = [
-    types?.length ? sql`${sql.ref(`a.${kind}`)} in (${sql.join(types)})` : undefined,
-    actor === undefined
-      ? undefined
-      : ACTOR_ID.test(actor)
-        ? sql`a.actor_id = ${actor}`
-        : sql`a.actor_id in (select user_id from "user" u where ${matchesText(actor, sql`u.display_name`, sql`u.email`)})`,
-    since === undefined ? undefined : sql`a.created_at >= ${since}::timestamptz`,
-    until === undefined ? undefined : sql`a.created_at < ${until}::timestamptz`,
-  ]
-  return sql<boolean>`${sql.join([sql`true`, ...conditions.filter(part => part !== undefined)], sql` and `)}`
 }

@@ -12,6 +12,8 @@ import { type FinalStatus, openAuditAction, recordAuditAction } from './actions.
 import { hashRows, hashSeal, type Seal, SealKeys, sha256 } from './chain.ts'
 import { recordEvent } from './events.ts'
 import { removeSealed, sealFinishedRows } from './seal.ts'
+import { VERIFICATION, type Verification } from './sealing.ts'
+import { verifyNewSeals } from './verification.ts'
 import { type AuditReport, verifyAuditLog } from './verify.ts'
 
 const SECRET = 'ab'.repeat(32)
@@ -82,9 +84,11 @@ async function write({ db }: Database, status: FinalStatus | 'Pending'): Promise
   const entry = { action: 'projects_Create', caller: SYSTEM, data, nodeId: 'n', requestId: 'r' }
   if (status === 'Pending') await openAuditAction(db, entry)
   else await recordAuditAction(db, entry, status)
-  await db
-    .transaction()
-    .execute(tx => recordEvent(tx, { caller: SYSTEM, scope: {} }, 'users_Deleted', { userId: 'u' }))
+  await db.transaction().execute(tx =>
+    recordEvent(tx, { caller: SYSTEM, scope: {}, old: { email: 'a@b.example' } }, 'users_Deleted', {
+      userId: 'u',
+    }),
+  )
 }
 
 describe('sealing', () => {
@@ -238,6 +242,20 @@ describe('verification', () => {
       `update audit_event set created_at = created_at + interval '1 microsecond' ${ONE_EVENT}`,
       'changed: audit_ev_',
     ],
+    ['an added reason', `update audit_action set reason = 'None.' ${ONE_ACTION}`, 'changed: audit_act_'],
+    [
+      'an action moved to the log of a project',
+      `update audit_action set project_id = 'p' ${ONE_ACTION}`,
+      'changed: audit_act_',
+    ],
+    ['a removed old value', `update audit_event set old_data = null ${ONE_EVENT}`, 'changed: audit_ev_'],
+    ['a changed address', `update audit_event set address = '10.0.0.1' ${ONE_EVENT}`, 'changed: audit_ev_'],
+    [
+      'a seal passed off as one of the first form',
+      `update audit_seal set form = 1 ${IN_SEAL_2}`,
+      'Seal 2 was changed',
+    ],
+    ['a seal of an unknown form', `update audit_seal set form = 9 ${IN_SEAL_2}`, 'Seal 2 has form 9'],
     [
       'a changed end time of an action',
       `update audit_action set finished_at = finished_at - interval '1 s' ${ONE_ACTION}`,
@@ -362,6 +380,7 @@ describe('verification of a whole log', () => {
       audit.db,
     )
     const seal: Seal = {
+      form: 2,
       sealNo: 2,
       actionCount: 3,
       eventCount: 2,
@@ -489,5 +508,75 @@ describe('retention', () => {
     expect(await audit.problem()).toContain('which this instance did not sign')
     await audit.change(`update audit_seal set removed_at = removed_at + interval '1 s' where seal_no = 1`)
     expect(await audit.problem()).toContain('The rows of seal 1 are marked as removed')
+  })
+})
+
+describe('verification of new seals', () => {
+  const KEYS = new SealKeys(key)
+  const result = async ({ db }: Log) =>
+    (
+      await db
+        .selectFrom('instance_setting')
+        .where('key', '=', VERIFICATION)
+        .select('value')
+        .executeTakeFirst()
+    )?.value as Verification | undefined
+  const verifyNew = (audit: Log) => verifyNewSeals({ ...audit, log }, KEYS, new AbortController().signal)
+
+  it('continues after the last verified seal and stores the result', async () => {
+    await using audit = await newLog()
+    await verifyNew(audit)
+    expect(await result(audit)).toMatchObject({ seal: 0 })
+    for (let made = 0; made < 45; made++) await audit.sealed(1)
+    await verifyNew(audit)
+    const { head } = await audit.verify()
+    expect(await result(audit)).toMatchObject({ seal: 45, hash: head!.hash })
+    // A change in a verified seal is not looked at again; `muster-hub audit verify` finds it.
+    await audit.change(`update audit_event set data = '{}' where seal_no = 3`)
+    await audit.sealed(1)
+    await verifyNew(audit)
+    expect(await result(audit)).toEqual({
+      verifiedAt: expect.any(String),
+      seal: 46,
+      hash: (
+        await audit.db
+          .selectFrom('audit_seal')
+          .where('seal_no', '=', 46)
+          .select('hash')
+          .executeTakeFirstOrThrow()
+      ).hash.toString('hex'),
+    })
+  })
+
+  it.each([
+    ['a changed row', `update audit_event set data = '{}' where seal_no = 3`, 'In seal 3, changed', 2],
+    ['a missing seal', 'delete from audit_seal where seal_no = 3', 'belongs to seal 3', 2],
+    [
+      'a chain that was sealed again',
+      `update audit_seal set hash = sha256('x') where seal_no = 2`,
+      'Seal 2 has not the hash',
+      2,
+    ],
+  ])('stores %s as the problem until it is mended', async (_what, statement, problem, seal) => {
+    await using audit = await newLog()
+    await audit.sealed(1)
+    await audit.sealed(1)
+    await verifyNew(audit)
+    await audit.sealed(1)
+    await audit.change(
+      `create table seal_copy as table audit_seal; create table event_copy as table audit_event`,
+    )
+    await audit.change(statement)
+    await verifyNew(audit)
+    await verifyNew(audit)
+    expect(await result(audit)).toMatchObject({ problem: expect.stringContaining(problem), seal })
+    expect(named('the audit log is not intact').at(-1)).toMatchObject({
+      problem: expect.stringContaining(problem),
+    })
+    await audit.change(`delete from audit_seal; insert into audit_seal select * from seal_copy;
+      delete from audit_event; insert into audit_event select * from event_copy`)
+    await verifyNew(audit)
+    expect(await result(audit)).toMatchObject({ seal: 3 })
+    expect(await result(audit)).not.toHaveProperty('problem')
   })
 })

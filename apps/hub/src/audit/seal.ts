@@ -6,6 +6,7 @@ import {
   hashRemoval,
   hashRows,
   hashSeal,
+  NEWEST_FORM,
   NO_HASH,
   SEAL,
   SEALED_ACTION,
@@ -76,17 +77,18 @@ async function sealBatch(tx: Tx, keys: SealKeys): Promise<(Seal & { hash: Buffer
     update audit_action set seal_no = ${sealNo} where action_id in (
       select action_id from audit_action where ${isSettled} and status <> 'Pending'
        order by created_at, action_id limit ${MAX_ROWS_PER_SEAL})
-    returning ${sql.raw(SEALED_ACTION)}`.execute(tx)
+    returning ${sql.raw(SEALED_ACTION.newest)}`.execute(tx)
   const { rows: events } = await sql<SealedRow>`
     update audit_event set seal_no = ${sealNo} where event_id in (
       select event_id from audit_event where ${isSettled}
        order by created_at, event_id limit ${MAX_ROWS_PER_SEAL})
-    returning ${sql.raw(SEALED_EVENT)}`.execute(tx)
+    returning ${sql.raw(SEALED_EVENT.newest)}`.execute(tx)
   if (actions.length + events.length === 0) return undefined
 
   const rowHashes = Buffer.concat((await hashRows(actions, events)).map(row => row.hash))
   const rowsHash = sha256(rowHashes)
   const seal: Seal = {
+    form: NEWEST_FORM,
     sealNo,
     actionCount: actions.length,
     eventCount: events.length,
@@ -101,6 +103,7 @@ async function sealBatch(tx: Tx, keys: SealKeys): Promise<(Seal & { hash: Buffer
   await tx
     .insertInto('audit_seal')
     .values({
+      form: seal.form,
       seal_no: sealNo,
       action_count: seal.actionCount,
       event_count: seal.eventCount,

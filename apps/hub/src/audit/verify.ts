@@ -3,11 +3,13 @@ import {
   hashRemoval,
   hashRows,
   hashSeal,
+  isKnownForm,
   NO_HASH,
   SEAL,
   SEALED_ACTION,
   SEALED_EVENT,
   type Seal,
+  type SealedColumns,
   type SealedRow,
   type SealKeys,
   sha256,
@@ -83,18 +85,67 @@ export async function verifyAuditLog(
   }
 }
 
+/** Newest seal up to which the chain was verified. `hash` is hexadecimal; seal 0 with the empty text stands for the begin of the chain. */
+export type VerifiedUpTo = { seal: number; hash: string }
+
+/** Result of the verification of a part of the chain. `isAtEnd` is true if no further seal exists. */
+export type PartReport = { upTo: VerifiedUpTo; isAtEnd: boolean; problem?: string }
+
+/**
+ * Verifies up to `atMost` seals after an earlier verified seal, with their rows, in one read-only snapshot. `upTo` in the result is the
+ * last intact seal.
+ */
+export async function verifySealsAfter(
+  client: pg.ClientBase,
+  keys: SealKeys,
+  after: VerifiedUpTo,
+  atMost: number,
+): Promise<PartReport> {
+  await client.query('begin transaction isolation level repeatable read read only')
+  const report: Progress = { seals: 0, removedSeals: 0, actions: 0, events: 0 }
+  const upTo = (): VerifiedUpTo => report.head ?? after
+  try {
+    if (after.seal > 0) await requireSeal(client, after)
+    await verifyChain(client, keys, report, undefined, { after, atMost })
+    return { upTo: upTo(), isAtEnd: report.seals < atMost }
+  } catch (error) {
+    if (!(error instanceof Difference)) throw error
+    return { upTo: upTo(), isAtEnd: true, problem: error.message }
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+/** Checks that an earlier verified seal still has its hash. Otherwise the chain before it may have been sealed again. */
+async function requireSeal(client: pg.ClientBase, { seal, hash }: VerifiedUpTo): Promise<void> {
+  const { rows } = await client.query<{ hash: Buffer }>('select hash from audit_seal where seal_no = $1', [
+    seal,
+  ])
+  if (rows[0]?.hash.toString('hex') !== hash)
+    throw new Difference(`Seal ${seal} has not the hash that it had when it was verified.`)
+}
+
+/** Part of the chain: up to `atMost` seals after a verified one. */
+type SealRange = { after: VerifiedUpTo; atMost: number }
+
+type Progress = Pick<AuditReport, 'seals' | 'removedSeals' | 'actions' | 'events' | 'head'>
+
 async function verifyChain(
   client: pg.ClientBase,
   keys: SealKeys,
-  report: AuditReport,
+  report: Progress,
   anchor: string | undefined,
+  range?: SealRange,
 ): Promise<void> {
-  const actions = new RowReader(client, 'audit_action', SEALED_ACTION)
-  const events = new RowReader(client, 'audit_event', SEALED_EVENT)
+  const actions = new RowReader(client, 'audit_action', SEALED_ACTION, range)
+  const events = new RowReader(client, 'audit_event', SEALED_EVENT, range)
   let isAnchored = anchor === undefined
-  let previousHash = NO_HASH
-  for await (const seal of sealsOf(client)) {
-    verifySeal(seal, report.seals + 1, previousHash, keys)
+  let { seal: previousNo, hash: previousHash } = range
+    ? { ...range.after, hash: Buffer.from(range.after.hash, 'hex') }
+    : { seal: 0, hash: NO_HASH }
+  if (previousNo === 0) previousHash = NO_HASH
+  for await (const seal of sealsOf(client, range)) {
+    verifySeal(seal, previousNo + 1, previousHash, keys)
     const found = { actions: await actions.of(seal.sealNo), events: await events.of(seal.sealNo) }
     await verifyRows(seal, found, keys)
     report.seals++
@@ -102,6 +153,7 @@ async function verifyChain(
       report.actions += seal.actionCount
       report.events += seal.eventCount
     } else report.removedSeals++
+    previousNo = seal.sealNo
     previousHash = seal.hash
     const hash = seal.hash.toString('hex')
     report.head = { seal: seal.sealNo, hash, sealedAt: seal.sealedAt }
@@ -115,6 +167,13 @@ async function verifyChain(
     )
 }
 
+/** Condition on the column `seal_no` for a part of the chain, or for the whole chain. */
+function isInRange(range: SealRange | undefined): string {
+  if (!range) return 'seal_no is not null'
+  const { after, atMost } = range
+  return `seal_no > ${after.seal} and seal_no <= ${after.seal + atMost}`
+}
+
 /** Checks the number of a seal, its reference to the previous seal, its hash and its signature. */
 function verifySeal(seal: StoredSeal, expectedNo: number, previousHash: Buffer, keys: SealKeys): void {
   const { sealNo } = seal
@@ -124,6 +183,10 @@ function verifySeal(seal: StoredSeal, expectedNo: number, previousHash: Buffer, 
       expectedNo === 1
         ? 'Seal 1 does not begin the chain: it names a seal before it.'
         : `Seal ${sealNo} does not follow seal ${sealNo - 1}: it names another hash.`,
+    )
+  if (!isKnownForm(seal.form))
+    throw new Difference(
+      `Seal ${sealNo} has form ${seal.form}, which this version does not know: verify with a newer hub.`,
     )
   if (!seal.hash.equals(hashSeal(seal)))
     throw new Difference(`Seal ${sealNo} was changed: its fields do not match its hash.`)
@@ -166,13 +229,13 @@ async function verifyRows(
 }
 
 /** Reads the seals in the order of their numbers. */
-function sealsOf(client: pg.ClientBase): AsyncGenerator<StoredSeal> {
+function sealsOf(client: pg.ClientBase, range: SealRange | undefined): AsyncGenerator<StoredSeal> {
   return readAll<StoredSeal>(
     client,
     'seals',
     `select ${SEAL}, row_hashes as "rowHashes", hash, signature,
             ${timeText('removed_at')} as "removedAt", removal_signature as "removalSignature"
-       from audit_seal order by seal_no`,
+       from audit_seal where ${isInRange(range)} order by seal_no`,
   )
 }
 
@@ -181,11 +244,12 @@ class RowReader {
   readonly #rows: AsyncGenerator<NumberedRow>
   #ahead: NumberedRow | undefined
 
-  constructor(client: pg.ClientBase, table: string, columns: string) {
+  constructor(client: pg.ClientBase, table: string, { byForm }: SealedColumns, range: SealRange | undefined) {
     this.#rows = readAll<NumberedRow>(
       client,
       `rows_of_${table}`,
-      `select seal_no::float8 as "sealNo", ${columns} from ${table} where seal_no is not null order by seal_no`,
+      `select seal_no::float8 as "sealNo", ${byForm} from ${table} left join audit_seal using (seal_no)
+        where ${isInRange(range)} order by seal_no`,
     )
   }
 

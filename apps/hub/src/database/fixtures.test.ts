@@ -24,7 +24,7 @@ it('reads an instance made from the fixtures and verifies its audit log', async 
   const client = new pg.Client(database.connection)
   await client.connect()
   const keys = new SealKeys(await loadInstanceKey('', FIXTURE_KEY))
-  expect(await verifyAuditLog(client, keys)).toMatchObject({ isIntact: true, seals: 2, removedSeals: 1 })
+  expect(await verifyAuditLog(client, keys)).toMatchObject({ isIntact: true, seals: 3, removedSeals: 1 })
   await client.end()
 
   await using hub = await testHub({ databaseUrl: database.url, instanceKey: FIXTURE_KEY })

@@ -31,6 +31,14 @@ type AuditActionRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
   finished_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   seal_no: number | null
+  organization_id: string | null
+  project_id: string | null
+  repository_id: string | null
+  device_id: string | null
+  user_id: string | null
+  reason: string | null
+  address: string | null
+  browser: string | null
 }
 
 type AuditEventRow = {
@@ -48,6 +56,9 @@ type AuditEventRow = {
   device_id: string | null
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
   seal_no: number | null
+  old_data: ColumnType<RawJson | null, string | null, string | null>
+  address: string | null
+  browser: string | null
 }
 
 type AuditSealRow = {
@@ -63,6 +74,7 @@ type AuditSealRow = {
   newest_at: ColumnType<Date, Date | string, Date | string>
   removed_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   removal_signature: Buffer | null
+  form: Generated<number>
 }
 
 type BlobRemovalRow = {

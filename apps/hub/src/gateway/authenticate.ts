@@ -242,7 +242,9 @@ export function createAuthenticator({
         .executeTakeFirstOrThrow()
       const caller: DeviceCaller = { actor: 'Device', deviceId, tokenId, projectId, organizationId }
       const scope = { organizationId, projectId, deviceId }
-      if (isNewDevice) await recordEvent(tx, { caller, scope }, 'devices_Created', { deviceId, projectId })
+      const origin = { address: remoteOf(request) }
+      if (isNewDevice)
+        await recordEvent(tx, { caller, scope, origin }, 'devices_Created', { deviceId, projectId })
 
       const present = await tx
         .selectFrom('device_certificate')
@@ -269,7 +271,7 @@ export function createAuthenticator({
         if (pending === 0) await requireRoomForPending(tx, subject, limits)
       }
       const certificateId = await addCertificate(tx, caller, deviceId, certificate, status)
-      await recordEvent(tx, { caller, scope }, 'devices_CertificateAdded', {
+      await recordEvent(tx, { caller, scope, origin }, 'devices_CertificateAdded', {
         projectId,
         deviceId,
         certificateId,

@@ -85,6 +85,13 @@ describe('an export', () => {
       'createdAt',
       'action',
       'job',
+      'status',
+      'reason',
+      'owners',
+      'old',
+      'address',
+      'browser',
+      'seal',
     ])
     expect(more).toEqual([])
     expect(row).toMatchObject([
@@ -96,6 +103,9 @@ describe('an export', () => {
       JSON.stringify({ projectId }),
       expect.stringMatching(/^\d{4}-.*Z$/),
       expect.stringMatching(/^{"actionId":"audit_act_/),
+      ...['', '', '', '', ''],
+      '127.0.0.1',
+      expect.any(String),
       '',
     ])
   })

@@ -50,7 +50,16 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       ownerId = userId
     }
     const text = textOf(request.body)
-    const output = await pipeline.invoke(caller, name, text, request.id, request.remote, onOwnerProved)
+    const browser = request.headers['user-agent']
+    const output = await pipeline.invoke(
+      caller,
+      name,
+      text,
+      request.id,
+      request.remote,
+      onOwnerProved,
+      browser,
+    )
     // An attacker's site could make a visitor's browser redeem a mailed link of the attacker's own account. In this case the
     // visitor's known-browser cookie must not be replaced.
     if (ownerId !== undefined && !isForeignOrigin(request, cookie))

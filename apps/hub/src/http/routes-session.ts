@@ -2,6 +2,7 @@ import { ActionError, Email } from '@muster/actions'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { recordAuditAction } from '../audit/actions.ts'
+import type { Origin } from '../audit/facts.ts'
 import { ANONYMOUS } from '../caller.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -69,20 +70,27 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
             },
             request.headers['user-agent'] ?? '',
             isRemembered,
+            request.remote,
           )
         : undefined
     if (!account || !opened) {
-      const entry = { action: 'users_InitiateSession', caller: ANONYMOUS, nodeId, requestId: request.id }
+      const entry = {
+        action: 'users_InitiateSession',
+        caller: ANONYMOUS,
+        nodeId,
+        requestId: request.id,
+        origin: originOf(request),
+      }
       // Some people type their password into the email field, and audit rows are kept for years. So only valid email addresses
       // are recorded.
       const data = Email.safeParse(email).success ? { email } : {}
-      await recordAuditAction(db, { ...entry, data }, 'Rejected')
+      await recordAuditAction(db, { ...entry, data }, 'Rejected', REFUSED)
       throw new ActionError('Forbidden', REFUSED, { status: 401 })
     }
     await giveBack()
     // Ends the session that the browser still has, so that its secret does not stay valid after the new sign-in.
     const before = request.cookies[cookie.name]
-    if (before) await sessions.end(before)
+    if (before) await sessions.end(before, originOf(request))
     const { token, maxAgeSecs } = opened
     reply.setCookie(cookie.name, token, { ...attributes, ...(isRemembered && { maxAge: maxAgeSecs }) })
     await knownBrowsers.remember(reply, account.user_id)
@@ -92,10 +100,15 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
   app.post('/api/private/logout', async (request, reply) => {
     refuseForeignOrigin(request, cookie)
     const token = request.cookies[cookie.name]
-    if (token) await core().sessions.end(token)
+    if (token) await core().sessions.end(token, originOf(request))
     reply.clearCookie(cookie.name, attributes)
     return reply.header('cache-control', 'no-store').send({})
   })
+}
+
+/** Address and browser of a request, for the audit log. */
+function originOf(request: FastifyRequest): Origin {
+  return { address: request.remote, browser: request.headers['user-agent'] }
 }
 
 type Account = { user_id: string; password_hash: string | null; is_admin: boolean; is_active: boolean }

@@ -13,6 +13,7 @@ import { users_SendPasswordEmail } from './SendPasswordEmail.ts'
 import { users_SendRegistrationEmail } from './SendRegistrationEmail.ts'
 import { repositories_SweepBlobs } from './SweepBlobs.ts'
 import { devices_SweepHistory } from './SweepHistory.ts'
+import { audit_VerifySeals } from './VerifySeals.ts'
 
 /** Handlers of all kinds of jobs. */
 export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
@@ -29,4 +30,5 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   repositories_SweepBlobs,
   audit_SealRows,
   audit_RemoveSealed,
+  audit_VerifySeals,
 }

@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import type { Config } from '../config.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import type { Jwts } from '../credentials/jwts.ts'
@@ -16,7 +17,11 @@ export type JobContext = {
   db: Db
   mailer: Mailer
   jwts: Jwts
+  /** Pool for reads in one snapshot. */
+  pool: pg.Pool
   key: InstanceKey
+  /** The former instance key after a change of the key. */
+  previousKey: InstanceKey | undefined
   blobs: Blobs
   log: Logger
   /** Origin of the URLs in mails. */

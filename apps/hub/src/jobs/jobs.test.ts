@@ -265,6 +265,7 @@ it('completes the recurring jobs', async () => {
     'instance_MaintainPartitions',
     'audit_SealRows',
     'audit_RemoveSealed',
+    'audit_VerifySeals',
   ] as const)
     expect(await hub.runJob(job, {})).toMatchObject({ job, status: 'Completed' })
 })

@@ -16,6 +16,7 @@ export type JobData = {
   repositories_SweepBlobs: Nothing
   audit_SealRows: Nothing
   audit_RemoveSealed: Nothing
+  audit_VerifySeals: Nothing
 }
 type Nothing = Record<never, never>
 /** Name of a kind of job. */

@@ -43,4 +43,6 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   repositories_SweepBlobs: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
   audit_SealRows: { ...RECURRING, timeoutSecs: 120, everySecs: 5 * 60 },
   audit_RemoveSealed: { ...RECURRING, timeoutSecs: 1500, everySecs: 24 * HOUR_SECS },
+  // The first run verifies the whole chain. Each portion is kept, so a later run continues where an attempt ended.
+  audit_VerifySeals: { ...RECURRING, timeoutSecs: 1500, everySecs: 24 * HOUR_SECS },
 }

@@ -1,5 +1,6 @@
 import { newId, publicIdOf, UserSessionToken, UserToken } from '@muster/actions'
 import { recordEvent } from '../audit/events.ts'
+import type { Origin } from '../audit/facts.ts'
 import { ANONYMOUS, type Caller } from '../caller.ts'
 import { hashSecret, matchesSecret } from '../credentials/secrets.ts'
 import { type Db, select } from '../database/client/connection.ts'
@@ -46,6 +47,7 @@ export class Sessions {
     user: { userId: string; isAdmin: boolean; passwordHash: string },
     userAgent: string,
     remember: boolean,
+    address?: string,
   ): Promise<{ token: string; maxAgeSecs: number } | undefined> {
     const token = newId('u_session_sk')
     const sessionId = publicIdOf(token)
@@ -73,13 +75,14 @@ export class Sessions {
         })
         .execute()
       const caller: Caller = { actor: 'User', userId, isAdmin, sessionId, signedInAt: new Date() }
-      await recordEvent(tx, { caller, scope: {} }, 'users_SessionInitiated', { userId, sessionId })
+      const origin = { address, browser: userAgent }
+      await recordEvent(tx, { caller, scope: {}, origin }, 'users_SessionInitiated', { userId, sessionId })
       return { token, maxAgeSecs }
     })
   }
 
   /** Ends the session with this secret, if there is one. */
-  async end(token: string): Promise<void> {
+  async end(token: string, origin?: Origin): Promise<void> {
     const caller = await this.callerOf({ cookie: token })
     if (caller.actor !== 'User') return
     await this.#db.transaction().execute(async tx => {
@@ -89,7 +92,7 @@ export class Sessions {
         .where('session_id', '=', sessionId)
         .executeTakeFirst()
       if (numDeletedRows === 0n) return
-      await recordEvent(tx, { caller, scope: {} }, 'users_SessionTerminated', { userId, sessionId })
+      await recordEvent(tx, { caller, scope: {}, origin }, 'users_SessionTerminated', { userId, sessionId })
     })
   }
 

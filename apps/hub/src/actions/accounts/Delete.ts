@@ -16,8 +16,12 @@ export const users_Delete = handler('users_Delete', async ({ tx, events, caller,
     })
   await keepAnAdministrator(tx, userId)
   const organizationIds = await organizationIdsOf(tx, userId)
-  await tx.deleteFrom('user').where('user_id', '=', userId).returning('user_id').executeTakeFirstOrThrow()
-  await events.emit('users_Deleted', { userId })
+  const old = await tx
+    .deleteFrom('user')
+    .where('user_id', '=', userId)
+    .returning('email')
+    .executeTakeFirstOrThrow()
+  await events.emit('users_Deleted', { userId }, { old })
   for (const organizationId of organizationIds) changed('members', { organizationId })
   return {}
 })

@@ -40,7 +40,7 @@ export const users_SetIsActive = handler('users_SetIsActive', async (context, { 
     await endUserTokens(context, userId)
     await voidMailedTokens(tx, 'PasswordReset', userId)
   }
-  await events.emit('users_SetIsActive', { userId, isActive })
+  await events.emit('users_SetIsActive', { userId, isActive }, { old: { isActive: !isActive } })
   for (const organizationId of await organizationIdsOf(tx, userId)) changed('members', { organizationId })
   return {}
 })

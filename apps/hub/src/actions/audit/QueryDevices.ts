@@ -2,6 +2,8 @@ import { queryAuditEvents } from '../../audit/log-query.ts'
 import { handler } from '../../handler.ts'
 
 /** Lists the audit events of a device, newest first. */
-export const devices_QueryAuditLog = handler('devices_QueryAuditLog', ({ db }, { deviceId, ...input }) =>
-  queryAuditEvents(db, input, { column: 'device_id', id: deviceId }),
+export const devices_QueryAuditLog = handler(
+  'devices_QueryAuditLog',
+  ({ db, scope }, { deviceId, ...input }) =>
+    queryAuditEvents(db, input, { column: 'device_id', id: deviceId, scope }),
 )

@@ -4,6 +4,6 @@ import { handler } from '../../handler.ts'
 /** Lists the audit events of an organization, its projects and repositories, newest first. */
 export const organizations_QueryAuditLog = handler(
   'organizations_QueryAuditLog',
-  ({ db }, { organizationId, ...input }) =>
-    queryAuditEvents(db, input, { column: 'organization_id', id: organizationId }),
+  ({ db, scope }, { organizationId, ...input }) =>
+    queryAuditEvents(db, input, { column: 'organization_id', id: organizationId, scope }),
 )

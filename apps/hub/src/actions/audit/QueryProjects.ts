@@ -2,6 +2,8 @@ import { queryAuditEvents } from '../../audit/log-query.ts'
 import { handler } from '../../handler.ts'
 
 /** Lists the audit events of a project and its devices, newest first. */
-export const projects_QueryAuditLog = handler('projects_QueryAuditLog', ({ db }, { projectId, ...input }) =>
-  queryAuditEvents(db, input, { column: 'project_id', id: projectId }),
+export const projects_QueryAuditLog = handler(
+  'projects_QueryAuditLog',
+  ({ db, scope }, { projectId, ...input }) =>
+    queryAuditEvents(db, input, { column: 'project_id', id: projectId, scope }),
 )

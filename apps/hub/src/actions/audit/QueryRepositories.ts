@@ -4,6 +4,6 @@ import { handler } from '../../handler.ts'
 /** Lists the audit events of a repository, newest first. */
 export const repositories_QueryAuditLog = handler(
   'repositories_QueryAuditLog',
-  ({ db }, { repositoryId, ...input }) =>
-    queryAuditEvents(db, input, { column: 'repository_id', id: repositoryId }),
+  ({ db, scope }, { repositoryId, ...input }) =>
+    queryAuditEvents(db, input, { column: 'repository_id', id: repositoryId, scope }),
 )

@@ -17,13 +17,17 @@ export const devices_Delete = handler(
         'Another person asked for this deletion than the one who is signed in. Delete the device again.',
       )
     }
-    await tx
+    const { name, hostname } = await tx
       .deleteFrom('device')
       .where('device_id', '=', deviceId)
-      .returning('device_id')
+      .returning(['name', 'hostname'])
       .executeTakeFirstOrThrow()
     await enqueue('devices_SweepHistory', {})
-    await events.emit('devices_Deleted', { deviceId, projectId: scope.projectId! })
+    await events.emit(
+      'devices_Deleted',
+      { deviceId, projectId: scope.projectId! },
+      { old: { name: name ?? undefined, hostname: hostname || undefined } },
+    )
     afterCommit(() => services.devices.closeWhere({ deviceId }, 'this device was deleted'))
     changed('devices')
     return {}

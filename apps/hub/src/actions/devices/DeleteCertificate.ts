@@ -20,7 +20,11 @@ export const devices_DeleteCertificate = handler(
         .execute()
     }
     await recordCertificateChange(tx, caller, { deviceId, certificateId, fingerprint }, 'Deleted')
-    await events.emit('devices_CertificateDeleted', { projectId: scope.projectId!, deviceId, certificateId })
+    await events.emit(
+      'devices_CertificateDeleted',
+      { projectId: scope.projectId!, deviceId, certificateId },
+      { old: { status, fingerprint } },
+    )
     afterCommit(() => services.devices.closeWhere({ certificateId }, 'the certificate was deleted'))
     changed('certificates')
     changed('devices')

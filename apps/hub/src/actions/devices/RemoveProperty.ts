@@ -11,12 +11,13 @@ export const devices_RemoveProperty = handler('devices_RemoveProperty', {
   },
 
   async byOthers({ tx, events, scope, caller, changed }, { deviceId, name }) {
-    if (!(await removeProperty(tx, caller, deviceId, name))) return { result: 'NotFound' as const }
-    await events.emit('devices_PropertyRemoved', {
-      projectId: scope.projectId!,
-      deviceId,
-      propertyName: name,
-    })
+    const before = await removeProperty(tx, caller, deviceId, name)
+    if (!before) return { result: 'NotFound' as const }
+    await events.emit(
+      'devices_PropertyRemoved',
+      { projectId: scope.projectId!, deviceId, propertyName: name },
+      { old: { value: before } },
+    )
     changed('properties')
     if (isShownInLists(name)) changed('devices')
     return { result: 'Removed' as const }

@@ -34,12 +34,11 @@ export const devices_SetCertificateStatus = handler(
       .where('certificate_id', '=', certificateId)
       .execute()
     await recordCertificateChange(tx, caller, { deviceId, certificateId, fingerprint }, status)
-    await events.emit('devices_CertificateStatusChanged', {
-      projectId: scope.projectId!,
-      deviceId,
-      certificateId,
-      status,
-    })
+    await events.emit(
+      'devices_CertificateStatusChanged',
+      { projectId: scope.projectId!, deviceId, certificateId, status },
+      { old: { status: before } },
+    )
     if (before === 'Active') {
       afterCommit(() =>
         services.devices.closeWhere({ certificateId }, `the certificate was ${status.toLowerCase()}`),

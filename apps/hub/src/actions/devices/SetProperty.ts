@@ -34,10 +34,14 @@ export const devices_SetProperty = handler('devices_SetProperty', {
     await services.propertyTotals.check(tx, { subject, name, sizeBytes })
     const result = await writeProperty(tx, caller, { ...input, text })
     if (result.result !== 'Set') return result
-    await events.emit('devices_PropertySet', { projectId: scope.projectId!, deviceId, propertyName: name })
+    await events.emit(
+      'devices_PropertySet',
+      { projectId: scope.projectId!, deviceId, propertyName: name },
+      { old: { value: result.before } },
+    )
     changed('properties')
     if (isShownInLists(name)) changed('devices')
-    return result
+    return { result: result.result }
   },
 })
 

@@ -7,13 +7,13 @@ export const organizations_Delete = handler(
   'organizations_Delete',
   async ({ tx, events, changed, enqueue, afterCommit, services }, { organizationId }) => {
     await deleteRepositories(tx, sql`organization_id = ${organizationId}`)
-    await tx
+    const old = await tx
       .deleteFrom('organization')
       .where('organization_id', '=', organizationId)
-      .returning('organization_id')
+      .returning('name')
       .executeTakeFirstOrThrow()
     await enqueue('devices_SweepHistory', {})
-    await events.emit('organizations_Deleted', { organizationId })
+    await events.emit('organizations_Deleted', { organizationId }, { old })
     afterCommit(() =>
       services.devices.closeWhere({ organizationId }, 'the organization of this device was deleted'),
     )

@@ -11,7 +11,7 @@ export const organizations_DeleteInvitation = handler(
       .returning('email')
       .executeTakeFirstOrThrow()
     const organizationId = scope.organizationId!
-    await events.emit('organizations_InvitationDeleted', { organizationId, invitationId })
+    await events.emit('organizations_InvitationDeleted', { organizationId, invitationId }, { old: { email } })
     const invited = await tx.selectFrom('user').where(hasEmail(email)).select('user_id').executeTakeFirst()
     changed('members')
     if (invited) changed('invitations', {}, [invited.user_id])

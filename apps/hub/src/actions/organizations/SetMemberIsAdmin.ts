@@ -18,7 +18,11 @@ export const organizations_SetMemberIsAdmin = handler(
       .where('organization_id', '=', organizationId)
       .where('user_id', '=', userId)
       .execute()
-    await events.emit('organizations_MemberAdminStatusChanged', { organizationId, userId, isAdmin })
+    await events.emit(
+      'organizations_MemberAdminStatusChanged',
+      { organizationId, userId, isAdmin },
+      { old: { isAdmin: !isAdmin } },
+    )
     changed('members')
     return {}
   },

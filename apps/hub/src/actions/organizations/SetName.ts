@@ -4,13 +4,14 @@ import { handler } from '../../handler.ts'
 export const organizations_SetName = handler(
   'organizations_SetName',
   async ({ tx, events, changed }, { organizationId, name }) => {
-    await tx
-      .updateTable('organization')
-      .set({ name })
+    const before = await tx
+      .selectFrom('organization')
       .where('organization_id', '=', organizationId)
-      .returning('organization_id')
+      .select('name')
+      .forNoKeyUpdate()
       .executeTakeFirstOrThrow()
-    await events.emit('organizations_NameChanged', { organizationId, name })
+    await tx.updateTable('organization').set({ name }).where('organization_id', '=', organizationId).execute()
+    await events.emit('organizations_NameChanged', { organizationId, name }, { old: before })
     changed('organizations')
     return {}
   },

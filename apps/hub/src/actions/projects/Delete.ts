@@ -7,13 +7,13 @@ import { handler } from '../../handler.ts'
 export const projects_Delete = handler(
   'projects_Delete',
   async ({ tx, events, changed, enqueue, afterCommit, services }, { projectId }) => {
-    await tx
+    const old = await tx
       .deleteFrom('project')
       .where('project_id', '=', projectId)
-      .returning('project_id')
+      .returning('name')
       .executeTakeFirstOrThrow()
     await enqueue('devices_SweepHistory', {})
-    await events.emit('projects_Deleted', { projectId })
+    await events.emit('projects_Deleted', { projectId }, { old })
     afterCommit(() => services.devices.closeWhere({ projectId }, 'the project of this device was deleted'))
     changed('projects')
     return {}

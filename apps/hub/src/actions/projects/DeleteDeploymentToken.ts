@@ -4,12 +4,16 @@ import { handler } from '../../handler.ts'
 export const projects_DeleteDeploymentToken = handler(
   'projects_DeleteDeploymentToken',
   async ({ tx, events, scope, changed, afterCommit, services }, { tokenId }) => {
-    await tx
+    const { name } = await tx
       .deleteFrom('deployment_token')
       .where('token_id', '=', tokenId)
-      .returning('token_id')
+      .returning('name')
       .executeTakeFirstOrThrow()
-    await events.emit('projects_DeploymentTokenDeleted', { projectId: scope.projectId!, tokenId })
+    await events.emit(
+      'projects_DeploymentTokenDeleted',
+      { projectId: scope.projectId!, tokenId },
+      { old: { name: name ?? undefined } },
+    )
     afterCommit(() => services.devices.closeWhere({ tokenId }, 'the deployment token was deleted'))
     changed('tokens')
     return {}

@@ -5,17 +5,22 @@ export const projects_SetDeploymentTokenFlags = handler(
   'projects_SetDeploymentTokenFlags',
   async ({ tx, events, scope, changed }, { tokenId, flags }) => {
     const autoAccept = flags.autoAccept ?? false
+    const before = await tx
+      .selectFrom('deployment_token')
+      .where('token_id', '=', tokenId)
+      .select('auto_accept')
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
     await tx
       .updateTable('deployment_token')
       .set({ auto_accept: autoAccept })
       .where('token_id', '=', tokenId)
-      .returning('token_id')
-      .executeTakeFirstOrThrow()
-    await events.emit('projects_DeploymentTokenFlagsChanged', {
-      projectId: scope.projectId!,
-      tokenId,
-      flags: { autoAccept },
-    })
+      .execute()
+    await events.emit(
+      'projects_DeploymentTokenFlagsChanged',
+      { projectId: scope.projectId!, tokenId, flags: { autoAccept } },
+      { old: { flags: { autoAccept: before.auto_accept } } },
+    )
     changed('tokens')
     return {}
   },

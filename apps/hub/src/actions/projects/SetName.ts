@@ -4,13 +4,14 @@ import { handler } from '../../handler.ts'
 export const projects_SetName = handler(
   'projects_SetName',
   async ({ tx, events, changed }, { projectId, name }) => {
-    await tx
-      .updateTable('project')
-      .set({ name })
+    const before = await tx
+      .selectFrom('project')
       .where('project_id', '=', projectId)
-      .returning('project_id')
+      .select('name')
+      .forNoKeyUpdate()
       .executeTakeFirstOrThrow()
-    await events.emit('projects_NameChanged', { projectId, name })
+    await tx.updateTable('project').set({ name }).where('project_id', '=', projectId).execute()
+    await events.emit('projects_NameChanged', { projectId, name }, { old: before })
     changed('projects')
     return {}
   },

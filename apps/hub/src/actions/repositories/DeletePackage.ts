@@ -7,12 +7,16 @@ export const repositories_DeletePackage = handler(
   async ({ tx, scope, events, changed }, { packageId }) => {
     await lockTags(tx, packageId)
     await refuseWhileLocked(tx, packageId)
-    await tx
+    const old = await tx
       .deleteFrom('package')
       .where('package_id', '=', packageId)
-      .returning('package_id')
+      .returning('name')
       .executeTakeFirstOrThrow()
-    await events.emit('repositories_PackageDeleted', { repositoryId: scope.repositoryId!, packageId })
+    await events.emit(
+      'repositories_PackageDeleted',
+      { repositoryId: scope.repositoryId!, packageId },
+      { old },
+    )
     changed('packages')
     return {}
   },

@@ -14,16 +14,16 @@ export const repositories_DeleteVersion = handler(
     await lockTags(tx, packageId)
     await refuseWhileLocked(tx, packageId, versionId)
     await removeAllTags(context, packageId, versionId)
-    await tx
+    const { name } = await tx
       .deleteFrom('package_version')
       .where('version_id', '=', versionId)
-      .returning('version_id')
+      .returning('name')
       .executeTakeFirstOrThrow()
-    await events.emit('repositories_PackageVersionDeleted', {
-      repositoryId: scope.repositoryId!,
-      packageId,
-      versionId,
-    })
+    await events.emit(
+      'repositories_PackageVersionDeleted',
+      { repositoryId: scope.repositoryId!, packageId, versionId },
+      { old: { name: name ?? undefined } },
+    )
     changed('packages')
     return {}
   },

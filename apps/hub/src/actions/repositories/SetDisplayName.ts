@@ -20,7 +20,11 @@ export const repositories_SetDisplayName = handler(
       .where('repository_id', '=', repositoryId)
       .execute()
     await keepFormerName(tx, repositoryId, { from, to: displayName, isSlug: false })
-    await events.emit('repositories_DisplayNameChanged', { repositoryId, displayName })
+    await events.emit(
+      'repositories_DisplayNameChanged',
+      { repositoryId, displayName },
+      { old: { displayName: from } },
+    )
     changed('repositories')
     return {}
   },

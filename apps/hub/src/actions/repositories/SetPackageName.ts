@@ -13,13 +13,14 @@ export const repositories_SetPackageName = handler(
       .select('package_id')
       .executeTakeFirst()
     if (other) return { result: 'NameAlreadyExists' as const }
-    await tx
-      .updateTable('package')
-      .set({ name })
+    const before = await tx
+      .selectFrom('package')
       .where('package_id', '=', packageId)
-      .returning('package_id')
+      .select('name')
+      .forNoKeyUpdate()
       .executeTakeFirstOrThrow()
-    await events.emit('repositories_PackageNameChanged', { repositoryId, packageId, name })
+    await tx.updateTable('package').set({ name }).where('package_id', '=', packageId).execute()
+    await events.emit('repositories_PackageNameChanged', { repositoryId, packageId, name }, { old: before })
     changed('packages')
     return { result: 'Success' as const }
   },

@@ -15,7 +15,11 @@ export const repositories_SetSlug = handler(
     if (await isSlugTaken(tx, slug, repositoryId)) return { result: 'SlugAlreadyExists' as const }
     await tx.updateTable('repository').set({ slug }).where('repository_id', '=', repositoryId).execute()
     await keepFormerName(tx, repositoryId, { from, to: slug, isSlug: true })
-    await events.emit('repositories_PublicNameChanged', { repositoryId, publicName: slug })
+    await events.emit(
+      'repositories_PublicNameChanged',
+      { repositoryId, publicName: slug },
+      { old: { publicName: from ?? undefined } },
+    )
     changed('repositories')
     return { result: 'Success' as const }
   },

@@ -14,7 +14,7 @@ export const repositories_SetVisibility = handler(
       .executeTakeFirstOrThrow()
     if (before.visibility === visibility) return {}
     await tx.updateTable('repository').set({ visibility }).where('repository_id', '=', repositoryId).execute()
-    await events.emit('repositories_VisibilityChanged', { repositoryId, visibility })
+    await events.emit('repositories_VisibilityChanged', { repositoryId, visibility }, { old: before })
     // While the repository was public, any organization could link it. After the change to private, the links of other
     // organizations must not give access.
     if (visibility === 'Private') await unlinkOtherOrganizations(context, repositoryId, scope.organizationId!)

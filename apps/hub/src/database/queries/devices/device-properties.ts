@@ -72,8 +72,9 @@ type Write = {
   expectedVersion?: number | undefined
 }
 
+/** `before` is the replaced value, undefined for a new property. */
 type WriteResult =
-  | { result: 'Set' }
+  | { result: 'Set'; before: RawJson | undefined }
   | { result: 'VersionConflict'; currentVersion: number }
   | { result: 'Deleted' }
 
@@ -115,18 +116,18 @@ export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promi
     await recordChange(tx, caller, { deviceId, name, version, value: text })
   }
   await summarize(tx, deviceId, name)
-  return { result: 'Set' }
+  return { result: 'Set', before: before?.value }
 }
 
-/** Removes one property; resolves to whether it existed. Throws `Forbidden` when a device removes a protected property. */
+/** Removes one property; resolves to its value, or to undefined if it did not exist. Throws `Forbidden` when a device removes a protected property. */
 export async function removeProperty(
   tx: Tx,
   caller: Caller,
   deviceId: string,
   name: string,
-): Promise<boolean> {
+): Promise<RawJson | undefined> {
   const before = await lock(tx, caller, deviceId, name)
-  if (!before) return false
+  if (!before) return undefined
   await tx.deleteFrom('device_property').where('device_id', '=', deviceId).where('name', '=', name).execute()
   const version = before.version + 1
   await recordChange(tx, caller, { deviceId, name, version, value: null })
@@ -136,7 +137,7 @@ export async function removeProperty(
     .where('device_id', '=', deviceId)
     .execute()
   await summarize(tx, deviceId, name)
-  return true
+  return before.value
 }
 
 /** Version after which the versions of a device's new properties begin: the highest version of its removed properties. */

@@ -1,0 +1,380 @@
+import { newId } from '@muster/actions'
+import {
+  ask,
+  connectDevice,
+  databaseSession,
+  deviceRow,
+  type TestHub,
+  type TestUser,
+  testHub,
+} from '@muster/testkit'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { resolveFilter } from './entry-filter.ts'
+import { entries } from './log-query.ts'
+
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'
+
+let hub: TestHub
+/** Administrator of the organization. */
+let ada: TestUser
+/** Ordinary member of the organization. */
+let grace: TestUser
+/** Member of another organization. */
+let mallory: TestUser
+/** Administrator of the instance, in no organization of this test. */
+let root: TestUser
+let organizationId: string
+let projectId: string
+let otherProjectId: string
+let deviceId: string
+let otherDeviceId: string
+
+beforeAll(async () => {
+  hub = await testHub()
+  ada = await hub.user({ displayName: 'Ada Lovelace' })
+  grace = await hub.user({ displayName: 'Grace Hopper' })
+  mallory = await hub.user({ displayName: 'Mallory' })
+  root = await hub.user({ isAdmin: true, displayName: 'Root' })
+  organizationId = await hub.organization(ada, [grace])
+  projectId = await hub.project(ada, organizationId)
+  otherProjectId = await hub.project(mallory, await hub.organization(mallory))
+  deviceId = await deviceRow(hub, projectId, { name: 'crane-01' })
+  otherDeviceId = await deviceRow(hub, otherProjectId, { name: 'crane-of-another-tenant' })
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+
+/** Runs an action over HTTP with a browser's header. */
+async function act(as: TestUser, action: string, body: object): Promise<number> {
+  const headers = { 'user-agent': BROWSER }
+  return (await ask(hub, `/api/v1/actions/invoke/${action}`, { as, body, headers })).status
+}
+
+const failuresOf = async (as: TestUser, filter: object = {}) =>
+  (await as.invoke('organizations_QueryAuditLog', { organizationId, outcome: 'Failed', filter })).events
+const instanceFailures = async (filter: object = {}) =>
+  (await root.invoke('audit_QueryAuditLogEvents', { outcome: 'Failed', limit: 100, filter })).events
+
+describe('failed actions', () => {
+  it('stand among the events of their organization, with their reason, newest first', async () => {
+    expect(await act(ada, 'devices_SetName', { deviceId, name: 'crane-02' })).toBe(200)
+    expect(await act(grace, 'organizations_InviteMember', { organizationId, email: 'x@y.example' })).toBe(403)
+    expect(
+      await act(ada, 'organizations_SetMemberIsAdmin', {
+        organizationId,
+        userId: ada.userId,
+        isAdmin: false,
+      }),
+    ).toBe(409)
+    const { events } = await ada.invoke('organizations_QueryAuditLog', {
+      organizationId,
+      outcome: 'All',
+      limit: 3,
+    })
+    expect(events).toMatchObject([
+      {
+        event: 'organizations_SetMemberIsAdmin',
+        status: 'Failed',
+        reason: expect.stringContaining('administrator'),
+        eventId: expect.stringMatching(/^audit_act_/),
+        actorName: 'Ada Lovelace',
+      },
+      {
+        event: 'organizations_InviteMember',
+        status: 'Rejected',
+        reason: 'Only administrators of the organization may do this.',
+      },
+      { event: 'devices_NameChanged', old: { name: 'crane-01' }, data: { name: 'crane-02' } },
+    ])
+    expect(events[2]).not.toHaveProperty('status')
+    const byDefault = await ada.invoke('organizations_QueryAuditLog', { organizationId })
+    expect(byDefault.events.every(event => event.status === undefined)).toBe(true)
+    expect(byDefault).not.toHaveProperty('subjects')
+  })
+
+  it('stand in the logs of project and device too, and name the device that their data lack', async () => {
+    const certificateId = newId('d_c')
+    await hub.pool.query(
+      `insert into device_certificate (certificate_id, device_id, fingerprint, status) values ($1, $2, 'AA', 'Rejected')`,
+      [certificateId, deviceId],
+    )
+    expect(await act(ada, 'devices_SetCertificateStatus', { certificateId, status: 'Active' })).toBe(409)
+    for (const log of [
+      await grace.invoke('projects_QueryAuditLog', { projectId, outcome: 'Failed' }),
+      await grace.invoke('devices_QueryAuditLog', { deviceId, outcome: 'Failed' }),
+    ])
+      expect(log.events).toMatchObject([
+        {
+          event: 'devices_SetCertificateStatus',
+          status: 'Failed',
+          reason: 'A certificate that is Rejected cannot become Active.',
+          owners: { projectId, deviceId },
+        },
+      ])
+  })
+
+  it.each([
+    ['of another organization', () => mallory],
+    ['who administers the instance only', () => root],
+  ])('that are rejected for a person %s stand in the log of the instance only', async (_who, person) => {
+    const caller = person()
+    expect(await act(caller, 'devices_SetName', { deviceId, name: 'stolen' })).toBe(403)
+    expect(await failuresOf(ada, { actor: caller.userId })).toEqual([])
+    expect(
+      (
+        await ada.invoke('devices_QueryAuditLog', {
+          deviceId,
+          outcome: 'Failed',
+          filter: { actor: caller.userId },
+        })
+      ).events,
+    ).toEqual([])
+    expect(await instanceFailures({ actor: caller.userId })).toMatchObject([
+      { event: 'devices_SetName', status: 'Rejected', reason: 'You are not permitted to do this.' },
+    ])
+  })
+
+  it('of devices and of unauthenticated callers stand in the log of the instance only when rejected', async () => {
+    const { token } = await hub.token(ada, projectId)
+    await using device = await connectDevice({ url: hub.url, token })
+    await expect(
+      device.invoke('devices_Delete' as never, { deviceId: device.deviceId } as never),
+    ).rejects.toThrow()
+    await ask(hub, '/api/v1/actions/invoke/devices_Delete', { body: { deviceId } })
+    expect((await failuresOf(ada)).map(({ event }) => event)).not.toContain('devices_Delete')
+    const seen = await instanceFailures({ types: ['devices_Delete'] })
+    expect(seen.map(({ actor }) => actor.actor).sort()).toEqual(['Anonymous', 'Device'])
+  })
+
+  it('can be paged together with events without gaps, in both orders', async () => {
+    for (const sort of ['createdAt', '-createdAt'] as const) {
+      const ids: string[] = []
+      let cursor: string | undefined
+      do {
+        const page = await ada.invoke('organizations_QueryAuditLog', {
+          organizationId,
+          outcome: 'All',
+          limit: 2,
+          cursor,
+          sort,
+        })
+        ids.push(...page.events.map(({ eventId }) => eventId))
+        cursor = page.nextCursor
+      } while (cursor)
+      const whole = await ada.invoke('organizations_QueryAuditLog', { organizationId, outcome: 'All', sort })
+      expect(ids).toEqual(whole.events.map(({ eventId }) => eventId))
+      expect(new Set(ids).size).toBe(ids.length)
+      expect(whole.events.some(({ status }) => status !== undefined)).toBe(true)
+    }
+  })
+})
+
+describe('facts of an entry', () => {
+  it('hide address and browser from all but administrators of the organization', async () => {
+    await act(grace, 'devices_SetName', { deviceId, name: 'by grace' })
+    const newest = async (as: TestUser, of: 'organization' | 'device') =>
+      of === 'organization'
+        ? (await as.invoke('organizations_QueryAuditLog', { organizationId, limit: 1 })).events[0]
+        : (await as.invoke('devices_QueryAuditLog', { deviceId, limit: 1 })).events[0]
+    for (const of of ['organization', 'device'] as const) {
+      expect(await newest(ada, of)).toMatchObject({ address: '127.0.0.1', browser: BROWSER })
+      for (const other of [grace, root]) {
+        const entry = await newest(other, of)
+        expect(entry).toMatchObject({ event: 'devices_NameChanged' })
+        expect(entry).not.toHaveProperty('address')
+        expect(entry).not.toHaveProperty('browser')
+      }
+    }
+    const instance = await root.invoke('audit_QueryAuditLogEvents', { outcome: 'All', limit: 500 })
+    expect(JSON.stringify(instance)).not.toMatch(/"address"|"browser"/)
+  })
+
+  it('never have address and browser of an administrator of the instance', async () => {
+    const chief = await hub.user({ isAdmin: true })
+    const own = await hub.organization(chief)
+    await act(chief, 'organizations_SetName', { organizationId: own, name: 'Own' })
+    const { events } = await chief.invoke('organizations_QueryAuditLog', { organizationId: own, limit: 1 })
+    expect(events).toMatchObject([{ event: 'organizations_NameChanged' }])
+    expect(events[0]).not.toHaveProperty('address')
+    const stored = await hub.db
+      .selectFrom('audit_event')
+      .where('actor_id', '=', chief.userId)
+      .selectAll()
+      .execute()
+    expect(stored.map(({ address, browser }) => [address, browser])).toEqual(stored.map(() => [null, null]))
+  })
+
+  it('keep the old value of a property, and of a value above 1 KiB its length and digest', async () => {
+    const set = (value: unknown) => ada.invoke('devices_SetProperty', { deviceId, name: 'site', value })
+    await set({ pier: 4, odd: '\0' })
+    await set('x'.repeat(1024 * 1024 - 2))
+    await set(1)
+    const { events } = await grace.invoke('devices_QueryAuditLog', {
+      deviceId,
+      limit: 2,
+      filter: { types: ['devices_PropertySet'] },
+    })
+    expect(events).toMatchObject([
+      { old: { value: { bytes: 1024 * 1024, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) } } },
+      { old: { value: { pier: 4, odd: '\0' } } },
+    ])
+    const long = 'Firefox/'.repeat(500)
+    await ask(hub, '/api/v1/actions/invoke/devices_SetName', {
+      as: grace,
+      body: { deviceId, name: 'long' },
+      headers: { 'user-agent': long },
+    })
+    const [newest] = (await ada.invoke('devices_QueryAuditLog', { deviceId, limit: 1 })).events
+    expect(newest!.browser).toMatch(/^4000 bytes, SHA-256 [0-9a-f]{64}$/)
+  })
+
+  it('name the subjects of the own organization only, and the last name of a deleted device', async () => {
+    const gone = await deviceRow(hub, projectId, { name: 'نافذة-7' })
+    await ada.invoke('devices_SetName', { deviceId: gone, name: 'نافذة-8' })
+    await ada.invoke('devices_Delete', { deviceId: gone })
+    await hub.pool.query(
+      `insert into audit_event (event_id, event, actor, data, organization_id, project_id)
+       values ('audit_ev_20261121-0800-CchPwQr1', 'devices_NameChanged', '{"actor":"System"}', jsonb_build_object('deviceId', $1::text, 'userId', $2::text), $3, $4)`,
+      [otherDeviceId, mallory.userId, organizationId, projectId],
+    )
+    const { subjects } = await grace.invoke('projects_QueryAuditLog', {
+      projectId,
+      names: true,
+      outcome: 'All',
+    })
+    expect(subjects![gone]).toEqual({ isDeleted: true, name: 'نافذة-8' })
+    expect(subjects![deviceId]).toMatchObject({ organizationId, projectId })
+    expect(subjects).not.toHaveProperty([otherDeviceId])
+    await act(ada, 'organizations_RemoveMember', { organizationId, userId: mallory.userId })
+    const failed = await ada.invoke('organizations_QueryAuditLog', {
+      organizationId,
+      names: true,
+      outcome: 'Failed',
+    })
+    expect(JSON.stringify(failed.events)).toContain(mallory.userId)
+    expect(failed.subjects).not.toHaveProperty([mallory.userId])
+  })
+})
+
+describe('filters of a log', () => {
+  const eventsOf = async (filter: object) =>
+    (await ada.invoke('organizations_QueryAuditLog', { organizationId, outcome: 'All', filter })).events
+
+  it('find entries by subject, by part of a name and by an id', async () => {
+    const all = await eventsOf({})
+    const ofDevice = all.filter(
+      ({ data, owners }) => data.deviceId === deviceId || owners?.deviceId === deviceId,
+    )
+    expect(await eventsOf({ subject: deviceId })).toEqual(ofDevice)
+    await ada.invoke('devices_SetName', { deviceId, name: '100%_Kran' })
+    const named = await eventsOf({ text: '100%_kran' })
+    expect(named.length).toBeGreaterThan(ofDevice.length - 1)
+    expect(named.every(({ data, owners }) => [data.deviceId, owners?.deviceId].includes(deviceId))).toBe(true)
+    const [newest] = named
+    expect(await eventsOf({ text: newest!.eventId })).toEqual([newest])
+    expect(await eventsOf({ text: newest!.action!.actionId })).toEqual([newest])
+    const { tokenId } = await hub.token(ada, projectId)
+    expect(await eventsOf({ subject: tokenId })).toMatchObject([{ event: 'projects_DeploymentTokenCreated' }])
+    for (const text of ['_%', "' or true --", 'no such name', otherDeviceId, mallory.email])
+      expect(
+        (await eventsOf({ text })).filter(({ data }) => data.deviceId === deviceId),
+        text,
+      ).toEqual([])
+    for (const subject of ['nonsense', newId('d'), 'x'.repeat(128)])
+      expect(await eventsOf({ subject })).toEqual([])
+  })
+
+  it('take times of day in a time zone, past midnight and over a change of the clock', async () => {
+    const times = [
+      '2026-10-24T15:59:59Z', // 17:59:59 in Berlin, summer time
+      '2026-10-24T16:00:00Z', // 18:00
+      '2026-10-25T06:59:59Z', // 07:59:59, winter time since 03:00
+      '2026-10-25T07:00:00Z', // 08:00
+      '2026-10-25T17:00:00Z', // 18:00
+    ]
+    for (const [index, at] of times.entries())
+      await hub.pool.query(
+        `insert into audit_event (event_id, event, actor, data, organization_id, created_at)
+         values ($1, 'limits_Reached', '{"actor":"System"}', '{}', $2, $3)`,
+        [`audit_ev_20261024-0000-CchPwQr${index + 1}`, organizationId, at],
+      )
+    const within = async (from: string, to: string, timeZone = 'Europe/Berlin') =>
+      (await eventsOf({ types: ['limits_Reached'], hours: { from, to, timeZone } })).map(({ createdAt }) =>
+        times.indexOf(createdAt.replace('.000Z', 'Z')),
+      )
+    expect(await within('18:00', '08:00')).toEqual([4, 2, 1])
+    expect(await within('08:00', '18:00')).toEqual([3, 0])
+    expect(await within('18:00', '08:00', 'UTC')).toEqual([3, 2])
+    await expect(within('18:00', '08:00', 'Mars/Olympus')).rejects.toThrow('expected a time zone')
+    await expect(within('25:00', '08:00')).rejects.toThrow('expected a time of day')
+  })
+
+  it('use indexes and never scan the audit tables', async () => {
+    await using session = await databaseSession(hub)
+    const fill = (table: string, id: string, columns: string, values: string) =>
+      session.query(`insert into ${table} (${id}, actor, data, created_at, actor_id, organization_id, project_id, device_id, ${columns})
+        select 'x' || n, '{"actor":"System"}', '{}', now() - n * interval '1 minute', 'u_' || n % 500, 'org_' || n % 20, 'p_' || n % 40,
+               'd_' || n % 4000, ${values} from generate_series(1, 40000) n`)
+    await fill('audit_event', 'event_id', 'event', `'devices_PropertySet' || n % 30`)
+    await fill(
+      'audit_action',
+      'action_id',
+      'action, status, node_id, request_id, finished_at',
+      `'devices_SetProperty' || n % 30, case n % 50 when 0 then 'Failed' else 'Succeeded' end, 'n', 'r', now()`,
+    )
+    // Only failed actions have the ids of their resource.
+    await session.query(
+      `update audit_action set organization_id = null, project_id = null, device_id = null where status = 'Succeeded'`,
+    )
+    await session.query('analyze audit_event, audit_action')
+    const device = newId('d')
+    const scope = { organizationId: 'org_3' }
+    const LOGS = [
+      undefined,
+      { column: 'organization_id', id: 'org_3', scope },
+      { column: 'project_id', id: 'p_3', scope },
+      { column: 'device_id', id: 'd_3', scope },
+    ] as const
+    const FILTERS = [
+      {},
+      { actor: ada.userId },
+      { actor: 'lovelace' },
+      { subject: device },
+      { text: 'crane' },
+      { text: device },
+      { text: 'audit_act_20261121-0800-GdCYExEP' },
+      { text: 'job_20261121-0800-GdCYExEP' },
+      { subject: newId('d_c') },
+      { types: ['devices_PropertySet3', 'devices_SetProperty3'] },
+      { since: '2026-01-01T00:00:00Z', hours: { from: '18:00', to: '08:00', timeZone: 'Europe/Berlin' } },
+    ]
+    for (const of of LOGS)
+      for (const filter of FILTERS)
+        for (const outcome of ['All', 'Failed'] as const) {
+          const query = entries(
+            await resolveFilter(hub.db, filter, of),
+            { outcome, limit: 100, sort: '-createdAt' },
+            of,
+          )
+          const { rows } = await sql<{ 'QUERY PLAN': string }>`explain ${query}`.execute(hub.db)
+          const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+          expect(plan, `${of?.column} ${JSON.stringify(filter)}`).not.toMatch(
+            /Seq Scan on audit_(event|action)/,
+          )
+        }
+  })
+})
+
+describe('the log of actions', () => {
+  it('takes the same filters and shows the reason', async () => {
+    const { actions } = await root.invoke('audit_QueryAuditLogActions', {
+      filter: { statuses: ['Rejected'], actor: grace.userId, subject: organizationId },
+    })
+    expect(actions).toMatchObject([
+      {
+        action: 'organizations_InviteMember',
+        reason: 'Only administrators of the organization may do this.',
+      },
+    ])
+  })
+})

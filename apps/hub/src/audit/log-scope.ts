@@ -1,0 +1,9 @@
+import type { Scope } from '../access/scope.ts'
+
+/** Resource whose log is queried: the column of the audit tables that refers to it, and its id. */
+export type LogOf = {
+  column: 'organization_id' | 'project_id' | 'repository_id' | 'device_id'
+  id: string
+  /** Owners of the resource, and the caller's role in the organization. */
+  scope: Scope
+}

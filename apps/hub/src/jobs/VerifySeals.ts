@@ -1,0 +1,10 @@
+import { SealKeys } from '../audit/chain.ts'
+import { verifyNewSeals } from '../audit/verification.ts'
+import { jobHandler } from './job-handler.ts'
+
+/** Verifies the audit seals made since the last run. Logs show the result. */
+export const audit_VerifySeals = jobHandler(
+  'audit_VerifySeals',
+  async ({ db, pool, log, key, previousKey }, _data, { signal }) =>
+    verifyNewSeals({ db, pool, log }, new SealKeys(key, previousKey), signal),
+)
