@@ -17,7 +17,11 @@ type CommonContext = {
 export type QueryContext = CommonContext & { db: Db }
 
 /** Context of a command. The database work of its handler runs in one transaction. */
-export type CommandContext = CommonContext & CommandTransaction
+export type CommandContext = CommonContext &
+  CommandTransaction & {
+    /** Id of the audit row, for work that goes on after the command and is audited under it. */
+    actionId: string
+  }
 
 /** Context of telemetry that the device itself reports. For other callers, the same action runs as a command. */
 export type TelemetryContext = CommonContext & { db: Db; caller: DeviceCaller }

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { InFlight } from '@muster/concurrency'
 import type pg from 'pg'
 import { handlers } from './actions/index.ts'
+import { BulkActions } from './bulk/bulk-actions.ts'
 import { joinCluster } from './cluster/node.ts'
 import { requireSharedKey } from './cluster/shared-key.ts'
 import type { Config } from './config.ts'
@@ -181,11 +182,13 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     reachedTotal: subject => storedBytes.reached(subject),
   })
   const propertyTotals = new PropertyTotals(db, config.limits)
+  const bulkActions = new BulkActions({ db, sessions, devices, live, jobs, log })
   const services = {
     ingest: new Ingest({ pool, live, log, writeBudgets, propertyTotals, storedBytes, diskSpace }),
     devices,
     links,
     jobs,
+    bulkActions,
     jwts,
     passwords,
     proxy: { hosts, tokens, publicUrl },
@@ -236,8 +239,12 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     publicUrl,
     limitReports,
     storedBytes,
+    bulkActions,
   }
   await jobs.work((name, data, job) => jobHandlers[name](jobContext, data, job))
+  await bulkActions
+    .resume()
+    .catch(error => log.warn({ err: error }, 'unfinished bulk actions were not resumed'))
 
   core = {
     db,

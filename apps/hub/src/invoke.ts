@@ -202,6 +202,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     let authorization: Authorization | undefined
     try {
       authorization = await authorize(db, caller, action.permission, input)
+      requireSession(action, caller)
       await requireRecentSignIn(action, caller, input)
     } catch (error) {
       // `Rejected` means a missing permission, so a permission check that failed for another reason gets another status.
@@ -227,6 +228,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
               scope,
               services,
               inputText,
+              actionId,
               tx,
               events: {
                 emit: (event, data, options) =>
@@ -396,6 +398,12 @@ function parseInput(action: Action, text: string): Input {
     .slice(0, 5)
     .map(issue => (issue.path ? `${issue.path}: ${issue.message}` : issue.message))
   throw new ActionError('Invalid', `The input is not valid: ${shown.join('; ')}.`, { issues })
+}
+
+/** Requires a signed-in person if the action needs a session (decisions, "Bulk actions"). Throws `Forbidden`. */
+function requireSession({ needsSession }: Action, { actor }: Caller): void {
+  if (needsSession && actor !== 'User')
+    throw new ActionError('Forbidden', 'This needs a person who is signed in; a user token cannot do it.')
 }
 
 /** Makes the error for a missing or wrong current password. Its issue names the field that clients have to ask for. */

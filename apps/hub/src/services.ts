@@ -1,3 +1,4 @@
+import type { BulkActions } from './bulk/bulk-actions.ts'
 import type { Jwts } from './credentials/jwts.ts'
 import type { Passwords } from './credentials/passwords.ts'
 import type { DiskSpace } from './database/server/disk-space.ts'
@@ -21,6 +22,7 @@ export type Services = {
   /** Counts the file descriptors that connections of devices hold on this node. */
   links: LinkSlots
   jobs: Jobs
+  bulkActions: BulkActions
   jwts: Jwts
   passwords: Passwords
   /** Host names and tokens in links to web pages of devices. */

@@ -141,6 +141,8 @@ export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType
   failedResults: readonly string[]
   recentSignIn?: RecentSignIn<never>
   rateLimit?: RateLimit
+  /** True if the action needs a session of a person: a user token alone cannot run it. */
+  needsSession?: boolean
   /** True if the action creates a lasting record, which counts towards the caller's limit of creations. */
   isCreation?: boolean
   /** Cost of a query. The hub runs scans with a concurrency limit that all people share. */
@@ -154,6 +156,7 @@ type Definition<Input extends z.ZodType, Output extends z.ZodType> = {
   permission: Permission<z.output<Input>>
   recentSignIn?: RecentSignIn<z.output<Input>>
   rateLimit?: RateLimit
+  needsSession?: boolean
   aliases?: readonly string[]
   shownOnce?: readonly string[]
 }

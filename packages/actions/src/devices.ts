@@ -3,6 +3,7 @@ import { Actor } from './accounts.ts'
 import { command, listInput, listOutput, optional, optionalText, query, secret, telemetry } from './define.ts'
 import {
   ClusterNodeId,
+  DeploymentTokenId,
   DeviceCertificateId,
   DeviceConnectionId,
   DeviceEventId,
@@ -50,6 +51,14 @@ const Certificate = z.object({
   status: CertificateStatus,
   fingerprint: z.string(),
   firstSeen: Timestamp,
+  tokenId: DeploymentTokenId.optional().describe(
+    'Token of the first sight; absent where it was not recorded.',
+  ),
+  tokenName: z.string().optional().describe('Name of that token, while the token exists.'),
+  remoteAddress: z
+    .string()
+    .optional()
+    .describe('Address of the first sight; absent where it was not recorded.'),
   isShared: z.boolean().describe('The same certificate is known on another device of the project.'),
 })
 

@@ -41,6 +41,7 @@ export const DeploymentTokenId = flat('deployment_id', 'a deployment token id')
 export const DeviceId = flat('d', 'a device id')
 export const DeviceFingerprintId = flat('d_pk', 'a device fingerprint id')
 export const DeviceCertificateId = flat('d_c', 'a certificate id')
+export const BulkActionId = flat('bulk', 'an id of a bulk action')
 export const DeviceConnectionId = flat('d_conn', 'a connection id')
 export const DeviceEventId = dated('d_ev', 'a device event id')
 export const AuditLogActionId = dated('audit_act', 'an audit action id')
@@ -74,6 +75,7 @@ const RAW_LENGTH = {
   d: FLAT,
   d_c: FLAT,
   d_conn: FLAT,
+  bulk: FLAT,
   u_sk: 66,
   u_session_sk: 66,
   deployment: 66,

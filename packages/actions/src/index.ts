@@ -1,5 +1,6 @@
 export * from './accounts.ts'
 export * from './audit.ts'
+export * from './bulk-actions.ts'
 export * from './client.ts'
 export * from './console-paths.ts'
 export * from './define.ts'

@@ -19,6 +19,12 @@ export const MAX_PAGE_SIZE = 500
  * the other parts of the cursor.
  */
 export const MAX_CURSOR_LENGTH = 2048
+/** Maximum number of devices or certificates in one bulk action. */
+export const MAX_BULK_ITEMS = 20_000
+/** Number of items up to which a bulk action is run within its request. Above it, a job runs the action. */
+export const MAX_INLINE_BULK_ITEMS = 200
+/** Time between the start of a bulk deletion above `MAX_INLINE_BULK_ITEMS` and its first deleted device, in seconds. */
+export const BULK_DELETION_DELAY_SECS = 10
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
 /** Longest text in a filter of a list, in characters. */

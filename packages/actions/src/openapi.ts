@@ -201,11 +201,12 @@ export function whoMay(permission: AnyPermission): string {
     .join('; ')
 }
 
-/** Returns the conditions of an action besides its permission, in words: a recent sign-in, limits of calls and creations. */
-export function conditionsOf({ recentSignIn, rateLimit, isCreation }: Action): string[] {
+/** Returns the conditions of an action besides its permission, in words: a recent sign-in, a session, limits of calls and creations. */
+export function conditionsOf({ recentSignIn, rateLimit, needsSession, isCreation }: Action): string[] {
   const { perAddress, perPerson } = rateLimit ?? {}
   return [
     ...(recentSignIn ? [`needs a recent sign-in (${recentSignIn.when})`] : []),
+    ...(needsSession ? ['needs a session, not a user token'] : []),
     ...(perAddress ? [`${rateWords(perAddress)} from one address`] : []),
     ...(isCreation ? ['counts towards the limit of creations by one person'] : []),
     ...(perPerson ? [`${rateWords(perPerson)} by one person`] : []),

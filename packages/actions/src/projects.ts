@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { command, listInput, listOutput, optional, optionalText, query, TextFilter } from './define.ts'
 import {
+  BulkActionId,
   DeploymentToken,
   DeploymentTokenId,
+  DeviceCertificateId,
   DeviceId,
   OrganizationId,
   ProjectId,
@@ -10,8 +12,10 @@ import {
 } from './ids.ts'
 import {
   MAX_CONDITION_LENGTH,
+  MAX_CURSOR_LENGTH,
   MAX_FILTER_LENGTH,
   MAX_NEW_DEVICES,
+  MAX_PAGE_SIZE,
   MAX_PROPERTY_CONDITIONS,
   MAX_TOKEN_DEVICES,
 } from './limits.ts'
@@ -61,6 +65,9 @@ export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
 
 /** Frequent questions about a fleet, as filters of its device list. */
 const DevicePreset = z.enum(['updateFailed', 'offlineLong', 'neverUpdated', 'pending'])
+
+/** Properties of the first sight by which pending certificates are grouped. */
+const PendingGrouping = z.enum(['tokenAndAddress', 'token', 'address', 'nothing'])
 
 const ConditionText = text(MAX_CONDITION_LENGTH)
 
@@ -170,6 +177,7 @@ export const projects = {
           preset: optional(DevicePreset).describe(
             'Failed updates, disconnected for more than 24 h, no known version, or pending certificates.',
           ),
+          bulkActionId: optional(BulkActionId).describe('Devices that a bulk action accepted or rejected.'),
           properties: optional(z.array(PropertyCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
             'Conditions that must all hold.',
           ),
@@ -208,6 +216,77 @@ export const projects = {
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
     aliases: ['projects_QueryProjectDevices'],
+  }),
+  projects_QueryPendingCertificates: query({
+    summary: 'Pending certificates of a project in groups, the newest group first.',
+    cost: 'scan',
+    input: z.object({
+      projectId: ProjectId,
+      groupBy: optional(PendingGrouping).describe('`tokenAndAddress` when missing.'),
+      filter: optional(
+        z.object({
+          text: optionalText(text(MAX_FILTER_LENGTH)).describe(
+            'Part of the name or id of a token, of an address, of a name, host name or id of a device, or of a fingerprint.',
+          ),
+          seenUntil: optional(Timestamp).describe('Leaves out certificates that were first seen later.'),
+          groupKey: optionalText(text(MAX_FILTER_LENGTH)).describe('Key of one group, as in `groups`.'),
+        }),
+      ),
+      limit: optional(z.int().min(1).max(MAX_PAGE_SIZE)).describe('50 when missing.'),
+      cursor: optionalText(text(MAX_CURSOR_LENGTH)).describe('`nextCursor` of the previous page.'),
+      idsOnly: optional(z.boolean()).describe('Answers `certificateIds` of all matches instead of a page.'),
+    }),
+    output: z.object({
+      certificates: z.array(
+        z.object({
+          certificateId: DeviceCertificateId,
+          deviceId: DeviceId,
+          name: z.string().optional(),
+          hostname: z.string().optional(),
+          fingerprint: z.string(),
+          firstSeen: Timestamp,
+          tokenId: DeploymentTokenId.optional(),
+          remoteAddress: z.string().optional(),
+          groupKey: z.string().describe('Key of its group in `groups`.'),
+          /** Facts about a device that had another certificate before. */
+          known: z
+            .object({
+              isConnected: z.boolean(),
+              acceptedAt: Timestamp.optional().describe('Time at which its active certificate was accepted.'),
+            })
+            .optional(),
+          sameHostname: z
+            .object({ deviceId: DeviceId, name: z.string().optional() })
+            .optional()
+            .describe('Another device of the project with the same host name.'),
+        }),
+      ),
+      groups: z.array(
+        z.object({
+          groupKey: z.string(),
+          tokenId: DeploymentTokenId.optional(),
+          tokenName: z.string().optional().describe('Absent where the token is deleted or was not recorded.'),
+          isTokenDeleted: z.boolean(),
+          remoteAddress: z.string().optional(),
+          certificateCount: U32,
+          deviceCount: U32,
+          knownDeviceCount: U32.describe('Devices that had another certificate before.'),
+          firstHostname: z.string().optional(),
+          lastHostname: z.string().optional(),
+          /** Present where no device with this token was decided on at this address, while others were accepted elsewhere. */
+          newAddress: z
+            .object({ acceptedDevices: U32, addresses: z.array(z.string()), addressCount: U32 })
+            .optional(),
+        }),
+      ),
+      certificateIds: z.array(DeviceCertificateId).optional(),
+      seenUntil: Timestamp.describe('Time of the first page, to which later pages keep.'),
+      newerCount: U32.describe('Certificates that were first seen after that time.'),
+      total: U32,
+      deviceTotal: U32,
+      nextCursor: z.string().optional(),
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
   projects_QueryLinkedRepositories: query({
     summary: 'Repositories that the devices of a project may read, by name.',

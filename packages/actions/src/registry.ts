@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { accounts } from './accounts.ts'
 import { audit } from './audit.ts'
+import { bulkActions } from './bulk-actions.ts'
 import type { Action } from './define.ts'
 import { devices } from './devices.ts'
 import { instance } from './instance.ts'
@@ -14,6 +15,7 @@ export const actions = {
   ...organizations,
   ...projects,
   ...devices,
+  ...bulkActions,
   ...repositories,
   ...instance,
   ...audit,

@@ -1,6 +1,7 @@
 import type { ActionName } from '@muster/actions'
 import { accountRows } from './accounts.ts'
 import { auditRows } from './audit.ts'
+import { bulkActionRows } from './bulk-actions.ts'
 import { deviceRows } from './devices.ts'
 import { instanceRows } from './instance.ts'
 import { organizationRows } from './organizations.ts'
@@ -17,6 +18,7 @@ export const ACTION_ROWS: { [N in ActionName]: Row<N> } = {
   ...organizationRows,
   ...projectRows,
   ...deviceRows,
+  ...bulkActionRows,
   ...repositoryRows,
   ...instanceRows,
   ...auditRows,

@@ -53,6 +53,7 @@ export const projectRows: Rows<typeof projects> = {
       },
     },
   },
+  projects_QueryPendingCertificates: { input: ({ projectId }) => ({ projectId, limit: 5 }), may: READERS },
   projects_QueryDeploymentTokens: {
     input: ({ projectId }) => ({ projectId }),
     may: READERS,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { newDatedId, newId, publicIdOf, randomBase58 } from '@muster/actions'
 import { hashSecret } from '@muster/hub/secrets'
-import { assetRow, randomFingerprint } from '../rows.ts'
+import { assetRow, deviceRow, randomFingerprint } from '../rows.ts'
 import type { TestHub } from '../test-hub.ts'
 import type { Person, RepositoryIds, World } from './row.ts'
 
@@ -189,6 +189,52 @@ export async function anotherCertificate(
     })
     .execute()
   return certificateId
+}
+
+/**
+ * Inserts a bulk action of a person, prepared by default, with one device and, unless it is a deletion, one pending certificate. Resolves
+ * to its id.
+ */
+export async function bulkActionRow(
+  hub: TestHub,
+  projectId: string,
+  userId: string,
+  kind: 'Accept' | 'Delete' = 'Accept',
+): Promise<string> {
+  const bulkActionId = newId('bulk')
+  const deviceId = await deviceRow(hub, projectId)
+  const certificateId = kind === 'Accept' ? newId('d_c') : null
+  if (certificateId !== null)
+    await hub.db
+      .insertInto('device_certificate')
+      .values({
+        certificate_id: certificateId,
+        device_id: deviceId,
+        fingerprint: randomFingerprint(),
+        status: 'Pending',
+      })
+      .execute()
+  await hub.db
+    .insertInto('bulk_action')
+    .values({
+      bulk_action_id: bulkActionId,
+      project_id: projectId,
+      kind,
+      user_id: userId,
+      session_id: 'none',
+      item_count: 1,
+    })
+    .execute()
+  await hub.db
+    .insertInto('bulk_action_item')
+    .values({
+      bulk_action_id: bulkActionId,
+      position: 0,
+      device_id: deviceId,
+      certificate_id: certificateId,
+    })
+    .execute()
+  return bulkActionId
 }
 
 /** Inserts a session, valid for a day by default. Resolves to its secret. */

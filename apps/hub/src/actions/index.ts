@@ -32,16 +32,22 @@ import { organizations_QueryAuditLog } from './audit/QueryOrganizations.ts'
 import { projects_QueryAuditLog } from './audit/QueryProjects.ts'
 import { repositories_QueryAuditLog } from './audit/QueryRepositories.ts'
 import { devices_AddCertificate } from './devices/AddCertificate.ts'
+import { devices_CancelBulkAction } from './devices/CancelBulkAction.ts'
 import { devices_ClaimOperationWork } from './devices/ClaimOperationWork.ts'
 import { devices_Create } from './devices/Create.ts'
+import { devices_CreateBulkDecision } from './devices/CreateBulkDecision.ts'
+import { devices_CreateBulkDeletion } from './devices/CreateBulkDeletion.ts'
 import { devices_Delete } from './devices/Delete.ts'
 import { devices_DeleteCertificate } from './devices/DeleteCertificate.ts'
+import { devices_GetBulkAction } from './devices/GetBulkAction.ts'
+import { devices_GetBulkCounts } from './devices/GetBulkCounts.ts'
 import { devices_GetDetails } from './devices/GetDetails.ts'
 import { devices_GetProperty } from './devices/GetProperty.ts'
 import { devices_IssueDeviceToken } from './devices/IssueDeviceToken.ts'
 import { devices_IssueHttpProxyToken } from './devices/IssueHttpProxyToken.ts'
 import { devices_PublishEvents } from './devices/PublishEvents.ts'
 import { devices_Query } from './devices/Query.ts'
+import { devices_QueryBulkActionItems } from './devices/QueryBulkActionItems.ts'
 import { devices_QueryConnections } from './devices/QueryConnections.ts'
 import { devices_QueryEvents } from './devices/QueryEvents.ts'
 import { devices_QueryProperties } from './devices/QueryProperties.ts'
@@ -50,6 +56,8 @@ import { devices_RemoveProperty } from './devices/RemoveProperty.ts'
 import { devices_SetCertificateStatus } from './devices/SetCertificateStatus.ts'
 import { devices_SetName } from './devices/SetName.ts'
 import { devices_SetProperty } from './devices/SetProperty.ts'
+import { devices_StartBulkDecision } from './devices/StartBulkDecision.ts'
+import { devices_StartBulkDeletion } from './devices/StartBulkDeletion.ts'
 import { devices_ValidateDeviceToken } from './devices/ValidateDeviceToken.ts'
 import { cluster_GetDetails } from './instance/GetClusterDetails.ts'
 import { instance_GetStatistics } from './instance/GetStatistics.ts'
@@ -79,6 +87,7 @@ import { projects_Query } from './projects/Query.ts'
 import { projects_QueryDeploymentTokens } from './projects/QueryDeploymentTokens.ts'
 import { projects_QueryDevices } from './projects/QueryDevices.ts'
 import { projects_QueryLinkedRepositories } from './projects/QueryLinkedRepositories.ts'
+import { projects_QueryPendingCertificates } from './projects/QueryPendingCertificates.ts'
 import { projects_SetDeploymentTokenFlags } from './projects/SetDeploymentTokenFlags.ts'
 import { projects_SetDeploymentTokenLimits } from './projects/SetDeploymentTokenLimits.ts'
 import { projects_SetName } from './projects/SetName.ts'
@@ -160,16 +169,22 @@ export const handlers: Handlers = {
   projects_QueryAuditLog,
   repositories_QueryAuditLog,
   devices_AddCertificate,
+  devices_CancelBulkAction,
   devices_ClaimOperationWork,
   devices_Create,
+  devices_CreateBulkDecision,
+  devices_CreateBulkDeletion,
   devices_Delete,
   devices_DeleteCertificate,
+  devices_GetBulkAction,
+  devices_GetBulkCounts,
   devices_GetDetails,
   devices_GetProperty,
   devices_IssueDeviceToken,
   devices_IssueHttpProxyToken,
   devices_PublishEvents,
   devices_Query,
+  devices_QueryBulkActionItems,
   devices_QueryConnections,
   devices_QueryEvents,
   devices_QueryProperties,
@@ -178,6 +193,8 @@ export const handlers: Handlers = {
   devices_SetCertificateStatus,
   devices_SetName,
   devices_SetProperty,
+  devices_StartBulkDecision,
+  devices_StartBulkDeletion,
   devices_ValidateDeviceToken,
   cluster_GetDetails,
   instance_GetStatistics,
@@ -207,6 +224,7 @@ export const handlers: Handlers = {
   projects_QueryDeploymentTokens,
   projects_QueryDevices,
   projects_QueryLinkedRepositories,
+  projects_QueryPendingCertificates,
   projects_SetDeploymentTokenFlags,
   projects_SetDeploymentTokenLimits,
   projects_SetName,

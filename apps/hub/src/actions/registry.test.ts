@@ -22,6 +22,7 @@ import {
   anotherCertificate,
   anotherInvitation,
   anotherPerson,
+  bulkActionRow,
   filledRepository,
   newEmail,
   newSession,
@@ -176,6 +177,7 @@ beforeAll(async () => {
     deployment_id: foreignToken.tokenId,
     d: foreignDevice!.deviceId,
     d_c: await anotherCertificate(world, foreignDevice!.deviceId),
+    bulk: await bulkActionRow(hub, foreignProjectId, otherTenant.userId),
   }
   hiddenFromOtherTenant = [
     ...instanceOwn.rows.map(({ id }) => id),
@@ -252,6 +254,7 @@ describe('permission to run', () => {
     const token = { actor: 'UserToken', userId: world.people.member.userId } as const
     const permitted = ACTORS.filter(actor => {
       // A user token does not count as a recent sign-in.
+      if (actor === 'userToken' && action.needsSession) return false
       if (actor === 'userToken' && action.recentSignIn?.isNeeded(input, token)) return false
       return ACTOR_ROLES[actor].some(role => roles.has(role))
     })

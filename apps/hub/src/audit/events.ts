@@ -155,7 +155,7 @@ export type AuditEvents = {
   repositories_AssetDeleted: { repositoryId: string; assetId: string }
   /** Written by `devices_Create`, and when a new device connects. */
   devices_Created: { deviceId: string; projectId: string }
-  /** Written by `devices_Delete`. */
+  /** Written by `devices_Delete`, and for each device by a bulk action. */
   devices_Deleted: { deviceId: string; projectId: string }
   /** Written by `devices_SetName`. */
   devices_NameChanged: { projectId: string; deviceId: string; name?: string }
@@ -167,13 +167,19 @@ export type AuditEvents = {
   devices_CertificateAdded: { projectId: string; deviceId: string; certificateId: string; status: string }
   /** Written by `devices_DeleteCertificate`. */
   devices_CertificateDeleted: { projectId: string; deviceId: string; certificateId: string }
-  /** Written by `devices_SetCertificateStatus`. */
+  /** Written by `devices_SetCertificateStatus`, and for each certificate by a bulk action. */
   devices_CertificateStatusChanged: {
     projectId: string
     deviceId: string
     certificateId: string
     status: string
   }
+  /** Written by `devices_StartBulkDecision`, `devices_StartBulkDeletion`, with the number of fixed devices or certificates. */
+  devices_BulkActionStarted: { projectId: string; bulkActionId: string; kind: string; itemCount: number }
+  /** Written by `devices_CancelBulkAction`, with the number of devices or certificates that were done until then. */
+  devices_BulkActionCancelled: { projectId: string; bulkActionId: string; kind: string; doneCount: number }
+  /** Written by the job of a bulk action when the rights or the session of its person have ended. */
+  devices_BulkActionStopped: { projectId: string; bulkActionId: string; kind: string; doneCount: number }
   /** Written by the hub when a command-line client forwards a port, once for each port and connection of the client. */
   devices_PortForwarded: { projectId: string; deviceId: string; port: number }
   /** Written by the hub when a limit is hit, at most once in 10 minutes for each limit and subject, with the ids of the subject. */

@@ -86,6 +86,42 @@ type BlobRemovalRow = {
   detail: string | null
 }
 
+type BulkActionRow = {
+  bulk_action_id: string
+  project_id: string
+  kind: string
+  status: Generated<string>
+  user_id: string
+  session_id: string
+  filter: ColumnType<JsonValue | null, string | null, string | null>
+  item_count: Generated<number>
+  succeeded_count: Generated<number>
+  skipped_count: Generated<number>
+  failed_count: Generated<number>
+  action_id: string | null
+  job_id: string | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  started_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  due_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  ended_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  cancelled_by: ColumnType<JsonValue | null, string | null, string | null>
+}
+
+type BulkActionItemRow = {
+  bulk_action_id: string
+  position: number
+  device_id: string
+  certificate_id: string | null
+  name: string | null
+  hostname: string | null
+  token_id: string | null
+  remote_address: string | null
+  outcome: string | null
+  reason: string | null
+  actor: ColumnType<JsonValue | null, string | null, string | null>
+  acted_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+}
+
 type ClusterNodeRow = {
   node_id: string
   name: string
@@ -149,6 +185,8 @@ type DeviceCertificateRow = {
   fingerprint: string
   status: string
   first_seen: ColumnType<Date, Date | string | undefined, Date | string>
+  token_id: string | null
+  remote_address: string | null
 }
 
 type DeviceCertificateChangeRow = {
@@ -455,6 +493,8 @@ export type Tables = {
   audit_event: AuditEventRow
   audit_seal: AuditSealRow
   blob_removal: BlobRemovalRow
+  bulk_action: BulkActionRow
+  bulk_action_item: BulkActionItemRow
   cluster_node: ClusterNodeRow
   deployment_token: DeploymentTokenRow
   device: DeviceRow

@@ -270,7 +270,10 @@ export function createAuthenticator({
         requireRoomForCertificate(pending, subject, limits)
         if (pending === 0) await requireRoomForPending(tx, subject, limits)
       }
-      const certificateId = await addCertificate(tx, caller, deviceId, certificate, status)
+      const certificateId = await addCertificate(tx, caller, deviceId, certificate, status, {
+        tokenId,
+        remoteAddress: origin.address,
+      })
       await recordEvent(tx, { caller, scope, origin }, 'devices_CertificateAdded', {
         projectId,
         deviceId,

@@ -12,6 +12,10 @@ const KEEP_NODES_DAYS = 30
 const KEEP_EXPIRED_TOKENS_DAYS = 30
 /** Days for which a hit limit stays on its device's page after the last hit. */
 const KEEP_LIMIT_HITS_DAYS = 30
+/** Days for which the result of a bulk action is kept. The audit log keeps its events. */
+const KEEP_BULK_ACTIONS_DAYS = 30
+/** Days for which a preview of a bulk action is kept that nobody started. */
+const KEEP_PREVIEWS_DAYS = 1
 /** Devices per delete statement of old connections. */
 const DEVICES_PER_STATEMENT = 100
 
@@ -19,7 +23,7 @@ const daysAgo = (days: number) => sql<Date>`now() - make_interval(days => ${days
 
 /**
  * Deletes rows that are no longer needed: sessions, mailed links and user tokens that have expired; sign-ups that were never
- * completed; and old records of cluster nodes, exceeded limits, stored bytes and device connections.
+ * completed; and old records of bulk actions, cluster nodes, exceeded limits, stored bytes and device connections.
  */
 export const instance_CleanupExpired = jobHandler(
   'instance_CleanupExpired',
@@ -50,6 +54,16 @@ export const instance_CleanupExpired = jobHandler(
 
     await db.deleteFrom('user_token').where('expires_at', '<', daysAgo(KEEP_EXPIRED_TOKENS_DAYS)).execute()
     await db.deleteFrom('limit_hit').where('last_hit_at', '<', daysAgo(KEEP_LIMIT_HITS_DAYS)).execute()
+
+    await db
+      .deleteFrom('bulk_action')
+      .where(({ or, and, eb }) =>
+        or([
+          eb('created_at', '<', daysAgo(KEEP_BULK_ACTIONS_DAYS)),
+          and([eb('status', '=', 'Prepared'), eb('created_at', '<', daysAgo(KEEP_PREVIEWS_DAYS))]),
+        ]),
+      )
+      .execute()
 
     await sql`delete from device_stored_bytes where day < current_date - ${eventRetentionDays}::integer`.execute(
       db,

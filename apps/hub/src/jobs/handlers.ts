@@ -6,6 +6,7 @@ import type { JobName } from './jobs.ts'
 import { instance_MaintainPartitions } from './MaintainPartitions.ts'
 import { devices_MeasureStored } from './MeasureStored.ts'
 import { audit_RemoveSealed } from './RemoveSealed.ts'
+import { devices_RunBulkActions } from './RunBulkActions.ts'
 import { audit_SealRows } from './SealRows.ts'
 import { organizations_SendInvitationEmail } from './SendInvitationEmail.ts'
 import { users_SendPasswordChangedEmail } from './SendPasswordChangedEmail.ts'
@@ -27,6 +28,7 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   devices_MeasureStored,
   devices_FillUpdates,
   devices_FillAddresses,
+  devices_RunBulkActions,
   repositories_SweepBlobs,
   audit_SealRows,
   audit_RemoveSealed,

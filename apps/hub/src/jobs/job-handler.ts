@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { BulkActions } from '../bulk/bulk-actions.ts'
 import type { Config } from '../config.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import type { Jwts } from '../credentials/jwts.ts'
@@ -33,6 +34,7 @@ export type JobContext = {
   limits: LimitValues
   limitReports: LimitReports
   storedBytes: StoredBytes
+  bulkActions: BulkActions
 }
 
 /** Runs one attempt of a job. After an error the job is retried, except after `PermanentFailure`, which ends the job. */

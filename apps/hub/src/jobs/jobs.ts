@@ -13,6 +13,7 @@ export type JobData = {
   devices_MeasureStored: Nothing
   devices_FillUpdates: Nothing
   devices_FillAddresses: Nothing
+  devices_RunBulkActions: Nothing
   repositories_SweepBlobs: Nothing
   audit_SealRows: Nothing
   audit_RemoveSealed: Nothing

@@ -119,6 +119,17 @@ export class Sessions {
     return caller
   }
 
+  /**
+   * Finds the person of an open session by the session's id, for work that a person started and that goes on without their requests.
+   * Resolves to undefined once the session has ended or the account is disabled.
+   */
+  async personOfSession(sessionId: string): Promise<(Caller & { actor: 'User' }) | undefined> {
+    const [row] = await select<SessionRow>(this.#db, SESSION, [sessionId])
+    if (!row) return undefined
+    const { userId, isAdmin, signedInAt } = row
+    return { actor: 'User', userId, isAdmin, sessionId, signedInAt }
+  }
+
   async #bySession(token: string): Promise<Caller> {
     if (!UserSessionToken.safeParse(token).success) return ANONYMOUS
     const sessionId = publicIdOf(token)

@@ -19,6 +19,9 @@ type Row = RefusalColumns & {
     status: CertificateStatus
     fingerprint: string
     firstSeen: string
+    tokenId: string | null
+    tokenName: string | null
+    remoteAddress: string | null
     isShared: boolean
   }[]
   limit_hits: { limit: string; message: string; count: number; firstAt: string; lastAt: string }[]
@@ -32,6 +35,8 @@ const DETAILS = `
            coalesce((
              select jsonb_agg(jsonb_build_object('certificateId', c.certificate_id, 'status', c.status,
                       'fingerprint', c.fingerprint, 'firstSeen', c.first_seen,
+                      'tokenId', c.token_id, 'remoteAddress', c.remote_address,
+                      'tokenName', (select t.name from deployment_token t where t.token_id = c.token_id),
                       'isShared', exists (select 1 from device_certificate o join device od using (device_id)
                          where o.fingerprint = c.fingerprint and o.device_id <> d.device_id
                            and od.project_id = d.project_id))
@@ -71,7 +76,13 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db, ser
       lastAt: wireTime(new Date(lastAt)),
     })),
     unregisteredLinks: services.links.countOf(deviceId),
-    certificates: device.certificates.map(one => ({ ...one, firstSeen: wireTime(new Date(one.firstSeen)) })),
+    certificates: device.certificates.map(({ tokenId, tokenName, remoteAddress, ...one }) => ({
+      ...one,
+      firstSeen: wireTime(new Date(one.firstSeen)),
+      tokenId: (tokenId ?? undefined) as never,
+      tokenName: tokenName ?? undefined,
+      remoteAddress: remoteAddress ?? undefined,
+    })),
     connections: device.connections.map(({ connectedAt, nodeName, ...one }) => ({
       ...one,
       nodeName: nodeName ?? undefined,

@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import { withQueryOptions } from '../../database/client/connection.ts'
-import { partPattern, queryPage } from '../../database/client/page.ts'
-import { matchesHealth, matchesPreset } from '../../database/queries/devices/device-conditions.ts'
+import { queryPage } from '../../database/client/page.ts'
+import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { statusOf } from '../../database/queries/devices/device-status.ts'
-import { matchesProperty } from '../../database/queries/devices/property-conditions.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTimeOf } from '../../runtime/times.ts'
 
@@ -55,15 +54,11 @@ export const projects_QueryDevices = handler(
         'd.health',
         sql<string | null>`d.last_connected_at::text`.as('last_connected_at'),
       ])
-    if (filter?.status === 'pending') query = query.where('d.pending_certificates', '>', 0)
-    else if (filter?.status) query = query.where('d.is_connected', '=', filter.status === 'connected')
-    if (filter?.health) query = query.where(matchesHealth(filter.health))
-    if (filter?.preset) query = query.where(matchesPreset(filter.preset))
-    if (filter?.text) query = query.where(sql<boolean>`d.search_text like lower(${partPattern(filter.text)})`)
-    for (const condition of filter?.properties ?? []) query = query.where(matchesProperty(condition))
+    for (const condition of matchesFilter(filter)) query = query.where(condition)
     // A filter by text, health, preset or property reads each row, so the query of the page also counts the total (`along`). Without
     // these filters a second query can count the total in an index.
-    const readsRows = filter?.text || filter?.health || filter?.preset || filter?.properties?.length
+    const readsRows =
+      filter?.text || filter?.health || filter?.preset || filter?.bulkActionId || filter?.properties?.length
     const counting = readsRows ? 'along' : true
     // Without filter, an index returns the page by first seen. Such a query is fast enough for the shared look-up connection.
     const isLookUp =

@@ -3,6 +3,9 @@ import { sql } from 'kysely'
 import { type Caller, wireActor } from '../../../caller.ts'
 import type { Tx } from '../../client/connection.ts'
 
+/** Deployment token and address with which a certificate was first seen. */
+export type FirstSight = { tokenId: string; remoteAddress: string }
+
 type Certificate = { deviceId: string; certificateId: string; fingerprint: string }
 
 /**
@@ -21,7 +24,7 @@ export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCer
 }
 
 /**
- * Adds a certificate and its history entry; returns its id. The device must be locked. Throws a unique violation when the device has a
+ * Adds a certificate and its history entry; returns its id. A certificate that people add has no `sight`. The device must be locked. Throws a unique violation when the device has a
  * certificate with this fingerprint already.
  */
 export async function addCertificate(
@@ -30,11 +33,19 @@ export async function addCertificate(
   deviceId: string,
   fingerprint: string,
   status: CertificateStatus,
+  sight?: FirstSight,
 ): Promise<string> {
   const certificateId = newId('d_c')
   await tx
     .insertInto('device_certificate')
-    .values({ certificate_id: certificateId, device_id: deviceId, fingerprint, status })
+    .values({
+      certificate_id: certificateId,
+      device_id: deviceId,
+      fingerprint,
+      status,
+      token_id: sight?.tokenId ?? null,
+      remote_address: sight?.remoteAddress ?? null,
+    })
     .execute()
   await recordCertificateChange(tx, caller, { deviceId, certificateId, fingerprint }, status)
   return certificateId

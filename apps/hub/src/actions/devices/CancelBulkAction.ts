@@ -1,0 +1,39 @@
+import { ActionError, type BulkActionKind } from '@muster/actions'
+import { sql } from 'kysely'
+import { refusal } from '../../access/authorize.ts'
+import { countsOf } from '../../bulk/bulk-actions.ts'
+import { wireActor } from '../../caller.ts'
+import { handler } from '../../handler.ts'
+
+/** Cancels a bulk action. The update waits for the item in flight; no item follows after the commit. */
+export const devices_CancelBulkAction = handler(
+  'devices_CancelBulkAction',
+  async ({ tx, events, caller, enqueue }, { projectId, bulkActionId }) => {
+    const found = await tx
+      .selectFrom('bulk_action')
+      .where('bulk_action_id', '=', bulkActionId)
+      .where('project_id', '=', projectId)
+      .select(['status', 'kind'])
+      .forUpdate()
+      .executeTakeFirst()
+    if (!found) throw refusal()
+    const { status } = found
+    const kind = found.kind as BulkActionKind
+    if (!['Prepared', 'Waiting', 'Running'].includes(status))
+      throw new ActionError('Invalid', 'This bulk action has ended already.', { status: 409 })
+    const { done } = await tx
+      .updateTable('bulk_action')
+      .set({
+        status: 'Cancelled',
+        ended_at: sql`now()`,
+        cancelled_by: JSON.stringify(wireActor(caller)),
+        ...countsOf(bulkActionId),
+      })
+      .where('bulk_action_id', '=', bulkActionId)
+      .returning(sql<number>`succeeded_count + skipped_count + failed_count`.as('done'))
+      .executeTakeFirstOrThrow()
+    if (kind === 'Delete' && done > 0) await enqueue('devices_SweepHistory', {})
+    await events.emit('devices_BulkActionCancelled', { projectId, bulkActionId, kind, doneCount: done })
+    return {}
+  },
+)

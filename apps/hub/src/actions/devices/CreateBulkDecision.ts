@@ -1,0 +1,10 @@
+import { createPreview, resolveSelection } from '../../bulk/bulk-preview.ts'
+import { handler } from '../../handler.ts'
+
+/** Fixes the pending certificates of a selection, which `devices_StartBulkDecision` then accepts or rejects. */
+export const devices_CreateBulkDecision = handler('devices_CreateBulkDecision', {
+  async prepare({ db }, { projectId, decision, selection }) {
+    const resolved = await resolveSelection(db, projectId, selection)
+    return ({ tx, caller }) => createPreview(tx, caller, decision, projectId, resolved)
+  },
+})

@@ -1,0 +1,82 @@
+import type { BulkActionKind, BulkActionStatus } from '@muster/actions'
+import { sql } from 'kysely'
+import { refusal } from '../../access/authorize.ts'
+import { type Db, select } from '../../database/client/connection.ts'
+import { handler } from '../../handler.ts'
+import { wireTime } from '../../runtime/times.ts'
+
+type Row = {
+  kind: BulkActionKind
+  status: BulkActionStatus
+  user_id: string
+  actor_name: string | null
+  created_at: Date
+  started_at: Date | null
+  due_at: Date | null
+  due_in_secs: number | null
+  ended_at: Date | null
+  cancelled_by_name: string | null
+  item_count: number
+  succeeded_count: number
+  skipped_count: number
+  failed_count: number
+}
+
+const ACTION = `
+  select b.kind, b.status, b.user_id, coalesce(u.display_name, u.email) as actor_name, b.created_at, b.started_at, b.due_at,
+         ceil(extract(epoch from b.due_at - now()))::integer as due_in_secs, b.ended_at,
+         coalesce(c.display_name, c.email) as cancelled_by_name, b.item_count, b.succeeded_count, b.skipped_count, b.failed_count
+    from bulk_action b
+    left join "user" u on u.user_id = b.user_id
+    left join "user" c on c.user_id = b.cancelled_by ->> 'userId'
+   where b.bulk_action_id = $1 and b.project_id = $2`
+
+/** Returns the state and the counts of a bulk action. */
+export const devices_GetBulkAction = handler(
+  'devices_GetBulkAction',
+  async ({ db }, { projectId, bulkActionId }) => {
+    const [row] = await select<Row>(db, ACTION, [bulkActionId, projectId])
+    if (!row) throw refusal()
+    // The items of a running bulk action change all the time, and its console asks every second.
+    const isRunning = row.status === 'Running' || row.status === 'Waiting'
+    const { connected, tokens, addresses } = isRunning
+      ? { connected: 0, tokens: 0, addresses: 0 }
+      : await countItems(db, bulkActionId)
+    const timeOf = (date: Date | null) => (date === null ? undefined : wireTime(date))
+    return {
+      bulkActionId,
+      kind: row.kind,
+      status: row.status,
+      userId: row.user_id as never,
+      actorName: row.actor_name ?? undefined,
+      createdAt: wireTime(row.created_at),
+      startedAt: timeOf(row.started_at),
+      dueAt: row.status === 'Waiting' ? timeOf(row.due_at) : undefined,
+      dueInSecs: row.status === 'Waiting' ? Math.max(0, row.due_in_secs ?? 0) : undefined,
+      endedAt: timeOf(row.ended_at),
+      cancelledByName: row.cancelled_by_name ?? undefined,
+      itemCount: row.item_count,
+      succeededCount: row.succeeded_count,
+      skippedCount: row.skipped_count,
+      failedCount: row.failed_count,
+      connectedCount: connected,
+      tokenCount: tokens,
+      addressCount: addresses,
+    }
+  },
+)
+
+function countItems(db: Db, bulkActionId: string) {
+  return db
+    .selectFrom('bulk_action_item as i')
+    .leftJoin('device as d', 'd.device_id', 'i.device_id')
+    .where('i.bulk_action_id', '=', bulkActionId)
+    .select([
+      sql<number>`count(distinct i.device_id) filter (where i.outcome = 'Succeeded' and d.is_connected)`.as(
+        'connected',
+      ),
+      sql<number>`count(distinct coalesce(i.token_id, ''))`.as('tokens'),
+      sql<number>`count(distinct coalesce(i.remote_address, ''))`.as('addresses'),
+    ])
+    .executeTakeFirstOrThrow()
+}

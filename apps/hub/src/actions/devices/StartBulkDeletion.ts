@@ -1,0 +1,14 @@
+import { requireAskingPerson } from '../../access/asking-person.ts'
+import { startBulkAction } from '../../bulk/start-bulk.ts'
+import { handler } from '../../handler.ts'
+
+/** Deletes the devices of a preview. A console sends this some seconds after the click, like `devices_Delete`. */
+export const devices_StartBulkDeletion = handler(
+  'devices_StartBulkDeletion',
+  async (context, { askedByUserId, ...ids }) => {
+    requireAskingPerson(context.caller, askedByUserId, 'Delete the devices again.')
+    const { bulkActions } = context.services
+    await startBulkAction({ context, bulkActions, kinds: ['Delete'], ...ids })
+    return {}
+  },
+)

@@ -1,0 +1,117 @@
+import { sql } from 'kysely'
+import { type Db, withQueryOptions } from '../../database/client/connection.ts'
+import {
+  type PendingGroup,
+  type PendingRow,
+  pendingGroups,
+  pendingIds,
+  pendingPage,
+  pendingTotals,
+  readPendingCursor,
+  type TokenAddress,
+  tokenAddresses,
+  writePendingCursor,
+} from '../../database/queries/projects/pending-certificates.ts'
+import { handler } from '../../handler.ts'
+import { wireTime, wireTimeOf } from '../../runtime/times.ts'
+
+const DEFAULT_LIMIT = 50
+/** Number of addresses that a fact about a group names. */
+const NAMED_ADDRESSES = 3
+
+/**
+ * Lists the pending certificates of a project in groups by the token and address of their first sight, with facts that a person should
+ * know before a decision.
+ */
+export const projects_QueryPendingCertificates = handler(
+  'projects_QueryPendingCertificates',
+  async ({ db }, input) => {
+    const planned = withQueryOptions(db, { plan: 'by values' })
+    const after = input.cursor === undefined ? undefined : readPendingCursor(input.cursor)
+    const until = after?.until ?? (await untilOf(planned, input.filter?.seenUntil))
+    const limit = input.limit ?? DEFAULT_LIMIT
+    const found = input.idsOnly ? [] : (await pendingPage(input, until, limit, after).execute(planned)).rows
+    const rows = found.slice(0, limit)
+    const keys = [...new Set(rows.map(row => row.group_key))]
+    const groups = keys.length > 0 ? (await pendingGroups(input, until, keys).execute(planned)).rows : []
+    const isByBoth = (input.groupBy ?? 'tokenAndAddress') === 'tokenAndAddress'
+    const tokenIds = [...new Set(isByBoth ? groups.flatMap(({ token_id }) => token_id ?? []) : [])]
+    const addresses = tokenIds.length > 0 ? (await tokenAddresses(tokenIds).execute(planned)).rows : []
+    const [totals] = (await pendingTotals(input, until).execute(planned)).rows
+    const ids = input.idsOnly ? (await pendingIds(input, until).execute(planned)).rows : undefined
+    return {
+      certificates: rows.map(certificateOf),
+      groups: groups
+        .toSorted((a, b) => keys.indexOf(a.group_key) - keys.indexOf(b.group_key))
+        .map(group => groupOf(group, addresses)),
+      certificateIds: ids?.map(row => row.certificate_id as never),
+      seenUntil: wireTimeOf(until),
+      newerCount: totals!.newer,
+      total: totals!.certificates,
+      deviceTotal: totals!.devices,
+      nextCursor: found.length > limit ? writePendingCursor(until, rows.at(-1)!) : undefined,
+    }
+  },
+)
+
+/** The time to which the list keeps, by the clock of the database, which also stamps certificates. */
+async function untilOf(db: Db, given: string | undefined): Promise<string> {
+  // A time of the API has milliseconds, and certificates of that millisecond are meant too.
+  const time = given === undefined ? sql`clock_timestamp()` : sql`${given}::timestamptz + interval '0.999 ms'`
+  const { rows } = await sql<{ until: string }>`select (${time})::text as until`.execute(db)
+  return rows[0]!.until
+}
+
+function certificateOf(row: PendingRow) {
+  return {
+    certificateId: row.certificate_id as never,
+    deviceId: row.device_id as never,
+    name: row.name ?? undefined,
+    hostname: row.hostname ?? undefined,
+    fingerprint: row.fingerprint,
+    firstSeen: wireTimeOf(row.first_seen),
+    tokenId: (row.token_id ?? undefined) as never,
+    remoteAddress: row.remote_address ?? undefined,
+    groupKey: row.group_key,
+    known: row.is_known
+      ? {
+          isConnected: row.is_connected,
+          acceptedAt: row.accepted_at === null ? undefined : wireTime(row.accepted_at),
+        }
+      : undefined,
+    sameHostname:
+      row.twin_id === null ? undefined : { deviceId: row.twin_id as never, name: row.twin_name ?? undefined },
+  }
+}
+
+function groupOf(group: PendingGroup, addresses: TokenAddress[]) {
+  return {
+    groupKey: group.group_key,
+    tokenId: (group.token_id ?? undefined) as never,
+    tokenName: group.token_name ?? undefined,
+    isTokenDeleted: group.is_token_deleted,
+    remoteAddress: group.remote_address ?? undefined,
+    certificateCount: group.certificates,
+    deviceCount: group.devices,
+    knownDeviceCount: group.known_devices,
+    firstHostname: group.first_hostname ?? undefined,
+    lastHostname: group.last_hostname ?? undefined,
+    newAddress: newAddressOf(group, addresses),
+  }
+}
+
+/** The fact that no device with the group's token was decided on at the group's address, while others were accepted elsewhere. */
+function newAddressOf({ token_id, remote_address }: PendingGroup, addresses: TokenAddress[]) {
+  if (token_id === null || remote_address === null) return undefined
+  const ofToken = addresses.filter(one => one.token_id === token_id)
+  if (ofToken.some(one => one.remote_address === remote_address)) return undefined
+  const accepted = ofToken
+    .filter(one => one.accepted > 0)
+    .toSorted((a, b) => b.accepted - a.accepted || (a.remote_address < b.remote_address ? -1 : 1))
+  if (accepted.length === 0) return undefined
+  return {
+    acceptedDevices: accepted.reduce((sum, one) => sum + one.accepted, 0),
+    addresses: accepted.slice(0, NAMED_ADDRESSES).map(one => one.remote_address),
+    addressCount: accepted.length,
+  }
+}

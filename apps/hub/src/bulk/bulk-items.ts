@@ -1,0 +1,129 @@
+import type { BulkActionKind, BulkReason, CertificateStatus } from '@muster/actions'
+import { sql } from 'kysely'
+import type { Origin } from '../audit/facts.ts'
+import type { Caller } from '../caller.ts'
+import type { CommandTransaction } from '../command-transaction.ts'
+import type { Tx } from '../database/client/connection.ts'
+import { changeCertificateStatus } from '../database/queries/devices/certificate-status.ts'
+import { deleteDevice } from '../database/queries/devices/device-deletion.ts'
+import { type DeviceFilter, matchesFilter } from '../database/queries/devices/device-filter.ts'
+import type { DeviceRegistry } from '../links/registry.ts'
+
+/** A started bulk action as its row has it. */
+export type BulkRun = {
+  bulkActionId: string
+  projectId: string
+  kind: BulkActionKind
+  sessionId: string
+  filter: DeviceFilter | undefined
+  actionId: string | undefined
+  /** Where the request came from that started the bulk action. */
+  origin: Origin
+}
+
+/** A device or certificate of a bulk action that was not processed yet. */
+export type OpenItem = { position: number; deviceId: string; certificateId: string | undefined }
+
+/** Parts of a command's transaction with which an item is processed. */
+export type ItemWork = Pick<CommandTransaction, 'tx' | 'events' | 'changed' | 'afterCommit'> & {
+  caller: Caller
+}
+
+/** Result of an item. A skipped one has its reason and, where known, who had decided or deleted it before, and when. */
+export type ItemResult = {
+  outcome: 'Succeeded' | 'Skipped' | 'Failed'
+  reason?: BulkReason
+  actor?: unknown
+  actedAt?: Date
+}
+
+type Past = { actor: unknown; at: Date }
+
+const ALREADY: Record<Exclude<CertificateStatus, 'Pending'>, BulkReason> = {
+  Active: 'AlreadyAccepted',
+  Rejected: 'AlreadyRejected',
+  Revoked: 'AlreadyRevoked',
+}
+
+/**
+ * Checks an item again and does its part of the bulk action, in the caller's transaction. The device is locked, so a concurrent decision
+ * or deletion either came first, and the item is skipped, or comes afterwards.
+ */
+export async function processItem(
+  work: ItemWork,
+  devices: DeviceRegistry,
+  run: BulkRun,
+  item: OpenItem,
+): Promise<ItemResult> {
+  const { tx } = work
+  const { projectId, kind } = run
+  const { deviceId } = item
+  const device = await tx
+    .selectFrom('device')
+    .where('device_id', '=', deviceId)
+    .where('project_id', '=', projectId)
+    .select('device_id')
+    .forUpdate()
+    .executeTakeFirst()
+  if (!device) return skipped('DeviceDeleted', await deletionOf(tx, deviceId))
+  if (kind === 'Delete') {
+    if (!(await stillMatches(tx, run, deviceId))) return skipped('NoLongerMatches')
+    await deleteDevice(work, devices, { deviceId, projectId })
+    return { outcome: 'Succeeded' }
+  }
+  const certificateId = item.certificateId!
+  const certificate = await tx
+    .selectFrom('device_certificate')
+    .where('certificate_id', '=', certificateId)
+    .where('device_id', '=', deviceId)
+    .select('status')
+    .executeTakeFirst()
+  if (!certificate)
+    return skipped('CertificateDeleted', await changeOf(tx, deviceId, certificateId, 'Deleted'))
+  const before = certificate.status as CertificateStatus
+  if (before !== 'Pending')
+    return skipped(ALREADY[before], await changeOf(tx, deviceId, certificateId, before))
+  const status = kind === 'Accept' ? 'Active' : 'Rejected'
+  await changeCertificateStatus(work, devices, { certificateId, deviceId, projectId }, status)
+  return { outcome: 'Succeeded' }
+}
+
+function skipped(reason: BulkReason, past?: Past): ItemResult {
+  return { outcome: 'Skipped', reason, ...(past && { actor: past.actor, actedAt: past.at }) }
+}
+
+async function stillMatches(tx: Tx, { filter }: BulkRun, deviceId: string): Promise<boolean> {
+  let query = tx.selectFrom('device as d').where('d.device_id', '=', deviceId).select('d.device_id')
+  for (const condition of matchesFilter(filter)) query = query.where(condition)
+  return (await query.executeTakeFirst()) !== undefined
+}
+
+/** Who deleted a device, from the audit log, and when. Undefined once the log no longer has it. */
+async function deletionOf(tx: Tx, deviceId: string): Promise<Past | undefined> {
+  return tx
+    .selectFrom('audit_event')
+    .where('device_id', '=', deviceId)
+    .where('event', '=', 'devices_Deleted')
+    .select(['actor', 'created_at as at'])
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** Who gave a certificate this status last, and when. */
+async function changeOf(
+  tx: Tx,
+  deviceId: string,
+  certificateId: string,
+  status: CertificateStatus | 'Deleted',
+): Promise<Past | undefined> {
+  return tx
+    .selectFrom('device_certificate_change')
+    .where('device_id', '=', deviceId)
+    .where('certificate_id', '=', certificateId)
+    .where('status', '=', status)
+    .select(['actor', sql<Date>`changed_at`.as('at')])
+    .orderBy('changed_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}

@@ -1,0 +1,134 @@
+import { ActionError, type BulkActionKind, MAX_BULK_ITEMS, newId, type ParsedInput } from '@muster/actions'
+import { type RawBuilder, sql } from 'kysely'
+import { refusal } from '../access/authorize.ts'
+import type { Caller } from '../caller.ts'
+import { type Db, type Tx, withQueryOptions } from '../database/client/connection.ts'
+import { type DeviceFilter, matchesFilter } from '../database/queries/devices/device-filter.ts'
+
+/** What a person selected: devices by id or filter, or certificates by id. */
+export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']
+
+/** A selection whose filter is resolved to ids. */
+type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceFilter | undefined }
+
+/** Number of devices that a preview names. */
+const NAMED = 5
+
+/**
+ * Resolves the filter of a selection to the ids of at most `MAX_BULK_ITEMS` devices. Runs outside of a transaction, because filters are
+ * planned with their values. Throws `Invalid` when more devices match.
+ */
+export async function resolveSelection(db: Db, projectId: string, selection: Selection): Promise<Resolved> {
+  if (selection.kind === 'devices')
+    return { of: 'devices', ids: [...new Set(selection.deviceIds)], filter: undefined }
+  if (selection.kind === 'certificates')
+    return { of: 'certificates', ids: [...new Set(selection.certificateIds)], filter: undefined }
+  let query = withQueryOptions(db, { plan: 'by values' })
+    .selectFrom('device as d')
+    .where('d.project_id', '=', projectId)
+    .select('d.device_id')
+  for (const condition of matchesFilter(selection.filter)) query = query.where(condition)
+  const rows = await query
+    .orderBy('d.first_seen', 'desc')
+    .orderBy('d.device_id')
+    .limit(MAX_BULK_ITEMS + 1)
+    .execute()
+  if (rows.length > MAX_BULK_ITEMS) throw tooMany('devices')
+  return { of: 'devices', ids: rows.map(row => row.device_id), filter: selection.filter }
+}
+
+/** Creates a bulk action with its fixed items. Replaces the person's previews in this project that were not started. */
+export async function createPreview(
+  tx: Tx,
+  caller: Caller,
+  kind: BulkActionKind,
+  projectId: string,
+  { of, ids, filter }: Resolved,
+) {
+  if (caller.actor !== 'User') throw refusal()
+  const { userId, sessionId } = caller
+  await tx
+    .deleteFrom('bulk_action')
+    .where('project_id', '=', projectId)
+    .where('user_id', '=', userId)
+    .where('status', '=', 'Prepared')
+    .execute()
+  const bulkActionId = newId('bulk')
+  await tx
+    .insertInto('bulk_action')
+    .values({
+      bulk_action_id: bulkActionId,
+      project_id: projectId,
+      kind,
+      user_id: userId,
+      session_id: sessionId,
+      filter: kind === 'Delete' && filter ? JSON.stringify(filter) : null,
+    })
+    .execute()
+  await sql`
+    insert into bulk_action_item (bulk_action_id, position, device_id, certificate_id, name, hostname, token_id, remote_address)
+    select ${bulkActionId}, row_number() over (order by found.place, found.first_seen, found.certificate_id) - 1, found.device_id,
+           found.certificate_id, found.name, found.hostname, found.token_id, found.remote_address
+      from (${itemsOf(kind, projectId, of, ids)}) found
+     limit ${MAX_BULK_ITEMS + 1}`.execute(tx)
+  const { rows } = await sql<Counts>`
+    update bulk_action b set item_count = n.items from (
+      select count(*) as items, count(distinct i.device_id) as devices,
+             count(distinct i.device_id) filter (where d.is_connected) as connected
+        from bulk_action_item i left join device d using (device_id) where i.bulk_action_id = ${bulkActionId}
+    ) n where b.bulk_action_id = ${bulkActionId}
+    returning n.items, n.devices, n.connected`.execute(tx)
+  const { items, devices, connected } = rows[0]!
+  if (items > MAX_BULK_ITEMS) throw tooMany(kind === 'Delete' ? 'devices' : 'certificates')
+  const first = await tx
+    .selectFrom('bulk_action_item')
+    .where('bulk_action_id', '=', bulkActionId)
+    .select(['device_id', 'name', 'hostname'])
+    .orderBy('position')
+    .limit(NAMED)
+    .execute()
+  return {
+    bulkActionId,
+    itemCount: items,
+    deviceCount: devices,
+    connectedCount: connected,
+    leftOutCount: ids.length - (of === 'certificates' ? items : devices),
+    first: first.map(row => ({
+      deviceId: row.device_id,
+      name: row.name ?? undefined,
+      hostname: row.hostname ?? undefined,
+    })),
+  }
+}
+
+type Counts = { items: number; devices: number; connected: number }
+
+/** Subquery with the devices or pending certificates of a project among these ids, in their order. */
+function itemsOf(
+  kind: BulkActionKind,
+  projectId: string,
+  of: Resolved['of'],
+  ids: string[],
+): RawBuilder<unknown> {
+  const given = sql`unnest(${ids}::text[]) with ordinality as i (id, place)`
+  if (kind === 'Delete')
+    return sql`
+      select i.place, d.first_seen, null as certificate_id, d.device_id, d.name, nullif(d.hostname, '') as hostname,
+             null as token_id, null as remote_address
+        from ${given} join device d on d.device_id = i.id where d.project_id = ${projectId}`
+  const byId =
+    of === 'devices'
+      ? sql`join device d on d.device_id = i.id join device_certificate c on c.device_id = d.device_id`
+      : sql`join device_certificate c on c.certificate_id = i.id join device d on d.device_id = c.device_id`
+  return sql`
+    select i.place, c.first_seen, c.certificate_id, d.device_id, d.name, nullif(d.hostname, '') as hostname, c.token_id,
+           c.remote_address
+      from ${given} ${byId} where d.project_id = ${projectId} and c.status = 'Pending'`
+}
+
+function tooMany(what: string): ActionError {
+  return new ActionError(
+    'Invalid',
+    `More than ${MAX_BULK_ITEMS.toLocaleString('en')} ${what} are selected, expected at most that many. Narrow the filter.`,
+  )
+}

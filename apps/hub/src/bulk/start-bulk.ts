@@ -1,0 +1,82 @@
+import {
+  ActionError,
+  BULK_DELETION_DELAY_SECS,
+  type BulkActionKind,
+  MAX_INLINE_BULK_ITEMS,
+} from '@muster/actions'
+import { sql } from 'kysely'
+import { refusal } from '../access/authorize.ts'
+import type { Caller } from '../caller.ts'
+import type { CommandTransaction } from '../command-transaction.ts'
+import type { BulkActions } from './bulk-actions.ts'
+
+/** Time for which a preview can be started. */
+const PREVIEW_MINUTES = 60
+/** Time after which the job continues a bulk action whose request ended before its items, in seconds. */
+const INLINE_SECS = 10
+
+type Start = {
+  context: Pick<CommandTransaction, 'tx' | 'events' | 'enqueue' | 'afterCommit'> & {
+    caller: Caller
+    actionId: string
+  }
+  bulkActions: BulkActions
+  kinds: readonly BulkActionKind[]
+  projectId: string
+  bulkActionId: string
+}
+
+/**
+ * Starts a previewed bulk action. Up to `MAX_INLINE_BULK_ITEMS` items are processed before the request is answered, more by the job,
+ * which waits 10 s before a deletion. Throws `Forbidden` for an absent preview, `Invalid` for an old
+ * or started one.
+ */
+export async function startBulkAction({
+  context: { tx, events, enqueue, afterCommit, caller, actionId },
+  bulkActions,
+  kinds,
+  projectId,
+  bulkActionId,
+}: Start): Promise<void> {
+  if (caller.actor !== 'User') throw refusal()
+  const preview = await tx
+    .selectFrom('bulk_action')
+    .where('bulk_action_id', '=', bulkActionId)
+    .where('project_id', '=', projectId)
+    .where('kind', 'in', [...kinds])
+    .select([
+      'kind',
+      'status',
+      'item_count',
+      sql<boolean>`created_at < now() - make_interval(mins => ${PREVIEW_MINUTES})`.as('is_old'),
+    ])
+    .forUpdate()
+    .executeTakeFirst()
+  if (!preview) throw refusal()
+  const { item_count: itemCount } = preview
+  const kind = preview.kind as BulkActionKind
+  if (preview.status !== 'Prepared')
+    throw new ActionError('Invalid', 'This bulk action was started already.', { status: 409 })
+  if (preview.is_old)
+    throw new ActionError('Invalid', `The preview is older than ${PREVIEW_MINUTES} min. Make a new one.`, {
+      status: 409,
+    })
+  const isInline = itemCount <= MAX_INLINE_BULK_ITEMS
+  const waitSecs = isInline ? INLINE_SECS : kind === 'Delete' ? BULK_DELETION_DELAY_SECS : 0
+  await tx
+    .updateTable('bulk_action')
+    .set({
+      status: !isInline && kind === 'Delete' ? 'Waiting' : 'Running',
+      action_id: actionId,
+      // A colleague may start it too; it then runs with the rights of the colleague.
+      user_id: caller.userId,
+      session_id: caller.sessionId,
+      started_at: sql`now()`,
+      due_at: sql`now() + make_interval(secs => ${waitSecs})`,
+    })
+    .where('bulk_action_id', '=', bulkActionId)
+    .execute()
+  await events.emit('devices_BulkActionStarted', { projectId, bulkActionId, kind, itemCount })
+  if (isInline) afterCommit(() => bulkActions.runWhole(bulkActionId))
+  else await enqueue('devices_RunBulkActions', {})
+}

@@ -1,0 +1,62 @@
+import type { CertificateStatus } from '@muster/actions'
+import type { Caller } from '../../../caller.ts'
+import type { CommandTransaction } from '../../../command-transaction.ts'
+import type { DeviceRegistry } from '../../../links/registry.ts'
+import { lockDevice, recordCertificateChange } from './device-certificates.ts'
+
+/** Allowed changes of a certificate's status, from each status (docs/product.md, section 4). */
+const NEXT: Record<CertificateStatus, readonly CertificateStatus[]> = {
+  Pending: ['Active', 'Rejected'],
+  Active: ['Revoked'],
+  Rejected: [],
+  Revoked: [],
+}
+
+type Certificate = { certificateId: string; deviceId: string; projectId: string }
+
+/** Whether a certificate's status may change from one status to another. */
+export function mayBecome(before: CertificateStatus, status: CertificateStatus): boolean {
+  return NEXT[before].includes(status)
+}
+
+/**
+ * Changes the status of a certificate and resolves to the status before. Changes nothing if `mayBecome` forbids it. A certificate that is
+ * no longer `Active` loses its connections after the commit. Locks the device. Throws for a certificate that no longer exists.
+ */
+export async function changeCertificateStatus(
+  {
+    tx,
+    caller,
+    events,
+    changed,
+    afterCommit,
+  }: Pick<CommandTransaction, 'tx' | 'events' | 'changed' | 'afterCommit'> & { caller: Caller },
+  devices: DeviceRegistry,
+  { certificateId, deviceId, projectId }: Certificate,
+  status: CertificateStatus,
+): Promise<CertificateStatus> {
+  await lockDevice(tx, deviceId)
+  const { fingerprint, ...row } = await tx
+    .selectFrom('device_certificate')
+    .where('certificate_id', '=', certificateId)
+    .select(['fingerprint', 'status'])
+    .executeTakeFirstOrThrow()
+  const before = row.status as CertificateStatus
+  if (!mayBecome(before, status)) return before
+  await tx
+    .updateTable('device_certificate')
+    .set({ status })
+    .where('certificate_id', '=', certificateId)
+    .execute()
+  await recordCertificateChange(tx, caller, { deviceId, certificateId, fingerprint }, status)
+  await events.emit(
+    'devices_CertificateStatusChanged',
+    { projectId, deviceId, certificateId, status },
+    { old: { status: before } },
+  )
+  if (before === 'Active')
+    afterCommit(() => devices.closeWhere({ certificateId }, `the certificate was ${status.toLowerCase()}`))
+  changed('certificates')
+  changed('devices')
+  return before
+}

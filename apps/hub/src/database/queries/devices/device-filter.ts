@@ -1,0 +1,24 @@
+import type { ParsedInput } from '@muster/actions'
+import { type RawBuilder, sql } from 'kysely'
+import { partPattern } from '../../client/page.ts'
+import { matchesHealth, matchesPreset } from './device-conditions.ts'
+import { matchesProperty } from './property-conditions.ts'
+
+/** Filter of the device list. */
+export type DeviceFilter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
+
+/** Conditions that a device meets if it matches a filter of the device list. The surrounding query must name the device `d`. */
+export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<boolean>[] {
+  if (!filter) return []
+  const { status, health, preset, text, bulkActionId, properties = [] } = filter
+  const conditions = properties.map(matchesProperty)
+  if (text) conditions.unshift(sql`d.search_text like lower(${partPattern(text)})`)
+  if (bulkActionId)
+    conditions.unshift(sql`d.device_id in (
+      select i.device_id from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = 'Succeeded')`)
+  if (preset) conditions.unshift(matchesPreset(preset))
+  if (health) conditions.unshift(matchesHealth(health))
+  if (status === 'pending') conditions.unshift(sql`d.pending_certificates > 0`)
+  else if (status) conditions.unshift(sql`d.is_connected = ${status === 'connected'}`)
+  return conditions
+}
