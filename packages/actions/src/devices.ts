@@ -34,17 +34,11 @@ import {
   U32,
   U64,
 } from './scalars.ts'
+import { ConnectionEndReason, EventSeverity, TimelineInput, TimelineOutput } from './timeline.ts'
 
 /** States of a device's certificate (docs/product.md 4). */
 export const CertificateStatus = z.enum(['Pending', 'Active', 'Rejected', 'Revoked'])
 export type CertificateStatus = z.output<typeof CertificateStatus>
-
-/** Severities of events, from least to most severe (docs/product.md 4). */
-export const EventSeverity = z.enum(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'])
-
-/** Reason why a device's connection ended (docs/api.md Appendix A). */
-export const ConnectionEndReason = z.enum(['Unknown', 'Disconnected', 'NodeCrashed', 'ServerShutdown'])
-export type ConnectionEndReason = z.output<typeof ConnectionEndReason>
 
 const Certificate = z.object({
   certificateId: DeviceCertificateId,
@@ -204,6 +198,7 @@ export const devices = {
       maxValueBytes: optional(z.int().min(1).max(MAX_PROPERTY_VALUE_BYTES)).describe(
         'A value whose JSON text is larger is cut: `isCut` is true, and `value` is a string with the beginning of that text.',
       ),
+      withActors: optional(z.boolean()).describe('Adds `changedBy`, from the history; in pages only.'),
     }),
     output: z.object({
       properties: z.record(
@@ -211,6 +206,10 @@ export const devices = {
         Property.extend({
           valueBytes: z.int().optional().describe('Size of the JSON text of the value; in a page only.'),
           isCut: z.boolean().optional().describe('Present and true where the value was cut.'),
+          changedBy: z
+            .object({ actor: Actor, actorName: z.string().optional() })
+            .optional()
+            .describe('Actor of the last change that the history has; with `withActors` only.'),
         }),
       ),
       ...listOutput,
@@ -319,6 +318,14 @@ export const devices = {
       ),
       ...listOutput,
     }),
+    permission: { can: 'view', on: 'device', id: 'deviceId' },
+  }),
+  devices_QueryTimeline: query({
+    summary:
+      'What happened on a device, newest first: events, connections, changes of properties and certificates, actions of people, moves of the tag that it follows. A call reads at most 20,000 rows or 1 s.',
+    cost: 'scan',
+    input: TimelineInput,
+    output: TimelineOutput,
     permission: { can: 'view', on: 'device', id: 'deviceId' },
   }),
   devices_Create: command({

@@ -14,6 +14,8 @@ export const MAX_EVENTS_PER_CALL = 1000
 export const MAX_EVENT_BYTES = 64 * 1024
 /** Largest page of a list, in items. */
 export const MAX_PAGE_SIZE = 500
+/** Largest page of a device's timeline, in entries. */
+export const MAX_TIMELINE_PAGE = 200
 /**
  * Longest cursor of a list, in characters: the base64 form of the longest email address with four bytes for each character, and
  * the other parts of the cursor.

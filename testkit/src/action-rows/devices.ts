@@ -83,6 +83,7 @@ export const deviceRows: Rows<typeof devices> = {
       },
     },
   },
+  devices_QueryTimeline: { input: ({ deviceId }) => ({ deviceId, withCounts: true }), may: READERS },
   devices_Create: {
     input: ({ projectId }) => ({ projectId, fingerprint: newFingerprint() }),
     may: MEMBERS,

@@ -52,6 +52,7 @@ import { devices_QueryConnections } from './devices/QueryConnections.ts'
 import { devices_QueryEvents } from './devices/QueryEvents.ts'
 import { devices_QueryProperties } from './devices/QueryProperties.ts'
 import { devices_QueryPropertyHistory } from './devices/QueryPropertyHistory.ts'
+import { devices_QueryTimeline } from './devices/QueryTimeline.ts'
 import { devices_RemoveProperty } from './devices/RemoveProperty.ts'
 import { devices_SetCertificateStatus } from './devices/SetCertificateStatus.ts'
 import { devices_SetName } from './devices/SetName.ts'
@@ -189,6 +190,7 @@ export const handlers: Handlers = {
   devices_QueryEvents,
   devices_QueryProperties,
   devices_QueryPropertyHistory,
+  devices_QueryTimeline,
   devices_RemoveProperty,
   devices_SetCertificateStatus,
   devices_SetName,

@@ -1,6 +1,7 @@
-import { ActionError, MAX_ACTION_BODY_BYTES, MAX_PAGE_SIZE } from '@muster/actions'
+import { ActionError, type Actor, MAX_ACTION_BODY_BYTES, MAX_PAGE_SIZE } from '@muster/actions'
 import type { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
+import { actorName } from '../../audit/log-query.ts'
 import type { Db } from '../../database/client/connection.ts'
 import { queryPage, rowsWithin } from '../../database/client/page.ts'
 import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/device-properties.ts'
@@ -16,11 +17,11 @@ const VALUE_BYTES = sql<number>`coalesce(value_bytes, octet_length(value::text))
 /** Returns the properties of a device, keyed by name. */
 export const devices_QueryProperties = handler(
   'devices_QueryProperties',
-  async ({ db }, { deviceId, limit, cursor, maxValueBytes }) => {
-    const isWhole = limit === undefined && cursor === undefined && maxValueBytes === undefined
+  async ({ db }, { deviceId, limit, cursor, maxValueBytes, withActors = false }) => {
+    const isWhole = limit === undefined && cursor === undefined && maxValueBytes === undefined && !withActors
     return isWhole
       ? { properties: await allProperties(db, deviceId) }
-      : propertyPage(db, deviceId, { limit: limit ?? MAX_PAGE_SIZE, cursor, maxValueBytes })
+      : propertyPage(db, deviceId, { limit: limit ?? MAX_PAGE_SIZE, cursor, maxValueBytes, withActors })
   },
 )
 
@@ -53,8 +54,14 @@ async function propertyPage(
   deviceId: string,
   {
     maxValueBytes = MAX_VALUES_BYTES,
+    withActors,
     ...page
-  }: { limit: number; cursor: string | undefined; maxValueBytes: number | undefined },
+  }: {
+    limit: number
+    cursor: string | undefined
+    maxValueBytes: number | undefined
+    withActors: boolean
+  },
 ) {
   const properties = db.selectFrom('device_property').where('device_id', '=', deviceId)
   const sizes = properties.select(
@@ -76,6 +83,8 @@ async function propertyPage(
     ),
   ])
   const { rows, ...rest } = await queryPage(columns, { ...page, limit }, SORTS, sql`name`, 'name')
+  const names = rows.map(row => row.name)
+  const actors = withActors ? await lastActors(db, deviceId, names) : new Map<string, never>()
   return {
     properties: Object.fromEntries(
       rows.map(row => [
@@ -84,9 +93,28 @@ async function propertyPage(
           ...propertyOf(row),
           valueBytes: row.value_size,
           ...(row.value_size > maxValueBytes && { isCut: true }),
+          changedBy: actors.get(row.name),
         },
       ]),
     ),
     ...rest,
   }
+}
+
+/**
+ * Actors of the last change of each property that the history has. It has none of system information, and none that is older than
+ * its retention.
+ */
+async function lastActors(db: Db, deviceId: string, names: readonly string[]) {
+  const { rows } = await sql<{ name: string; actor: Actor; actor_name: string | null }>`
+    select k.name, c.actor, ${actorName(sql`coalesce(c.actor ->> 'userId', c.actor ->> 'deviceId', c.actor ->> 'nodeId')`)}
+      from unnest(${names}::text[]) as k (name)
+     cross join lateral (
+       select c.actor from device_property_change c
+        where c.device_id = ${deviceId} and c.name = k.name
+        order by c.changed_at desc, c.version desc limit 1
+     ) c`.execute(db)
+  return new Map(
+    rows.map(({ name, actor, actor_name }) => [name, { actor, actorName: actor_name ?? undefined }]),
+  )
 }

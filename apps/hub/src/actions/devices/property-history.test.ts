@@ -91,6 +91,18 @@ describe('devices_QueryPropertyHistory', () => {
     })
   })
 
+  it('tells the list of properties who changed each last', async () => {
+    await device.invoke('devices_SetProperty', { deviceId, name: 'by.device', value: 1 })
+    await owner.invoke('devices_SetProperty', { deviceId, name: 'by.person', value: 1 })
+    await device.invoke('devices_SetProperty', { deviceId, name: 'dev.nexigon.system.info', value: {} })
+    const { properties } = await owner.invoke('devices_QueryProperties', { deviceId, withActors: true })
+    expect(properties['by.device']?.changedBy).toMatchObject({ actor: { actor: 'Device' } })
+    expect(properties['by.person']?.changedBy?.actor).toEqual({ actor: 'User', userId: owner.userId })
+    expect(properties['dev.nexigon.system.info']).not.toHaveProperty('changedBy')
+    const bare = await owner.invoke('devices_QueryProperties', { deviceId, limit: 1 })
+    expect(Object.values(bare.properties)[0]).not.toHaveProperty('changedBy')
+  })
+
   it('ends a page early when values are large, and continues there', async () => {
     const value = (digit: number): string => String(digit).repeat(MAX_PROPERTY_VALUE_BYTES - 2)
     for (let digit = 0; digit < 9; digit++)

@@ -1,0 +1,95 @@
+import { ActionError } from '@muster/actions'
+import type { DeviceCaller } from '../../caller.ts'
+import { handler } from '../../handler.ts'
+import { auditSource } from '../../timeline/audit-source.ts'
+import { Budget } from '../../timeline/budget.ts'
+import { connectionSource } from '../../timeline/connection-source.ts'
+import { entriesOf, rowsThatFit } from '../../timeline/contents.ts'
+import { eventSource } from '../../timeline/event-source.ts'
+import { followedTags } from '../../timeline/followed-tags.ts'
+import { readPage, type Sources } from '../../timeline/merge.ts'
+import { atOfTime, readPlace, type Start, startAfter, wireTimeAt, writePlace } from '../../timeline/place.ts'
+import { propertySource } from '../../timeline/property-source.ts'
+import { isAtLeast } from '../../timeline/severity.ts'
+import { tagSource } from '../../timeline/tag-source.ts'
+
+const DEFAULT_LIMIT = 50
+
+/** Order of entries with equal times, by their source. Cursors contain these numbers. */
+const RANK = { connection: 0, event: 1, property: 2, tag: 3, audit: 4 } as const
+
+/** Merges what happened on a device from the append-only records of its history, newest first. */
+export const devices_QueryTimeline = handler(
+  'devices_QueryTimeline',
+  async (
+    { db, caller, scope },
+    { deviceId, limit = DEFAULT_LIMIT, cursor, withCounts = false, filter = {} },
+  ) => {
+    const { kinds, minSeverity, since, until } = filter
+    const place = cursor === undefined ? undefined : readPlace(cursor)
+    const start = (rank: number): Start | undefined =>
+      place
+        ? startAfter(place, rank)
+        : until === undefined
+          ? undefined
+          : { at: atOfTime(until), isIncluded: false }
+    const search = { deviceId, text: filter.text, category: filter.category, since }
+    const reads = (...of: NonNullable<typeof kinds>): boolean =>
+      withCounts || !kinds?.length || of.some(kind => kinds.includes(kind))
+    // As the device, so that the path of its updates resolves as it does for the device.
+    const { organizationId = '', projectId = '' } = scope
+    const asDevice: DeviceCaller = { actor: 'Device', deviceId, projectId, organizationId, tokenId: '' }
+
+    const page = await db
+      .transaction()
+      .setAccessMode('read only')
+      .execute(tx => {
+        const budget = new Budget(tx)
+        const sources: Sources = {
+          connection: connectionSource(budget, RANK.connection, search, start(RANK.connection)),
+          ...(reads('event') && { event: eventSource(budget, RANK.event, search, start(RANK.event)) }),
+          ...(reads('property', 'person') && {
+            property: propertySource(budget, RANK.property, search, start(RANK.property)),
+          }),
+          ...(reads('person') && {
+            tag: tagSource(budget, RANK.tag, search, start(RANK.tag), own => followedTags(own, asDevice)),
+          }),
+          ...(reads('connection', 'certificate', 'person') && {
+            audit: auditSource(budget, RANK.audit, search, start(RANK.audit)),
+          }),
+        }
+        return readPage(sources, {
+          limit,
+          since: since === undefined ? undefined : atOfTime(since),
+          readsOn: withCounts,
+          isMatch: row => row.isMatch && isAtLeast(row.severity, minSeverity),
+          isOnPage: row => !kinds?.length || kinds.includes(row.kind),
+        })
+      })
+    if (page.isSpent && !page.last)
+      throw new ActionError(
+        'RateLimited',
+        'The database is too busy to read what happened: try again later.',
+        {
+          retryAfterSecs: 5,
+        },
+      )
+
+    const fitting = page.reads.slice(0, await rowsThatFit(db, deviceId, page.reads))
+    const isCut = fitting.length < page.reads.length
+    const isFull = isCut || fitting.length === limit
+    const lastRead = fitting.at(-1)
+    const lastOnPage = lastRead && {
+      at: lastRead.row.at,
+      rank: RANK[lastRead.source],
+      id: lastRead.row.id,
+    }
+    const hasNext = isCut || page.hasMore || !page.isWhole
+    return {
+      entries: await entriesOf(db, { caller, scope }, deviceId, fitting),
+      nextCursor: hasNext ? writePlace(isFull ? lastOnPage! : page.last!) : undefined,
+      searchedBackTo: page.isSpent ? wireTimeAt(page.last!.at) : undefined,
+      counts: withCounts ? page.counts : undefined,
+    }
+  },
+)

@@ -1,0 +1,64 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Tx } from '../database/client/connection.ts'
+import { sqlState } from '../database/client/errors.ts'
+
+/** Largest number of rows that one call reads to find the entries of a page. */
+const MAX_ROWS = 20_000
+/** Time after which a call reads no further rows, in milliseconds. */
+const MAX_MS = 1_000
+
+/** SQLSTATE of a statement that PostgreSQL has cancelled, for example because of `statement_timeout`. */
+const QUERY_CANCELED = '57014'
+
+/** Ends the reading of a call whose budget is spent. */
+class BudgetSpent extends Error {}
+
+/** What sources read with. */
+export type Reader = Pick<Budget, 'rows' | 'read' | 'within'>
+
+/** Budget of one call. Statements that run through it are cancelled in PostgreSQL when the time is over. */
+export class Budget {
+  readonly #tx: Tx
+  readonly #endsAtMs = performance.now() + MAX_MS
+  #rowsLeft = MAX_ROWS
+
+  constructor(tx: Tx) {
+    this.#tx = tx
+  }
+
+  /** Rows that may still be read, at most `wanted`. Throws `BudgetSpent` when none is left. */
+  rows(wanted: number): number {
+    if (this.#rowsLeft <= 0) throw new BudgetSpent()
+    return Math.min(wanted, this.#rowsLeft)
+  }
+
+  /** Runs a statement, whose rows count. Throws `BudgetSpent` when the time is over before the statement ends. */
+  async read<Row>(statement: RawBuilder<Row>): Promise<Row[]> {
+    const { rows } = await this.within(tx => statement.execute(tx))
+    this.#rowsLeft -= rows.length
+    return rows
+  }
+
+  /** Runs statements whose rows do not count. Throws `BudgetSpent` when the time is over before they end. */
+  async within<Result>(run: (tx: Tx) => Promise<Result>): Promise<Result> {
+    const leftMs = Math.ceil(this.#endsAtMs - performance.now())
+    if (leftMs <= 0) throw new BudgetSpent()
+    await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`.execute(this.#tx)
+    try {
+      return await run(this.#tx)
+    } catch (error) {
+      throw sqlState(error) === QUERY_CANCELED ? new BudgetSpent() : error
+    }
+  }
+}
+
+/** Runs a reader until it ends or its budget is spent. Resolves to whether it has read to the end. */
+export async function untilSpent(read: () => Promise<void>): Promise<boolean> {
+  try {
+    await read()
+    return true
+  } catch (error) {
+    if (error instanceof BudgetSpent) return false
+    throw error
+  }
+}

@@ -1,0 +1,140 @@
+import type { ConnectionEndReason } from '@muster/actions'
+import { sql } from 'kysely'
+import type { Reader } from './budget.ts'
+import { type At, atOf, type Start } from './place.ts'
+import type { Search, Source, SourceRow } from './source.ts'
+import { hasText } from './text-search.ts'
+
+type Row = {
+  id: string
+  node_id: string
+  node_name: string | null
+  at: At
+  ended_at: At | null
+  end_reason: string | null
+  /** When the next connection began, and when the previous connection ended. */
+  next_at: At | null
+  previous_end: At | null
+  has_previous: boolean
+}
+
+/** Begin or end of a connection. */
+export type ConnectionSourceRow = SourceRow & {
+  connectionId: string
+  nodeId: string
+  nodeName: string | undefined
+  /** `offlineSince` is undefined for the first record, and the time of the row for a connection that replaced an open one. */
+  change:
+    | { type: 'connected'; offlineSince: At | undefined }
+    | { type: 'disconnected'; connectedAt: At; endReason: ConnectionEndReason }
+}
+
+/**
+ * Reads when the connections of a device began and ended. The end of a connection is left out if the next one had begun before it:
+ * the device was connected all the time, and the order of the begins is then the order of all rows. Unlike other sources it also
+ * returns rows before `since`, because the first of them says whether the device was connected at that time.
+ */
+export function connectionSource(
+  reader: Reader,
+  rank: number,
+  { deviceId, text, category }: Search,
+  first: Start | undefined,
+): Source<ConnectionSourceRow> {
+  let before: Start | undefined = first && { at: first.at, isIncluded: true }
+  return {
+    rank,
+    async next(limit) {
+      for (;;) {
+        const atMost = reader.rows(limit)
+        const rows = await reader.read(connections(deviceId, before, atMost))
+        const isEnd = rows.length < atMost
+        const last = rows.at(-1)
+        if (last) before = { at: last.at, isIncluded: true, afterId: last.id }
+        const found = rows
+          .flatMap(row => changesOf(row))
+          .map(row => ({
+            ...row,
+            isMatch:
+              category === undefined &&
+              hasText(text, row.nodeName, row.nodeId, row.connectionId, wordsOf(row.change)),
+          }))
+          .filter(row => isAfter(row, first))
+        // All rows of a chunk may come before the start, when a connection began before the cursor and ended after it.
+        if (found.length > 0 || isEnd) return { rows: found, isEnd }
+      }
+    },
+  }
+}
+
+function connections(deviceId: string, start: Start | undefined, limit: number) {
+  const isBefore =
+    start?.afterId === undefined
+      ? start
+        ? sql`c.connected_at <= ${start.at}::timestamptz`
+        : sql`true`
+      : sql`c.connected_at <= ${start.at}::timestamptz and (c.connected_at < ${start.at}::timestamptz or c.connection_id > ${start.afterId})`
+  return sql<Row>`
+    select c.connection_id as id, c.node_id, n.name as node_name, ${atOf(sql`c.connected_at`)} as at,
+           ${atOf(sql`c.ended_at`)} as ended_at, c.end_reason, ${atOf(sql`later.connected_at`)} as next_at,
+           ${atOf(sql`earlier.ended_at`)} as previous_end, earlier.connection_id is not null as has_previous
+      from (
+        select * from device_connection c where c.device_id = ${deviceId} and ${isBefore}
+         order by c.connected_at desc, c.connection_id limit ${limit}
+      ) c
+      left join cluster_node n on n.node_id = c.node_id
+      left join lateral (
+        select l.connected_at from device_connection l
+         where l.device_id = ${deviceId} and l.connected_at > c.connected_at order by l.connected_at limit 1
+      ) later on true
+      left join lateral (
+        select e.connection_id, e.ended_at from device_connection e
+         where e.device_id = ${deviceId} and e.connected_at < c.connected_at order by e.connected_at desc limit 1
+      ) earlier on true
+     order by c.connected_at desc, c.connection_id`
+}
+
+/** End and begin of a connection, in this order. */
+function changesOf(row: Row): Omit<ConnectionSourceRow, 'isMatch'>[] {
+  const common = {
+    kind: 'connection' as const,
+    connectionId: row.id,
+    nodeId: row.node_id,
+    nodeName: row.node_name ?? undefined,
+  }
+  const began = {
+    ...common,
+    at: row.at,
+    // The order of ids at equal times is: end before begin.
+    id: `a ${row.id}`,
+    severity: 'Info' as const,
+    change: {
+      type: 'connected' as const,
+      offlineSince: !row.has_previous
+        ? undefined
+        : row.previous_end !== null && row.previous_end < row.at
+          ? row.previous_end
+          : row.at,
+    },
+  }
+  if (row.ended_at === null || (row.next_at !== null && row.ended_at >= row.next_at)) return [began]
+  const endReason = (row.end_reason ?? 'Unknown') as ConnectionEndReason
+  const ended = {
+    ...common,
+    at: row.ended_at < row.at ? row.at : row.ended_at,
+    id: `b ${row.id}`,
+    severity: 'Warning' as const,
+    change: { type: 'disconnected' as const, connectedAt: row.at, endReason },
+  }
+  return [ended, began]
+}
+
+function isAfter({ at, id }: { at: At; id: string }, start: Start | undefined): boolean {
+  if (!start) return true
+  if (at !== start.at) return at < start.at
+  return start.isIncluded && (start.afterId === undefined || id < start.afterId)
+}
+
+/** Words by which a search finds the row, besides its node. */
+function wordsOf(change: ConnectionSourceRow['change']): string {
+  return change.type === 'connected' ? 'connected' : `disconnected ${change.endReason}`
+}
