@@ -36,60 +36,63 @@ afterAll(() => resources.disposeAsync())
 
 it('shows the past values of a property with time and author, and updates them', async () => {
   await setByDevice('crane.limits', '{"loadKg":42500}')
-  const dialog = await openHistory('crane.limits')
-  await dialog.getByText('"loadKg": 42500').waitFor()
-  expect(await dialog.getByRole('listitem').count()).toBe(1)
-  await dialog.getByText('Device', { exact: true }).waitFor({ state: 'attached' })
-  expect(await dialog.locator('time').getAttribute('datetime')).toMatch(/^\d{4}-\d\d-\d\dT/)
+  const past = await openHistory('crane.limits')
+  await past.getByText('"loadKg": 42500').waitFor()
+  const rows = past.locator('tbody tr')
+  expect(await rows.count()).toBe(1)
+  await past.getByText('This device', { exact: true }).waitFor()
+  expect(await past.locator('time').getAttribute('datetime')).toMatch(/^\d{4}-\d\d-\d\dT/)
 
   await set('crane.limits', ['raised', { loadKg: 45_000, by: 'Mira <b>Økafør</b> 🚜' }])
-  const newest = dialog.getByRole('listitem').first()
+  const newest = rows.first()
   await newest.getByText('"loadKg": 45000').waitFor()
-  await newest.getByText('User', { exact: true }).waitFor({ state: 'attached' })
+  await newest.getByText('current', { exact: true }).waitFor()
   await expectGoodScreen(page, 'property-history')
 
   // The property's row is removed, but its history stays on screen.
   await invoke(page, 'devices_RemoveProperty', { deviceId, name: 'crane.limits' })
   await newest.getByText('Removed', { exact: true }).waitFor()
   await setByDevice('crane.limits', '{"loadKg":42500}')
-  await expect.poll(() => dialog.getByRole('listitem').count()).toBe(4)
-  await page.keyboard.press('Escape')
-  await dialog.waitFor({ state: 'detached' })
+  await expect.poll(() => rows.count()).toBe(4)
+  await rows
+    .nth(2)
+    .getByRole('button', { name: /^Set again/ })
+    .click()
+  await page.getByText('crane.limits was set again.').waitFor()
+  await newest.getByText('"loadKg": 45000').waitFor()
+  await closeHistory('crane.limits')
 })
 
 it('shows past values page by page, and fits a property name of 206 characters', async () => {
   for (let n = 1; n <= 23; n++) await set(LONG_NAME, n)
-  const dialog = await openHistory(LONG_NAME)
-  const values = () => dialog.locator('pre').allInnerTexts()
+  const past = await openHistory(LONG_NAME)
+  const values = () => past.locator('pre').allInnerTexts()
   const from = (newest: number, oldest: number) =>
     Array.from({ length: newest - oldest + 1 }, (_, index) => String(newest - index))
-  await dialog.getByText('20 values').waitFor()
-  expect(await values()).toEqual(from(23, 4))
+  await expect.poll(values).toEqual(from(23, 4))
   await expectGoodScreen(page, 'property-history-pages')
-  await dialog.getByRole('button', { name: 'Load more' }).click()
+  await past.getByRole('button', { name: 'Show earlier values' }).click()
   await expect.poll(values).toEqual(from(23, 1))
   await set(LONG_NAME, 24)
   await expect.poll(values).toEqual(from(24, 1))
-  await dialog.getByRole('button', { name: 'Close' }).click()
-  await dialog.waitFor({ state: 'detached' })
+  await closeHistory(LONG_NAME)
 })
 
 it('shows a message if a property has no past values or they cannot be loaded', async () => {
-  const dialog = await openHistory('dev.nexigon.system.info')
-  await dialog.getByText('No past values.', { exact: true }).waitFor()
+  const past = await openHistory('dev.nexigon.system.info')
+  await past.getByText('No past values.', { exact: true }).waitFor()
   await expectGoodScreen(page, 'property-history-none')
-  await page.keyboard.press('Escape')
+  await closeHistory('dev.nexigon.system.info')
 
   await set('crane.wind', 12)
   const mend = await failAction(page, 'devices_QueryPropertyHistory')
   await openHistory('crane.wind')
-  await dialog.getByRole('heading', { name: 'Could not load past values' }).waitFor()
+  await past.getByRole('heading', { name: 'Could not load past values' }).waitFor()
   await expectGoodScreen(page, 'property-history-failed')
   await mend()
-  await dialog.getByRole('button', { name: 'Try again' }).click()
-  await dialog.locator('pre').getByText('12', { exact: true }).waitFor()
-  await page.keyboard.press('Escape')
-  await dialog.waitFor({ state: 'detached' })
+  await past.getByRole('button', { name: 'Try again' }).click()
+  await past.locator('pre').getByText('12', { exact: true }).waitFor()
+  await closeHistory('crane.wind')
 })
 
 it('shows in its header that a part of the page could not be refreshed', async () => {
@@ -228,9 +231,16 @@ async function openProxy(): Promise<{ asked: unknown; url: string; opened: Page 
 
 async function openHistory(name: string) {
   await page.getByRole('button', { name: `Past values of ${name}`, exact: true }).click()
-  const dialog = page.getByRole('dialog')
-  await dialog.getByRole('heading', { name: `Past values of ${name}`, exact: true }).waitFor()
-  return dialog
+  const past = page.locator('.past')
+  await past
+    .getByRole('heading', { name: `Past values of ${name}`, exact: true })
+    .waitFor({ state: 'attached' })
+  return past
+}
+
+async function closeHistory(name: string) {
+  await page.getByRole('button', { name: `Past values of ${name}`, exact: true }).click()
+  await page.locator('.past').waitFor({ state: 'detached' })
 }
 
 const emit = (body: string) =>

@@ -1,3 +1,4 @@
+import { newDatedId } from '@muster/actions'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -79,6 +80,171 @@ it('says as a sentence what is wrong, since when, and what to do next, as the de
   await expectGoodScreen(page, 'device-problem')
   await problem().getByRole('link', { name: 'See the disks' }).click()
   await expect.poll(() => new URL(page.url()).hash).toBe('#sys')
+})
+
+const entries = () => page.locator('.tl .tx').allInnerTexts()
+
+it('shows what happened in one list with filters, links to entries and new entries as they come', async () => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await invoke(page, 'devices_SetProperty', {
+    deviceId: device.deviceId,
+    name: 'app.crane.wind_limit_ms',
+    value: 16,
+  })
+  await page.goto(`${list}/${device.deviceId}`)
+  await page.getByRole('link', { name: 'What happened' }).click()
+  const failure = 'Update to 2.23.0 failed'
+  await expect.poll(entries).toContainEqual(expect.stringContaining('set app.crane.wind_limit_ms to 16'))
+  const shown = await entries()
+  expect(shown.filter(text => text.startsWith(failure))).toHaveLength(2)
+  expect(shown).toContain('Health went from healthy to degraded')
+  expect(shown).toContain('2.22.4 installed')
+  // The beginning of an update is part of its result.
+  expect(shown.some(text => text.startsWith('Installing'))).toBe(false)
+  expect(shown.at(-1)).toMatch(/^Enrolled as a new device|^Connected to /)
+
+  const latest = page.locator('.tl').filter({ hasText: 'attempt 2: no space left on device' })
+  await latest.getByRole('button', { name: /^Details/ }).click()
+  await latest.getByText('"failureCount":2').waitFor()
+  await latest.getByText('Installing since').waitFor()
+  await expectGoodScreen(page, 'device-timeline')
+  await latest.getByRole('button', { name: 'Copy Link' }).click()
+  await page.getByText('Link copied.').waitFor()
+  const link = String(await page.evaluate('navigator.clipboard.readText()'))
+
+  await page.getByRole('button', { name: 'People', exact: true }).click()
+  await expect.poll(entries).toEqual([expect.stringMatching(/set app\.crane\.wind_limit_ms to 16$/)])
+  await invoke(page, 'devices_SetName', { deviceId: device.deviceId, name: 'crane <b>مرحبا</b>' })
+  await expect.poll(entries).toHaveLength(2)
+  expect((await entries())[0]).toMatch(/renamed the device to crane <b>مرحبا<\/b>$/)
+  await invoke(page, 'devices_SetName', { deviceId: device.deviceId, name: '' })
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  await page.getByLabel('Warnings and errors only').check()
+  await expect.poll(entries).not.toContain('2.22.4 installed')
+  await page.getByLabel('Search what happened').fill('no such thing')
+  await page.getByText('Nothing matches this filter.').waitFor()
+  await expectGoodScreen(page, 'device-timeline-empty')
+
+  await page.goto(link)
+  await page.locator('.tl.open').getByText('Installing since').waitFor()
+})
+
+it('lists all events by severity, category, text and time', async () => {
+  const event = (
+    severity: string,
+    category: string,
+    body: unknown,
+    emittedAt = new Date().toISOString(),
+  ) => ({
+    eventId: newDatedId('d_ev'),
+    severity,
+    category,
+    body,
+    attributes: { run: 7 },
+    emittedAt,
+  })
+  const secondsAgo = (secs: number) => new Date(Date.now() - secs * 1000).toISOString()
+  await device.invoke('devices_PublishEvents', {
+    deviceId: device.deviceId,
+    events: [
+      event('Debug', 'system', 'Snapshot sent', secondsAgo(3)),
+      event('Warning', 'system', { message: 'Log rotation skipped' }, secondsAgo(2)),
+      event('Error', 'ota', 'Grüße an 世界'),
+      event('Info', 'clock', 'Started without time', '1970-01-01T00:00:04Z'),
+    ],
+  })
+  await page.goto(`${list}/${device.deviceId}`)
+  await page.locator('#ev').getByRole('link', { name: 'All events' }).click()
+  await expect.poll(entries).toEqual(['Grüße an 世界', 'Log rotation skipped', 'Snapshot sent'])
+  await page.getByRole('button', { name: 'Warning and above' }).click()
+  await expect.poll(entries).toEqual(['Grüße an 世界', 'Log rotation skipped'])
+  await page.getByLabel('Filter by category').fill('system')
+  await expect.poll(entries).toEqual(['Log rotation skipped'])
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  await page.getByLabel('Filter by category').fill('')
+  await page.getByLabel('Search events').fill('世界')
+  await expect.poll(entries).toEqual(['Grüße an 世界'])
+  await page.getByLabel('Search events').fill('')
+  await page.getByRole('button', { name: 'Everything' }).click()
+  await expect.poll(entries).toContain('Started without time')
+  await page
+    .getByRole('button', { name: /^Details/ })
+    .last()
+    .click()
+  await page.getByText('Received by the hub').waitFor()
+  await expectGoodScreen(page, 'device-events')
+  await page.getByRole('button', { name: 'Between…' }).click()
+  await page.getByRole('dialog').getByLabel(/^From/).fill('2026-02-02T10:00')
+  await page.getByRole('dialog').getByLabel(/^To/).fill('2026-02-02T09:00')
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await page.getByText('The end must be after the beginning.').waitFor()
+  await expectGoodScreen(page, 'device-between')
+  await page.getByRole('dialog').getByLabel(/^To/).fill('2026-02-02T11:00')
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await page.getByText('Nothing happened in this time.').waitFor()
+})
+
+it('draws updates and changes by people beside the connection, in three ranges', async () => {
+  await page.goto(`${list}/${device.deviceId}`)
+  const connection = page.getByRole('region', { name: 'Connection', exact: true })
+  // The problem began today, so the section opens on 24 hours.
+  await connection.getByRole('button', { name: '24 h', pressed: true }).waitFor()
+  await connection.getByRole('list', { name: 'Updates' }).getByRole('link').first().waitFor()
+  await connection.getByRole('list', { name: 'Changes' }).getByRole('link').first().waitFor()
+  await connection.getByRole('button', { name: '30 d' }).click()
+  await connection.getByRole('button', { name: '30 d', pressed: true }).waitFor()
+  expect(new URL(page.url()).searchParams.get('connection')).toBe('30d')
+  await expectGoodScreen(page, 'device-connection')
+  await connection.getByRole('list', { name: 'Updates' }).getByRole('link').last().click()
+  await page.getByRole('heading', { level: 1, name: 'What happened' }).waitFor()
+})
+
+it('edits a property in place, refuses what is no JSON, and asks when the value changed meanwhile', async () => {
+  await report('app.mode', 'manual')
+  await page.goto(`${list}/${device.deviceId}`)
+  await page.getByRole('button', { name: 'Edit app.mode' }).click()
+  const field = page.getByLabel('Value of app.mode as JSON')
+  await expect.poll(() => field.inputValue()).toBe('"manual"')
+  await field.fill('{ "a": 1')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('This is not JSON: missing } at column 9.').waitFor()
+  await expectGoodScreen(page, 'property-edit')
+  await field.fill('12345678901234567890')
+  await report('app.mode', 'automatic')
+  await page.getByRole('button', { name: 'Save Value' }).click()
+  await page.getByText('The value became "automatic" while you were typing.').waitFor()
+  await expectGoodScreen(page, 'property-conflict')
+  await page.getByRole('button', { name: 'Save Anyway' }).click()
+  const row = page.locator('.prop').filter({ hasText: 'app.mode' })
+  await row.locator('pre').getByText('12345678901234567890', { exact: true }).waitFor()
+  await expect.poll(() => row.locator('.by').innerText()).toBe('Administrator')
+
+  await page.getByRole('button', { name: 'Set Property' }).click()
+  await page.getByRole('dialog').getByLabel(/^Key/).fill('app.site')
+  await page
+    .getByRole('dialog')
+    .getByLabel(/^Value as JSON/)
+    .fill('"Pier 3"')
+  await expectGoodScreen(page, 'property-new')
+  await page.getByRole('dialog').getByRole('button', { name: 'Set Property' }).click()
+  await page.locator('.prop').filter({ hasText: 'app.site' }).getByText('"Pier 3"').waitFor()
+})
+
+it('finds a property among 500 by key and by value', async () => {
+  await changeDatabase(
+    stage.hub,
+    `insert into device_property (device_id, name, value, value_json)
+     select '${device.deviceId}', 'many.' || n, to_json('value of ' || n), to_jsonb('value of ' || n) from generate_series(1, 500) n`,
+  )
+  await page.goto(`${list}/${device.deviceId}`)
+  await page
+    .locator('#props')
+    .getByText(/^50\d$/)
+    .waitFor()
+  await page.getByLabel('Search keys and values').fill('VALUE OF 499')
+  await page.locator('.prop').filter({ hasText: 'many.499' }).waitFor()
+  expect(await page.locator('.prop').count()).toBe(1)
+  await changeDatabase(stage.hub, `delete from device_property where name like 'many.%'`)
 })
 
 it('opens declared web pages and other ports in a window of their own', async () => {

@@ -178,11 +178,26 @@ const devices = createRoute({
 const device = createRoute({
   getParentRoute: () => project,
   path: 'devices/$deviceId',
+  validateSearch: search => texts(search, 'connection'),
   loader: ({ context: { queryClient }, params: { deviceId } }) => {
     void queryClient.prefetchQuery(actionQuery('devices_GetDetails', { deviceId }))
     void queryClient.prefetchQuery(propertiesQuery(deviceId))
   },
   component: lazyPage(() => import('./pages/devices/detail/DevicePage.tsx'), 'DevicePage'),
+})
+
+const deviceTimeline = createRoute({
+  getParentRoute: () => project,
+  path: 'devices/$deviceId/timeline',
+  validateSearch: search => texts(search, 'q', 'kind', 'range', 'from', 'to', 'level', 'entry'),
+  component: lazyPage(() => import('./pages/devices/detail/timeline/TimelinePage.tsx'), 'TimelinePage'),
+})
+
+const deviceEvents = createRoute({
+  getParentRoute: () => project,
+  path: 'devices/$deviceId/events',
+  validateSearch: search => texts(search, 'q', 'level', 'category', 'range', 'from', 'to', 'entry'),
+  component: lazyPage(() => import('./pages/devices/detail/timeline/EventsPage.tsx'), 'EventsPage'),
 })
 
 const tokens = createRoute({
@@ -451,6 +466,8 @@ const routeTree = root.addChildren([
         projectIndex,
         devices,
         device,
+        deviceTimeline,
+        deviceEvents,
         tokens,
         projectLog,
         linkedRepositories,
@@ -509,6 +526,7 @@ const LIMITS: Record<string, number> = {
   q: MAX_FILTER_LENGTH,
   actor: MAX_FILTER_LENGTH,
   type: MAX_KIND_LENGTH,
+  category: MAX_KIND_LENGTH,
 }
 
 /** A search parameter as text, if it is not empty and the hub accepts it. */

@@ -16,6 +16,7 @@ const OF_DEVICES: ReadonlySet<ActionName> = new Set<ActionName>([
   'devices_QueryProperties',
   'devices_QueryPropertyHistory',
   'devices_QueryEvents',
+  'devices_QueryTimeline',
 ])
 
 /** Runs an action on the hub that served this page. Rejects with `ActionError`. */

@@ -1,4 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { History } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { formatCount } from '../../../lib/app/format.ts'
@@ -51,6 +53,14 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
           )}
         </a>
       ))}
+      <Link
+        className="away"
+        from="/org_{$organization}/projects/$projectId/devices/$deviceId"
+        to="./timeline"
+      >
+        <History className="i i-14" aria-hidden />
+        What happened
+      </Link>
     </nav>
   )
 }

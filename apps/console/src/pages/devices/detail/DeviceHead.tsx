@@ -2,23 +2,20 @@ import type { ActionOutput } from '@muster/actions/client'
 import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ExternalLink } from 'lucide-react'
-import { useActionState } from '../../../api/queries.ts'
 import { ageOf } from '../../../lib/app/age.ts'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
-import { Badge } from '../../../ui/app/Badge.tsx'
 import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
 import { Elapsed } from '../../../ui/app/Elapsed.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
 import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
-import { Mark } from '../../../ui/app/Mark.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Title } from '../../../ui/Title.tsx'
 import { DeviceName } from '../DeviceName.tsx'
 import { deviceNameText } from '../device-name.ts'
 import { deviceQueries } from './device-queries.ts'
+import { StatusBadges } from './StatusBadges.tsx'
 import { PROXY_LINK_HOURS, useProxyLink } from './use-proxy-link.ts'
-import { HEALTH, healthOf } from './well-known.ts'
 
 type DeviceHeadProps = {
   deviceId: string
@@ -48,8 +45,7 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
             <h1 tabIndex={-1} className="any">
               {details ? <DeviceName {...details} /> : deviceId}
             </h1>
-            {details && <ConnectionBadge isConnected={details.isConnected} />}
-            {details?.isConnected && <HealthBadge deviceId={deviceId} />}
+            {details && <StatusBadges deviceId={deviceId} isConnected={details.isConnected} />}
           </div>
           <div className="meta">
             <Id id={deviceId} what="device id" />
@@ -95,35 +91,5 @@ function ProxyButton({ deviceId }: { deviceId: string }) {
     >
       HTTP Proxy
     </Button>
-  )
-}
-
-function ConnectionBadge({ isConnected }: { isConnected: boolean }) {
-  return (
-    <Badge tone={isConnected ? 'ok' : 'neutral'}>
-      <Mark state={isConnected ? 'on' : 'off'} />
-      {isConnected ? 'Connected' : 'Disconnected'}
-    </Badge>
-  )
-}
-
-/** Health that a connected device reports, if it is not healthy. */
-function HealthBadge({ deviceId }: { deviceId: string }) {
-  const { data } = useActionState('devices_GetProperty', { deviceId, name: HEALTH })
-  const health = data?.result === 'Found' ? healthOf(data.value) : undefined
-  if (health === 'degraded')
-    return (
-      <Badge tone="warn">
-        <Mark state="warning" />
-        Warning
-      </Badge>
-    )
-  return (
-    health === 'error' && (
-      <Badge tone="bad">
-        <Mark state="error" />
-        Error
-      </Badge>
-    )
   )
 }

@@ -8,17 +8,18 @@ import { deviceNameText } from '../device-name.ts'
 import { AnchorNav } from './AnchorNav.tsx'
 import { CertificatesSection } from './CertificatesSection.tsx'
 import { ConnectionsSection } from './ConnectionsSection.tsx'
+import { ConnectionSection } from './connection/ConnectionSection.tsx'
 import { DangerSection } from './DangerSection.tsx'
 import { DeviceHead } from './DeviceHead.tsx'
 import { EventsSection } from './EventsSection.tsx'
-import { HistorySection } from './HistorySection.tsx'
 import { LimitsNotice, PendingNotice } from './Notices.tsx'
 import { OtaSection } from './OtaSection.tsx'
 import { ProblemBox } from './ProblemBox.tsx'
-import { PropertiesSection } from './PropertiesSection.tsx'
 import { ProxySection } from './ProxySection.tsx'
+import { PropertiesSection } from './properties/PropertiesSection.tsx'
 import { RenameSection } from './RenameSection.tsx'
 import { SystemInfoSection } from './SystemInfoSection.tsx'
+import { useBeginning, useProblems } from './use-problems.ts'
 
 /** The page of a device. Each section has its own loading state and error. */
 export function DevicePage() {
@@ -30,6 +31,8 @@ export function DevicePage() {
 
 function Device({ projectId, deviceId }: { projectId: string; deviceId: string }) {
   const { data: details, error, dataUpdatedAt } = useActionState('devices_GetDetails', { deviceId })
+  const problems = useProblems(deviceId, details)
+  const beganAt = useBeginning(deviceId, problems?.[0])
   const isElsewhere = details !== undefined && details.projectId !== projectId
   const reason = isAbsent(error) ? error : isElsewhere && 'The device belongs to another project.'
   if (reason) return <Absent reason={reason} />
@@ -37,7 +40,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
   return (
     <Page>
       <DeviceHead deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
-      {details && <ProblemBox deviceId={deviceId} details={details} />}
+      {problems && <ProblemBox deviceId={deviceId} problems={problems} />}
       <AnchorNav deviceId={deviceId} />
       <div className="order">
         {details && (
@@ -48,7 +51,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
           </>
         )}
         <div className="lead" id="ov">
-          <HistorySection deviceId={deviceId} />
+          <ConnectionSection deviceId={deviceId} problemBeganAt={beganAt} />
           <EventsSection deviceId={deviceId} />
         </div>
         <OtaSection deviceId={deviceId} />

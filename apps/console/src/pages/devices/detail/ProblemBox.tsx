@@ -1,28 +1,20 @@
-import type { ActionOutput } from '@muster/actions/client'
-import { useQuery } from '@tanstack/react-query'
 import { ArrowRight, OctagonAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { actionQuery, useActionState } from '../../../api/queries.ts'
+import { useActionState } from '../../../api/queries.ts'
 import { Time } from '../../../ui/app/Time.tsx'
-import { beginningOf, type Problem, problemsOf } from './problems.ts'
-import { foundProperties, HEALTH, OTA_STATUS, readSystemInfo, SYSTEM_INFO_NAMES } from './well-known.ts'
+import type { Problem } from './problems.ts'
+import { useBeginning } from './use-problems.ts'
+import { foundProperties, readSystemInfo, SYSTEM_INFO_NAMES } from './well-known.ts'
 
-/** Number of past values that are read to find the beginning of a problem. */
-const PAST_VALUES = 100
 /** A disk with a smaller share of free space (0.1 is 10 %) is named in the problem box. */
 const LOW_SHARE = 0.1
 
-type ProblemBoxProps = { deviceId: string; details: ActionOutput<'devices_GetDetails'> }
-
 /**
  * Box with the problems of a device. The gravest problem is shown with its times and with links to the next steps. Each other
- * problem is a row. Renders nothing without a problem, or until the properties that report problems have loaded.
+ * problem is a row. Renders nothing without a problem.
  */
-export function ProblemBox({ deviceId, details }: ProblemBoxProps) {
-  const ota = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS }).data
-  const health = useActionState('devices_GetProperty', { deviceId, name: HEALTH }).data
-  if (!ota || !health) return null
-  const [worst, ...others] = problemsOf(details, foundProperties([ota, health]))
+export function ProblemBox({ deviceId, problems }: { deviceId: string; problems: readonly Problem[] }) {
+  const [worst, ...others] = problems
   if (!worst) return null
   return (
     <section
@@ -77,12 +69,14 @@ function ProblemIcon({ tone }: { tone: Problem['tone'] }) {
  * that was loaded.
  */
 function Period({ deviceId, problem }: { deviceId: string; problem: Problem }) {
-  const { property, lastAt } = problem
-  const past = useQuery({
-    ...actionQuery('devices_QueryPropertyHistory', { deviceId, name: property ?? '', limit: PAST_VALUES }),
-    enabled: property !== undefined,
-  }).data
-  const firstAt = past && beginningOf(problem, past.changes, past.nextCursor === undefined)
+  const { lastAt } = problem
+  const firstAt = useBeginning(deviceId, problem)
+  if (problem.kind === 'offline')
+    return (
+      <>
+        Last connected <Time at={lastAt} />.
+      </>
+    )
   if (problem.kind === 'health')
     return firstAt === undefined ? (
       <>
@@ -124,6 +118,11 @@ function LowDisks({ deviceId }: { deviceId: string }): ReactNode {
 /** Parts of the page that explain a problem, the most useful first. */
 function stepsOf({ kind }: Problem): { href: string; label: string; why: string }[] {
   const events = { href: '#ev', label: 'See what it reported', why: 'The latest events of this device.' }
+  if (kind === 'offline')
+    return [
+      { href: '#conn', label: 'See its connections', why: 'How long each lasted, and why it ended.' },
+      events,
+    ]
   if (kind === 'refused')
     return [
       {

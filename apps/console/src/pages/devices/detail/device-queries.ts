@@ -15,6 +15,12 @@ const CONNECTION_LIMIT = 500
 /** Input of the query for the latest events. */
 export const eventsInput = (deviceId: string) => ({ deviceId, limit: EVENT_LIMIT })
 
+/** Number of past values of a property that are read to find out when a problem began, and how updates went. */
+const PAST_VALUES = 100
+
+/** Input of the query for the past values of a property. All parts of the page share it. */
+export const pastValuesInput = (deviceId: string, name: string) => ({ deviceId, name, limit: PAST_VALUES })
+
 /** The connections of a device, newest first. All sections of the device page share this query. */
 export function connectionsQuery(deviceId: string) {
   return actionQuery('devices_QueryConnections', { deviceId, limit: CONNECTION_LIMIT })
@@ -32,7 +38,12 @@ type PropertyPage = ActionOutput<'devices_QueryProperties'>
  * answer is bounded.
  */
 export function propertiesQuery(deviceId: string) {
-  const input = { deviceId, limit: PROPERTIES_A_PAGE, maxValueBytes: MAX_LISTED_VALUE_BYTES }
+  const input = {
+    deviceId,
+    limit: PROPERTIES_A_PAGE,
+    maxValueBytes: MAX_LISTED_VALUE_BYTES,
+    withActors: true,
+  }
   return queryOptions<Pick<PropertyPage, 'properties'>>({
     ...actionQuery('devices_QueryProperties', input),
     queryFn: async ({ signal }) => {

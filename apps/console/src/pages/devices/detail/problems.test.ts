@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { beginningOf, problemsOf } from './problems.ts'
+import { beginningOf, offlineProblem, problemsOf } from './problems.ts'
 import type { Properties } from './well-known.ts'
 
 const NO_REFUSAL = { isConnected: true }
@@ -99,5 +99,27 @@ describe('beginningOf', () => {
     expect(beginningOf(update!, [], true)).toBeUndefined()
     expect(beginningOf(update!, changes(failed, failed), false)).toBeUndefined()
     expect(beginningOf(update!, changes(failed, failed), true)).toBe('2026-11-29T00:00:00Z')
+  })
+})
+
+describe('offlineProblem', () => {
+  const NOW = Date.parse('2026-06-08T12:00:00Z')
+  const at = (minutesAgo: number) => new Date(NOW - minutesAgo * 60_000).toISOString()
+  const offline = (...spans: [from: number, to: number][]) =>
+    offlineProblem(
+      spans.map(([from, to]) => ({ connectedAt: at(from), endedAt: at(to) })),
+      NOW,
+    )
+
+  it('is a device that is not connected for longer than it ever was in the 30 days before', () => {
+    expect(offline([500, 60], [700, 550])).toMatchObject([{ kind: 'offline', lastAt: at(60) }])
+    expect(offline([500, 60], [700, 600])).toEqual([])
+    expect(offline([500, 5])).toEqual([])
+    expect(offline()).toEqual([])
+  })
+
+  it('does not count interruptions before that time', () => {
+    const days = 24 * 60
+    expect(offline([40 * days, 2 * days], [60 * days, 50 * days])).toHaveLength(1)
   })
 })

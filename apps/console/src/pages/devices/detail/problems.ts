@@ -10,13 +10,13 @@ const LONGEST_TEXT = 300
 
 /** Something that is wrong with a device. */
 export type Problem = {
-  kind: 'refused' | 'update' | 'health'
+  kind: 'refused' | 'update' | 'health' | 'offline'
   tone: 'bad' | 'warn'
   /** The problem as a sentence without a period: "Update to 2.23.0 failed 6 times: no space left on device". */
   sentence: string
   /** Time of the last report of the problem. */
   lastAt: string
-  /** Property whose past values show when the problem began; absent for a refused connection. */
+  /** Property whose past values show when the problem began; absent for connections. */
   property?: string
 }
 
@@ -54,6 +54,36 @@ function badHealth(properties: Properties): Problem[] {
   return [
     { kind: 'health', tone, sentence: `Health: ${health}`, lastAt: property.lastUpdated, property: HEALTH },
   ]
+}
+
+/** Shortest time without a connection that is a problem, in milliseconds. */
+const SHORTEST_OFFLINE_MS = 10 * 60_000
+/** Time in which earlier interruptions count. */
+const USUAL_MS = 30 * 24 * 3_600_000
+
+type Connection = Pick<
+  ActionOutput<'devices_QueryConnections'>['connections'][number],
+  'connectedAt' | 'endedAt'
+>
+
+const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
+
+/** A device that is not connected for longer than it ever was in the 30 days before. `connections` are newest first. */
+export function offlineProblem(connections: readonly Connection[], nowMs: number): Problem[] {
+  const ends = connections.map(({ endedAt }) => (endedAt === undefined ? nowMs : Date.parse(endedAt)))
+  const lastMs = Math.max(...ends)
+  if (connections.length === 0 || nowMs - lastMs < SHORTEST_OFFLINE_MS) return []
+  let longestMs = 0
+  let begunMs = Number.POSITIVE_INFINITY
+  for (const [index, { connectedAt }] of connections.entries()) {
+    if (Number.isFinite(begunMs) && begunMs > lastMs - USUAL_MS)
+      longestMs = Math.max(longestMs, begunMs - ends[index]!)
+    begunMs = Math.min(begunMs, Date.parse(connectedAt))
+  }
+  if (nowMs - lastMs <= longestMs) return []
+  const sentence = `Not connected since ${date.format(lastMs)}, ${clock.format(lastMs)}`
+  return [{ kind: 'offline', tone: 'warn', sentence, lastAt: new Date(lastMs).toISOString() }]
 }
 
 /**

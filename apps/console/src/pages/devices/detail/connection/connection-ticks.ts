@@ -5,20 +5,19 @@ type Connection = Pick<
   'connectedAt' | 'endedAt'
 >
 
-/** Number of hours in the connection history of a device: seven days. */
-export const HOURS = 7 * 24
-const HOUR_MS = 3_600_000
+/** Share of a tick's time during which the device was connected (0 to 1); `undefined` before the oldest record. */
+export type Tick = number | undefined
 
-/** Share of one hour during which the device was connected (0 to 1); `undefined` before the oldest record. */
-export type Hour = number | undefined
+/** Time up to now, divided into ticks of the same length. */
+type Period = { ticks: number; tickMs: number }
 
-/** Connection history of a device in the last seven days. */
+/** Connection history of a device. */
 export type ConnectionHistory = {
-  /** One entry for each hour, the oldest hour first. */
-  hours: Hour[]
+  /** One entry for each tick, the oldest first. */
+  ticks: Tick[]
   /** Share of the recorded time during which the device was connected (0 to 1); `undefined` without any record. */
   share: number | undefined
-  /** Time since the oldest record in seconds, at most seven days. */
+  /** Time since the oldest record in seconds, at most the length of the period. */
   recordedSecs: number
   interruptions: number
   longest: { secs: number; startedAt: number } | undefined
@@ -27,10 +26,14 @@ export type ConnectionHistory = {
 type Span = { from: number; to: number }
 
 /**
- * Computes the history of the seven days before `now`. Time before the oldest record is unknown, not disconnected. An
- * open connection lasts until `now`; being disconnected at `now` counts as an interruption.
+ * Computes the history of the period before `now`. Time before the oldest record is unknown, not disconnected. An open
+ * connection lasts until `now`; being disconnected at `now` counts as an interruption.
  */
-export function readHistory(connections: Connection[], now: number): ConnectionHistory {
+export function readHistory(
+  connections: readonly Connection[],
+  now: number,
+  { ticks, tickMs }: Period,
+): ConnectionHistory {
   const spans = merge(
     connections
       .map(({ connectedAt, endedAt }) => ({
@@ -39,11 +42,11 @@ export function readHistory(connections: Connection[], now: number): ConnectionH
       }))
       .filter(span => span.to >= span.from),
   )
-  const start = now - HOURS * HOUR_MS
+  const start = now - ticks * tickMs
   const oldest = spans[0]
   if (!oldest) {
     return {
-      hours: new Array<Hour>(HOURS).fill(undefined),
+      ticks: new Array<Tick>(ticks).fill(undefined),
       share: undefined,
       recordedSecs: 0,
       interruptions: 0,
@@ -58,9 +61,9 @@ export function readHistory(connections: Connection[], now: number): ConnectionH
     undefined,
   )
   return {
-    hours: Array.from({ length: HOURS }, (_, index) => {
-      const from = Math.max(known, start + index * HOUR_MS)
-      const to = start + (index + 1) * HOUR_MS
+    ticks: Array.from({ length: ticks }, (_, index) => {
+      const from = Math.max(known, start + index * tickMs)
+      const to = start + (index + 1) * tickMs
       return to <= from ? undefined : overlap(spans, from, to) / (to - from)
     }),
     share: now > known ? overlap(spans, known, now) / (now - known) : 1,
@@ -71,12 +74,12 @@ export function readHistory(connections: Connection[], now: number): ConnectionH
 }
 
 /**
- * Merges pairs of hours for narrow screens. A pair gets the lower share of its two hours. If only one hour has a share,
- * the pair gets that share.
+ * Merges pairs of ticks for narrow screens. A pair gets the lower share of its two ticks. If only one tick has a share, the
+ * pair gets that share.
  */
-export function mergeHours(hours: Hour[]): Hour[] {
-  return Array.from({ length: Math.ceil(hours.length / 2) }, (_, index) => {
-    const [a, b] = [hours[index * 2], hours[index * 2 + 1]]
+export function mergeTicks(ticks: readonly Tick[]): Tick[] {
+  return Array.from({ length: Math.ceil(ticks.length / 2) }, (_, index) => {
+    const [a, b] = [ticks[index * 2], ticks[index * 2 + 1]]
     return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
   })
 }

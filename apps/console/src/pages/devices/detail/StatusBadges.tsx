@@ -1,0 +1,38 @@
+import { useActionState } from '../../../api/queries.ts'
+import { Badge } from '../../../ui/app/Badge.tsx'
+import { Mark } from '../../../ui/app/Mark.tsx'
+import { HEALTH, healthOf } from './well-known.ts'
+
+/** Whether a device is connected, followed by its health if it is connected and not healthy. */
+export function StatusBadges({ deviceId, isConnected }: { deviceId: string; isConnected: boolean }) {
+  return (
+    <>
+      <Badge tone={isConnected ? 'ok' : 'neutral'}>
+        <Mark state={isConnected ? 'on' : 'off'} />
+        {isConnected ? 'Connected' : 'Disconnected'}
+      </Badge>
+      {isConnected && <HealthBadge deviceId={deviceId} />}
+    </>
+  )
+}
+
+/** Health that a connected device reports, if it is not healthy. */
+function HealthBadge({ deviceId }: { deviceId: string }) {
+  const { data } = useActionState('devices_GetProperty', { deviceId, name: HEALTH })
+  const health = data?.result === 'Found' ? healthOf(data.value) : undefined
+  if (health === 'degraded')
+    return (
+      <Badge tone="warn">
+        <Mark state="warning" />
+        Warning
+      </Badge>
+    )
+  return (
+    health === 'error' && (
+      <Badge tone="bad">
+        <Mark state="error" />
+        Error
+      </Badge>
+    )
+  )
+}

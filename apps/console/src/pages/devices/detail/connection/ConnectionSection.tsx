@@ -1,0 +1,158 @@
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type CSSProperties, useState } from 'react'
+import { actionQuery, useActionState } from '../../../../api/queries.ts'
+import { formatDuration, formatShare } from '../../../../lib/app/format.ts'
+import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
+import { Section } from '../../../../ui/app/Section.tsx'
+import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
+import { Segments } from '../../../../ui/app/Segments.tsx'
+import { Strip } from '../../../../ui/Strip.tsx'
+import { connectionsQuery, pastValuesInput } from '../device-queries.ts'
+import { OTA_STATUS } from '../well-known.ts'
+import { type ConnectionHistory, mergeTicks, readHistory } from './connection-ticks.ts'
+import { Glyph, Lane } from './Lane.tsx'
+import { type Mark, personMarks, updateEntries, updateMarks } from './lanes.ts'
+import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf } from './ranges.ts'
+
+const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId'
+/** Number of changes by people that the lane reads. Marks that lie close together are one mark. */
+const CHANGES_READ = 200
+
+const weekday = new Intl.DateTimeFormat('en', { weekday: 'long' })
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
+const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
+
+type ConnectionSectionProps = {
+  deviceId: string
+  /** When the gravest problem of the device began; undefined without one, or while it is unknown. */
+  problemBeganAt: string | undefined
+}
+
+/** When the device was connected, in three ranges, with its updates and with changes by people on the same time axis. */
+export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectionProps) {
+  const { connection } = useSearch({ from: ROUTE })
+  const navigate = useNavigate()
+  const [openedMs] = useState(() => Date.now())
+  const range = connectionRangeOf(connection, problemBeganAt, openedMs)
+  return (
+    <Section
+      title="Connection"
+      aside={
+        <Segments
+          label="Range"
+          value={range.value}
+          options={CONNECTION_RANGES}
+          onChange={value =>
+            void navigate({
+              from: '/org_{$organization}/projects/$projectId/devices/$deviceId',
+              to: '.',
+              search: { connection: value },
+              hash: true,
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      }
+    >
+      <SectionBoundary what="the connection history">
+        <History deviceId={deviceId} range={range} />
+      </SectionBoundary>
+    </Section>
+  )
+}
+
+function History({ deviceId, range }: { deviceId: string; range: ConnectionRange }) {
+  const { data, dataUpdatedAt } = useSuspenseQuery(connectionsQuery(deviceId))
+  const isNarrow = useIsNarrow()
+  const history = readHistory(data.connections, dataUpdatedAt, range)
+  const ticks = isNarrow ? mergeTicks(history.ticks) : history.ticks
+  const { share } = history
+  if (share === undefined) return <p className="muted">Never connected.</p>
+  const isPartly = history.recordedSecs < (range.ticks * range.tickMs) / 1000
+  const period = isPartly ? `in ${formatDuration(history.recordedSecs)} on record` : ''
+  const words = interruptionsOf(history, range)
+  return (
+    <div className="hist">
+      <div className="cap">
+        <b>{formatShare(share)}</b>
+        <span>
+          connected {period} · {words}
+        </span>
+      </div>
+      <div className="inst">
+        <span className="ll" aria-hidden="true">
+          Connected
+        </span>
+        <Strip
+          size="history"
+          shares={ticks}
+          label={`Connected ${formatShare(share)} ${period || range.words}, ${words}`}
+        />
+        <Lanes deviceId={deviceId} range={range} nowMs={dataUpdatedAt} />
+      </div>
+    </div>
+  )
+}
+
+type LanesProps = { deviceId: string; range: ConnectionRange; nowMs: number }
+
+/** Updates and changes by people, the axis, and a key of the marks that occur. */
+function Lanes({ deviceId, range, nowMs }: LanesProps) {
+  const span = { fromMs: nowMs - range.ticks * range.tickMs, toMs: nowMs }
+  const past = useQuery(
+    actionQuery('devices_QueryPropertyHistory', pastValuesInput(deviceId, OTA_STATUS)),
+  ).data
+  // Rounded, so that the query stays the same while the page is refreshed.
+  const since = new Date(Math.floor(span.fromMs / range.tickMs) * range.tickMs).toISOString()
+  const people = useActionState(
+    'devices_QueryTimeline',
+    { deviceId, limit: CHANGES_READ, filter: { kinds: ['person'], since } },
+    { keepPrevious: true },
+  ).data
+  const updates = updateMarks(updateEntries(OTA_STATUS, past?.changes ?? []), span)
+  const changes = personMarks(people?.entries ?? [], span)
+  const looks = new Set<Mark['look']>([...updates, ...changes].map(({ look }) => look))
+  return (
+    <>
+      <Lane name="Updates" empty="No update in this time." marks={updates} />
+      <Lane name="Changes" empty="No change by a person in this time." marks={changes} />
+      <span />
+      <div className="dax" aria-hidden="true">
+        {axisOf(range, nowMs).map(({ text, place }) => (
+          <span key={text} style={{ '--at': `${(place * 100).toFixed(2)}%` } as CSSProperties}>
+            {text}
+          </span>
+        ))}
+      </div>
+      {looks.size > 0 && (
+        <p className="legend" aria-hidden="true">
+          {KEY.filter(({ look }) => looks.has(look)).map(({ look, className, words }) => (
+            <span key={look} className={className}>
+              <Glyph look={look} />
+              {words}
+            </span>
+          ))}
+        </p>
+      )}
+    </>
+  )
+}
+
+const KEY: { look: Mark['look']; className: string; words: string }[] = [
+  { look: 'installed', className: 'mark on', words: 'Installed' },
+  { look: 'failed', className: 'mark bad', words: 'Failed' },
+  { look: 'person', className: 'mark', words: 'Changed by a person' },
+]
+
+function interruptionsOf(
+  { share, interruptions, longest }: ConnectionHistory,
+  { value }: ConnectionRange,
+): string {
+  if (!longest) return 'no interruption'
+  if (share === 0) return 'never in this time'
+  const format = value === '24h' ? clock : value === '7d' ? weekday : date
+  const span = `${formatDuration(longest.secs)} ${value === '24h' ? 'from' : 'on'} ${format.format(longest.startedAt)}`
+  return interruptions === 1 ? `1 interruption, ${span}` : `${interruptions} interruptions, longest ${span}`
+}

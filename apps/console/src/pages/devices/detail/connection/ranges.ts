@@ -1,0 +1,61 @@
+/** A time range of the section Connection: its length, and the length of one tick. */
+export type ConnectionRange = {
+  value: '24h' | '7d' | '30d'
+  label: string
+  words: string
+  ticks: number
+  tickMs: number
+}
+
+const HOUR_MS = 3_600_000
+
+export const CONNECTION_RANGES: readonly ConnectionRange[] = [
+  { value: '24h', label: '24 h', words: 'of the last 24 hours', ticks: 144, tickMs: HOUR_MS / 6 },
+  { value: '7d', label: '7 d', words: 'of the last 7 days', ticks: 168, tickMs: HOUR_MS },
+  { value: '30d', label: '30 d', words: 'of the last 30 days', ticks: 180, tickMs: 4 * HOUR_MS },
+]
+const WEEK = CONNECTION_RANGES[1]!
+
+/** The range in the address, or the smallest range that holds the beginning of the device's problem, or else 7 d. */
+export function connectionRangeOf(
+  asked: string | undefined,
+  problemBeganAt: string | undefined,
+  nowMs: number,
+): ConnectionRange {
+  const chosen = CONNECTION_RANGES.find(({ value }) => value === asked)
+  if (chosen) return chosen
+  if (problemBeganAt === undefined) return WEEK
+  const ageMs = nowMs - Date.parse(problemBeganAt)
+  return CONNECTION_RANGES.find(({ ticks, tickMs }) => ageMs <= ticks * tickMs) ?? WEEK
+}
+
+/** A label of the time axis with its place, 0 to 1. */
+type AxisLabel = { text: string; place: number }
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
+const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' })
+const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+
+/** Labels of the axis at round local times: every 4 hours, every day or every 5 days. */
+export function axisOf({ value, ticks, tickMs }: ConnectionRange, nowMs: number): AxisLabel[] {
+  const startMs = nowMs - ticks * tickMs
+  const start = new Date(startMs)
+  const [format, stepHours, stepDays] =
+    value === '24h' ? [clock, 4, 0] : value === '7d' ? [weekday, 0, 1] : [date, 0, 5]
+  const labels: AxisLabel[] = []
+  for (let step = 0; ; step++) {
+    // `Date` with local parts keeps midnight at midnight when clocks change.
+    const at = new Date(
+      start.getFullYear(),
+      start.getMonth(),
+      start.getDate() + step * stepDays,
+      step * stepHours,
+    ).getTime()
+    if (at >= nowMs) return labels
+    const place = (at - startMs) / (nowMs - startMs)
+    if (place >= 0 && place < LAST_LABEL) labels.push({ text: format.format(at), place })
+  }
+}
+
+/** Place after which a label would not fit before the end of the axis. */
+const LAST_LABEL = 0.95

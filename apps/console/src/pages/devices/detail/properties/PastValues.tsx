@@ -1,0 +1,146 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useSuspenseInfiniteQuery } from '@tanstack/react-query'
+import { actionPagesQuery, useCommand } from '../../../../api/queries.ts'
+import { ErrorAlert } from '../../../../ui/Alert.tsx'
+import { JsonValue } from '../../../../ui/app/JsonValue.tsx'
+import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
+import { Time, TimesTogether } from '../../../../ui/app/Time.tsx'
+import { toast, toastError } from '../../../../ui/app/toast.ts'
+import { Button } from '../../../../ui/Button.tsx'
+import { nameOf } from '../timeline/Sentence.tsx'
+import { ShortValue } from '../timeline/ShortValue.tsx'
+
+/** Number of values per page. It is low, because the values stand within the list of properties. */
+const PAGE_SIZE = 20
+
+type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
+
+type PastValuesProps = {
+  deviceId: string
+  name: string
+  /** Version of the property, which it must still have when a value is set again; undefined for a removed property. */
+  version: number | undefined
+}
+
+/** Past values of a property, newest first, with time and actor, each with a button that sets it again. */
+export function PastValues(property: PastValuesProps) {
+  return (
+    <div className="past">
+      <h3 className="sr">Past values of {property.name}</h3>
+      <SectionBoundary what="past values">
+        <ValueTable {...property} />
+      </SectionBoundary>
+    </div>
+  )
+}
+
+function ValueTable({ deviceId, name, version }: PastValuesProps) {
+  const list = useSuspenseInfiniteQuery(
+    actionPagesQuery('devices_QueryPropertyHistory', { deviceId, name, limit: PAGE_SIZE }),
+  )
+  const changes = list.data.pages.flatMap(page => page.changes)
+  if (changes.length === 0) return <p className="in muted">No past values.</p>
+  return (
+    <>
+      <ErrorAlert title="Could not load past values." error={list.error} />
+      <table className="tbl dense">
+        <caption className="sr">Past values of {name}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Set</th>
+            <th scope="col">Value</th>
+            <th scope="col">By</th>
+            <th scope="col">
+              <span className="sr">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <TimesTogether>
+            {changes.map((change, index) => (
+              // The version alone is not unique: early hubs began again at 1 when a removed property was set.
+              <ValueRow
+                key={`${change.version} ${change.changedAt}`}
+                deviceId={deviceId}
+                name={name}
+                change={change}
+                isCurrent={index === 0}
+                expectedVersion={version}
+              />
+            ))}
+          </TimesTogether>
+        </tbody>
+      </table>
+      {list.hasNextPage && (
+        <div className="more">
+          <Button
+            variant="ghost"
+            size="sm"
+            busy={list.isFetchingNextPage}
+            busyLabel="Loading…"
+            onClick={() => void list.fetchNextPage()}
+          >
+            Show earlier values
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+type ValueRowProps = {
+  deviceId: string
+  name: string
+  change: Change
+  isCurrent: boolean
+  expectedVersion: number | undefined
+}
+
+function ValueRow({ deviceId, name, change, isCurrent, expectedVersion }: ValueRowProps) {
+  const { value, isRemoved, changedAt } = change
+  const set = useCommand('devices_SetProperty', {
+    invalidates: ['devices_QueryProperties', 'devices_GetProperty', 'devices_QueryPropertyHistory'],
+  })
+  async function setAgain() {
+    try {
+      const { result } = await set.mutateAsync({
+        deviceId,
+        name,
+        value,
+        expectedVersion: expectedVersion ?? null,
+      })
+      if (result === 'Set') toast(`${name} was set again.`)
+      else toast(`${name} has changed meanwhile and was not set.`)
+    } catch (error) {
+      toastError(`Could not set ${name}`, error)
+    }
+  }
+  return (
+    <tr>
+      <td>
+        <Time at={changedAt} />
+      </td>
+      <td className="mono">
+        {isRemoved ? <span className="muted">Removed</span> : <JsonValue value={value} />}
+      </td>
+      <td>
+        <bdi>{nameOf(change)}</bdi>
+      </td>
+      <td className="r">
+        {isCurrent ? (
+          <span className="muted">current</span>
+        ) : (
+          !isRemoved && (
+            <Button variant="ghost" size="sm" busy={set.isPending} onClick={() => void setAgain()}>
+              Set again
+              <span className="sr">
+                {' '}
+                to <ShortValue value={value} />
+              </span>
+            </Button>
+          )
+        )}
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,173 @@
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { Plus } from 'lucide-react'
+import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react'
+import { formatCount } from '../../../../lib/app/format.ts'
+import { SearchBox } from '../../../../ui/app/SearchBox.tsx'
+import { Section } from '../../../../ui/app/Section.tsx'
+import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
+import { Button } from '../../../../ui/Button.tsx'
+import { propertiesQuery } from '../device-queries.ts'
+import { compareNames, type Properties } from '../well-known.ts'
+import { NewPropertyDialog } from './NewPropertyDialog.tsx'
+import { type Opened, PropertyRow, RemovedRow } from './PropertyRow.tsx'
+import { searchText } from './search-text.ts'
+
+/** Number of properties from which they can be searched. */
+const SEARCH_FROM = 8
+/** Number of properties from which only those in view are rendered. */
+const VIRTUAL_FROM = 201
+const ROW_HEIGHT = 41
+
+/** A property, or the name of a removed one whose past values are open. */
+type Item = Properties[string] | { name: string }
+
+/** All properties of a device by key, including those that other sections show. They can be searched, edited and set. */
+export function PropertiesSection({ deviceId }: { deviceId: string }) {
+  const { data } = useQuery(propertiesQuery(deviceId))
+  const [text, setText] = useState('')
+  const [isAdding, setAdding] = useState(false)
+  const count = data && Object.keys(data.properties).length
+  const hasSearch = count !== undefined && count >= SEARCH_FROM
+  const needle = useDeferredValue(hasSearch ? text.trim().toLowerCase() : '')
+  return (
+    <Section
+      id="props"
+      title="Properties"
+      count={count}
+      padded={false}
+      aside={
+        <>
+          {hasSearch && (
+            <SearchBox
+              value={text}
+              onChange={setText}
+              label="Search keys and values"
+              placeholder="Search keys and values"
+            />
+          )}
+          {data && (
+            <Button size="sm" icon={Plus} onClick={() => setAdding(true)}>
+              Set Property
+            </Button>
+          )}
+        </>
+      }
+    >
+      <SectionBoundary what="properties">
+        <PropertyList deviceId={deviceId} needle={needle} onClear={() => setText('')} />
+      </SectionBoundary>
+      {isAdding && <NewPropertyDialog deviceId={deviceId} onClose={() => setAdding(false)} />}
+    </Section>
+  )
+}
+
+type PropertyListProps = { deviceId: string; needle: string; onClear: () => void }
+
+function PropertyList({ deviceId, needle, onClear }: PropertyListProps) {
+  const { properties } = useSuspenseQuery(propertiesQuery(deviceId)).data
+  const all = useMemo(
+    () => Object.values(properties).sort((a, b) => compareNames(a.name, b.name)),
+    [properties],
+  )
+  // What is open is kept here by name: rows outside of the viewport are unmounted, and a property may be removed meanwhile.
+  const [opened, setOpened] = useState<Readonly<Record<string, Opened>>>({})
+  const found = useMemo(() => {
+    const matching = needle ? all.filter(property => searchText(property).includes(needle)) : all
+    const removed = Object.keys(opened).filter(
+      name => opened[name] === 'past' && !Object.hasOwn(properties, name),
+    )
+    if (removed.length === 0) return matching
+    return [...matching, ...removed.map(name => ({ name }))].sort((a, b) => compareNames(a.name, b.name))
+  }, [all, needle, opened, properties])
+  if (found.length === 0) {
+    return (
+      <div className="in">
+        <p className="muted row">
+          {all.length === 0 ? 'No properties reported.' : 'No key and no value matches this search.'}
+          {all.length > 0 && (
+            <Button variant="ghost" size="sm" onClick={onClear}>
+              Clear
+            </Button>
+          )}
+        </p>
+      </div>
+    )
+  }
+  const open = (name: string, next: Opened | undefined) =>
+    setOpened(({ [name]: _, ...others }) => ({ ...others, ...(next && { [name]: next }) }))
+  const row = (item: Item) =>
+    'value' in item ? (
+      <PropertyRow
+        deviceId={deviceId}
+        property={item}
+        opened={opened[item.name]}
+        onOpen={next => open(item.name, next)}
+      />
+    ) : (
+      <RemovedRow deviceId={deviceId} name={item.name} onClose={() => open(item.name, undefined)} />
+    )
+  if (found.length >= VIRTUAL_FROM) return <VirtualProperties key={needle} properties={found} row={row} />
+  return (
+    <>
+      <ul>
+        {found.map(property => (
+          <li key={property.name} className={classOf(opened[property.name])}>
+            {row(property)}
+          </li>
+        ))}
+      </ul>
+      {needle !== '' && (
+        <p className="more muted">
+          {formatCount(found.length)} of {formatCount(all.length)} match.
+        </p>
+      )}
+    </>
+  )
+}
+
+function classOf(opened: Opened | undefined): string {
+  return opened === 'past' ? 'prop opened' : 'prop'
+}
+
+type VirtualPropertiesProps = { properties: readonly Item[]; row: (property: Item) => ReactNode }
+
+/**
+ * A scrolling box for many properties, so that the sections below the box stay within reach. Only the properties in view
+ * and 12 more above and below them are rendered.
+ */
+function VirtualProperties({ properties, row }: VirtualPropertiesProps) {
+  const box = useRef<HTMLElement>(null)
+  const rows = useVirtualizer({
+    count: properties.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_HEIGHT,
+    getItemKey: index => properties[index]!.name,
+    overscan: 12,
+  })
+  return (
+    <section
+      ref={box}
+      aria-label="Properties by key"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
+      tabIndex={0}
+      style={{ maxHeight: 'min(70vh, 720px)', overflowY: 'auto' }}
+    >
+      <ul style={{ position: 'relative', height: rows.getTotalSize() }}>
+        {rows.getVirtualItems().map(({ key, index, start }) => (
+          <li
+            key={key}
+            ref={rows.measureElement}
+            data-index={index}
+            aria-setsize={properties.length}
+            aria-posinset={index + 1}
+            className="prop"
+            style={{ position: 'absolute', insetInline: 0, top: start }}
+          >
+            {row(properties[index]!)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

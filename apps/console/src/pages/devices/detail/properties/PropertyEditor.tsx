@@ -1,0 +1,191 @@
+import { stringify } from '@muster/actions/exact-json'
+import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { invoke } from '../../../../api/client.ts'
+import { useActionState, useCommand } from '../../../../api/queries.ts'
+import { formatBytes } from '../../../../lib/app/format.ts'
+import { Alert } from '../../../../ui/Alert.tsx'
+import { Time } from '../../../../ui/app/Time.tsx'
+import { toast } from '../../../../ui/app/toast.ts'
+import { Button } from '../../../../ui/Button.tsx'
+import { messageOf } from '../../../../ui/ErrorText.tsx'
+import { FieldError } from '../../../../ui/Field.tsx'
+import { nameOf } from '../timeline/Sentence.tsx'
+import { ShortValue } from '../timeline/ShortValue.tsx'
+import { type Properties, SYSTEM_INFO_NAMES } from '../well-known.ts'
+import { kindOfJson, parseTyped } from './json-text.ts'
+
+type Property = Properties[string]
+type PropertyEditorProps = { deviceId: string; property: Property; onClose: () => void }
+
+/** Number of lines of the field, at least and at most. */
+const LINES = { min: 1, max: 16 }
+
+/** Form in the place of a property's row that sets its value and whether it is protected. Loads a large value first. */
+export function PropertyEditor({ deviceId, property, onClose }: PropertyEditorProps) {
+  const { name, isCut = false, valueBytes = 0 } = property
+  const whole = useActionState('devices_GetProperty', { deviceId, name }, { enabled: isCut })
+  if (!isCut) return <EditorForm deviceId={deviceId} property={property} onClose={onClose} />
+  if (whole.data?.result === 'Found')
+    return <EditorForm deviceId={deviceId} property={{ ...property, ...whole.data }} onClose={onClose} />
+  return (
+    <p className="muted row">
+      <span className="grow">
+        {whole.error ? messageOf(whole.error) : `Loading all ${formatBytes(valueBytes)} of ${name}…`}
+      </span>
+      <Button size="sm" variant="ghost" onClick={onClose}>
+        Cancel
+      </Button>
+    </p>
+  )
+}
+
+/** The property as it was when the form was opened, and its newer value if it has changed since. */
+type Conflict = { value: unknown; version: number; isRemoved: boolean }
+
+function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
+  const id = useId()
+  const field = useRef<HTMLTextAreaElement>(null)
+  // The property as it was at the beginning: later changes must not replace what is being typed.
+  const [initial] = useState(property)
+  const { name, value, protected: wasProtected, version, lastUpdated, changedBy } = initial
+  const [text, setText] = useState(() => textOf(value))
+  const [isProtected, setProtected] = useState(wasProtected)
+  const [error, setError] = useState<string>()
+  const [conflict, setConflict] = useState<Conflict>()
+  const set = useCommand('devices_SetProperty', {
+    invalidates: ['devices_QueryProperties', 'devices_GetProperty', 'devices_QueryPropertyHistory'],
+  })
+
+  useEffect(() => {
+    field.current?.focus()
+    field.current?.select()
+  }, [])
+
+  async function save(expectedVersion: number | undefined) {
+    const parsed = parseTyped(text)
+    if ('error' in parsed) return setError(parsed.error)
+    try {
+      const output = await set.mutateAsync({
+        deviceId,
+        name,
+        value: parsed.value,
+        ...(isProtected !== wasProtected && { protected: isProtected }),
+        ...(expectedVersion !== undefined && { expectedVersion }),
+      })
+      if (output.result === 'Set') {
+        toast(`${name} was set.`)
+        return onClose()
+      }
+      const now = await invoke('devices_GetProperty', { deviceId, name })
+      setConflict(
+        now.result === 'Found'
+          ? { value: now.value, version: now.version, isRemoved: false }
+          : { value: undefined, version: 0, isRemoved: true },
+      )
+    } catch (cause) {
+      setError(messageOf(cause))
+    }
+  }
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    if (!set.isPending) void save(version)
+  }
+  function onKeyDown(event: KeyboardEvent) {
+    if (event.key === 'Escape') onClose()
+    else if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit(event)
+  }
+  const parsed = parseTyped(text)
+  const lines = Math.min(LINES.max, Math.max(LINES.min, text.split('\n').length))
+  return (
+    <form className="edit" noValidate onSubmit={submit} onKeyDown={onKeyDown}>
+      <div className="k">
+        <bdi>{name}</bdi>
+      </div>
+      <div className="ed">
+        <label className="sr" htmlFor={id}>
+          Value of {name} as JSON
+        </label>
+        <textarea
+          ref={field}
+          id={id}
+          className="input mono"
+          rows={lines}
+          value={text}
+          spellCheck={false}
+          autoComplete="off"
+          aria-describedby={`${id}-help ${id}-error`}
+          aria-invalid={error !== undefined || undefined}
+          onChange={event => {
+            setText(event.target.value)
+            setError(undefined)
+            setConflict(undefined)
+          }}
+        />
+        <FieldError id={id} error={error} />
+        <p id={`${id}-help`} className="help">
+          {'value' in parsed && `${kindOfJson(parsed.value)}. `}
+          Was <ShortValue value={value} />
+          {changedBy && (
+            <>
+              , set by <bdi>{nameOf(changedBy)}</bdi>
+            </>
+          )}{' '}
+          <Time at={lastUpdated} />.{' '}
+          {SYSTEM_INFO_NAMES.includes(name)
+            ? 'The agent will overwrite this.'
+            : 'The device reads the new value the next time it asks.'}
+        </p>
+        {conflict && (
+          <Alert
+            tone="warn"
+            action={
+              <Button
+                size="sm"
+                busy={set.isPending}
+                onClick={() => void save(conflict.isRemoved ? undefined : conflict.version)}
+              >
+                Save Anyway
+              </Button>
+            }
+          >
+            {conflict.isRemoved ? (
+              'The property was removed while you were typing.'
+            ) : (
+              <>
+                The value became <ShortValue value={conflict.value} /> while you were typing.
+              </>
+            )}{' '}
+            {'value' in parsed && (
+              <>
+                Save <ShortValue value={parsed.value} /> anyway?
+              </>
+            )}
+          </Alert>
+        )}
+      </div>
+      <label className="check">
+        <input type="checkbox" checked={isProtected} onChange={event => setProtected(event.target.checked)} />
+        <span>
+          Protected <span className="muted">only people can change it</span>
+        </span>
+      </label>
+      <div className="row end">
+        <Button size="sm" variant="ghost" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button size="sm" type="submit" busy={set.isPending && !conflict} busyLabel="Saving…">
+          Save Value
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+/** Text of a value for the field: short values on one line, others indented. */
+function textOf(value: unknown): string {
+  const line = stringify(value)
+  if (line.length <= ONE_LINE_CHARS || typeof value !== 'object') return line
+  return JSON.stringify(value, null, 2) ?? line
+}
+
+const ONE_LINE_CHARS = 80

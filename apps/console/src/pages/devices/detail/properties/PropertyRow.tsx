@@ -1,0 +1,113 @@
+import { History, Lock, Pencil } from 'lucide-react'
+import { copyTextOf, JsonValue } from '../../../../ui/app/JsonValue.tsx'
+import { Time } from '../../../../ui/app/Time.tsx'
+import { CopyButton } from '../../../../ui/CopyButton.tsx'
+import type { IconType } from '../../../../ui/icon.ts'
+import { nameOf } from '../timeline/Sentence.tsx'
+import type { Properties } from '../well-known.ts'
+import { CutValue } from './CutValue.tsx'
+import { PastValues } from './PastValues.tsx'
+import { PropertyEditor } from './PropertyEditor.tsx'
+
+/** What is open in the row of a property. */
+export type Opened = 'past' | 'edit'
+
+type PropertyRowProps = {
+  deviceId: string
+  property: Properties[string]
+  opened: Opened | undefined
+  onOpen: (opened: Opened | undefined) => void
+}
+
+/** Key, value, who set it and when, with buttons to edit it, to show its past values and to copy it. */
+export function PropertyRow({ deviceId, property, opened, onOpen }: PropertyRowProps) {
+  const {
+    name,
+    value,
+    protected: isProtected,
+    lastUpdated,
+    isCut = false,
+    valueBytes = 0,
+    changedBy,
+  } = property
+  if (opened === 'edit')
+    return <PropertyEditor deviceId={deviceId} property={property} onClose={() => onOpen(undefined)} />
+  return (
+    <>
+      <span className="k">
+        {isProtected && <Lock className="i" aria-hidden />}
+        <span>
+          <bdi>{name}</bdi>
+          {isProtected && <span className="muted"> protected</span>}
+        </span>
+      </span>
+      <div>
+        {isCut ? (
+          <CutValue deviceId={deviceId} name={name} start={String(value)} sizeBytes={valueBytes} />
+        ) : (
+          <JsonValue value={value} />
+        )}
+      </div>
+      <span className="by" title={changedBy && nameOf(changedBy)}>
+        <bdi>{changedBy ? nameOf(changedBy) : ''}</bdi>
+      </span>
+      <span className="when">
+        <Time at={lastUpdated} />
+      </span>
+      <span className="pa">
+        <RowButton label={`Edit ${name}`} icon={Pencil} onClick={() => onOpen('edit')} />
+        <RowButton
+          label={`Past values of ${name}`}
+          icon={History}
+          isOpen={opened === 'past'}
+          onClick={() => onOpen(opened === 'past' ? undefined : 'past')}
+        />
+        {!isCut && <CopyButton text={copyTextOf(value)} label={`Copy value of ${name}`} />}
+      </span>
+      {opened === 'past' && <PastValues deviceId={deviceId} name={name} version={property.version} />}
+    </>
+  )
+}
+
+/** Row of a property that was removed while its past values were open. They stay until they are closed. */
+export function RemovedRow({
+  deviceId,
+  name,
+  onClose,
+}: {
+  deviceId: string
+  name: string
+  onClose: () => void
+}) {
+  return (
+    <>
+      <span className="k">
+        <bdi>{name}</bdi>
+      </span>
+      <div className="muted">Removed</div>
+      <span className="by" />
+      <span className="when" />
+      <span className="pa">
+        <RowButton label={`Past values of ${name}`} icon={History} isOpen onClick={onClose} />
+      </span>
+      <PastValues deviceId={deviceId} name={name} version={undefined} />
+    </>
+  )
+}
+
+type RowButtonProps = { label: string; icon: IconType; isOpen?: boolean; onClick: () => void }
+
+function RowButton({ label, icon: Icon, isOpen, onClick }: RowButtonProps) {
+  return (
+    <button
+      type="button"
+      className="copy"
+      aria-label={label}
+      data-tip={label}
+      onClick={onClick}
+      {...(isOpen !== undefined && { 'aria-expanded': isOpen })}
+    >
+      <Icon className="i i-14" aria-hidden />
+    </button>
+  )
+}

@@ -1,0 +1,181 @@
+import { Link, useParams } from '@tanstack/react-router'
+import { Link as LinkIcon } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { formatBytes } from '../../../../lib/app/format.ts'
+import { copyText } from '../../../../lib/clipboard.ts'
+import { JsonValue } from '../../../../ui/app/JsonValue.tsx'
+import { toast } from '../../../../ui/app/toast.ts'
+import { Button } from '../../../../ui/Button.tsx'
+import { PropertyHistoryDialog } from '../PropertyHistoryDialog.tsx'
+import { wallTime } from './ClockTime.tsx'
+import { Diff } from './Diff.tsx'
+import type { Entry } from './entry.ts'
+import { linkTo } from './entry-link.ts'
+import { nameOf } from './Sentence.tsx'
+import { updateChangeOf } from './update-change.ts'
+
+/** Difference between the clocks of device and hub from which the details name both times, in milliseconds. */
+const CLOCKS_DIFFER_MS = 5 * 60_000
+
+type EntryDetailsProps = { deviceId: string; entry: Entry; labelledBy: string }
+
+/** Details of an entry: what changed, facts, and buttons for its link and its raw data. */
+export function EntryDetails({ deviceId, entry, labelledBy }: EntryDetailsProps) {
+  const [isRaw, setRaw] = useState(false)
+  const [hasHistory, setHistory] = useState(false)
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset groups form fields
+    <div className="traw" role="group" aria-labelledby={labelledBy}>
+      {entry.type === 'property' && <Diff entry={entry} />}
+      <dl className="kv">
+        <Facts entry={entry} />
+        <Fact label="Time">
+          <span className="num">{utcTime(entry.at)}</span>
+        </Fact>
+      </dl>
+      {isRaw && (
+        <div className="rawjson">
+          <JsonValue value={entry} open />
+        </div>
+      )}
+      <div className="row">
+        <Button size="sm" icon={LinkIcon} onClick={() => void copyLink(entry)}>
+          Copy Link
+        </Button>
+        <Button size="sm" variant="ghost" aria-expanded={isRaw} onClick={() => setRaw(!isRaw)}>
+          Raw data
+        </Button>
+        {entry.type === 'property' && (
+          <Button size="sm" variant="ghost" onClick={() => setHistory(true)}>
+            {entry.now.isCut ? `Past values, with all ${formatBytes(entry.now.valueBytes)}` : 'Past values'}
+          </Button>
+        )}
+      </div>
+      {hasHistory && entry.type === 'property' && (
+        <PropertyHistoryDialog deviceId={deviceId} name={entry.name} onClose={() => setHistory(false)} />
+      )}
+    </div>
+  )
+}
+
+async function copyLink(entry: Entry) {
+  if (await copyText(linkTo(entry))) toast('Link copied.')
+}
+
+function Facts({ entry }: { entry: Entry }): ReactNode {
+  switch (entry.type) {
+    case 'event': {
+      const isOff = Math.abs(Date.parse(entry.receivedAt) - Date.parse(entry.at)) > CLOCKS_DIFFER_MS
+      return (
+        <>
+          <Fact label="Severity">{entry.severity}</Fact>
+          {isOff && (
+            <Fact label="Received by the hub">
+              <span className="num">{utcTime(entry.receivedAt)}</span>
+            </Fact>
+          )}
+          <Fact label="Event" mono>
+            {entry.eventId}
+          </Fact>
+          {typeof entry.body !== 'string' && (
+            <Fact label="Body">
+              <JsonValue value={entry.body} open />
+            </Fact>
+          )}
+          {Object.keys((entry.attributes ?? {}) as object).length > 0 && (
+            <Fact label="Attributes">
+              <JsonValue value={entry.attributes} open />
+            </Fact>
+          )}
+        </>
+      )
+    }
+    case 'connected':
+    case 'disconnected':
+      return (
+        <>
+          <Fact label="Connection" mono>
+            {entry.connectionId}
+          </Fact>
+          <Fact label="Node" mono>
+            {entry.nodeName ?? entry.nodeId}
+          </Fact>
+        </>
+      )
+    case 'property': {
+      const startedAt = updateChangeOf(entry)?.startedAt
+      return (
+        <>
+          <Fact label="Property" mono>
+            {entry.name}
+          </Fact>
+          <Fact label="By">{nameOf(entry)}</Fact>
+          {startedAt !== undefined && (
+            <Fact label="Installing since">
+              <span className="num">{wallTime(startedAt)}</span>
+            </Fact>
+          )}
+        </>
+      )
+    }
+    case 'audit':
+      return (
+        <>
+          <Fact label="Audit event" mono>
+            {entry.eventId}
+          </Fact>
+          {typeof entry.data.certificateId === 'string' && (
+            <Fact label="Certificate" mono>
+              {entry.data.certificateId}
+            </Fact>
+          )}
+          {entry.tokenName !== undefined && <Fact label="User token">{entry.tokenName}</Fact>}
+        </>
+      )
+    case 'tag':
+      return (
+        <>
+          <Fact label="Tag" mono>
+            {entry.path}
+          </Fact>
+          {entry.details?.to && (
+            <Fact label="Version">
+              <VersionLink {...entry.details} versionId={entry.details.to.versionId}>
+                {entry.details.to.name ?? entry.details.to.versionId}
+              </VersionLink>
+            </Fact>
+          )}
+        </>
+      )
+  }
+}
+
+type VersionLinkProps = { repositoryId: string; packageId: string; versionId: string; children: ReactNode }
+
+function VersionLink({ repositoryId, packageId, versionId, children }: VersionLinkProps) {
+  const { organization } = useParams({
+    from: '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId/timeline',
+  })
+  return (
+    <Link
+      to="/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId"
+      params={{ organization, repositoryId, packageId, versionId }}
+    >
+      {children}
+    </Link>
+  )
+}
+
+function Fact({ label, mono = false, children }: { label: string; mono?: boolean; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd className={mono ? 'mono' : undefined}>{children}</dd>
+    </div>
+  )
+}
+
+/** A time in UTC to the millisecond: "2026-11-23 12:58:04.218 UTC". */
+function utcTime(at: string): string {
+  return `${at.slice(0, 10)} ${at.slice(11, 23)} UTC`
+}

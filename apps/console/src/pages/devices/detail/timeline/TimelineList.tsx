@@ -1,0 +1,195 @@
+import { History } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { formatCount } from '../../../../lib/app/format.ts'
+import { durationInWords } from '../../../../lib/app/relative-time.ts'
+import { ErrorAlert } from '../../../../ui/Alert.tsx'
+import { EmptyState } from '../../../../ui/app/EmptyState.tsx'
+import { Button } from '../../../../ui/Button.tsx'
+import { Skeleton } from '../../../../ui/Skeleton.tsx'
+import type { Entry } from './entry.ts'
+import { type Day, daysOf, sentenceOfDay } from './folding.ts'
+import { EntryRow, lineWhile, RunRow } from './TimelineRow.tsx'
+import type { Range } from './time-range.ts'
+import type { useTimeline } from './use-timeline.ts'
+
+type TimelineListProps = {
+  deviceId: string
+  timeline: ReturnType<typeof useTimeline>
+  /** Number of entries that the hub has counted. */
+  total: number | undefined
+  /** Whether no filter hides entries of a day. Only then a day's sentence tells about the connection. */
+  hasAllKinds: boolean
+  isFiltered: boolean
+  range: Range | 'between'
+  openId: string | undefined
+  onOpen: (entryId: string) => void
+  onWiden: () => void
+  onClear: () => void
+}
+
+/** Days with their entries, newest first. The line at the left shows when the device was connected. */
+export function TimelineList({
+  deviceId,
+  timeline,
+  total,
+  hasAllKinds,
+  isFiltered,
+  range,
+  openId,
+  onOpen,
+  onWiden,
+  onClear,
+}: TimelineListProps) {
+  const { first, entries, hasMore, waiting } = timeline
+  const days = useMemo(() => daysOf(entries ?? [], headOfDay), [entries])
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
+  if (!entries) {
+    if (first.error) return <ErrorAlert title="Could not load what happened." error={first.error} />
+    return (
+      <div className="sheet tlist">
+        <Skeleton label="Loading what happened" />
+      </div>
+    )
+  }
+  const toggleRun = (id: string) => {
+    const next = new Set(unfolded)
+    if (!next.delete(id)) next.add(id)
+    setUnfolded(next)
+  }
+  const backTo = timeline.searchedBackTo
+  return (
+    <>
+      <ErrorAlert title="Could not load what happened." error={first.error} />
+      {waiting > 0 && (
+        <div className="tlnew">
+          <Button
+            onClick={() => {
+              timeline.showWaiting()
+              window.scrollTo({ top: 0 })
+            }}
+          >
+            {formatCount(waiting)} new, show
+          </Button>
+        </div>
+      )}
+      {entries.length === 0 && !hasMore ? (
+        <EmptyState
+          icon={History}
+          title={isFiltered ? 'Nothing matches this filter.' : 'Nothing happened in this time.'}
+          action={
+            isFiltered ? (
+              <Button onClick={onClear}>Clear</Button>
+            ) : (
+              range !== 'all' && <Button onClick={onWiden}>Show everything</Button>
+            )
+          }
+        />
+      ) : (
+        <div className="sheet tlist">
+          <p className="tkey" aria-hidden="true">
+            <span className="k on" />
+            Connected
+            <span className="k off" />
+            Not connected
+          </p>
+          {days.map((day, index) => (
+            <DayPart
+              key={day.day}
+              deviceId={deviceId}
+              day={day}
+              isWhole={!hasMore || index < days.length - 1}
+              hasAllKinds={hasAllKinds}
+              openId={openId}
+              onOpen={onOpen}
+              unfolded={unfolded}
+              onRun={toggleRun}
+            />
+          ))}
+          <div className="more tlmore">
+            {hasMore && (
+              <Button variant="ghost" size="sm" busy={timeline.isLoadingMore} onClick={timeline.loadMore}>
+                {backTo === undefined ? 'Show earlier' : 'Search further'}
+              </Button>
+            )}
+            <span className="muted">
+              {formatCount(entries.length)}
+              {total !== undefined && ` of ${formatCount(Math.max(total, entries.length))}`} shown
+              {timeline.countedBackTo !== undefined &&
+                `, counted back to ${shortDay(timeline.countedBackTo)}`}
+              {backTo !== undefined && `, searched back to ${shortDay(backTo)}`}
+              {backTo === undefined && entries.length > 0 && `, back to ${shortDay(entries.at(-1)!.at)}`}
+            </span>
+            <ErrorAlert title="Could not load earlier entries." error={timeline.moreError} />
+          </div>
+        </div>
+      )}
+    </>
+  )
+}
+
+type DayPartProps = {
+  deviceId: string
+  day: Day
+  isWhole: boolean
+  hasAllKinds: boolean
+  openId: string | undefined
+  onOpen: (entryId: string) => void
+  unfolded: ReadonlySet<string>
+  onRun: (id: string) => void
+}
+
+function DayPart({ deviceId, day, isWhole, hasAllKinds, openId, onOpen, unfolded, onRun }: DayPartProps) {
+  const sentence = isWhole ? sentenceOfDay(day, hasAllKinds, durationInWords) : ''
+  const row = (entry: Entry) => (
+    <EntryRow
+      key={entry.entryId}
+      deviceId={deviceId}
+      entry={entry}
+      isOpen={entry.entryId === openId}
+      onOpen={isOpen => onOpen(isOpen ? entry.entryId : '')}
+    />
+  )
+  return (
+    <>
+      <h2 className={`tday ${lineWhile(day.entries[0]?.isConnected)}`}>
+        <span>{day.day}</span>
+        {sentence && <small>{sentence}</small>}
+      </h2>
+      <ul>
+        {day.lines.flatMap(part => {
+          if (part.type === 'entry') return [row(part.entry)]
+          const id = part.entries[0]!.entryId
+          return [
+            <RunRow
+              key={`run of ${id}`}
+              name={part.name}
+              entries={part.entries}
+              isOpen={unfolded.has(id)}
+              onOpen={() => onRun(id)}
+            />,
+            ...(unfolded.has(id) ? part.entries.map(row) : []),
+          ]
+        })}
+      </ul>
+    </>
+  )
+}
+
+const day = { weekday: 'long', day: 'numeric', month: 'long' } as const
+const weekday = new Intl.DateTimeFormat('en-GB', day)
+const weekdayWithYear = new Intl.DateTimeFormat('en-GB', { ...day, year: 'numeric' })
+
+/** The day of a time, "Monday 23 November", with its year unless it is this year's. */
+function headOfDay(ms: number): string {
+  const date = new Date(ms)
+  return (date.getFullYear() === new Date().getFullYear() ? weekday : weekdayWithYear).format(date)
+}
+
+const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
+const withYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
+
+/** A day as "14 November", with its year unless it is this year's. */
+function shortDay(at: string): string {
+  const date = new Date(at)
+  return (date.getFullYear() === new Date().getFullYear() ? short : withYear).format(date)
+}

@@ -1,0 +1,94 @@
+import { OTA_STATUS } from '../well-known.ts'
+import type { Entry, EntryOf } from './entry.ts'
+import { updateChangeOf } from './update-change.ts'
+
+/** Changes of the same property in a row from which they are one line. */
+const FOLD_FROM = 4
+
+/** A line of a timeline: an entry, or several changes of the same property in a row, newest first. */
+export type Line =
+  | { type: 'entry'; entry: Entry }
+  | { type: 'run'; name: string; entries: EntryOf<'property'>[] }
+
+/** A day of a timeline. Its entries include those that are folded into lines. */
+export type Day = { day: string; lines: Line[]; entries: Entry[] }
+
+/**
+ * Groups entries, newest first, into days and lines. The beginning of an update goes into its result. Changes by the device of one
+ * property in a row become one line. A change by a person is always a line of its own.
+ */
+export function daysOf(entries: readonly Entry[], dayOf: (ms: number) => string): Day[] {
+  const days: Day[] = []
+  for (const [index, entry] of entries.entries()) {
+    const day = dayOf(Date.parse(entry.at))
+    if (days.at(-1)?.day !== day) days.push({ day, lines: [], entries: [] })
+    const { lines, entries: ofDay } = days.at(-1)!
+    ofDay.push(entry)
+    if (!isFolded(entries, index)) lines.push({ type: 'entry', entry })
+  }
+  return days.map(day => ({ ...day, lines: withRuns(day.lines) }))
+}
+
+/** Whether an entry is the beginning of an update whose result stands above it. */
+function isFolded(entries: readonly Entry[], index: number): boolean {
+  const entry = entries[index]!
+  if (entry.kind !== 'property' || updateChangeOf(entry)?.what !== 'begun') return false
+  const later = entries.slice(0, index).findLast(one => one.type === 'property' && one.name === OTA_STATUS)
+  const change = later && updateChangeOf(later)
+  return (
+    change !== undefined &&
+    change.startedAt === (entry as EntryOf<'property'>).now.changedAt &&
+    (change.what === 'failed' || change.what === 'installed')
+  )
+}
+
+function withRuns(lines: readonly Line[]): Line[] {
+  const folded: Line[] = []
+  let run: EntryOf<'property'>[] = []
+  const end = () => {
+    if (run.length >= FOLD_FROM) folded.push({ type: 'run', name: run[0]!.name, entries: run })
+    else folded.push(...run.map(entry => ({ type: 'entry' as const, entry })))
+    run = []
+  }
+  for (const line of lines) {
+    const entry = line.type === 'entry' ? line.entry : undefined
+    const isPart = entry?.type === 'property' && entry.kind === 'property' && entry.severity === 'Info'
+    if (!isPart || (run.length > 0 && run[0]!.name !== entry.name)) end()
+    if (isPart && updateChangeOf(entry) === undefined) run.push(entry)
+    else {
+      end()
+      folded.push(line)
+    }
+  }
+  end()
+  return folded
+}
+
+/** A sentence about a day: failed and installed updates, and how long the device was not connected. */
+export function sentenceOfDay(
+  { entries }: Day,
+  hasAllKinds: boolean,
+  inWords: (secs: number) => string,
+): string {
+  const changes = entries.flatMap(entry => updateChangeOf(entry) ?? [])
+  const failed = changes.filter(({ what }) => what === 'failed').length
+  const installed = changes.filter(({ what }) => what === 'installed').flatMap(({ version }) => version ?? [])
+  const offlineSecs = entries.reduce(
+    (sum, entry) => sum + (entry.type === 'connected' ? (entry.offlineSecs ?? 0) : 0),
+    0,
+  )
+  const isSteady = entries.every(({ type, isConnected }) => isConnected === true && type !== 'connected')
+  return [
+    failed > 0 ? `${failed} ${failed === 1 ? 'update' : 'updates'} failed` : '',
+    installed.length > 0 ? `${[...new Set(installed)].slice(0, 3).join(', ')} installed` : '',
+    !hasAllKinds
+      ? ''
+      : offlineSecs > 0
+        ? `not connected for ${inWords(offlineSecs)}`
+        : isSteady
+          ? 'connected all day'
+          : '',
+  ]
+    .filter(part => part !== '')
+    .join(', ')
+}

@@ -1,0 +1,71 @@
+/** Search parameters of a time range: a preset, or `from` and `to` as local times `YYYY-MM-DDTHH:MM`. */
+export type RangeSearch = { range?: string; from?: string; to?: string }
+
+export const RANGES = [
+  { value: '1h', label: 'Last hour' },
+  { value: '24h', label: 'Last 24 h' },
+  { value: 'night', label: 'Last night' },
+  { value: '7d', label: '7 d' },
+  { value: '30d', label: '30 d' },
+  { value: 'all', label: 'Everything' },
+] as const
+export type Range = (typeof RANGES)[number]['value']
+
+const HOUR_MS = 3_600_000
+const LENGTH_MS: Partial<Record<Range, number>> = {
+  '1h': HOUR_MS,
+  '24h': 24 * HOUR_MS,
+  '7d': 7 * 24 * HOUR_MS,
+  '30d': 30 * 24 * HOUR_MS,
+}
+
+/** Hours of the last night, local time. */
+const NIGHT = { begins: 18, ends: 8 }
+
+/** The range in the address: a preset, `between` for two times, or 7 d. */
+export function rangeOf({ range, from, to }: RangeSearch): Range | 'between' {
+  if (localTime(from) || localTime(to)) return 'between'
+  return RANGES.find(({ value }) => value === range)?.value ?? '7d'
+}
+
+/** Beginning and end of the range for the hub. The beginning of a range up to now is rounded down to a minute. */
+export function timesOf(search: RangeSearch, nowMs: number): { since?: string; until?: string } {
+  const range = rangeOf(search)
+  if (range === 'all') return {}
+  if (range === 'between') {
+    const [since, until] = [localTime(search.from), localTime(search.to)]
+    return { ...(since && { since: since.toISOString() }), ...(until && { until: until.toISOString() }) }
+  }
+  if (range === 'night') return nightBefore(nowMs)
+  const sinceMs = nowMs - LENGTH_MS[range]!
+  return { since: new Date(sinceMs - (sinceMs % 60_000)).toISOString() }
+}
+
+/** The last night that has begun: 18:00 to 08:00, local time. */
+function nightBefore(nowMs: number): { since: string; until: string } {
+  const now = new Date(nowMs)
+  const hasBegun = now.getHours() >= NIGHT.begins
+  const evening = new Date(
+    now.getFullYear(),
+    now.getMonth(),
+    now.getDate() - (hasBegun ? 0 : 1),
+    NIGHT.begins,
+  )
+  const morning = new Date(evening.getFullYear(), evening.getMonth(), evening.getDate() + 1, NIGHT.ends)
+  return { since: evening.toISOString(), until: morning.toISOString() }
+}
+
+/** A local time `YYYY-MM-DDTHH:MM`; undefined for other texts, such as a year that is still being typed. */
+export function localTime(text: string | undefined): Date | undefined {
+  const [, year, month, day, hour, minute] =
+    /^([1-9]\d{3})-(\d\d)-(\d\d)T(\d\d):(\d\d)$/.exec(text ?? '') ?? []
+  if (!minute) return undefined
+  const date = new Date(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute))
+  return Number.isNaN(date.getTime()) ? undefined : date
+}
+
+/** The text of a time for the address and for fields: local, to the minute. */
+export function localText(date: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${two(date.getHours())}:${two(date.getMinutes())}`
+}

@@ -1,0 +1,33 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useQuery } from '@tanstack/react-query'
+import { actionQuery, useActionState } from '../../../api/queries.ts'
+import { connectionsQuery, pastValuesInput } from './device-queries.ts'
+import { beginningOf, offlineProblem, type Problem, problemsOf } from './problems.ts'
+import { foundProperties, HEALTH, OTA_STATUS } from './well-known.ts'
+
+/** The problems of a device, the gravest first; `undefined` until everything that reports problems has loaded. */
+export function useProblems(
+  deviceId: string,
+  details: ActionOutput<'devices_GetDetails'> | undefined,
+): Problem[] | undefined {
+  const ota = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS }).data
+  const health = useActionState('devices_GetProperty', { deviceId, name: HEALTH }).data
+  const connections = useQuery(connectionsQuery(deviceId))
+  if (!details || !ota || !health) return undefined
+  const { data, dataUpdatedAt } = connections
+  const offline = data && !details.isConnected ? offlineProblem(data.connections, dataUpdatedAt) : []
+  return [...problemsOf(details, foundProperties([ota, health])), ...offline]
+}
+
+/**
+ * When a problem began. The result is `undefined` without a problem, while it loads, and if the problem began before the oldest
+ * value that was loaded.
+ */
+export function useBeginning(deviceId: string, problem: Problem | undefined): string | undefined {
+  const past = useQuery({
+    ...actionQuery('devices_QueryPropertyHistory', pastValuesInput(deviceId, problem?.property ?? '')),
+    enabled: problem?.property !== undefined,
+  }).data
+  if (problem?.kind === 'offline') return problem.lastAt
+  return problem && past && beginningOf(problem, past.changes, past.nextCursor === undefined)
+}
