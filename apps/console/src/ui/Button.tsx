@@ -1,6 +1,7 @@
 import type { ComponentProps, MouseEvent } from 'react'
 import type { IconType } from './icon.ts'
 import { Spinner } from './Spinner.tsx'
+import { useHubLost } from './use-hub-lost.ts'
 import { useShownBusy } from './use-shown-busy.ts'
 
 export type ButtonVariant = 'primary' | 'secondary' | 'ghost' | 'danger'
@@ -26,7 +27,10 @@ export function buttonClass(
 export type ButtonProps = Omit<ComponentProps<'button'>, 'className'> & {
   variant?: ButtonVariant
   size?: ButtonSize
-  /** Shows a spinner instead of the icon and ignores clicks while work is in flight. */
+  /**
+   * Shows a spinner instead of the icon and ignores clicks while work is in flight. A button with this property sends something to
+   * the hub, so it is disabled while the hub is lost.
+   */
   busy?: boolean | undefined
   /** Text of the button while busy, for example "Saving…". */
   busyLabel?: string
@@ -45,7 +49,7 @@ export function isSecondClick({ detail }: MouseEvent): boolean {
 export function Button({
   variant,
   size,
-  busy = false,
+  busy,
   busyLabel,
   icon: Icon,
   type = 'button',
@@ -53,9 +57,10 @@ export function Button({
   children,
   ...rest
 }: ButtonProps) {
-  const isShownBusy = useShownBusy(busy)
+  const isShownBusy = useShownBusy(busy ?? false)
+  const lost = useHubLost(busy !== undefined)
   const click = (event: MouseEvent<HTMLButtonElement>) => {
-    if (busy || isSecondClick(event)) event.preventDefault()
+    if (busy || lost || isSecondClick(event)) event.preventDefault()
     else onClick?.(event)
   }
   return (
@@ -64,6 +69,7 @@ export function Button({
       type={type}
       className={buttonClass(variant, size)}
       onClick={click}
+      {...lost}
       {...(isShownBusy && { 'aria-busy': true, 'aria-disabled': true })}
     >
       {isShownBusy ? <Spinner /> : Icon && <Icon className="i" aria-hidden />}

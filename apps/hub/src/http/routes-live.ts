@@ -6,8 +6,11 @@ import type { Core } from '../core.ts'
 import type { Db } from '../database/client/connection.ts'
 import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
-/** Interval of `ping` events on a stream, in milliseconds. */
-const PING_MS = 15_000
+/**
+ * Interval of `ping` events on a stream, in milliseconds. A console that hears nothing for 2.6 s asks whether the hub is lost, so that
+ * it can say so within 5 s.
+ */
+const PING_MS = 2_000
 /**
  * Interval at which the sessions and memberships of all streams are read again, in milliseconds. Changes made on other nodes take
  * effect after at most this time.

@@ -1,7 +1,7 @@
 import type { ActionName, LiveChange, LiveTopic } from '@muster/actions/client'
 import type { Query, QueryClient } from '@tanstack/react-query'
 import { log } from '../../lib/log.ts'
-import { type LostHub, probeHub, setLostHub, setRetry } from '../lost-hub.ts'
+import { type LostHub, lostHub, probeHub, setLostHub, setRetry } from '../lost-hub.ts'
 import { isGone } from '../queries.ts'
 
 /**
@@ -75,8 +75,13 @@ type Message =
 
 const STREAM_URL = '/api/v1/live'
 const NAME = 'muster.live'
-/** Three missed pings of the hub (one every 15 s) mean that the connection is dead. */
-const DEAD_AFTER_MS = 45_000
+/**
+ * Silence after which the page asks whether the hub is lost. The hub sends a ping every 2 s. Together with the 1.7 s of `probeHub`, a
+ * lost hub is reported within 5 s, also when the connection breaks without a sign.
+ */
+const SILENT_AFTER_MS = 2_600
+/** The same for the first connection of a page, which shares a slow link with the console's files. */
+const FIRST_WITHIN_MS = 10_000
 /**
  * Delays between attempts to reconnect. The last delay repeats, so the stream is back within 10 s after the hub has
  * restarted.
@@ -192,39 +197,43 @@ function holdSharedStream(signal: AbortSignal, publish: (message: Message) => vo
 
 /** Reconnects at once, in the tab that holds the stream. */
 let retryHere: (() => void) | undefined
+/** Whether this page has ever received an event of the hub. */
+let hasOpened = false
 
-/** Keeps the stream open until `signal` aborts, and reopens it after failures and missed pings. */
+/** Keeps the stream open until `signal` aborts, and reopens it after failures and silences. */
 function openStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
   let source: EventSource | undefined
   let failures = 0
-  let lostAtMs = 0
+  // A tab that was hidden while the hub was lost goes on with the time of that loss.
+  let heardAtMs = lostHub()?.lostAtMs ?? Date.now()
   let timer: ReturnType<typeof setTimeout> | undefined
+  let attempt = 0
 
-  function again(delayMs: number) {
-    source?.close()
+  function after(delayMs: number, run: () => void) {
     clearTimeout(timer)
-    if (!signal.aborted) timer = setTimeout(open, delayMs)
+    if (!signal.aborted) timer = setTimeout(run, delayMs)
   }
   function heard() {
-    clearTimeout(timer)
-    timer = setTimeout(open, DEAD_AFTER_MS)
+    heardAtMs = Date.now()
+    failures = 0
+    hasOpened = true
+    if (lostHub()) publish({ kind: 'lost', lost: undefined })
+    after(SILENT_AFTER_MS, () => void check())
   }
   function open() {
+    attempt++
     source?.close()
     source = new EventSource(STREAM_URL)
-    heard()
+    after(hasOpened ? SILENT_AFTER_MS : FIRST_WITHIN_MS, () => void check())
     source.onopen = () => {
-      failures = 0
-      lostAtMs = 0
-      heard()
       publish({ kind: 'opened', atMs: Date.now() })
+      heard()
       onReady()
     }
     source.onerror = () => {
+      source?.close()
       onReady()
-      const delayMs = RECONNECT_MS[Math.min(failures++, RECONNECT_MS.length - 1)]!
-      again(delayMs)
-      void report(Date.now() + delayMs)
+      void check()
     }
     source.addEventListener('ping', heard)
     source.addEventListener('changes', ({ data }: MessageEvent<string>) => {
@@ -233,12 +242,22 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
     })
   }
 
-  /** Reports whether the hub is lost. A stream that opened again during the probe wins. */
-  async function report(nextTryAtMs: number) {
-    lostAtMs ||= Date.now()
+  /**
+   * Asks after a failure or a silence whether the hub is lost, reports it, and plans the next attempt. The silent stream stays open
+   * until then, and an event on it wins: on a slow link, pings come late behind large answers.
+   */
+  async function check() {
+    const [heardBeforeMs, checked] = [heardAtMs, attempt]
+    clearTimeout(timer)
     const refusal = await probeHub()
-    if (signal.aborted || lostAtMs === 0) return
-    publish({ kind: 'lost', lost: refusal && { ...refusal, lostAtMs, attempts: failures, nextTryAtMs } })
+    if (signal.aborted || heardAtMs !== heardBeforeMs || attempt !== checked) return
+    const delayMs = RECONNECT_MS[Math.min(failures++, RECONNECT_MS.length - 1)]!
+    const nextTryAtMs = Date.now() + delayMs
+    publish({
+      kind: 'lost',
+      lost: refusal && { ...refusal, lostAtMs: heardAtMs, attempts: failures, nextTryAtMs },
+    })
+    after(delayMs, open)
   }
 
   open()

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { counted, formatBytes, formatCount, formatDuration, formatPercent, formatShare } from './format.ts'
+import {
+  counted,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatShare,
+  ordinal,
+} from './format.ts'
 
 describe('formatBytes', () => {
   it.each([
@@ -82,5 +90,21 @@ describe('counted', () => {
   it('uses the singular for one only', () => {
     const counts = [0, 1, 1_000].map(count => counted(count, 'device'))
     expect(counts).toEqual(['0 devices', '1 device', '1,000 devices'])
+  })
+})
+
+describe('ordinal', () => {
+  it.each([
+    [1, '1st'],
+    [2, '2nd'],
+    [3, '3rd'],
+    [9, '9th'],
+    [11, '11th'],
+    [12, '12th'],
+    [13, '13th'],
+    [22, '22nd'],
+    [1013, '1,013th'],
+  ])('%d as %s', (place, text) => {
+    expect(ordinal(place)).toBe(text)
   })
 })

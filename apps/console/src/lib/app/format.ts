@@ -44,6 +44,14 @@ export function formatCount(count: number): string {
   return grouped.format(count)
 }
 
+const ordinals = new Intl.PluralRules('en', { type: 'ordinal' })
+const ENDINGS: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' }
+
+/** A place in a sequence: "1st", "22nd", "1,013th". */
+export function ordinal(place: number): string {
+  return `${formatCount(place)}${ENDINGS[ordinals.select(place)] ?? 'th'}`
+}
+
 /** A count with its noun: "1 device", "1,000 devices". */
 export function counted(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`

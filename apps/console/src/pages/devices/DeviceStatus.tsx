@@ -1,3 +1,4 @@
+import { AsOf } from '../../ui/app/AsOf.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
 
 /** Mark and word for a connected device that is not healthy, keyed by the status that the hub sends (docs/protocol.md 4.3). */
@@ -11,7 +12,10 @@ export function DeviceStatus({ isConnected, status }: { isConnected: boolean; st
   const health = isConnected && status ? HEALTH_WORDS[status] : undefined
   return (
     <span className="status">
-      <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
+      <Mark state={isConnected ? 'on' : 'off'}>
+        {isConnected ? 'Connected' : 'Disconnected'}
+        <AsOf />
+      </Mark>
       {health && (
         <>
           <span className="muted"> · </span>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
-import { tryNow, useLostHub } from '../../api/lost-hub.ts'
+import { type LostHub, tryNow, useLostHub } from '../../api/lost-hub.ts'
+import { formatDuration, ordinal } from '../../lib/app/format.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Spinner } from '../../ui/Spinner.tsx'
 import '../../styles/lost.css'
@@ -48,7 +49,7 @@ export function LostBar() {
           )}
           {backAtMs !== undefined && `Connected again. Updated ${timeOf(backAtMs)}.`}
         </span>
-        {lost && <NextTry nextTryAtMs={lost.nextTryAtMs} attempt={lost.attempts + 1} />}
+        {lost && <Clock {...lost} />}
       </p>
       {lost && (
         <Button size="sm" onClick={tryNow}>
@@ -59,15 +60,20 @@ export function LostBar() {
   )
 }
 
-/** Counts down to the next attempt. Outside of the live region, so that screen readers do not read each second. */
-function NextTry({ nextTryAtMs, attempt }: { nextTryAtMs: number; attempt: number }) {
+/**
+ * The age of what is shown, and the time until the next attempt. They count outside of the live region, so that screen readers do
+ * not read each second.
+ */
+function Clock({ lostAtMs, nextTryAtMs, attempts }: LostHub) {
   const [nowMs, setNowMs] = useState(Date.now)
   useEffect(() => {
     const timer = setInterval(() => setNowMs(Date.now()), 500)
     return () => clearInterval(timer)
   }, [])
+  const ageSecs = Math.max(0, (nowMs - lostAtMs) / 1000)
   const secs = Math.max(0, Math.ceil((nextTryAtMs - nowMs) / 1000))
-  return ` Next try in ${secs} s, attempt ${attempt}.`
+  const next = secs > 0 ? `Next try in ${secs} s` : 'Trying now'
+  return ` It is ${formatDuration(ageSecs)} old. ${next}, the ${ordinal(attempts + 1)}.`
 }
 
 function timeOf(atMs: number): string {

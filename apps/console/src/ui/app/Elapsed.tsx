@@ -1,12 +1,17 @@
 import { useEffect, useState } from 'react'
+import { useKnownNow } from '../../api/lost-hub.ts'
 import { formatDuration } from '../../lib/app/format.ts'
 
-/** A duration that advances between the hub's answers. `secs` is the duration at `answeredAt` (milliseconds since 1970). */
+/**
+ * A duration that advances between the hub's answers. `secs` is the duration at `answeredAt` (milliseconds
+ * since 1970). It stands still while the hub is lost.
+ */
 export function Elapsed({ secs, answeredAt }: { secs: number; answeredAt: number }) {
   const [now, setNow] = useState(answeredAt)
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 1000)
     return () => clearInterval(timer)
   }, [])
-  return formatDuration(secs + Math.max(0, now - answeredAt) / 1000)
+  const knownMs = useKnownNow(now)
+  return formatDuration(secs + Math.max(0, knownMs - answeredAt) / 1000)
 }

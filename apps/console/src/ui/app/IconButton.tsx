@@ -2,6 +2,7 @@ import type { ComponentProps } from 'react'
 import { buttonClass, isSecondClick } from '../Button.tsx'
 import type { IconType } from '../icon.ts'
 import { Spinner } from '../Spinner.tsx'
+import { useHubLost } from '../use-hub-lost.ts'
 
 type IconButtonProps = Omit<ComponentProps<'button'>, 'className' | 'aria-label' | 'children'> & {
   /** Accessible name, also shown as a tooltip. */
@@ -16,11 +17,12 @@ export function IconButton({
   label,
   icon: Icon,
   size = 'md',
-  busy = false,
+  busy,
   type = 'button',
   onClick,
   ...rest
 }: IconButtonProps) {
+  const lost = useHubLost(busy !== undefined)
   return (
     <button
       {...rest}
@@ -28,7 +30,8 @@ export function IconButton({
       className={buttonClass('ghost', size, ' icon')}
       aria-label={label}
       data-tip={label}
-      onClick={event => !busy && !isSecondClick(event) && onClick?.(event)}
+      onClick={event => !busy && !lost && !isSecondClick(event) && onClick?.(event)}
+      {...lost}
       {...(busy && { 'aria-busy': true, 'aria-disabled': true })}
     >
       {busy ? <Spinner /> : <Icon className="i" aria-hidden />}

@@ -1,3 +1,5 @@
+import { useHubLost } from '../use-hub-lost.ts'
+
 type SwitchProps = {
   /** Accessible name; the visible label is the column head. */
   label: string
@@ -8,7 +10,8 @@ type SwitchProps = {
 }
 
 /** A switch that takes effect without a submit button. */
-export function Switch({ label, checked, onChange, busy = false }: SwitchProps) {
+export function Switch({ label, checked, onChange, busy }: SwitchProps) {
+  const lost = useHubLost(busy !== undefined)
   return (
     <button
       type="button"
@@ -16,8 +19,9 @@ export function Switch({ label, checked, onChange, busy = false }: SwitchProps) 
       className="toggle"
       aria-label={label}
       aria-checked={checked}
+      {...lost}
       {...(busy && { 'aria-busy': true, 'aria-disabled': true })}
-      onClick={() => !busy && onChange(!checked)}
+      onClick={() => !busy && !lost && onChange(!checked)}
     >
       <i aria-hidden="true" />
       <span aria-hidden="true">{checked ? 'On' : 'Off'}</span>

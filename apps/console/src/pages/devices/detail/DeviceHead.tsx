@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { ExternalLink } from 'lucide-react'
 import { ageOf } from '../../../lib/app/age.ts'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
+import { AsOf } from '../../../ui/app/AsOf.tsx'
 import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
 import { Elapsed } from '../../../ui/app/Elapsed.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
@@ -51,8 +52,8 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
             <Id id={deviceId} what="device id" />
             {details?.isConnected && connection && (
               <span>
-                Connected for <Elapsed secs={connection.connectedForSecs} answeredAt={answeredAt} /> via{' '}
-                <span className="mono">{connection.nodeName ?? connection.nodeId}</span>
+                Connected for <Elapsed secs={connection.connectedForSecs} answeredAt={answeredAt} />
+                <AsOf /> via <span className="mono">{connection.nodeName ?? connection.nodeId}</span>
               </span>
             )}
             {details && (

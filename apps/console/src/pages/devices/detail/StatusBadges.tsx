@@ -1,4 +1,5 @@
 import { useActionState } from '../../../api/queries.ts'
+import { AsOf } from '../../../ui/app/AsOf.tsx'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Mark } from '../../../ui/app/Mark.tsx'
 import { HEALTH, healthOf } from './well-known.ts'
@@ -10,6 +11,7 @@ export function StatusBadges({ deviceId, isConnected }: { deviceId: string; isCo
       <Badge tone={isConnected ? 'ok' : 'neutral'}>
         <Mark state={isConnected ? 'on' : 'off'} />
         {isConnected ? 'Connected' : 'Disconnected'}
+        <AsOf />
       </Badge>
       {isConnected && <HealthBadge deviceId={deviceId} />}
     </>
@@ -25,6 +27,7 @@ function HealthBadge({ deviceId }: { deviceId: string }) {
       <Badge tone="warn">
         <Mark state="warning" />
         Warning
+        <AsOf />
       </Badge>
     )
   return (
@@ -32,6 +35,7 @@ function HealthBadge({ deviceId }: { deviceId: string }) {
       <Badge tone="bad">
         <Mark state="error" />
         Error
+        <AsOf />
       </Badge>
     )
   )

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useKnownNow } from '../../../api/lost-hub.ts'
 import { useNow } from '../../../lib/app/clock.ts'
 import { durationInWords } from '../../../lib/app/relative-time.ts'
 import { Time } from '../../../ui/app/Time.tsx'
@@ -19,7 +20,7 @@ export function LastSeen({ currentConnectionDurationSecs: secs, ...device }: Las
 
 /** The duration that the hub answered, advanced by the browser's clock, which may differ from the hub's. */
 function ConnectedFor({ secs }: { secs: number }) {
-  const nowMs = useNow()
+  const nowMs = useKnownNow(useNow())
   const [answer, setAnswer] = useState({ secs, atMs: nowMs })
   if (answer.secs !== secs) setAnswer({ secs, atMs: nowMs })
   const passedSecs = Math.max(0, nowMs - answer.atMs) / 1000
