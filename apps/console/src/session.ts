@@ -4,18 +4,25 @@ import { invoke } from './api/client.ts'
 import { actionQuery, useAction } from './api/queries.ts'
 import { externalStore, useExternalStore } from './lib/external-store.ts'
 import { log } from './lib/log.ts'
+import { beginCounts, forgetCounts } from './offline/known-counts.ts'
 
 /** The signed-in user. */
 export type Session = { userId: string; email: string; displayName?: string; isAdmin: boolean }
 
-const signedInUserId = externalStore<string | undefined>(undefined)
+/** The person who is signed in, and the session that this tab knows. */
+type SignedIn = { userId: string; sessionId: string | undefined }
+
+const signedIn = externalStore<SignedIn | undefined>(undefined)
 let following: { ready: Promise<void>; stop: () => void } | undefined
 
 // Tabs share the session cookie: after a sign-in in one tab, requests of all other tabs come from that user.
 const tabs = new BroadcastChannel('muster.person')
-tabs.onmessage = ({ data }: MessageEvent<string>) => {
+tabs.onmessage = ({ data }: MessageEvent<SignedIn>) => {
+  const known = signedIn.get()
+  if (!known) return
   // The tab reloads its page, so that it does not act as another user.
-  if (signedInUserId.get() && data !== signedInUserId.get()) window.location.reload()
+  if (data.userId !== known.userId) window.location.reload()
+  else signedIn.set(data)
 }
 
 /**
@@ -23,12 +30,15 @@ tabs.onmessage = ({ data }: MessageEvent<string>) => {
  * not answer.
  */
 export async function loadSession(queryClient: QueryClient): Promise<string> {
-  const knownUserId = signedInUserId.get()
-  if (knownUserId) return knownUserId
+  const known = signedIn.get()
+  if (known) return known.userId
   // Live updates are optional, because pages also poll. A failed import is therefore only logged.
   const live = import('./api/lazy/live.ts').catch((error: unknown) => void log.warn('No live updates', error))
-  const { actor } = await askActor()
-  if (actor.actor !== 'User') throw new Error('Not logged in')
+  const { actor, sessionId } = await askActor()
+  if (actor.actor !== 'User') {
+    forgetCounts()
+    throw new Error('Not logged in')
+  }
   if (!actor.userId) throw new Error('User ID is not available')
   // The stream of live changes opens while the query for the user's details runs and before the pages load data. So the
   // pages neither miss a change nor load their data twice.
@@ -37,8 +47,8 @@ export async function loadSession(queryClient: QueryClient): Promise<string> {
     queryClient.fetchQuery({ ...actionQuery('users_GetDetails', { userId: actor.userId }), retry: false }),
     following?.ready,
   ])
-  signedInUserId.set(actor.userId)
-  tabs.postMessage(actor.userId)
+  signedIn.set({ userId: actor.userId, sessionId })
+  tabs.postMessage(signedIn.get())
   return actor.userId
 }
 
@@ -62,7 +72,14 @@ export function useSession(): Session {
 
 /** Id of the signed-in user, or `undefined`. */
 export function useSignedInUserId(): string | undefined {
-  return useExternalStore(signedInUserId)
+  return useExternalStore(signedIn)?.userId
+}
+
+/** The person and the session of a click, for requests that are sent later. Throws if nobody is signed in. */
+export function askedByNow(): { userId: string; sessionId: string } {
+  const { userId, sessionId } = signedIn.get() ?? {}
+  if (!userId || !sessionId) throw new Error('Not logged in')
+  return { userId, sessionId }
 }
 
 /** Signs in; the hub sets the session cookie. Rejects with `ActionError`. */
@@ -72,6 +89,7 @@ export async function logIn(
 ): Promise<void> {
   await post('login', { email, password, remember: rememberMe })
   endSession(queryClient)
+  beginCounts(rememberMe)
 }
 
 /** Signs out at the hub. If that fails, the session stays. After success the caller leaves the page and calls `endSession`. */
@@ -83,7 +101,8 @@ export async function logOut(): Promise<void> {
 export function endSession(queryClient: QueryClient) {
   following?.stop()
   following = undefined
-  signedInUserId.set(undefined)
+  signedIn.set(undefined)
+  forgetCounts()
   queryClient.clear()
 }
 

@@ -56,7 +56,12 @@ export const accounts = {
   actor_GetActor: query({
     summary: 'Tells the caller which identity the hub resolved from its credentials.',
     input: z.object({}),
-    output: z.object({ actor: Actor }),
+    output: z.object({
+      actor: Actor,
+      sessionId: UserSessionId.optional().describe(
+        'The browser session of this call, for a person who is signed in.',
+      ),
+    }),
     permission: 'anyone',
   }),
   users_Query: query({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Actor } from './accounts.ts'
 import { command, listOutput, optional, optionalText, query } from './define.ts'
+import { AskedBy } from './devices.ts'
 import { BulkActionId, DeploymentTokenId, DeviceCertificateId, DeviceId, ProjectId, UserId } from './ids.ts'
 import { MAX_BULK_ITEMS, MAX_CURSOR_LENGTH, MAX_PAGE_SIZE } from './limits.ts'
 import { projects } from './projects.ts'
@@ -111,9 +112,7 @@ export const bulkActions = {
     input: z.object({
       projectId: ProjectId,
       bulkActionId: BulkActionId,
-      askedByUserId: optional(UserId).describe(
-        'The person who asked for the deletion, for consoles that send it later. Refused from the session of anybody else.',
-      ),
+      askedBy: optional(AskedBy),
     }),
     output: Empty,
     permission: { can: 'delete', on: 'project', id: 'projectId' },

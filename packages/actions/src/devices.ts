@@ -12,6 +12,7 @@ import {
   DeviceId,
   ProjectId,
   UserId,
+  UserSessionId,
 } from './ids.ts'
 import {
   MAX_CURSOR_LENGTH,
@@ -35,6 +36,14 @@ import {
   U64,
 } from './scalars.ts'
 import { ConnectionEndReason, EventSeverity, TimelineInput, TimelineOutput } from './timeline.ts'
+
+/** The person and the session that asked for a deletion. */
+export const AskedBy = z
+  .object({ userId: UserId, sessionId: UserSessionId })
+  .describe(
+    'The person and the session that asked for the deletion, for consoles that send it later. Refused from any other session.',
+  )
+export type AskedBy = z.infer<typeof AskedBy>
 
 /** States of a device's certificate (docs/product.md 4). */
 export const CertificateStatus = z.enum(['Pending', 'Active', 'Rejected', 'Revoked'])
@@ -149,9 +158,7 @@ export const devices = {
     summary: 'Deletes a device with its history and ends its connections.',
     input: z.object({
       deviceId: DeviceId,
-      askedByUserId: optional(UserId).describe(
-        'The person who asked for the deletion, for consoles that send it later. Refused from the session of anybody else.',
-      ),
+      askedBy: optional(AskedBy),
     }),
     output: Empty,
     permission: { can: 'delete', on: 'device', id: 'deviceId' },

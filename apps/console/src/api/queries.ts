@@ -12,6 +12,7 @@ import {
   useQueryClient,
   useSuspenseQuery,
 } from '@tanstack/react-query'
+import { forgetCounts } from '../offline/known-counts.ts'
 import { invoke } from './client.ts'
 import { refreshOf } from './refresh.ts'
 
@@ -35,7 +36,12 @@ export function hashOfFailed(error: unknown): string | undefined {
 /** Creates the query client, the cache of all answers of the hub. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
-    queryCache: new QueryCache({ onError: (error, { queryHash }) => void failed.set(error, queryHash) }),
+    queryCache: new QueryCache({
+      onError: (error, { queryHash }) => {
+        failed.set(error, queryHash)
+        if (error instanceof ActionError && error.status === 401) forgetCounts()
+      },
+    }),
     defaultOptions: {
       // A hub on the local network answers even while the browser reports that it is offline, so requests must not wait
       // for `online`.

@@ -1,12 +1,12 @@
-import { requireAskingPerson } from '../../access/asking-person.ts'
+import { requireAskingSession } from '../../access/asking-session.ts'
 import { startBulkAction } from '../../bulk/start-bulk.ts'
 import { handler } from '../../handler.ts'
 
 /** Deletes the devices of a preview. A console sends this some seconds after the click, like `devices_Delete`. */
 export const devices_StartBulkDeletion = handler(
   'devices_StartBulkDeletion',
-  async (context, { askedByUserId, ...ids }) => {
-    requireAskingPerson(context.caller, askedByUserId, 'Delete the devices again.')
+  async (context, { askedBy, ...ids }) => {
+    requireAskingSession(context.caller, askedBy, 'Delete the devices again.')
     const { bulkActions } = context.services
     await startBulkAction({ context, bulkActions, kinds: ['Delete'], ...ids })
     return {}

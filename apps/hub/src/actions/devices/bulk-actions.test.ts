@@ -51,6 +51,12 @@ async function pendingDevices(count: number, of = projectId): Promise<string[]> 
   return rows.map(({ id }) => id)
 }
 
+/** The person and the session that a console of this person sends with a deletion. */
+async function askedBy(person: TestUser) {
+  const { sessionId } = await person.invoke('actor_GetActor', {})
+  return { userId: person.userId, sessionId: sessionId! }
+}
+
 const certificates = (certificateIds: string[]) => ({ kind: 'certificates' as const, certificateIds })
 
 function preview(decision: 'Accept' | 'Reject', certificateIds: string[], person = owner) {
@@ -339,7 +345,11 @@ describe('a deletion of several devices', () => {
     const goes = await deviceRow(hub, projectId, { name: 'old door' })
     const bulkActionId = await previewed({ kind: 'filter', filter: { text: 'old' } })
     await owner.invoke('devices_SetName', { deviceId: stays, name: 'new gate' })
-    await owner.invoke('devices_StartBulkDeletion', { projectId, bulkActionId, askedByUserId: owner.userId })
+    await owner.invoke('devices_StartBulkDeletion', {
+      projectId,
+      bulkActionId,
+      askedBy: await askedBy(owner),
+    })
     expect(await itemsOf(bulkActionId, 'Refused')).toMatchObject([
       { deviceId: stays, reason: 'NoLongerMatches' },
     ])
@@ -351,12 +361,12 @@ describe('a deletion of several devices', () => {
     ])
   })
 
-  it('is refused from the session of another person than the one who asked', async () => {
+  it('is refused from another session than the one that asked', async () => {
     const bulkActionId = await previewed({ kind: 'devices', deviceIds: [await deviceRow(hub, projectId)] })
     const start = owner.invoke('devices_StartBulkDeletion', {
       projectId,
       bulkActionId,
-      askedByUserId: colleague.userId,
+      askedBy: await askedBy(colleague),
     })
     expect(await failed(start)).toMatchObject({ kind: 'Forbidden' })
     expect(await deviceCount()).toBe(1)

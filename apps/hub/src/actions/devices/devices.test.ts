@@ -1,4 +1,4 @@
-import { newDatedId, newId } from '@muster/actions'
+import { newDatedId, newId, publicIdOf } from '@muster/actions'
 import {
   auditEvents,
   auditRows,
@@ -146,16 +146,26 @@ describe('devices_SetName', () => {
 })
 
 describe('devices_Delete', () => {
-  it('deletes for the person who asked, and for nobody else who is signed in', async () => {
-    const { userId } = await hub.user()
+  it('deletes in the session that asked, and in no other session of that person or of anybody else', async () => {
     const id = await deviceRow(hub, projectId)
-    const refusal = await failed(owner.invoke('devices_Delete', { deviceId: id, askedByUserId: userId }))
-    expect(refusal).toMatchObject({
-      kind: 'Forbidden',
-      message: expect.stringContaining('Another person asked'),
-    })
+    const { sessionId } = await owner.invoke('actor_GetActor', {})
+    const { userId } = owner
+    const other = await hub.user()
+    const askers = [
+      [
+        'Another person asked',
+        { userId: other.userId, sessionId: (await other.invoke('actor_GetActor', {})).sessionId! },
+      ],
+      ['in another session', { userId, sessionId: publicIdOf(newId('u_session_sk')) as never }],
+    ] as const
+    for (const [message, askedBy] of askers) {
+      const refusal = await failed(owner.invoke('devices_Delete', { deviceId: id, askedBy }))
+      expect(refusal).toMatchObject({ kind: 'Forbidden', message: expect.stringContaining(message) })
+    }
     expect(await owner.invoke('devices_GetDetails', { deviceId: id })).toMatchObject({ deviceId: id })
-    expect(await owner.invoke('devices_Delete', { deviceId: id, askedByUserId: owner.userId })).toEqual({})
+    expect(
+      await owner.invoke('devices_Delete', { deviceId: id, askedBy: { userId, sessionId: sessionId! } }),
+    ).toEqual({})
   })
 
   it('removes a device with its history, closes its connections, and keeps other devices', async () => {

@@ -20,9 +20,7 @@ export function DeletingNotice({ projectId, shownIds }: DeletingNoticeProps) {
     const hide = showList(projectId)
     const leave = () => sendAll(queryClient)
     clearTimeout(leaving)
-    addEventListener('pagehide', leave)
     return () => {
-      removeEventListener('pagehide', leave)
       hide()
       // React's strict mode unmounts and mounts again in one task, which is no leave.
       leaving = setTimeout(leave)

@@ -3,6 +3,7 @@ import { invoke } from '../../../api/client.ts'
 import { invalidateActions, setGone } from '../../../api/queries.ts'
 import { announce } from '../../../lib/announce.ts'
 import { externalStore, useExternalStore } from '../../../lib/external-store.ts'
+import { askedByNow } from '../../../session.ts'
 import { toastError } from '../../../ui/app/toast.ts'
 
 /** A device that is about to be deleted, or whose deletion was refused. */
@@ -10,8 +11,8 @@ export type Deletion = {
   projectId: string
   deviceId: string
   name: string
-  /** The person who clicked. The hub refuses the deletion from anybody else's session. */
-  askedByUserId: string
+  /** The person who clicked, in their session. The hub refuses the deletion from any other session. */
+  askedBy: ReturnType<typeof askedByNow>
   /** `Date.now()` and `performance.now()` at the click. */
   askedAtMs: number
   askedAtTick: number
@@ -50,13 +51,19 @@ function remove(deviceId: string) {
 /** Starts a deletion that is sent after 10 s, unless `undoDeletion` is called before. */
 export function startDeletion(
   queryClient: QueryClient,
-  device: Pick<Deletion, 'projectId' | 'deviceId' | 'name' | 'askedByUserId'>,
+  device: Pick<Deletion, 'projectId' | 'deviceId' | 'name'>,
 ) {
   const { deviceId, name } = device
   if (deletions.get().some(each => each.deviceId === deviceId && each.state !== 'refused')) return
   remove(deviceId)
-  const clicked = { askedAtMs: Date.now(), askedAtTick: performance.now(), state: 'waiting' as const }
+  const clicked = {
+    askedBy: askedByNow(),
+    askedAtMs: Date.now(),
+    askedAtTick: performance.now(),
+    state: 'waiting' as const,
+  }
   deletions.set([...deletions.get(), { ...device, ...clicked }])
+  addEventListener('pagehide', () => sendAll(queryClient), { once: true })
   timers.set(
     deviceId,
     setTimeout(() => void send(queryClient, deviceId), UNDO_MS),
@@ -107,7 +114,7 @@ function send(queryClient: QueryClient, deviceId: string): Promise<void> {
   }
   update(deviceId, { state: 'sent' })
   setGone(deviceId, true)
-  const input = { deviceId, askedByUserId: deletion.askedByUserId }
+  const input = { deviceId, askedBy: deletion.askedBy }
   const answer = invoke('devices_Delete', input, { keepalive: true })
     .then(
       async () => {

@@ -1,7 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
-import { useSession } from '../../../session.ts'
 import { DangerLine, DangerZone } from '../../../ui/app/DangerZone.tsx'
 import { startDeletion } from '../deleting/deletions.ts'
 
@@ -11,7 +10,6 @@ type DangerSectionProps = { projectId: string; deviceId: string; name: string }
 export function DangerSection({ projectId, deviceId, name }: DangerSectionProps) {
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  const { userId } = useSession()
   return (
     <DangerZone id="dz">
       <DangerLine
@@ -20,7 +18,7 @@ export function DangerSection({ projectId, deviceId, name }: DangerSectionProps)
         icon={Trash2}
         busyLabel="Deleting…"
         act={async () => {
-          startDeletion(queryClient, { projectId, deviceId, name, askedByUserId: userId })
+          startDeletion(queryClient, { projectId, deviceId, name })
           await navigate({
             from: '/org_{$organization}/projects/$projectId/devices/$deviceId',
             to: '..',

@@ -1,0 +1,16 @@
+import { ActionError, type AskedBy } from '@muster/actions'
+import type { Caller } from '../caller.ts'
+
+/**
+ * Throws `Forbidden` if a deletion that a console sent later does not come from the session in which its person asked for it. `remedy`
+ * is a sentence that ends the message.
+ */
+export function requireAskingSession(caller: Caller, askedBy: AskedBy | undefined, remedy: string): void {
+  if (!askedBy) return
+  const isSamePerson = caller.actor === 'User' && caller.userId === askedBy.userId
+  if (isSamePerson && caller.sessionId === askedBy.sessionId) return
+  const found = isSamePerson
+    ? 'You asked for this deletion in another session than the one that sent it.'
+    : 'Another person asked for this deletion than the one who is signed in.'
+  throw new ActionError('Forbidden', `${found} ${remedy}`)
+}
