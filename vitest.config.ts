@@ -8,10 +8,17 @@ declare module 'vitest' {
     replays: number
     /** Whether each screen is checked in all sizes and themes (`npm run test:axe`), or with axe in one only. */
     allLooks: boolean
+    /** Whether each screen is only photographed, in both themes and widths (`npm run pictures`). */
+    onlyPictures: boolean
   }
 }
 
-const provide = { fuzzSeed: Number(process.env.MUSTER_FUZZ_SEED ?? 0x5eed), replays: 12, allLooks: false }
+const provide = {
+  fuzzSeed: Number(process.env.MUSTER_FUZZ_SEED ?? 0x5eed),
+  replays: 12,
+  allLooks: false,
+  onlyPictures: false,
+}
 
 // 25 s are enough for a polled condition on a busy machine, and less than the timeout of a test.
 const expect = { poll: { timeout: 25_000 } }
@@ -93,6 +100,17 @@ export default defineConfig({
           include: ['e2e/**/*.test.ts'],
           exclude: [SLOW, 'e2e/{hub-start,specification-texts}.test.ts'],
           provide: { ...provide, allLooks: true },
+          testTimeout: 600_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          ...browser,
+          name: 'pictures',
+          include: ['e2e/**/*.{test,pictures}.ts'],
+          exclude: [SLOW, 'e2e/{hub-start,specification-texts}.test.ts'],
+          provide: { ...provide, onlyPictures: true },
           testTimeout: 600_000,
           maxWorkers: 2,
         },

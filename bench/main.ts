@@ -8,6 +8,7 @@ import { fuzz } from './fuzz.ts'
 import { hostileDevice } from './hostile-device.ts'
 import { ingest } from './ingest.ts'
 import { lists } from './lists.ts'
+import { paint } from './paint.ts'
 import { people } from './people.ts'
 import { smoke } from './smoke.ts'
 import { tunnel } from './tunnel.ts'
@@ -30,6 +31,7 @@ const BENCHES: Record<string, Bench> = {
   faults: { run: faults, limitMinutes: 15 },
   lists: { run: lists, limitMinutes: 15 },
   blobs: { run: blobs, limitMinutes: 15 },
+  paint: { run: paint, limitMinutes: 5 },
 }
 
 // On an interrupt, exit handlers stop the processes that the bench started.

@@ -46,7 +46,8 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
     browser,
     faults,
     async newPage() {
-      const context = await browser.newContext({ viewport: SIZES[0]! })
+      // A service worker would hide page loads from `page.route`.
+      const context = await browser.newContext({ viewport: SIZES[0]!, serviceWorkers: 'block' })
       const page = await context.newPage()
       page.on('pageerror', error => faults.push(error.message))
       page.on('console', message => {
@@ -153,15 +154,16 @@ export async function expectGoodScreen(page: Page, name: string, prepare = async
   const before = page.viewportSize()
   // Brings the page to the front, because a page in the background gets no animation frames.
   await page.bringToFront()
-  const looks = inject('allLooks') ? LOOKS : [DESKTOP, { ...DESKTOP, ...SIZES[1]! }]
+  const looks = looksNow()
   for (const look of looks) {
     await show(page, look)
     await prepare()
     const where = `${name}-${nameOf(look)}`
     if (PICTURES) {
       await mkdir(PICTURES, { recursive: true })
-      await page.screenshot({ path: join(PICTURES, `${where}.png`) })
+      await page.screenshot({ path: join(PICTURES, `${where}.png`), ...(await wholePage(page)) })
     }
+    if (inject('onlyPictures')) continue
     if (inject('allLooks') || look === DESKTOP)
       expect({ where, violations: await violations(page, look) }).toEqual({ where, violations: [] })
     // The console may render the layout of a new width some frames after the resize.
@@ -170,6 +172,21 @@ export async function expectGoodScreen(page: Page, name: string, prepare = async
   }
   if (before) await page.setViewportSize(before)
   await page.emulateMedia({ colorScheme: null, reducedMotion: null, forcedColors: null })
+}
+
+function looksNow(): Look[] {
+  if (inject('allLooks')) return LOOKS
+  return inject('onlyPictures') ? LOOKS.slice(0, 4) : [DESKTOP, { ...DESKTOP, ...SIZES[1]! }]
+}
+
+/** Options for a picture of the page down to 2,400 pixels. Dialogs and menus are pictured in the viewport. */
+async function wholePage(page: Page) {
+  const height = await page.evaluate<number>(
+    `document.querySelector('dialog[open], .menu') ? 0 : Math.min(2400, document.documentElement.scrollHeight)`,
+  )
+  const viewport = page.viewportSize()!
+  if (!inject('onlyPictures') || height <= viewport.height) return {}
+  return { fullPage: true, clip: { x: 0, y: 0, width: viewport.width, height } }
 }
 
 async function show(page: Page, { width, height, colorScheme, forcedColors, zoom = 1 }: Look) {

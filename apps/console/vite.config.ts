@@ -1,5 +1,6 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { offlineFiles } from './offline-files.ts'
 
 const HUB = 'http://localhost:6878'
 
@@ -27,7 +28,7 @@ function preloadFonts(): Plugin {
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), preloadFonts()],
+  plugins: [react(), preloadFonts(), offlineFiles()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -51,7 +52,7 @@ export default defineConfig({
             // modules.
             {
               name: 'public',
-              test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|packages\/actions\//,
+              test: /console\/src\/((api|lib|offline|shell|ui)\/)?[^/]+$|packages\/actions\//,
               priority: 2,
             },
             // A file with the modules that signed-in pages share. Without it, their dozens of small modules and icons

@@ -37,6 +37,7 @@ export async function consoleRoutes(
   }
   const index = readFileSync(join(folder, 'index.html'), 'utf8')
   const policy = contentSecurityPolicy(index, config)
+  const policies = ownPolicies(folder)
   const files = new Set(
     readdirSync(folder, { withFileTypes: true })
       .filter(entry => entry.isFile())
@@ -52,7 +53,12 @@ export async function consoleRoutes(
   app.setNotFoundHandler((request, reply) => {
     const path = pagePathOf(request, reply)
     const name = path.slice(1)
-    if (files.has(name) && name !== 'index.html' && !name.startsWith('.')) return reply.sendFile(name)
+    if (files.has(name) && name !== 'index.html' && !name.startsWith('.')) {
+      const own = policies[name]
+      if (own !== undefined) reply.header('content-security-policy', own)
+      // Browsers ask each time whether these files have changed.
+      return reply.header('cache-control', 'no-cache').sendFile(name, { cacheControl: false })
+    }
     const isPage = isConsolePath(path) || name === 'index.html'
     // A person gets the console's "not found" page. A program gets an error, so that it does not parse the page as an answer.
     if (!isPage && !isForPage(request)) throw noSuchPath(request, path)
@@ -87,14 +93,41 @@ function noSuchPath({ method }: FastifyRequest, path: string): ActionError {
 }
 
 /**
+ * Content-Security-Policies of files beside the index page, by name. The offline page has its styles and its script inside, because
+ * the service worker stores that page alone. It only asks whether the hub answers. The service worker only loads pages.
+ */
+function ownPolicies(folder: string): Record<string, string> {
+  const path = join(folder, 'offline.html')
+  const page = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  return {
+    'offline.html': [
+      "default-src 'none'",
+      ['script-src', ...inlineHashes(page, 'script')].join(' '),
+      ['style-src', ...inlineHashes(page, 'style')].join(' '),
+      "img-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+    'sw.js': "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
+  }
+}
+
+/** Sources for the inline scripts or styles of a page. */
+function inlineHashes(page: string, element: 'script' | 'style'): string[] {
+  return [...page.matchAll(new RegExp(`<${element}>([\\s\\S]*?)</${element}>`, 'g'))].map(
+    ([, text]) => `'sha256-${createHash('sha256').update(text!).digest('base64')}'`,
+  )
+}
+
+/**
  * Content-Security-Policy of the console's pages. Allows the console's own scripts by path or hash, and the scripts that the
  * operator's `config.json` names, together with the origins to which those scripts connect. Everything else is blocked (decisions,
  * "Console").
  */
 function contentSecurityPolicy(index: string, config: Config): string {
-  const hashes = [...index.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(
-    ([, script]) => `'sha256-${createHash('sha256').update(script!).digest('base64')}'`,
-  )
+  const hashes = inlineHashes(index, 'script')
   const { scripts = [], connect = [] } = config.console
   const origins = scripts.filter(({ src }) => !src.startsWith('/')).map(({ src }) => new URL(src).origin)
   const sources = (...all: string[]): string => [...new Set(all)].join(' ')

@@ -1,6 +1,9 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
+import { registerServiceWorker } from '../../offline/register.ts'
 import { Toaster } from '../../ui/app/Toaster.tsx'
+import { keepCounts } from './keep-counts.ts'
 import { LostBar } from './LostBar.tsx'
 import { useRecentPages } from './recent-pages.ts'
 import { Shortcuts } from './Shortcuts.tsx'
@@ -9,6 +12,9 @@ import '../../styles/app.css'
 
 /** Layout of all signed-in pages. `children` replace the page of the route. */
 export function Shell({ children }: { children?: ReactNode }) {
+  const queryClient = useQueryClient()
+  useEffect(registerServiceWorker, [])
+  useEffect(() => keepCounts(queryClient), [queryClient])
   const [isSheetOpen, setSheetOpen] = useState(false)
   useRecentPages()
   return (

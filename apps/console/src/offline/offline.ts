@@ -1,0 +1,149 @@
+// The script of the offline page. It runs without the console and without the hub.
+import { knownCounts } from './known-counts.ts'
+
+/** Delays between attempts. The last delay repeats. */
+const AGAIN_MS = [2_000, 5_000, 10_000]
+const PROBE_MS = 3_000
+const TICKS = 60
+/** Ticks that are drawn short, so that the strip looks like a fleet. */
+const SHORT = [9, 30, 45]
+/** Counts older than the newest by more than this show their own time. */
+const SAME_TIME_MS = 10 * 60_000
+
+let attempts = 0
+let nextAtMs = 0
+let isTrying = false
+
+const at = (id: string) => document.getElementById(id)!
+
+function element(name: string, text: string, className = ''): HTMLElement {
+  const made = document.createElement(name)
+  made.textContent = text
+  if (className) made.className = className
+  return made
+}
+
+/** "14:29 today", or "Sunday 22 November, 14:29". */
+function timeOf(ms: number): string {
+  const date = new Date(ms)
+  const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  if (date.toDateString() === new Date().toDateString()) return `${time} today`
+  return `${date.toLocaleDateString('en-GB', { weekday: 'long', day: 'numeric', month: 'long' })}, ${time}`
+}
+
+const darkness = matchMedia('(prefers-color-scheme: dark)')
+
+function showTheme() {
+  let chosen: string | null = null
+  try {
+    chosen = localStorage.getItem('muster.theme')
+  } catch {
+    // Storage is forbidden: the theme of the system applies.
+  }
+  const system = darkness.matches ? 'dark' : 'light'
+  document.documentElement.dataset.theme = chosen === 'light' || chosen === 'dark' ? chosen : system
+}
+
+function showStrip() {
+  for (let tick = 0; tick < TICKS; tick++)
+    at('strip').append(element('i', '', SHORT.includes(tick) ? 'o' : ''))
+}
+
+function showCounts(newestMs: number) {
+  const counts = knownCounts()
+  at('known').hidden = counts.length === 0
+  at('known-title').textContent = `Last known, ${timeOf(newestMs)}`
+  const grouped = new Intl.NumberFormat('en')
+  at('known')
+    .querySelector('ul')!
+    .replaceChildren(
+      ...counts.map(({ path, name, connected, total, atMs }) => {
+        const row = document.createElement('li')
+        const link = element('a', name) as HTMLAnchorElement
+        link.href = path
+        const when = newestMs - atMs > SAME_TIME_MS ? `, ${timeOf(atMs)}` : ''
+        row.append(
+          link,
+          element('span', `${grouped.format(connected)} of ${grouped.format(total)} connected${when}`),
+        )
+        return row
+      }),
+    )
+}
+
+/** Says what does not answer, as far as the browser knows. */
+function showReason(proxyStatus: number | undefined, newestMs: number) {
+  const last = newestMs > 0 ? ` It last did at ${timeOf(newestMs)}.` : ''
+  const words: (string | Node)[] = proxyStatus
+    ? [`The hub could not be reached through its proxy (${proxyStatus}).`]
+    : navigator.onLine
+      ? [
+          'This device has a network, but ',
+          element('span', location.host, 'mono'),
+          ` does not answer.${last}`,
+        ]
+      : ['This device has no network.']
+  const reason = document.createElement('span')
+  reason.append(...words)
+  // A screen reader reads the sentence again only when it has changed.
+  if (at('why').textContent !== reason.textContent) at('why').replaceChildren(...reason.childNodes)
+}
+
+/** Resolves to `undefined` if the hub answers. */
+async function probe(): Promise<{ proxyStatus?: number } | undefined> {
+  try {
+    const { status } = await fetch('/api/config.json', {
+      cache: 'no-store',
+      signal: AbortSignal.timeout(PROBE_MS),
+    })
+    return status >= 502 && status <= 504 ? { proxyStatus: status } : undefined
+  } catch {
+    return {}
+  }
+}
+
+async function tryAgain() {
+  if (isTrying) return
+  isTrying = true
+  at('next').textContent = 'Trying…'
+  const refusal = await probe()
+  if (!refusal) {
+    // A load that fails again although the hub answers is repeated at most every 2 s.
+    setTimeout(leave, Math.max(0, AGAIN_MS[0]! - performance.now()))
+    return
+  }
+  isTrying = false
+  showReason(refusal.proxyStatus, newestMs())
+  nextAtMs = Date.now() + AGAIN_MS[Math.min(attempts++, AGAIN_MS.length - 1)]!
+}
+
+/** Loads the page again that failed. The address of the offline page itself is no page of the console. */
+function leave() {
+  if (location.pathname === '/offline.html') location.replace('/')
+  else location.reload()
+}
+
+function newestMs(): number {
+  return Math.max(0, ...knownCounts().map(({ atMs }) => atMs))
+}
+
+function tick() {
+  if (isTrying) return
+  const leftMs = nextAtMs - Date.now()
+  if (leftMs <= 0) void tryAgain()
+  else at('next').textContent = `Next try in ${Math.ceil(leftMs / 1000)} s`
+}
+
+showTheme()
+darkness.addEventListener('change', showTheme)
+showStrip()
+at('host').textContent = location.host
+showCounts(newestMs())
+showReason(undefined, newestMs())
+at('again').addEventListener('click', () => void tryAgain())
+// A session that ends in another tab, or counts that become too old, empty the list.
+addEventListener('storage', () => showCounts(newestMs()))
+addEventListener('online', () => void tryAgain())
+document.addEventListener('visibilitychange', () => document.hidden || void tryAgain())
+void tryAgain()
+setInterval(tick, 500)

@@ -1,0 +1,153 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
+import { launchBrowser } from '../e2e/browser.ts'
+import { median } from './child.ts'
+import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
+import { treeProcessorSecs } from './processes.ts'
+import { report, reportGoal } from './yardsticks.ts'
+
+const LOADS = 7
+/** "Fast 3G" of Chromium's developer tools. */
+const NETWORK = {
+  offline: false,
+  latency: 150,
+  downloadThroughput: (1.6 * 1024 * 1024) / 8,
+  uploadThroughput: (750 * 1024) / 8,
+}
+const CPU_SLOWDOWN = 4
+const LIMIT_MS = 1_500
+const SILENCES = 5
+const SAID_WITHIN_MS = 5_000
+const CONSOLES = 1_000
+const IDLE_SECS = 20
+
+/**
+ * Measures the first paint of the console on a slow phone (goal P20), each time with empty caches, and what 1,000 open consoles cost
+ * the hub while nothing happens. Argument: number of loads of each page (default 7).
+ */
+export async function paint(loads = String(LOADS)): Promise<void> {
+  // Builds the console before the hub starts, because the hub serves the files that it finds at its start.
+  await import('../tools/build-console.ts')
+  await using hub = await startBenchHub()
+  const browser = await launchBrowser()
+  try {
+    const cookies = await signInByForm(browser, hub)
+    for (const [page, path, isSignedIn] of [
+      ['sign-in', '/login', false],
+      ['shell', '/settings/profile', true],
+    ] as const) {
+      const times: Load[] = []
+      for (let at = 0; at < Number(loads); at++) {
+        const ready = isSignedIn ? '#root .topbar' : 'main form'
+        times.push(await loadSlowly(browser, hub.url + path, isSignedIn ? cookies : [], ready))
+      }
+      const paintMs = median(times.map(({ paintMs }) => paintMs))
+      const readyMs = median(times.map(({ readyMs }) => readyMs))
+      const size = `${Math.round(median(times.map(({ bytes }) => bytes)) / 1024)} KiB`
+      const text = `${paintMs.toFixed(0)} ms, complete after ${readyMs.toFixed(0)} ms, ${size}`
+      const what = `first paint of the ${page}`
+      if (isSignedIn) reportGoal('P20', what, text, `<= ${LIMIT_MS} ms`, paintMs <= LIMIT_MS)
+      else report(what, text)
+    }
+    await measureSilence(browser, hub, cookies)
+  } finally {
+    await browser.close()
+  }
+  await measureConsoles(hub)
+}
+
+type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>
+
+/** Signs in as a person does. The console sets a cookie as well as the hub. */
+async function signInByForm(
+  browser: Browser,
+  { url, signIn: { email, password } }: BenchHub,
+): Promise<Cookies> {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await page.goto(`${url}/login`)
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel(/^Password/).fill(password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Projects' }).waitFor()
+  const cookies = await context.cookies()
+  await context.close()
+  return cookies
+}
+
+type Load = { paintMs: number; readyMs: number; bytes: number }
+
+/** Loads a page in a new browser context on a slow network and processor. */
+async function loadSlowly(browser: Browser, url: string, cookies: Cookies, ready: string): Promise<Load> {
+  const options: BrowserContextOptions = { viewport: { width: 390, height: 844 }, serviceWorkers: 'block' }
+  const context = await browser.newContext(options)
+  try {
+    await context.addCookies(cookies)
+    const page = await context.newPage()
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('Network.enable')
+    await devtools.send('Network.emulateNetworkConditions', NETWORK)
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN })
+    await page.goto(url, { waitUntil: 'commit' })
+    await page.locator(ready).first().waitFor({ state: 'attached' })
+    return await page.evaluate<Load>(`({
+      readyMs: performance.now(),
+      paintMs: performance.getEntriesByName('first-contentful-paint')[0].startTime,
+      bytes: performance.getEntriesByType('resource').reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
+    })`)
+  } finally {
+    await context.close()
+  }
+}
+
+/** Time from the moment when the hub falls silent, with its connections open, until the page says so. */
+async function measureSilence(browser: Browser, hub: BenchHub, cookies: Cookies): Promise<void> {
+  const context = await browser.newContext({ serviceWorkers: 'block' })
+  await context.addCookies(cookies)
+  const page = await context.newPage()
+  const said = page.getByText(/^Connection to the hub lost at/)
+  const times: number[] = []
+  for (let round = 0; round < SILENCES; round++) {
+    await page.goto(`${hub.url}/settings/profile`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    // Pings come every 2 s, so the rounds begin at different times after one.
+    await pause(1_000 + round * 400)
+    process.kill(hub.pid, 'SIGSTOP')
+    const before = performance.now()
+    await said.waitFor()
+    times.push(performance.now() - before)
+    process.kill(hub.pid, 'SIGCONT')
+    await said.waitFor({ state: 'detached' })
+  }
+  await context.close()
+  const slowest = Math.max(...times)
+  const text = `${median(times).toFixed(0)} ms, at most ${slowest.toFixed(0)} ms`
+  reportGoal('P21', 'silent hub said on the page', text, `<= ${SAID_WITHIN_MS} ms`, slowest <= SAID_WITHIN_MS)
+}
+
+/** Processor time of the hub, without its database, for 1,000 open live streams on which only pings are sent. */
+async function measureConsoles(hub: BenchHub): Promise<void> {
+  const cookie = await signIn(hub)
+  const closing = new AbortController()
+  const streams = Array.from({ length: CONSOLES }, async () => {
+    const { body, status } = await fetch(`${hub.url}/api/v1/live`, {
+      headers: { cookie },
+      signal: closing.signal,
+    })
+    if (status !== 200 || !body) throw new Error(`the live stream answered ${status}`)
+    drain(body).catch(() => {})
+  })
+  await Promise.all(streams)
+  await pause(2_000)
+  const before = treeProcessorSecs(hub.pid)
+  await pause(IDLE_SECS * 1_000)
+  const share = (treeProcessorSecs(hub.pid) - before) / IDLE_SECS
+  closing.abort()
+  report(`hub and database with ${CONSOLES} idle consoles`, `${(share * 100).toFixed(1)} % of a core`)
+}
+
+async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
+  for await (const _chunk of body) {
+    // The pings are only read.
+  }
+}

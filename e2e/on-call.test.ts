@@ -1,0 +1,305 @@
+import { type CuttingProxy, cuttingProxy, until } from '@muster/testkit'
+import { connectDevice } from '@muster/testkit/device'
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changeDatabase, firstToken } from './hub-child.ts'
+import {
+  expectGoodScreen,
+  failAction,
+  invoke,
+  openStage,
+  organizationOf,
+  type Stage,
+  signIn,
+  signOut,
+} from './people.ts'
+
+const DEVICES = 2_000
+const FAILING = 'crane-gw-0412'
+const REASON = 'Update to 2.23.0 failed 6 times: no space left on device'
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+/** Height in pixels of the smallest target for a thumb. */
+const TARGET_PX = 44
+
+let stage: Stage
+let page: Page
+let project: string
+let projectId: string
+/** In front of the hub, to break its connections. */
+let proxy: CuttingProxy
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  proxy = resources.use(await cuttingProxy())
+  proxy.leadTo(stage.hub.port)
+  await changeDatabase(
+    stage.hub,
+    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, first_seen)
+     select 'd_' || id, project_id, 'd_pk_' || id, sha256(i::text::bytea), 'gateway-' || lpad(i::text, 4, '0'),
+            now() - make_interval(mins => i)
+       from project, generate_series(1, ${DEVICES}) i, lateral (select left(translate(md5(i::text), '0', 'z'), 22) as id) as named`,
+  )
+  const device = resources.use(await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub) }))
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  const organizationId = await organizationOf(page)
+  const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
+  projectId = projects[0]!.projectId
+  project = `${stage.hub.url}/${organizationId}/projects/${projectId}`
+  await invoke(page, 'devices_SetName', { deviceId: device.deviceId as never, name: FAILING })
+  await device.invoke('devices_SetProperty', {
+    deviceId: device.deviceId,
+    name: 'dev.nexigon.ota.status',
+    value: {
+      state: 'failed',
+      currentVersion: '2.22.4',
+      targetVersion: '2.23.0',
+      failureCount: 6,
+      lastError: 'no space left on device',
+    },
+  })
+  // The failing device is the oldest, so that it is on none of the first pages.
+  await changeDatabase(
+    stage.hub,
+    `update device set first_seen = now() - interval '1 year' where device_id = '${device.deviceId}'`,
+  )
+})
+
+afterAll(() => resources.disposeAsync())
+
+/** Counts what a person does: a key or a text that is typed, a tap. */
+function counting() {
+  const done: string[] = []
+  return {
+    done,
+    async step(what: string, act: () => Promise<unknown>) {
+      await act()
+      done.push(what)
+    },
+  }
+}
+
+/** Presses Tab until the element has the focus. */
+async function tabTo(on: Page, target: Locator) {
+  await target.waitFor()
+  for (let presses = 0; presses < 80; presses++) {
+    if (await target.evaluate(element => element === element.ownerDocument.activeElement)) return
+    await on.keyboard.press('Tab')
+  }
+  throw new Error(`80 times Tab did not reach ${target}`)
+}
+
+/** Elements of a page for thumbs that are lower than 44 pixels, with their size. */
+async function smallTargets(on: Page): Promise<string[]> {
+  return on.evaluate<string[]>(`
+    [...document.querySelectorAll('button, input:not([type=checkbox]), select, .side nav a, .anchor a, .btn')].flatMap(element => {
+      const { width, height } = element.getBoundingClientRect()
+      // Times and copy buttons stand inside of lines of text, whose targets may be smaller (WCAG 2.5.8).
+      const isInline = element.closest('thead, .moment, .copy, .link, .fold') !== null
+      const isShown = element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+      if (isInline || !isShown || width <= 1 || height >= ${TARGET_PX}) return []
+      return [(element.className || element.tagName) + ' "' + element.textContent + '": ' + width + ' x ' + height]
+    })`)
+}
+
+it('leads from the sign-in to the failing device among 2,000, its reason and the changes by keys alone', async () => {
+  const context = await stage.browser.newContext({ viewport: { width: 1440, height: 1000 } })
+  await using keys = await context.newPage()
+  const { step, done } = counting()
+  await keys.goto(`${stage.hub.url}/login`)
+  await step('Tab to Email', () => tabTo(keys, keys.getByLabel('Email')))
+  await step('type the address', () => keys.keyboard.type(stage.admin.email))
+  await step('Tab', () => tabTo(keys, keys.getByLabel(/^Password/)))
+  await step('type the password', () => keys.keyboard.type(stage.admin.password))
+  await step('Enter', () => keys.keyboard.press('Enter'))
+  await keys.getByRole('link', { name: 'First project' }).waitFor()
+  await step('j', () => keys.keyboard.press('j'))
+  await step('Enter', () => keys.keyboard.press('Enter'))
+  await keys.locator('tr[data-index]').first().waitFor()
+  await step('Tab to "Update failed"', () =>
+    tabTo(keys, keys.getByRole('button', { name: /^Update failed/ })),
+  )
+  await step('Enter', () => keys.keyboard.press('Enter'))
+  await keys.getByRole('link', { name: FAILING, exact: true }).waitFor()
+  await until('the other devices are gone', async () => (await keys.locator('tr[data-index]').count()) === 1)
+  await step('j', () => keys.keyboard.press('j'))
+  await step('Enter', () => keys.keyboard.press('Enter'))
+  await keys.locator('.problem').getByRole('heading', { name: REASON }).waitFor()
+  expect(done).toHaveLength(11)
+  await context.close()
+})
+
+it('leads there by touch alone, with the first device on the first screen and targets for thumbs', async () => {
+  const context = await stage.browser.newContext(PHONE)
+  await using phone = await context.newPage()
+  const { step, done } = counting()
+  const tap = (what: string, target: Locator) => step(`tap ${what}`, () => target.tap())
+  await phone.goto(`${stage.hub.url}/login`)
+  await tap('Email', phone.getByLabel('Email'))
+  await step('type the address', () => phone.keyboard.type(stage.admin.email))
+  await tap('Password', phone.getByLabel(/^Password/))
+  await step('type the password', () => phone.keyboard.type(stage.admin.password))
+  expect(await smallTargets(phone)).toEqual([])
+  await tap('Log in', phone.getByRole('button', { name: 'Log in' }))
+  await phone.getByRole('link', { name: 'First project' }).waitFor()
+  expect(await smallTargets(phone)).toEqual([])
+  await tap('the project', phone.getByRole('link', { name: 'First project' }))
+  const first = phone.locator('tr[data-index]').first()
+  await first.waitFor()
+  await until('the counts are there', async () =>
+    (await phone.getByRole('heading', { level: 1 }).locator('..').textContent())?.includes('2,001'),
+  )
+  const box = (await first.boundingBox())!
+  expect(box.height).toBe(64)
+  expect(box.y + box.height).toBeLessThanOrEqual(PHONE.viewport.height)
+  expect(await smallTargets(phone)).toEqual([])
+  const failed = phone.getByRole('button', { name: /^Update failed/ })
+  await tap('"Update failed"', failed)
+  const found = phone.getByRole('link', { name: FAILING, exact: true })
+  await found.waitFor()
+  // The chosen segment is whole in view.
+  const chosen = (await failed.boundingBox())!
+  expect(chosen.x).toBeGreaterThanOrEqual(0)
+  expect(chosen.x + chosen.width).toBeLessThanOrEqual(PHONE.viewport.width)
+  await tap('the device', found)
+  const reason = phone.locator('.problem').getByRole('heading', { name: REASON })
+  await reason.waitFor()
+  expect((await phone.locator('.problem').boundingBox())!.y).toBeLessThan(PHONE.viewport.height / 2)
+  expect(await smallTargets(phone)).toEqual([])
+  expect(done).toHaveLength(8)
+  await context.close()
+})
+
+it('says that the hub is silent, and how old the page is, until the hub is back', async () => {
+  await page.goto(`${project}/devices`)
+  await page.locator('tr[data-index]').first().waitFor()
+  // A stopped process keeps its connections open and says nothing.
+  stage.hub.kill('SIGSTOP')
+  try {
+    await page.getByText(/^Connection to the hub lost at \d\d:\d\d:\d\d\.$/).waitFor()
+    await page.getByText(/It is \d+ s old\. (Next try in \d+ s|Trying now), the \d+(st|nd|rd|th)\./).waitFor()
+    // What needs the hub says why it does nothing.
+    const refresh = page.getByRole('button', { name: 'Refresh' })
+    expect(await refresh.getAttribute('aria-disabled')).toBe('true')
+    expect(await refresh.getAttribute('data-tip')).toBe('The hub cannot be reached.')
+  } finally {
+    stage.hub.kill('SIGCONT')
+  }
+  await page.getByText(/^Connected again\. Updated \d\d:\d\d:\d\d\.$/).waitFor()
+})
+
+it('sends a waiting deletion when its tab is closed', async () => {
+  const tab = await page.context().newPage()
+  const deviceId = await deleteDevice(tab, 'gateway-0002')
+  await tab.close({ runBeforeUnload: true })
+  await until('the device is deleted', async () => !(await exists(deviceId)))
+})
+
+it('sends nothing if the page wakes more than 60 s after the click, and brings the row back', async () => {
+  const tab = await page.context().newPage()
+  await tab.clock.install()
+  const deviceId = await deleteDevice(tab, 'gateway-0003')
+  const sent: string[] = []
+  tab.on('request', request => sent.push(request.url()))
+  // As on a machine whose lid was closed: the timers run late, and once.
+  await tab.clock.fastForward(61_000)
+  await tab
+    .getByRole('row')
+    .getByText(/^Not deleted: The page slept for more than a minute after the click\. Nothing was sent\.$/)
+    .waitFor()
+  await tab.getByRole('link', { name: 'gateway-0003', exact: true }).waitFor()
+  expect(sent.filter(url => url.endsWith('/devices_Delete'))).toEqual([])
+  expect(await exists(deviceId)).toBe(true)
+  await tab.close()
+})
+
+it('shows a deletion whose row is not loaded as a notice, and takes it back by the key z', async () => {
+  const tab = await page.context().newPage()
+  const deviceId = await deleteDevice(tab, 'gateway-1999')
+  const notice = tab.getByRole('region', { name: 'Deletions' })
+  await notice.getByText('gateway-1999', { exact: true }).waitFor()
+  await tab.keyboard.press('z')
+  await notice.waitFor({ state: 'detached' })
+  // Leaving the list would send a deletion that still waits.
+  await tab.goto(`${project}/tokens`)
+  await tab.getByRole('heading', { level: 1, name: 'Tokens' }).waitFor()
+  expect(await exists(deviceId)).toBe(true)
+
+  await failAction(tab, 'devices_Delete', 'The disk is full.')
+  await deleteDevice(tab, 'gateway-1999')
+  await notice.getByText(/^Not deleted: The disk is full\.$/).waitFor()
+  await expectGoodScreen(tab, 'devices-not-deleted-notice')
+  await tab.close()
+})
+
+it('shows what is known instead of a page that fails to load, until the session ends', async () => {
+  const context = await stage.browser.newContext({ ...PHONE, hasTouch: false, serviceWorkers: 'allow' })
+  await using installed = await context.newPage()
+  const through = { hub: { ...stage.hub, url: proxy.url } }
+  await signIn(installed, through, stage.admin)
+  await installed.getByRole('link', { name: 'First project' }).click()
+  await installed.locator('tr[data-index]').first().waitFor()
+  await installed.evaluate('navigator.serviceWorker.ready.then(() => undefined)')
+  await until('the counts are stored', () =>
+    installed.evaluate<boolean>(`(localStorage.getItem('muster.counts') ?? '').includes('First project')`),
+  )
+  // The worker stores the offline page and nothing else.
+  const stored = await installed.evaluate<string[]>(`(async () => {
+    const requests = []
+    for (const name of await caches.keys()) requests.push(...(await (await caches.open(name)).keys()))
+    return requests.map(({ url }) => new URL(url).pathname)
+  })()`)
+  expect(stored).toEqual(['/offline.html'])
+
+  proxy.down(true)
+  await installed.reload()
+  await installed.getByRole('heading', { level: 1, name: 'The hub cannot be reached' }).waitFor()
+  await installed.getByText(/^This device has a network, but 127\.0\.0\.1:\d+ does not answer\./).waitFor()
+  await installed.getByRole('heading', { name: /^Last known, \d\d:\d\d today$/ }).waitFor()
+  await installed.getByText('Not live', { exact: true }).waitFor()
+  await installed.getByText(/^[01] of [12],\d{3} connected$/).waitFor()
+  await installed.getByText(/^Next try in \d+ s$/).waitFor()
+  await expectGoodScreen(installed, 'offline')
+
+  // The page comes back by itself.
+  proxy.down(false)
+  await installed.locator('tr[data-index]').first().waitFor()
+  await signOut(installed)
+  proxy.down(true)
+  await installed.reload()
+  await installed.getByRole('heading', { level: 1, name: 'The hub cannot be reached' }).waitFor()
+  expect(await installed.getByText(/of [\d,]+ connected/).count()).toBe(0)
+  expect(await installed.evaluate('localStorage.getItem("muster.counts")')).toBe(null)
+  proxy.down(false)
+  await installed.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+  await context.close()
+})
+
+it('has no faults in its pages', () => {
+  expect(stage.faults).toEqual([])
+})
+
+/** Clicks Delete Device of a device that is found by its name, and resolves to its id in the list, while it can be undone. */
+async function deleteDevice(on: Page, name: string): Promise<string> {
+  const { devices } = await invoke(page, 'projects_QueryDevices', {
+    projectId: projectId as never,
+    filter: { text: name },
+    limit: 1,
+  })
+  const { deviceId } = devices[0]!
+  await on.goto(`${project}/devices/${deviceId}`)
+  await on.getByRole('button', { name: 'Delete Device' }).click()
+  await on
+    .getByText(/Deleting in \d+ s\.$/)
+    .first()
+    .waitFor()
+  return deviceId
+}
+
+async function exists(deviceId: string): Promise<boolean> {
+  const answer = await invoke(page, 'devices_GetDetails', { deviceId: deviceId as never }).catch(
+    () => undefined,
+  )
+  return answer !== undefined
+}
