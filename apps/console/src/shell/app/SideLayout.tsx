@@ -1,6 +1,7 @@
 import { Link, useLocation } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { centreIn } from '../../lib/app/centre-in.ts'
 import { formatCount } from '../../lib/app/format.ts'
 import { Id } from '../../ui/app/Id.tsx'
 import { Main } from '../../ui/Main.tsx'
@@ -60,7 +61,7 @@ function useCurrentInView(isLoaded: boolean) {
   useEffect(() => {
     const nav = ref.current
     const link = nav?.querySelector<HTMLElement>('[aria-current]')
-    if (nav && link) nav.scrollLeft = link.offsetLeft + link.offsetWidth / 2 - nav.clientWidth / 2
+    if (nav && link) centreIn(nav, link)
   }, [pathname, isLoaded])
   return ref
 }

@@ -12,13 +12,24 @@ declare module '@tanstack/react-router' {
   }
 }
 
-type CreateButtonProps = Pick<ButtonProps, 'variant' | 'icon'> & { children: string; onClick: () => void }
+type CreateButtonProps = Pick<ButtonProps, 'variant' | 'icon'> & {
+  children: string
+  onClick: () => void
+  /** Shows only the icon on phones, where a page has more in its head than a line holds. */
+  iconOnPhones?: boolean
+}
 
 /**
  * Button that opens the create dialog of a page. The key `n` and a navigation with the state `isCreating` open the
  * dialog too.
  */
-export function CreateButton({ children, onClick, variant = 'primary', icon = Plus }: CreateButtonProps) {
+export function CreateButton({
+  children,
+  onClick,
+  variant = 'primary',
+  icon = Plus,
+  iconOnPhones = false,
+}: CreateButtonProps) {
   const shortcut = useShortcut('n', children, onClick)
   usePageAction({ label: children, icon, keys: 'n', run: onClick })
   const navigate = useNavigate()
@@ -36,7 +47,7 @@ export function CreateButton({ children, onClick, variant = 'primary', icon = Pl
   }, [isWanted])
   return (
     <Button {...shortcut} variant={variant} icon={icon} onClick={onClick}>
-      {children}
+      {iconOnPhones ? <span className="sr-on-phones">{children}</span> : children}
     </Button>
   )
 }

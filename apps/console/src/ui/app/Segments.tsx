@@ -1,3 +1,5 @@
+import { useEffect, useRef } from 'react'
+import { centreIn } from '../../lib/app/centre-in.ts'
 import { formatCount } from '../../lib/app/format.ts'
 import { Mark, type MarkState } from './Mark.tsx'
 
@@ -15,10 +17,24 @@ type SegmentsProps<T extends string> = {
   onChange: (value: T) => void
 }
 
-/** A filter with a few options. Their counts are not part of the accessible names. */
+/**
+ * A filter with a few options. Their counts are not part of the accessible names. Where the row is wider than the screen, the chosen
+ * option scrolls into view.
+ */
 export function Segments<T extends string>({ label, value, options, onChange }: SegmentsProps<T>) {
+  const box = useRef<HTMLDivElement>(null)
+  const countCount = options.filter(({ count }) => count !== undefined).length
+  // biome-ignore lint/correctness/useExhaustiveDependencies: options move when the choice changes and when counts load
+  useEffect(() => {
+    const chosen = box.current?.querySelector('[aria-pressed="true"]')
+    // On phones two filters can share one row, which then scrolls instead of the filter.
+    const row = box.current?.parentElement?.matches('.tools') ? box.current.parentElement : undefined
+    if (!box.current || !chosen?.previousElementSibling?.matches('button')) return
+    centreIn(box.current, chosen)
+    if (row) centreIn(row, chosen)
+  }, [value, countCount])
   return (
-    <div className="segwrap">
+    <div ref={box} className="segwrap">
       <fieldset className="seg">
         <legend className="sr">{label}</legend>
         {options.map(option => (

@@ -102,7 +102,7 @@ function Devices({ projectId }: { projectId: string }) {
         <RefreshButton
           onRefresh={() => invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])}
         />
-        <CreateButton variant="secondary" onClick={() => setConnecting(true)}>
+        <CreateButton variant="secondary" iconOnPhones onClick={() => setConnecting(true)}>
           Connect a device
         </CreateButton>
       </PageHead>
