@@ -12,6 +12,7 @@ import { createServer } from './server.ts'
 
 const SCRIPT = "document.documentElement.dataset.theme = 'dark'"
 const INDEX = `<!doctype html><title>Muster</title><script>${SCRIPT}</script><script type="module" src="/assets/app-1.js"></script>`
+const OFFLINE = '<!doctype html><title>Lost</title><style>p{}</style><script>probe()</script>'
 
 let folder: string
 const stack = new AsyncDisposableStack()
@@ -25,6 +26,9 @@ beforeAll(async () => {
   await writeFile(join(folder, 'secret.txt'), 'not for the world')
   await writeFile(join(dist, 'index.html'), INDEX)
   await writeFile(join(dist, 'favicon.svg'), '<svg/>')
+  await writeFile(join(dist, 'offline.html'), OFFLINE)
+  await writeFile(join(dist, 'sw.js'), 'self.addEventListener')
+  await writeFile(join(dist, 'manifest.webmanifest'), '{}')
   await writeFile(join(dist, '.env'), 'secret=1')
   await writeFile(join(dist, 'assets', 'app-1.js'), 'console.log(1)')
   await writeFile(join(dist, 'assets', 'app-1.js.br'), 'compressed')
@@ -195,6 +199,28 @@ describe('a file of the console', () => {
     const answer = await ask(hub, '/favicon.svg')
     expect(answer.text).toBe('<svg/>')
     expect(answer.headers.get('content-type')).toBe('image/svg+xml')
+  })
+
+  it('that must be current is compared with the hub each time, with a policy that allows no more than it needs', async () => {
+    const page = await ask(hub, '/offline.html')
+    const worker = await ask(hub, '/sw.js')
+    const manifest = await ask(hub, '/manifest.webmanifest')
+    for (const { headers } of [page, worker, manifest]) expect(headers.get('cache-control')).toBe('no-cache')
+    const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+    expect(page.text).toBe(OFFLINE)
+    expect(policyOf(page.headers)).toEqual({
+      'default-src': ["'none'"],
+      'script-src': [hashOf('probe()')],
+      'style-src': [hashOf('p{}')],
+      'img-src': ["'self'"],
+      'connect-src': ["'self'"],
+      'base-uri': ["'none'"],
+      'form-action': ["'none'"],
+      'frame-ancestors': ["'none'"],
+    })
+    expect(worker.headers.get('content-type')).toMatch(/^(text|application)\/javascript/)
+    expect(policyOf(worker.headers)).toMatchObject({ 'default-src': ["'none'"], 'connect-src': ["'self'"] })
+    expect(manifest.headers.get('content-type')).toMatch(/^application\/manifest\+json/)
   })
 
   it.each(['/assets/app-0.js', '/assets/', '/assets', '/assets/.hidden.js', '/assets/app-1.js/x'])(
