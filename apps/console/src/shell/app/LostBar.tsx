@@ -44,7 +44,8 @@ export function LostBar() {
                   ? `The hub could not be reached through its proxy (${lost.proxyStatus}).`
                   : `Connection to the hub lost at ${since}.`}
               </b>{' '}
-              What you see is from {lost.proxyStatus ? since : 'then'} and may have changed.
+              What you see is from {lost.proxyStatus ? since : 'then'}
+              <span className="hide-s"> and may have changed</span>.
             </>
           )}
           {backAtMs !== undefined && `Connected again. Updated ${timeOf(backAtMs)}.`}
@@ -73,7 +74,12 @@ function Clock({ lostAtMs, nextTryAtMs, attempts }: LostHub) {
   const ageSecs = Math.max(0, (nowMs - lostAtMs) / 1000)
   const secs = Math.max(0, Math.ceil((nextTryAtMs - nowMs) / 1000))
   const next = secs > 0 ? `Next try in ${secs} s` : 'Trying now'
-  return ` It is ${formatDuration(ageSecs)} old. ${next}, the ${ordinal(attempts + 1)}.`
+  return (
+    <>
+      {` It is ${formatDuration(ageSecs)} old. ${next}`}
+      <span className="hide-s">, the {ordinal(attempts + 1)}</span>.
+    </>
+  )
 }
 
 function timeOf(atMs: number): string {
