@@ -6,6 +6,7 @@ const TYPES: Record<string, { read: string; write?: string }> = {
   bytea: { read: 'Buffer' },
   bool: { read: 'boolean' },
   int4: { read: 'number' },
+  _int4: { read: '(number | null)[]' },
   int8: { read: 'number' },
   float8: { read: 'number' },
   date: { read: 'Date', write: 'string' },

@@ -14,7 +14,14 @@ type CommonContext = {
 }
 
 /** Context of a query. It has no transaction, so a query that writes does not compile. */
-export type QueryContext = CommonContext & { db: Db }
+export type QueryContext = CommonContext & {
+  db: Db
+  /** Aborts when the caller no longer waits for the answer of a query with the cost `brief`. */
+  signal: AbortSignal
+}
+
+/** Context of a preference, which writes with a single statement. */
+export type PreferenceContext = CommonContext & { db: Db }
 
 /** Context of a command. The database work of its handler runs in one transaction. */
 export type CommandContext = CommonContext &

@@ -1,10 +1,9 @@
 import { ActionError } from '@muster/actions'
 import { NoResultError } from 'kysely'
 import { refusal } from './access/authorize.ts'
-import { isConnectionError, sqlState } from './database/client/errors.ts'
+import { isCancelled, isConnectionError, sqlState } from './database/client/errors.ts'
 
 const FOREIGN_KEY_VIOLATION = '23503'
-const QUERY_CANCELED = '57014'
 
 /**
  * Maps an error to the answer of the action. Expected errors are `ActionError` itself, a full disk, an unavailable or slow
@@ -14,7 +13,7 @@ const QUERY_CANCELED = '57014'
 export function expectedError(error: unknown): ActionError | undefined {
   if (error instanceof ActionError) return error
   const state = sqlState(error)
-  if (state === QUERY_CANCELED) {
+  if (isCancelled(error)) {
     return new ActionError('Internal', 'The database took too long for this; nothing was changed.', {
       status: 503,
       cause: error,

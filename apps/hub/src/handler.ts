@@ -1,5 +1,5 @@
 import type { ActionName, Actions, HandlerOutput, ParsedInput } from '@muster/actions'
-import type { CommandContext, QueryContext, TelemetryContext } from './command-context.ts'
+import type { CommandContext, PreferenceContext, QueryContext, TelemetryContext } from './command-context.ts'
 
 type Run<Context, N extends ActionName, Result = HandlerOutput<N>> = (
   context: Context,
@@ -14,12 +14,14 @@ type Prepared<N extends ActionName> = {
   prepare: Run<QueryContext, N, (context: CommandContext) => Promise<HandlerOutput<N>>>
 }
 
-/** Handler of an action, with the context of its kind: query, command or telemetry. */
+/** Handler of an action, with the context of its kind: query, preference, command or telemetry. */
 export type Handler<N extends ActionName> = Actions[N]['kind'] extends 'query'
   ? Run<QueryContext, N>
   : Actions[N]['kind'] extends 'command'
     ? Run<CommandContext, N> | Prepared<N>
-    : { byDevice: Run<TelemetryContext, N>; byOthers: Run<CommandContext, N> }
+    : Actions[N]['kind'] extends 'preference'
+      ? Run<PreferenceContext, N>
+      : { byDevice: Run<TelemetryContext, N>; byOthers: Run<CommandContext, N> }
 
 /** Handlers of all actions. A missing, misspelt or swapped handler does not compile. */
 export type Handlers = { [N in ActionName]: Handler<N> }

@@ -32,6 +32,7 @@ import { isConnectionError, isDeadlock, isUniqueViolation, sqlState } from './da
 import { retryWhileUnavailable } from './database/client/retry-while-unavailable.ts'
 import { expectedError } from './expected-error.ts'
 import type { Handlers } from './handler.ts'
+import { BriefQueries } from './limits/brief-queries.ts'
 import { LimitReached } from './limits/limit-reached.ts'
 import { LongQueries } from './limits/long-queries.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
@@ -58,6 +59,8 @@ type Prepare = (context: unknown, input: Input) => Promise<(context: CommandCont
  */
 const MAX_ATTEMPTS = 3
 
+const NEVER_ABORTED = new AbortController().signal
+
 /** Runs actions. All transports use it: HTTP, links, and the hub's own code. */
 export type Pipeline = {
   /**
@@ -75,6 +78,8 @@ export type Pipeline = {
     onOwnerProved?: (userId: string) => void,
     /** Header `User-Agent` of the caller's browser or program, for the audit log. */
     browser?: string,
+    /** Aborts when the caller no longer waits. It ends queries with the cost `brief`; other actions run to their end. */
+    signal?: AbortSignal,
   ): Promise<string>
   /** Runs an action like `invoke`, with values instead of JSON text. For the hub itself and for tests. */
   run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
@@ -102,6 +107,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
   })
 
   const longQueries = new LongQueries()
+  const briefQueries = new BriefQueries()
 
   async function invoke(
     caller: Caller,
@@ -111,6 +117,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     address?: string,
     onOwnerProved: (userId: string) => void = () => {},
     browser?: string,
+    signal: AbortSignal = NEVER_ABORTED,
   ): Promise<string> {
     const found = findAction(name)
     if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })
@@ -135,6 +142,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
         requestId,
         { address, browser },
         onOwnerProved,
+        signal,
       )
       if (anonymousAddress !== undefined) await limits.giveBack('no credentials', anonymousAddress)
       return stringify(found.action.output.parse(output))
@@ -154,6 +162,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     requestId: string,
     origin: Origin,
     onOwnerProved: (userId: string) => void,
+    signal: AbortSignal,
   ): Promise<unknown> {
     const entry = {
       action: name,
@@ -178,10 +187,13 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     }
     const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
     const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
-    const answer = (): Promise<unknown> => run({ caller, scope, services, inputText, db }, input)
-    const output = isScan(action, input)
-      ? await longQueries.run(actorId(caller) ?? caller.actor, answer)
-      : await answer()
+    const answer = (): Promise<unknown> =>
+      run({ caller, scope, services, inputText, db, signal }, input)
+    if (action.kind === 'preference') return answer()
+    const owner = actorId(caller) ?? caller.actor
+    let output: unknown
+    if (action.cost === 'brief') output = await briefQueries.run(owner, signal, answer)
+    else output = isScan(action, input) ? await longQueries.run(owner, answer) : await answer()
     if (asInstanceAdmin) {
       const ids = Object.fromEntries(Object.entries(input).filter(([key]) => key.endsWith('Id')))
       await recordAuditAction(db, { ...entry, data: ids }, 'Succeeded')
@@ -214,7 +226,9 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     const logged = scopeOfFailure(action, authorization)
     try {
       const write =
-        typeof run === 'function' ? run : await run.prepare({ caller, scope, services, inputText, db }, input)
+        typeof run === 'function'
+          ? run
+          : await run.prepare({ caller, scope, services, inputText, db, signal: NEVER_ABORTED }, input)
       // The caller may have lost the permission while `prepare` ran, so the permission is checked again.
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {

@@ -1,17 +1,19 @@
 import { z } from 'zod'
-import { command, listInput, listOutput, optional, optionalText, query } from './define.ts'
+import { command, listInput, listOutput, optional, optionalText, preference, query } from './define.ts'
+import { PropertyPath } from './device-filters.ts'
 import {
   ClusterNodeId,
   DeploymentTokenId,
   DeviceId,
   OrganizationId,
   OrganizationInvitationId,
+  ProjectId,
   UserId,
   UserSessionId,
   UserToken,
   UserTokenId,
 } from './ids.ts'
-import { MAX_FILTER_LENGTH, MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
+import { MAX_FILTER_LENGTH, MAX_PROPERTY_COLUMNS, MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
 import { trimmedText } from './patterns.ts'
 import { Email, Empty, isVisible, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
 
@@ -50,6 +52,38 @@ const ofAccount = { can: 'view', on: 'user', id: 'userId' } as const
 const MINUTE_SECS = 60
 /** Longest validity of a user token with an expiry, in seconds: ten years. */
 const MAX_TOKEN_SECS = 315_360_000
+
+/** Columns that every device list has; properties are the others. */
+const ListColumn = z.enum([
+  'deviceId',
+  'firstSeen',
+  'status',
+  'pendingCertificatesCount',
+  'lastSeen',
+  'version',
+  'update',
+])
+const ColumnWidth = optional(z.int().min(1).max(4_000))
+
+/** Visible columns of a device list in their order, after the name. A missing width is the default one. */
+const ListColumns = z
+  .array(
+    z.union([
+      z.object({ column: ListColumn, widthPx: ColumnWidth }),
+      z.object({ property: PropertyPath, widthPx: ColumnWidth }),
+    ]),
+  )
+  .max(ListColumn.options.length + MAX_PROPERTY_COLUMNS)
+  .refine(
+    columns => columns.filter(column => 'property' in column).length <= MAX_PROPERTY_COLUMNS,
+    `must have at most ${MAX_PROPERTY_COLUMNS} properties`,
+  )
+  .refine(
+    columns =>
+      new Set(columns.map(one => ('property' in one ? `=${one.property}` : one.column))).size ===
+      columns.length,
+    'must not have a column twice',
+  )
 
 /** Actions on the caller and on accounts (docs/api.md 2.2 and 2.3). */
 export const accounts = {
@@ -279,6 +313,25 @@ export const accounts = {
     output: Empty,
     permission: { can: 'own', on: 'invitation', id: 'invitationId' },
     audit: ['invitationId'],
+  }),
+  users_GetView: query({
+    summary: 'Columns that the caller has chosen for the device list of a project.',
+    input: z.object({ projectId: ProjectId }),
+    output: z.object({
+      columns: ListColumns.optional().describe('Absent until the caller has chosen some.'),
+      nameWidthPx: z.int().optional(),
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  users_SetView: preference({
+    summary: 'Keeps the columns that the caller has chosen for the device list of a project.',
+    input: z.object({
+      projectId: ProjectId,
+      columns: optional(ListColumns).describe('Missing: the default columns again.'),
+      nameWidthPx: ColumnWidth,
+    }),
+    output: Empty,
+    permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
   users_GetDevicePermissions: query({
     summary: 'Whether a person may reach a device.',

@@ -92,9 +92,10 @@ export type RateLimit = {
 }
 
 /**
- * `query` reads, `command` writes and is audited, `telemetry` is sent by devices continuously and written in batches.
+ * `query` reads, `command` writes and is audited, `telemetry` is sent by devices continuously and written in batches. `preference`
+ * stores how a person wants to see something, often and without an audit row.
  */
-export type ActionKind = 'query' | 'command' | 'telemetry'
+export type ActionKind = 'query' | 'command' | 'telemetry' | 'preference'
 
 /**
  * Brands of values that must not be stored in an audit row: strings whose schema is wrapped in `secret()`, and secrets with a
@@ -119,10 +120,10 @@ type AuditableFields<Input> = {
 
 /**
  * Cost of a query. A `scan` may read many rows to find a few, so it can last until the statement timeout. `scan if filtered`
- * scans only if `filter` has a condition; otherwise an index provides the sort order. Queries without a cost find their rows by
- * key.
+ * scans only if `filter` has a condition; otherwise an index provides the sort order. `brief` may read many rows too, but for at most
+ * 2 s, one at a time for each person, and only while the request is open. Queries without a cost find their rows by key.
  */
-export type QueryCost = 'scan' | 'scan if filtered'
+export type QueryCost = 'scan' | 'scan if filtered' | 'brief'
 
 /** Definition of an action. The registry stores it under its wire name. */
 export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> = {
@@ -192,6 +193,16 @@ export function telemetry<Input extends z.ZodType, Output extends z.ZodType>(
   definition: CommandDefinition<Input, Output>,
 ): Action<Input, Output> & { kind: 'telemetry' } {
   return { aliases: [], shownOnce: [], failedResults: [], ...definition, kind: 'telemetry' }
+}
+
+/**
+ * Declares an action that stores how the caller wants to see something, such as the columns of a list. It changes nothing that other
+ * people see, so it has no audit row and no audit event.
+ */
+export function preference<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: Definition<Input, Output>,
+): Action<Input, Output> & { kind: 'preference' } {
+  return { aliases: [], shownOnce: [], failedResults: [], ...definition, kind: 'preference', audit: [] }
 }
 
 /** An optional field: absent and `null` mean the same (docs/api.md 1.7). */

@@ -29,6 +29,17 @@ export const MAX_INLINE_BULK_ITEMS = 200
 export const BULK_DELETION_DELAY_SECS = 10
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
+/** Maximum number of devices that a filter names by their ids. */
+export const MAX_LISTED_DEVICES = 500
+/** Maximum number of properties that a device list shows as columns. */
+export const MAX_PROPERTY_COLUMNS = 8
+/** Maximum number of filters whose devices one call counts. */
+export const MAX_COUNTED_FILTERS = 12
+/** Maximum numbers of names and of values of properties that one call suggests. */
+export const MAX_SUGGESTED_NAMES = 200
+export const MAX_SUGGESTED_VALUES = 50
+/** Number of devices above which the console shows a project as counts and a line of the last 24 h, not as one mark a device. */
+export const MAX_MARKED_DEVICES = 200
 /** Longest text in a filter of a list, in characters. */
 export const MAX_FILTER_LENGTH = 256
 /** Longest name of an event, of an action or of a kind of job in a filter of a list, in characters. */

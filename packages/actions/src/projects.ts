@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { command, listInput, listOutput, optional, optionalText, query, TextFilter } from './define.ts'
+import { DeviceFilter, DeviceStatus, PropertyPath } from './device-filters.ts'
 import {
   BulkActionId,
   DeploymentToken,
@@ -11,12 +12,14 @@ import {
   RepositoryId,
 } from './ids.ts'
 import {
-  MAX_CONDITION_LENGTH,
+  MAX_COUNTED_FILTERS,
   MAX_CURSOR_LENGTH,
   MAX_FILTER_LENGTH,
   MAX_NEW_DEVICES,
   MAX_PAGE_SIZE,
-  MAX_PROPERTY_CONDITIONS,
+  MAX_PROPERTY_COLUMNS,
+  MAX_SUGGESTED_NAMES,
+  MAX_SUGGESTED_VALUES,
   MAX_TOKEN_DEVICES,
 } from './limits.ts'
 import { repositoryNames } from './repositories.ts'
@@ -60,34 +63,17 @@ export const LimitHit = z.object({
   lastAt: Timestamp,
 })
 
-/** State of a device, derived from its connection and its health report (protocol 4.3). */
-export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
-
-/** Frequent questions about a fleet, as filters of its device list. */
-const DevicePreset = z.enum(['updateFailed', 'offlineLong', 'neverUpdated', 'pending'])
+/** Kinds of JSON values, as PostgreSQL names them. */
+const JsonKind = z.enum(['string', 'number', 'boolean', 'null', 'object', 'array'])
 
 /** Properties of the first sight by which pending certificates are grouped. */
 const PendingGrouping = z.enum(['tokenAndAddress', 'token', 'address', 'nothing'])
 
-const ConditionText = text(MAX_CONDITION_LENGTH)
-
-/** A condition on a property of a device. `notEquals` and `absent` negate `equals` and `exists`. */
-const PropertyCondition = z.discriminatedUnion('operator', [
-  z.object({ property: PropertyName, operator: z.enum(['exists', 'absent']) }),
-  z.object({
-    property: PropertyName,
-    operator: z.enum(['equals', 'notEquals']),
-    value: z.union([ConditionText, z.number(), z.boolean(), z.null()]),
-  }),
-  z.object({
-    property: PropertyName,
-    operator: z.literal('contains'),
-    value: ConditionText.min(1).describe(
-      'Part of a text, ignoring case; for other values, part of their JSON.',
-    ),
-  }),
-  z.object({ property: PropertyName, operator: z.enum(['less', 'greater']), value: z.number() }),
-])
+/** Fields of answers about properties: devices that were read, newest first, and whether that took too long. */
+const readDevices = {
+  devicesRead: U32.describe('At most 2,000, the newest ones.'),
+  tookTooLong: z.literal(true).optional().describe('Nothing was found within 2 s.'),
+}
 
 /** Actions on projects and their deployment tokens (docs/api.md 2.5 and 3.4). */
 export const projects = {
@@ -125,7 +111,11 @@ export const projects = {
   }),
   projects_GetSummary: query({
     summary: 'Counts of a project and its devices as a binned strip, ordered by first seen.',
-    input: z.object({ projectId: ProjectId, maxBins: optional(z.int().min(1).max(200)) }),
+    input: z.object({
+      projectId: ProjectId,
+      maxBins: optional(z.int().min(1).max(200)),
+      series: optional(z.boolean()).describe('Above 200 devices: answers `connectedSeries`, and no bins.'),
+    }),
     output: z.object({
       projectId: ProjectId,
       deviceCount: U32,
@@ -145,6 +135,18 @@ export const projects = {
       bins: z
         .array(z.object({ devices: U32, connected: U32, pending: U32 }))
         .describe('One bin for each device while they fit, else neighbours share bins.'),
+      connectedSeries: z
+        .object({
+          from: Timestamp.describe('Time of the first count.'),
+          stepSecs: U32,
+          counts: z.array(U32.nullable()).describe('Connected devices; null for a time without a count.'),
+        })
+        .optional()
+        .describe('Connected devices in the last 24 h, one count every 10 minutes.'),
+      isKept: z
+        .literal(true)
+        .optional()
+        .describe('The counts are up to 2 s old; they are counted again at most every 2 s.'),
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
@@ -168,23 +170,12 @@ export const projects = {
     cost: 'scan if filtered',
     input: z.object({
       projectId: ProjectId,
-      ...listInput(
-        ['name', 'deviceId', 'firstSeen', 'status', 'pendingCertificatesCount'],
-        z.object({
-          text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, host name or id.'),
-          status: optional(z.enum(['connected', 'disconnected', 'pending'])),
-          health: optional(DeviceStatus),
-          preset: optional(DevicePreset).describe(
-            'Failed updates, disconnected for more than 24 h, no known version, or pending certificates.',
-          ),
-          bulkActionId: optional(BulkActionId).describe('Devices that a bulk action accepted or rejected.'),
-          properties: optional(z.array(PropertyCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
-            'Conditions that must all hold.',
-          ),
-        }),
-      ),
+      ...listInput(['name', 'deviceId', 'firstSeen', 'status', 'pendingCertificatesCount'], DeviceFilter),
       countTotal: optional(z.boolean()).describe(
         'False omits `total` when there are more pages: counting all devices takes longer than reading a page.',
+      ),
+      columns: optional(z.array(PropertyPath).max(MAX_PROPERTY_COLUMNS)).describe(
+        'Paths of properties to answer in `properties`.',
       ),
     }),
     output: z.object({
@@ -210,6 +201,12 @@ export const projects = {
           updateState: z.string().optional().describe('State that the update script reports; any text.'),
           updateFailureCount: U32.optional(),
           updateError: z.string().optional().describe('Last error with `#` in place of numbers and ids.'),
+          properties: z
+            .record(z.string(), z.string())
+            .optional()
+            .describe(
+              'Values of `columns` by path, cut to 200 characters: texts without quotes, others as JSON. Without those that are not set.',
+            ),
         }),
       ),
       ...listOutput,
@@ -285,6 +282,79 @@ export const projects = {
       total: U32,
       deviceTotal: U32,
       nextCursor: z.string().optional(),
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_QueryDeviceCounts: query({
+    summary: 'Numbers of devices that match each of some filters.',
+    cost: 'brief',
+    input: z.object({ projectId: ProjectId, filters: z.array(DeviceFilter).min(1).max(MAX_COUNTED_FILTERS) }),
+    output: z.object({
+      counts: z.array(U32.nullable()).describe('In the order of `filters`; null where 2 s did not suffice.'),
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_QueryPropertyNames: query({
+    summary: 'Properties that devices of a project have, and members of their values.',
+    cost: 'brief',
+    input: z.object({
+      projectId: ProjectId,
+      text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a path.'),
+      namesOnly: optional(z.boolean()).describe('Leaves out members of values.'),
+      limit: optional(z.int().min(1).max(MAX_SUGGESTED_NAMES)).describe('50 when missing.'),
+    }),
+    output: z.object({
+      names: z.array(
+        z.object({
+          path: z.string(),
+          kinds: z.array(JsonKind),
+          deviceCount: U32.describe('Devices among those that were read.'),
+          distinctCount: U32.describe('Different values.'),
+          lowest: z.number().optional(),
+          highest: z.number().optional(),
+          example: z.string().optional().describe('A text, cut to 64 characters.'),
+        }),
+      ),
+      matchCount: U32.describe('Paths that contain `text`.'),
+      nameCount: U32.describe('All paths.'),
+      ...readDevices,
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_QueryPropertyValues: query({
+    summary: 'Values of a property among the devices that match a filter, most frequent first.',
+    cost: 'brief',
+    input: z.object({
+      projectId: ProjectId,
+      property: PropertyName,
+      filter: optional(DeviceFilter),
+      text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a value.'),
+      limit: optional(z.int().min(1).max(MAX_SUGGESTED_VALUES)).describe('20 when missing.'),
+    }),
+    output: z.object({
+      values: z.array(
+        z.object({
+          value: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+          deviceCount: U32,
+        }),
+      ),
+      distinctCount: U32.describe(
+        'Different values, without objects, arrays and texts above 256 characters.',
+      ),
+      otherCount: U32.describe('Devices with an object, an array or a longer text.'),
+      absentCount: U32.describe('Devices without the property.'),
+      numbers: z
+        .object({
+          deviceCount: U32,
+          lowest: z.number(),
+          lowerQuartile: z.number(),
+          median: z.number(),
+          upperQuartile: z.number(),
+          highest: z.number(),
+        })
+        .optional()
+        .describe('Distribution of the values that are numbers.'),
+      ...readDevices,
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),

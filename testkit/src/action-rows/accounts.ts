@@ -3,7 +3,7 @@ import { hashSecret } from '@muster/hub/secrets'
 import { mailedJwt, signIn } from '../people.ts'
 import { addInvitation, addNothing, createdAt, FIRST_MS, text, time, timeOf } from './list-items.ts'
 import { anotherInvitation, anotherOrganization, anotherPerson, newEmail, newSession } from './records.ts'
-import { ACTORS, type AuditWorld, ONESELF, ONESELF_OR_ADMIN, type Rows } from './row.ts'
+import { ACTORS, type AuditWorld, ONESELF, ONESELF_OR_ADMIN, READERS, type Rows } from './row.ts'
 
 export const accountRows: Rows<typeof accounts> = {
   actor_GetActor: { input: () => ({}), may: ACTORS },
@@ -122,6 +122,11 @@ export const accountRows: Rows<typeof accounts> = {
       invitationId: await anotherInvitation(world, await anotherOrganization(world), email),
     }),
     may: ONESELF,
+  },
+  users_GetView: { input: ({ projectId }) => ({ projectId }), may: READERS },
+  users_SetView: {
+    input: ({ projectId }) => ({ projectId, columns: [{ column: 'status' }, { property: 'app.version' }] }),
+    may: READERS,
   },
   users_GetDevicePermissions: {
     input: ({ deviceId }, { userId }) => ({ userId, deviceId }),

@@ -54,6 +54,15 @@ export const projectRows: Rows<typeof projects> = {
     },
   },
   projects_QueryPendingCertificates: { input: ({ projectId }) => ({ projectId, limit: 5 }), may: READERS },
+  projects_QueryDeviceCounts: {
+    input: ({ projectId }) => ({ projectId, filters: [{}, { status: 'connected' }] }),
+    may: READERS,
+  },
+  projects_QueryPropertyNames: { input: ({ projectId }) => ({ projectId, text: 'a' }), may: READERS },
+  projects_QueryPropertyValues: {
+    input: ({ projectId }) => ({ projectId, property: 'version', filter: { status: 'connected' } }),
+    may: READERS,
+  },
   projects_QueryDeploymentTokens: {
     input: ({ projectId }) => ({ projectId }),
     may: READERS,

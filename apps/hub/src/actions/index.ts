@@ -11,6 +11,7 @@ import { users_DeleteToken } from './accounts/DeleteToken.ts'
 import { actor_GetActor } from './accounts/GetActor.ts'
 import { users_GetDetails } from './accounts/GetDetails.ts'
 import { users_GetDevicePermissions } from './accounts/GetDevicePermissions.ts'
+import { users_GetView } from './accounts/GetView.ts'
 import { users_Query } from './accounts/Query.ts'
 import { users_QueryOrganizationInvitations } from './accounts/QueryOrganizationInvitations.ts'
 import { users_QueryOrganizations } from './accounts/QueryOrganizations.ts'
@@ -23,6 +24,7 @@ import { users_SetDisplayName } from './accounts/SetDisplayName.ts'
 import { users_SetIsActive } from './accounts/SetIsActive.ts'
 import { users_SetIsAdmin } from './accounts/SetIsAdmin.ts'
 import { users_SetPassword } from './accounts/SetPassword.ts'
+import { users_SetView } from './accounts/SetView.ts'
 import { users_TerminateSession } from './accounts/TerminateSession.ts'
 import { users_TerminateSessions } from './accounts/TerminateSessions.ts'
 import { audit_QueryAuditLogActions } from './audit/QueryActions.ts'
@@ -86,9 +88,12 @@ import { projects_GetSummary } from './projects/GetSummary.ts'
 import { projects_LinkRepository } from './projects/LinkRepository.ts'
 import { projects_Query } from './projects/Query.ts'
 import { projects_QueryDeploymentTokens } from './projects/QueryDeploymentTokens.ts'
+import { projects_QueryDeviceCounts } from './projects/QueryDeviceCounts.ts'
 import { projects_QueryDevices } from './projects/QueryDevices.ts'
 import { projects_QueryLinkedRepositories } from './projects/QueryLinkedRepositories.ts'
 import { projects_QueryPendingCertificates } from './projects/QueryPendingCertificates.ts'
+import { projects_QueryPropertyNames } from './projects/QueryPropertyNames.ts'
+import { projects_QueryPropertyValues } from './projects/QueryPropertyValues.ts'
 import { projects_SetDeploymentTokenFlags } from './projects/SetDeploymentTokenFlags.ts'
 import { projects_SetDeploymentTokenLimits } from './projects/SetDeploymentTokenLimits.ts'
 import { projects_SetName } from './projects/SetName.ts'
@@ -149,6 +154,7 @@ export const handlers: Handlers = {
   actor_GetActor,
   users_GetDetails,
   users_GetDevicePermissions,
+  users_GetView,
   users_Query,
   users_QueryOrganizationInvitations,
   users_QueryOrganizations,
@@ -161,6 +167,7 @@ export const handlers: Handlers = {
   users_SetIsActive,
   users_SetIsAdmin,
   users_SetPassword,
+  users_SetView,
   users_TerminateSession,
   users_TerminateSessions,
   audit_QueryAuditLogActions,
@@ -224,9 +231,12 @@ export const handlers: Handlers = {
   projects_LinkRepository,
   projects_Query,
   projects_QueryDeploymentTokens,
+  projects_QueryDeviceCounts,
   projects_QueryDevices,
   projects_QueryLinkedRepositories,
   projects_QueryPendingCertificates,
+  projects_QueryPropertyNames,
+  projects_QueryPropertyValues,
   projects_SetDeploymentTokenFlags,
   projects_SetDeploymentTokenLimits,
   projects_SetName,

@@ -399,6 +399,19 @@ type ProjectRepositoryRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type ProjectStatusRow = {
+  project_id: string
+  counted_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  device_count: number | null
+  connected_count: number | null
+  warning_count: number | null
+  error_count: number | null
+  pending_count: number | null
+  bins: ColumnType<JsonValue | null, string | null, string | null>
+  sampled_step: number | null
+  connected_counts: Generated<(number | null)[]>
+}
+
 type ProjectStoredBytesRow = {
   project_id: string
   bytes: number
@@ -479,6 +492,13 @@ type UserTokenRow = {
   last_used_address: string | null
 }
 
+type UserViewRow = {
+  user_id: string
+  project_id: string
+  columns: ColumnType<JsonValue | null, string | null, string | null>
+  name_width_px: number | null
+}
+
 type VersionAssetRow = {
   version_id: string
   filename: string
@@ -526,6 +546,7 @@ export type Tables = {
   project_device_count: ProjectDeviceCountRow
   project_removal: ProjectRemovalRow
   project_repository: ProjectRepositoryRow
+  project_status: ProjectStatusRow
   project_stored_bytes: ProjectStoredBytesRow
   proxy_host: ProxyHostRow
   proxy_token: ProxyTokenRow
@@ -535,5 +556,6 @@ export type Tables = {
   session: SessionRow
   user: UserRow
   user_token: UserTokenRow
+  user_view: UserViewRow
   version_asset: VersionAssetRow
 }

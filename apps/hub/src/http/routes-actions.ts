@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { ActionError, findAction, MAX_ACTION_BODY_BYTES } from '@muster/actions'
-import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import { actorId } from '../caller.ts'
 import type { Core } from '../core.ts'
 import { KnownBrowsers } from '../sessions/known-browsers.ts'
@@ -51,6 +51,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     }
     const text = textOf(request.body)
     const browser = request.headers['user-agent']
+    const signal = found?.action.cost === 'brief' ? leavingSignal(reply) : undefined
     const output = await pipeline.invoke(
       caller,
       name,
@@ -59,6 +60,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       request.remote,
       onOwnerProved,
       browser,
+      signal,
     )
     // An attacker's site could make a visitor's browser redeem a mailed link of the attacker's own account. In this case the
     // visitor's known-browser cookie must not be replaced.
@@ -74,6 +76,16 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     const small = await compressed(output, request.headers['accept-encoding'])
     return small ? reply.header('content-encoding', small.encoding).send(small.bytes) : reply.send(output)
   })
+}
+
+/** Signal that aborts when the client closes the connection before it has the answer. */
+function leavingSignal({ raw }: FastifyReply): AbortSignal {
+  const leaving = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableFinished)
+      leaving.abort(new ActionError('Invalid', 'The client closed the request.', { status: 400 }))
+  })
+  return leaving.signal
 }
 
 /** Streams a body without `Content-Length`. Throws `Invalid` with 413 above `MAX_ANONYMOUS_BODY_BYTES`. */

@@ -7,6 +7,7 @@ import { instance_MaintainPartitions } from './MaintainPartitions.ts'
 import { devices_MeasureStored } from './MeasureStored.ts'
 import { audit_RemoveSealed } from './RemoveSealed.ts'
 import { devices_RunBulkActions } from './RunBulkActions.ts'
+import { projects_SampleConnected } from './SampleConnected.ts'
 import { audit_SealRows } from './SealRows.ts'
 import { organizations_SendInvitationEmail } from './SendInvitationEmail.ts'
 import { users_SendPasswordChangedEmail } from './SendPasswordChangedEmail.ts'
@@ -29,6 +30,7 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   devices_FillUpdates,
   devices_FillAddresses,
   devices_RunBulkActions,
+  projects_SampleConnected,
   repositories_SweepBlobs,
   audit_SealRows,
   audit_RemoveSealed,

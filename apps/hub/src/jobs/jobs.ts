@@ -14,6 +14,7 @@ export type JobData = {
   devices_FillUpdates: Nothing
   devices_FillAddresses: Nothing
   devices_RunBulkActions: Nothing
+  projects_SampleConnected: Nothing
   repositories_SweepBlobs: Nothing
   audit_SealRows: Nothing
   audit_RemoveSealed: Nothing

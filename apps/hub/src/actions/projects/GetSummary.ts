@@ -1,4 +1,13 @@
+import { MAX_MARKED_DEVICES } from '@muster/actions'
 import { sql } from 'kysely'
+import type { Db } from '../../database/client/connection.ts'
+import {
+  type Bin,
+  keepCounts,
+  keptStatus,
+  type ProjectCounts,
+  STEP_SECS,
+} from '../../database/queries/projects/project-status.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
@@ -11,29 +20,15 @@ const STATES = sql<string | null>`string_agg(
 
 /**
  * Returns the device counts of a project and its devices grouped into bins, ordered by the time when they were first seen. The
- * console draws the bins as a device strip: a row with one mark for each bin.
+ * console draws the bins as a device strip: a row with one mark for each bin. Counts of projects with many devices are kept for 2 s.
  */
 export const projects_GetSummary = handler(
   'projects_GetSummary',
-  async ({ db }, { projectId, maxBins = DEFAULT_MAX_BINS }) => {
-    // `STATES` is in the order of `first_seen`, so that a device keeps its place in the console's row of device marks. Window
-    // functions would take three times as long as aggregating this one string.
-    const { states } = await db
-      .selectFrom('device')
-      .where('project_id', '=', projectId)
-      .select(STATES.as('states'))
-      .executeTakeFirstOrThrow()
-    const bins = binsOf(states ?? '', maxBins)
-    // The index `device_by_problem` holds only devices that report a problem, so this does not read the healthy ones.
-    const problems = await db
-      .selectFrom('device')
-      .where('project_id', '=', projectId)
-      .where(sql<boolean>`health in ('degraded', 'error')`)
-      .where('is_connected', '=', true)
-      .select(['health', sql<number>`count(*)`.as('count')])
-      .groupBy('health')
-      .execute()
-    const countOf = (health: string): number => problems.find(row => row.health === health)?.count ?? 0
+  async ({ db }, { projectId, maxBins = DEFAULT_MAX_BINS, series: wantsSeries = false }) => {
+    const { counts: kept, series } = await keptStatus(db, projectId)
+    const { counts, states, isShared } = kept
+      ? { counts: kept, states: undefined, isShared: true }
+      : await countOnce(db, projectId)
     const newest = await db
       .selectFrom('device')
       .where('project_id', '=', projectId)
@@ -42,19 +37,20 @@ export const projects_GetSummary = handler(
       .orderBy('device_id', 'desc')
       .limit(1)
       .executeTakeFirst()
-    const sum = (key: keyof (typeof bins)[number]): number => bins.reduce((total, bin) => total + bin[key], 0)
-    const connectedCount = sum('connected')
-    const warningCount = countOf('degraded')
-    const errorCount = countOf('error')
+    const { devices, connected, warnings, errors, pending } = counts
+    const isLarge = wantsSeries && devices > MAX_MARKED_DEVICES
+    let { bins } = counts
+    if (isLarge) bins = []
+    else if (maxBins !== DEFAULT_MAX_BINS) bins = binsOf(states ?? (await readStates(db, projectId)), maxBins)
     return {
       projectId,
-      deviceCount: sum('devices'),
-      connectedCount,
+      deviceCount: devices,
+      connectedCount: connected,
       // Devices may have connected or changed their health between the two queries.
-      healthyCount: Math.max(0, connectedCount - warningCount - errorCount),
-      warningCount,
-      errorCount,
-      pendingCount: sum('pending'),
+      healthyCount: Math.max(0, connected - warnings - errors),
+      warningCount: warnings,
+      errorCount: errors,
+      pendingCount: pending,
       newestDevice: newest && {
         deviceId: newest.device_id,
         name: newest.name ?? undefined,
@@ -62,12 +58,75 @@ export const projects_GetSummary = handler(
         firstSeen: wireTime(newest.first_seen),
       },
       bins,
+      connectedSeries:
+        isLarge && series
+          ? {
+              from: wireTime(new Date(series.fromSecs * 1000)),
+              stepSecs: STEP_SECS,
+              counts: series.counts,
+            }
+          : undefined,
+      isKept: isShared ? (true as const) : undefined,
     }
   },
 )
 
+type Counted = { counts: ProjectCounts; states: string }
+
+/** Counts in flight by database and project, so that consoles which ask at the same time share one. */
+const countsInFlight = new WeakMap<Db, Map<string, Promise<Counted>>>()
+
+/** Counts the devices of a project, or waits for the count in flight, which may have begun before the latest change. */
+async function countOnce(db: Db, projectId: string): Promise<Counted & { isShared: boolean }> {
+  const inFlight = countsInFlight.get(db) ?? new Map<string, Promise<Counted>>()
+  countsInFlight.set(db, inFlight)
+  const begun = inFlight.get(projectId)
+  const counting = begun ?? count(db, projectId).finally(() => inFlight.delete(projectId))
+  if (!begun) inFlight.set(projectId, counting)
+  return { ...(await counting), isShared: begun !== undefined }
+}
+
+async function count(db: Db, projectId: string): Promise<Counted> {
+  const states = await readStates(db, projectId)
+  // The index `device_by_problem` holds only devices that report a problem, so this does not read the healthy ones.
+  const problems = await db
+    .selectFrom('device')
+    .where('project_id', '=', projectId)
+    .where(sql<boolean>`health in ('degraded', 'error')`)
+    .where('is_connected', '=', true)
+    .select(['health', sql<number>`count(*)`.as('count')])
+    .groupBy('health')
+    .execute()
+  const countOf = (health: string): number => problems.find(row => row.health === health)?.count ?? 0
+  const bins = binsOf(states, DEFAULT_MAX_BINS)
+  const sum = (key: keyof Bin): number => bins.reduce((total, bin) => total + bin[key], 0)
+  const counts = {
+    devices: sum('devices'),
+    connected: sum('connected'),
+    warnings: countOf('degraded'),
+    errors: countOf('error'),
+    pending: sum('pending'),
+    bins,
+  }
+  await keepCounts(db, projectId, counts)
+  return { counts, states }
+}
+
+/**
+ * States of all devices in the order of `first_seen`, so that a device keeps its place in the console's row of device marks. Window
+ * functions would take three times as long as aggregating this one string.
+ */
+async function readStates(db: Db, projectId: string): Promise<string> {
+  const { states } = await db
+    .selectFrom('device')
+    .where('project_id', '=', projectId)
+    .select(STATES.as('states'))
+    .executeTakeFirstOrThrow()
+  return states ?? ''
+}
+
 /** Groups neighbouring devices evenly into bins. Up to `maxBins` devices get a bin each; more devices share `maxBins` bins. */
-function binsOf(states: string, maxBins: number): { devices: number; connected: number; pending: number }[] {
+function binsOf(states: string, maxBins: number): Bin[] {
   const count = Math.min(states.length, maxBins)
   const bins = Array.from({ length: count }, () => ({ devices: 0, connected: 0, pending: 0 }))
   for (let at = 0; at < states.length; at++) {

@@ -1,8 +1,9 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { withQueryOptions } from '../../database/client/connection.ts'
 import { queryPage } from '../../database/client/page.ts'
-import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
+import { matchesWholeFilter } from '../../database/queries/devices/device-filter.ts'
 import { statusOf } from '../../database/queries/devices/device-status.ts'
+import { columnText } from '../../database/queries/devices/property-paths.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTimeOf } from '../../runtime/times.ts'
 
@@ -37,13 +38,14 @@ const LAST_SEEN_OF_PAGE = sql<string | null>`case when not d.is_connected then (
 /** Orders that `device_by_first_seen` returns, forwards or backwards. A return of a device changes no entry of the index. */
 const FIRST_SEEN_ORDERS: readonly (string | undefined)[] = [undefined, 'firstSeen', '-firstSeen']
 
-/** Lists the devices of a project, filtered by text, status, health, preset and properties. */
+/** Lists the devices of a project that match a filter, with chosen properties as columns. */
 export const projects_QueryDevices = handler(
   'projects_QueryDevices',
-  async ({ db }, { projectId, filter, countTotal, ...page }) => {
-    let query = (filter ? withQueryOptions(db, { plan: 'by values' }) : db)
+  async ({ db }, { projectId, filter, countTotal, columns = [], ...page }) => {
+    const query = (filter ? withQueryOptions(db, { plan: 'by values' }) : db)
       .selectFrom('device as d')
       .where('d.project_id', '=', projectId)
+      .where(matchesWholeFilter(filter))
       .select([
         'd.device_id',
         'd.name',
@@ -53,16 +55,18 @@ export const projects_QueryDevices = handler(
         'd.pending_certificates',
         'd.health',
         sql<string | null>`d.last_connected_at::text`.as('last_connected_at'),
+        columnTexts(columns).as('texts'),
       ])
-    for (const condition of matchesFilter(filter)) query = query.where(condition)
-    // A filter by text, health, preset or property reads each row, so the query of the page also counts the total (`along`). Without
-    // these filters a second query can count the total in an index.
-    const readsRows =
-      filter?.text || filter?.health || filter?.preset || filter?.bulkActionId || filter?.properties?.length
-    const counting = readsRows ? 'along' : true
+    // Any filter but the one by status reads each row, so the query of the page also counts the total (`along`). With the filter by
+    // status alone, a second query can count the total in an index.
+    const { status: _, ...others } = filter ?? {}
+    const counting = Object.values(others).some(condition => condition !== undefined) ? 'along' : true
     // Without filter, an index returns the page by first seen. Such a query is fast enough for the shared look-up connection.
     const isLookUp =
-      !filter && FIRST_SEEN_ORDERS.includes(page.sort) && (page.limit ?? Infinity) <= MAX_LOOK_UP
+      !filter &&
+      columns.length === 0 &&
+      FIRST_SEEN_ORDERS.includes(page.sort) &&
+      (page.limit ?? Infinity) <= MAX_LOOK_UP
     // A whole list needs the rows of all devices. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
     const withUpdates =
       page.limit === undefined
@@ -103,9 +107,26 @@ export const projects_QueryDevices = handler(
           updateState: updateState ?? undefined,
           updateFailureCount: failures == null ? undefined : Number(failures),
           updateError: updateError ?? undefined,
+          properties: columns.length > 0 ? propertiesOf(columns, row.texts ?? []) : undefined,
         }
       }),
       ...rest,
     }
   },
 )
+
+/** Texts of the columns with properties, in their order; null without such columns. */
+function columnTexts(columns: readonly string[]): RawBuilder<(string | null)[] | null> {
+  if (columns.length === 0) return sql`null::text[]`
+  return sql`array[${sql.join(columns.map(columnText))}]`
+}
+
+function propertiesOf(columns: readonly string[], texts: readonly (string | null)[]): Record<string, string> {
+  return Object.fromEntries(
+    columns.flatMap((path, index) => {
+      const text = texts[index]
+      return text == null ? [] : [[path, text]]
+    }),
+  )
+}
+

@@ -15,6 +15,11 @@ export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === '23505'
 }
 
+/** Whether a statement was cancelled, by a timeout or by `pg_cancel_backend`. */
+export function isCancelled(error: unknown): boolean {
+  return sqlState(error) === '57014'
+}
+
 /** Whether PostgreSQL cancelled a statement to break a deadlock. The statement may be retried. */
 export function isDeadlock(error: unknown): boolean {
   return sqlState(error) === '40P01'

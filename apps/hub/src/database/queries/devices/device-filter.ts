@@ -5,20 +5,31 @@ import { matchesHealth, matchesPreset } from './device-conditions.ts'
 import { matchesProperty } from './property-conditions.ts'
 
 /** Filter of the device list. */
-export type DeviceFilter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
+export type DeviceFilter = Partial<NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>>
 
 /** Conditions that a device meets if it matches a filter of the device list. The surrounding query must name the device `d`. */
 export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<boolean>[] {
   if (!filter) return []
-  const { status, health, preset, text, bulkActionId, properties = [] } = filter
+  const { status, health, preset, text, bulkActionId, properties = [], updateError, deviceIds } = filter
   const conditions = properties.map(matchesProperty)
   if (text) conditions.unshift(sql`d.search_text like lower(${partPattern(text)})`)
+  // The same words as in the condition of the index `device_update_failed`.
+  if (updateError)
+    conditions.unshift(sql`d.device_id in (select u.device_id from device_update u
+      where (u.state = 'failed' or u.failure_count > 0) and u.error = ${updateError})`)
   if (bulkActionId)
     conditions.unshift(sql`d.device_id in (
       select i.device_id from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = 'Succeeded')`)
+  if (deviceIds) conditions.unshift(sql`d.device_id = any(${deviceIds})`)
   if (preset) conditions.unshift(matchesPreset(preset))
   if (health) conditions.unshift(matchesHealth(health))
   if (status === 'pending') conditions.unshift(sql`d.pending_certificates > 0`)
   else if (status) conditions.unshift(sql`d.is_connected = ${status === 'connected'}`)
   return conditions
+}
+
+/** The conditions of a filter as one. */
+export function matchesWholeFilter(filter: DeviceFilter | undefined): RawBuilder<boolean> {
+  const conditions = matchesFilter(filter)
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }

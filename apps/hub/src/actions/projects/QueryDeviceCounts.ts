@@ -1,0 +1,29 @@
+import { sql } from 'kysely'
+import { runBrief } from '../../database/client/brief.ts'
+import { isCancelled } from '../../database/client/errors.ts'
+import { matchesWholeFilter } from '../../database/queries/devices/device-filter.ts'
+import { handler } from '../../handler.ts'
+
+/** Counts the devices that match each of some filters. Filters that are not counted within 2 s have no number. */
+export const projects_QueryDeviceCounts = handler(
+  'projects_QueryDeviceCounts',
+  async ({ db, signal }, { projectId, filters }) => {
+    const counts: (number | null)[] = filters.map(() => null)
+    try {
+      await runBrief(db, signal, async tx => {
+        for (const [index, filter] of filters.entries()) {
+          const { count } = await tx
+            .selectFrom('device as d')
+            .where('d.project_id', '=', projectId)
+            .where(matchesWholeFilter(filter))
+            .select(sql<number>`count(*)`.as('count'))
+            .executeTakeFirstOrThrow()
+          counts[index] = count
+        }
+      })
+    } catch (error) {
+      if (!isCancelled(error)) throw error
+    }
+    return { counts }
+  },
+)

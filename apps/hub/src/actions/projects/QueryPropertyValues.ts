@@ -1,0 +1,51 @@
+import { runBrief } from '../../database/client/brief.ts'
+import { isCancelled } from '../../database/client/errors.ts'
+import { matchesWholeFilter } from '../../database/queries/devices/device-filter.ts'
+import { suggestValues } from '../../database/queries/devices/property-suggestions.ts'
+import { handler } from '../../handler.ts'
+
+const DEFAULT_LIMIT = 20
+
+/** Suggests values of a property among the devices that match a filter, from at most 2,000 devices. */
+export const projects_QueryPropertyValues = handler(
+  'projects_QueryPropertyValues',
+  async ({ db, signal }, { projectId, property, filter, text, limit = DEFAULT_LIMIT }) => {
+    try {
+      const found = await runBrief(db, signal, tx =>
+        suggestValues(tx, projectId, property, matchesWholeFilter(filter), { text, limit }),
+      )
+      const [lowest, lowerQuartile, median, upperQuartile, highest] = found.numbers
+      return {
+        values: found.values.map(({ value, devices }) => ({
+          value: JSON.parse(value) as string | number | boolean | null,
+          deviceCount: devices,
+        })),
+        distinctCount: found.distinct,
+        otherCount: found.other,
+        absentCount: found.absent,
+        numbers:
+          lowest == null
+            ? undefined
+            : {
+                deviceCount: found.numberCount,
+                lowest,
+                lowerQuartile: lowerQuartile!,
+                median: median!,
+                upperQuartile: upperQuartile!,
+                highest: highest!,
+              },
+        devicesRead: found.read,
+      }
+    } catch (error) {
+      if (!isCancelled(error)) throw error
+      return {
+        values: [],
+        distinctCount: 0,
+        otherCount: 0,
+        absentCount: 0,
+        devicesRead: 0,
+        tookTooLong: true as const,
+      }
+    }
+  },
+)

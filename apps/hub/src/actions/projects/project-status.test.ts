@@ -1,0 +1,84 @@
+import { type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+/** One device more than the console shows as one mark each. */
+const DEVICES = 201
+const STEP_MS = 600_000
+
+let hub: TestHub
+let owner: TestUser
+let projectId: string
+
+beforeAll(async () => {
+  hub = await testHub()
+  owner = await hub.user()
+  const organizationId = await hub.organization(owner)
+  projectId = await hub.project(owner, organizationId)
+  await addDevices(projectId, DEVICES)
+  await addDevices(await hub.project(owner, organizationId), 5)
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+
+async function addDevices(project: string, count: number): Promise<void> {
+  await hub.pool.query(
+    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, is_connected, health)
+     select 'd_' || left(translate(md5(i || $1), '0', 'z'), 22), $1, 'd_pk_' || i || $1, convert_to('x' || i, 'UTF8'), i > 10,
+            case i when 11 then 'error' end
+       from generate_series(1, $2) i`,
+    [project, count],
+  )
+}
+
+const summary = (input: object = {}) => owner.invoke('projects_GetSummary', { projectId, ...input })
+const sample = async () =>
+  expect(await hub.runJob('projects_SampleConnected', {})).toMatchObject({ status: 'Completed' })
+const connect = (isConnected: boolean) =>
+  hub.pool.query(
+    `update device set is_connected = $2 where project_id = $1 and fingerprint_hash = convert_to('x1', 'UTF8')`,
+    [projectId, isConnected],
+  )
+/** Makes the kept counts or the samples older. */
+const age = (set: string) =>
+  hub.pool.query(`update project_status set ${set} where project_id = $1`, [projectId])
+
+it('keeps the counts of a project with many devices for 2 s', async () => {
+  const counted = await summary()
+  expect(counted).toMatchObject({ deviceCount: 201, connectedCount: 191, errorCount: 1, healthyCount: 190 })
+  expect(counted.isKept).toBeUndefined()
+  await connect(true)
+  const kept = await summary()
+  expect(kept).toMatchObject({ connectedCount: 191, isKept: true })
+  expect(kept.bins).toEqual(counted.bins)
+  expect((await summary({ maxBins: 3 })).bins).toHaveLength(3)
+  await age(`counted_at = counted_at - interval '2 s'`)
+  expect((await summary()).connectedCount).toBe(192)
+})
+
+it('samples the connected devices of such projects once in 10 minutes, with nulls where nothing was counted', async () => {
+  expect((await summary({ series: true })).connectedSeries).toBeUndefined()
+  await sample()
+  await connect(false)
+  await sample()
+  const first = await summary({ series: true })
+  expect(first.bins).toEqual([])
+  expect(first.connectedSeries).toMatchObject({ stepSecs: 600, counts: [192] })
+  const atMs = Date.parse(first.connectedSeries!.from)
+  expect(Date.now() - atMs).toBeLessThan(2 * STEP_MS)
+
+  await age('sampled_step = sampled_step - 3')
+  const before = await summary({ series: true })
+  expect(before.connectedSeries!.counts).toEqual([192, null, null, null])
+  await sample()
+  expect((await summary({ series: true })).connectedSeries!.counts).toEqual([192, null, null, 191])
+
+  await age('sampled_step = sampled_step - 1, connected_counts = array_fill(7, array[144])')
+  await sample()
+  const { counts, from } = (await summary({ series: true })).connectedSeries!
+  expect(counts).toEqual([...Array.from({ length: 143 }, () => 7), 191])
+  expect(Math.round((atMs - Date.parse(from)) / STEP_MS)).toBeGreaterThanOrEqual(143)
+
+  await age('sampled_step = sampled_step - 500')
+  expect((await summary({ series: true })).connectedSeries).toBeUndefined()
+  const { rows } = await hub.pool.query('select from project_status')
+  expect(rows).toHaveLength(1)
+})

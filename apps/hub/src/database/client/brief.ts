@@ -1,0 +1,45 @@
+import { sql } from 'kysely'
+import { type Db, type Tx, withQueryOptions } from './connection.ts'
+
+/** Longest time of a brief query in milliseconds, from its first statement to its last. */
+export const BRIEF_MS = 2_000
+
+/**
+ * Runs statements that read many rows, planned for their values. PostgreSQL cancels the statement in flight when `signal` aborts, and
+ * after `BRIEF_MS`. Rejects with the reason of the signal, or with SQLSTATE 57014.
+ */
+export async function runBrief<Result>(
+  db: Db,
+  signal: AbortSignal,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  signal.throwIfAborted()
+  return withQueryOptions(db, { plan: 'by values' })
+    .transaction()
+    .setAccessMode('read only')
+    .execute(async tx => {
+      // The process id is read inside the transaction, because a pooler may give each transaction another process.
+      const { rows } = await sql<{ pid: number }>`
+        select pg_backend_pid() as pid, set_config('statement_timeout', ${String(BRIEF_MS)}, true)`.execute(
+        tx,
+      )
+      let cancelling: Promise<unknown> | undefined
+      const cancel = (): void => {
+        cancelling ??= sql`select pg_cancel_backend(${rows[0]!.pid})`.execute(db).catch(() => {})
+      }
+      const timer = setTimeout(cancel, BRIEF_MS)
+      signal.addEventListener('abort', cancel, { once: true })
+      if (signal.aborted) cancel()
+      try {
+        return await work(tx)
+      } catch (error) {
+        signal.throwIfAborted()
+        throw error
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', cancel)
+        // The connection is returned only after the request to cancel, which would otherwise hit its next statement.
+        await cancelling
+      }
+    })
+}

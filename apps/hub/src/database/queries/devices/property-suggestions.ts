@@ -1,0 +1,143 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Tx } from '../../client/connection.ts'
+import { partPattern } from '../../client/page.ts'
+
+/** Devices from which names and values of properties are suggested. */
+const MAX_DEVICES = 2_000
+/** Properties that one call for names reads. 100,000 take about 0.3 s, and devices may have 500 each. */
+const MAX_READ_PROPERTIES = 100_000
+/** Newest devices whose properties are counted, to learn how many devices `MAX_READ_PROPERTIES` allows. */
+const PROBED_DEVICES = 20
+/** Largest value, in bytes of JSON, and deepest level whose members are suggested. */
+const MAX_UNFOLDED_BYTES = 8 * 1024
+const MAX_UNFOLDED_LEVELS = 4
+/** Longest key of a member in characters. Keys with a dot cannot be part of a path. */
+const MEMBER = '^[^.]{1,64}$'
+const EXAMPLE_CHARS = 64
+/** Longest text that is suggested as a value, in characters: the longest one that a condition compares with. */
+const MAX_VALUE_CHARS = 256
+
+/** A path of a property with the kinds of its values. */
+type NameRow = {
+  path: string
+  kinds: string[]
+  devices: number
+  distinct_count: number
+  lowest: string | null
+  highest: string | null
+  example: string | null
+  matches: number
+  names: number
+}
+
+/** Newest devices of a project that match a condition on `d`. */
+function newestDevices(projectId: string, condition: RawBuilder<boolean>, max: number) {
+  return sql`select d.device_id from device d where d.project_id = ${projectId} and ${condition}
+    order by d.first_seen desc, d.device_id desc limit ${max}`
+}
+
+/** Names of properties, and paths of their members unless `namesOnly`, that contain a text. */
+export async function suggestNames(
+  tx: Tx,
+  projectId: string,
+  { text, namesOnly, limit }: { text: string | undefined; namesOnly: boolean; limit: number },
+): Promise<{ rows: NameRow[]; nameCount: number; devicesRead: number }> {
+  const all = sql<boolean>`true`
+  const probe = await sql<{ devices: number; properties: number }>`
+    with sample as (${newestDevices(projectId, all, PROBED_DEVICES)})
+    select (select count(*) from sample) as devices,
+           (select count(*) from sample join device_property using (device_id)) as properties`.execute(tx)
+  const { devices, properties } = probe.rows[0]!
+  const affordable = Math.floor((MAX_READ_PROPERTIES * devices) / Math.max(1, properties))
+  const max = Math.min(MAX_DEVICES, Math.max(PROBED_DEVICES, affordable))
+  const counted = await sql<{ devices: number }>`
+    select count(*) as devices from (${newestDevices(projectId, all, max)}) sample`.execute(tx)
+  const levels = namesOnly ? 0 : MAX_UNFOLDED_LEVELS
+  const { rows } = await sql<NameRow>`
+    with recursive sample as materialized (${newestDevices(projectId, all, max)}),
+    leaf (device_id, path, value, level) as (
+      select p.device_id, p.name, case when coalesce(p.value_bytes, pg_column_size(p.value)) <= ${MAX_UNFOLDED_BYTES} then p.value_json end, 0
+        from sample join device_property p using (device_id)
+      union all
+      select l.device_id, l.path || '.' || m.key, m.value, l.level + 1
+        from leaf l cross join lateral jsonb_each(l.value) m
+       where jsonb_typeof(l.value) = 'object' and l.level < ${levels} and m.key ~ ${MEMBER}
+    ), grouped as (
+      select path, array_remove(array_agg(distinct jsonb_typeof(value)), null) as kinds, count(distinct device_id) as devices,
+             count(distinct hashtext(value::text)) as distinct_count,
+             min((value #>> '{}')::numeric) filter (where jsonb_typeof(value) = 'number')::text as lowest,
+             max((value #>> '{}')::numeric) filter (where jsonb_typeof(value) = 'number')::text as highest,
+             left(min(value #>> '{}') filter (where jsonb_typeof(value) = 'string'), ${EXAMPLE_CHARS}) as example
+        from leaf group by path
+    )
+    select n.names, m.* from (select count(*) as names from grouped) n
+      left join (
+        select *, count(*) over () as matches
+          from grouped where ${text ? sql`lower(path) like lower(${partPattern(text)})` : sql`true`}
+         order by path limit ${limit}
+      ) m on true
+     order by m.path`.execute(tx)
+  return {
+    // Without a match there is one row, which has only the number of names.
+    rows: rows.filter(row => row.path !== null),
+    nameCount: rows[0]!.names,
+    devicesRead: counted.rows[0]!.devices,
+  }
+}
+
+/** Values of a property with the number of devices, and the distribution of its numbers. */
+type Values = {
+  values: { value: string; devices: number }[]
+  distinct: number
+  other: number
+  absent: number
+  read: number
+  numbers: (number | null)[]
+  numberCount: number
+}
+
+/** Values of a property among the newest devices that match a condition on `d`, most frequent first. */
+export async function suggestValues(
+  tx: Tx,
+  projectId: string,
+  property: string,
+  condition: RawBuilder<boolean>,
+  { text, limit }: { text: string | undefined; limit: number },
+): Promise<Values> {
+  const sample = sql`
+    sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),
+    found as materialized (
+      select p.device_id, jsonb_scalar(p.value_json) as value
+        from sample join device_property p on p.device_id = sample.device_id and p.name = ${property}
+    ), short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
+  const { rows } = await sql<{ value: string; devices: number; distinct_count: number }>`
+    with ${sample}
+    select value::text, count(*) as devices, count(*) over () as distinct_count
+      from short where ${text ? sql`lower(value #>> '{}') like lower(${partPattern(text)})` : sql`true`}
+     group by value order by devices desc, value limit ${limit}`.execute(tx)
+  const summary = await sql<{
+    read: number
+    present: number
+    short: number
+    numbers: number
+    quartiles: number[] | null
+  }>`
+    with ${sample},
+    numeric as (
+      select (value #>> '{}')::numeric as n from short where jsonb_typeof(value) = 'number'
+    )
+    select (select count(*) from sample) as read, (select count(*) from found) as present, (select count(*) from short) as short,
+           (select count(*) from numeric) as numbers,
+           (select percentile_disc(array[0, 0.25, 0.5, 0.75, 1]) within group (order by n)
+              from numeric where abs(n) < 1e300)::float8[] as quartiles`.execute(tx)
+  const { read, present, short, numbers, quartiles } = summary.rows[0]!
+  return {
+    values: rows,
+    distinct: rows[0]?.distinct_count ?? 0,
+    other: present - short,
+    absent: read - present,
+    read,
+    numbers: quartiles ?? [],
+    numberCount: numbers,
+  }
+}

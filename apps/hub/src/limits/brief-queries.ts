@@ -1,0 +1,29 @@
+import { ActionError } from '@muster/actions'
+import { FairLimiter, LimiterRejection } from '@muster/concurrency'
+
+/**
+ * Limits of counts and suggestions, which run beside a list. A person has one at a time, so typing costs no more than one connection.
+ * `waitMs` is the time of two such queries and a margin.
+ */
+const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 200, waitMs: 5_000 }
+
+/** Fair limiter for queries with the cost `brief`. */
+export class BriefQueries {
+  readonly #limiter: FairLimiter
+
+  constructor(limits = BRIEF_QUERIES) {
+    this.#limiter = new FairLimiter(limits)
+  }
+
+  /** Runs a query of a caller when the limits allow it, unless `signal` aborts before. Throws `RateLimited` after `waitMs`. */
+  async run<Result>(owner: string, signal: AbortSignal, query: () => Promise<Result>): Promise<Result> {
+    try {
+      return await this.#limiter.run(query, { owner, signal })
+    } catch (error) {
+      if (!(error instanceof LimiterRejection)) throw error
+      throw new ActionError('RateLimited', 'Too many counts run at once: try again later.', {
+        retryAfterSecs: 5,
+      })
+    }
+  }
+}

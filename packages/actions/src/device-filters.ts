@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { optional, optionalText } from './define.ts'
+import { BulkActionId, DeviceId } from './ids.ts'
+import {
+  MAX_CONDITION_LENGTH,
+  MAX_FILTER_LENGTH,
+  MAX_LISTED_DEVICES,
+  MAX_PROPERTY_CONDITIONS,
+} from './limits.ts'
+import { PropertyName, text } from './scalars.ts'
+
+/** State of a device, derived from its connection and its health report (protocol 4.3). */
+export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
+
+/** Frequent questions about a fleet, as filters of its device list. */
+const DevicePreset = z.enum(['updateFailed', 'offlineLong', 'neverUpdated', 'pending'])
+
+const ConditionText = text(MAX_CONDITION_LENGTH)
+
+/** A condition on a property of a device. `notEquals` and `absent` negate `equals` and `exists`. */
+const PropertyCondition = z.discriminatedUnion('operator', [
+  z.object({ property: PropertyName, operator: z.enum(['exists', 'absent']) }),
+  z.object({
+    property: PropertyName,
+    operator: z.enum(['equals', 'notEquals']),
+    value: z.union([ConditionText, z.number(), z.boolean(), z.null()]),
+  }),
+  z.object({
+    property: PropertyName,
+    operator: z.literal('contains'),
+    value: ConditionText.min(1).describe(
+      'Part of a text, ignoring case; for other values, part of their JSON.',
+    ),
+  }),
+  z.object({ property: PropertyName, operator: z.enum(['less', 'greater']), value: z.number() }),
+])
+
+/** Filter of a device list. A device matches if all parts hold. */
+export const DeviceFilter = z.object({
+  text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, host name or id.'),
+  status: optional(z.enum(['connected', 'disconnected', 'pending'])),
+  health: optional(DeviceStatus),
+  preset: optional(DevicePreset).describe(
+    'Failed updates, disconnected for more than 24 h, no known version, or pending certificates.',
+  ),
+  properties: optional(z.array(PropertyCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
+    'Conditions that must all hold.',
+  ),
+  updateError: optionalText(text(MAX_FILTER_LENGTH)).describe(
+    '`updateError` of the devices whose update failed.',
+  ),
+  bulkActionId: optional(BulkActionId).describe('Devices that a bulk action accepted or rejected.'),
+  deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
+})
+
+/**
+ * Path of a property or of a member of its object value, such as `app.modem` or `app.modem.signal`. Names of properties contain dots,
+ * so the longest name that a device has wins.
+ */
+export const PropertyPath = text(MAX_FILTER_LENGTH).regex(
+  /^[a-zA-Z0-9]/,
+  'expected a letter or digit at the beginning',
+)
