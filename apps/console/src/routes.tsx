@@ -162,7 +162,7 @@ const devices = createRoute({
   path: 'devices',
   validateSearch: search =>
     ({
-      ...texts(search, 'q', 'where', 'sort', 'cursor'),
+      ...texts(search, 'q', 'where', 'error', 'sort', 'cursor'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
       ...('show' in search && { show: attentionOf(search.show) }),
     }) as DeviceSearch,
@@ -171,6 +171,7 @@ const devices = createRoute({
     // Prefetches only an unfiltered list that is not cached. The page loads all other lists itself.
     const isAsked = Object.keys(location.search).length > 0 || queryClient.getQueryData(first.queryKey)
     if (!isAsked) void queryClient.prefetchInfiniteQuery(first)
+    void queryClient.prefetchQuery(actionQuery('users_GetView', { projectId }))
   },
   component: lazyPage(() => import('./pages/devices/list/DevicesPage.tsx'), 'DevicesPage'),
 })

@@ -62,13 +62,18 @@ function ask<N extends ActionName>(name: N, input: ActionInput<N>, signal: Abort
   return LIMITERS[name]?.run(run, { signal }) ?? run()
 }
 
+/** Time for which the hub keeps the counts of a project, in milliseconds. */
+const KEPT_MS = 2_000
+
 /** Query options of an action with the key `[name, input]` and the polling interval from `refresh.ts`. */
 export function actionQuery<N extends ActionName>(name: N, input: ActionInput<N>) {
   const { intervalMs, staleMs } = refreshOf(name)
   return queryOptions<ActionOutput<N>>({
     queryKey: [name, input],
     queryFn: ({ signal }) => ask(name, input, signal),
-    refetchInterval: intervalMs,
+    // The hub keeps counts of large projects for 2 s. An answer with kept counts may miss the change that caused the refetch.
+    refetchInterval: ({ state }) =>
+      (state.data as { isKept?: boolean } | undefined)?.isKept ? KEPT_MS : intervalMs,
     staleTime: staleMs,
   })
 }

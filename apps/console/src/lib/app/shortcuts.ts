@@ -73,6 +73,7 @@ function onKeyDown(event: KeyboardEvent) {
 /** Whether an open dialog, an open menu or an input field handles the keys, so that shortcuts must not run. */
 function isTaken(target: EventTarget | null): boolean {
   if (document.querySelector('dialog[open], .menu, .menu-loading')) return true
+  if (target instanceof HTMLInputElement && target.type === 'checkbox') return false
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

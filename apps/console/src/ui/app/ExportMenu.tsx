@@ -17,11 +17,14 @@ type ExportMenuProps = {
   variant?: ButtonProps['variant']
 }
 
+/** URL from which the browser downloads the whole list of a query. */
+export function exportUrl(action: ActionName, input: object, extension: string): string {
+  return `/api/v1/export/${action}.${extension}?input=${encodeURIComponent(JSON.stringify(input))}`
+}
+
 /** Menu with downloads of all rows that match the filter, not only those on screen. */
 export function ExportMenu({ action, input, variant = 'secondary' }: ExportMenuProps) {
-  const query = encodeURIComponent(JSON.stringify(input))
-  const urlOf = (extension: string) => `/api/v1/export/${action}.${extension}?input=${query}`
-  usePageAction({ label: 'Export this list as CSV', icon: Download, run: () => download(urlOf('csv')) })
+  usePageAction({ label: 'Export this list as CSV', icon: Download, run: () => download(exportUrl(action, input, 'csv')) })
   return (
     <Menu
       align="end"
@@ -33,7 +36,7 @@ export function ExportMenu({ action, input, variant = 'secondary' }: ExportMenuP
       }
     >
       {FORMATS.map(({ extension, label }) => (
-        <MenuAnchor key={extension} href={urlOf(extension)} download>
+        <MenuAnchor key={extension} href={exportUrl(action, input, extension)} download>
           {label}
         </MenuAnchor>
       ))}

@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react'
 
-export type MarkState = 'on' | 'off' | 'pending' | 'warning' | 'error'
+export type MarkState = 'on' | 'off' | 'pending' | 'healthy' | 'warning' | 'error'
 
 const CLASS: Record<MarkState, string> = {
   on: 'mark on',
   off: 'mark offl',
   pending: 'mark pend',
+  healthy: 'mark on',
   warning: 'mark warn',
   error: 'mark bad',
 }
@@ -14,11 +15,21 @@ const GLYPH: Record<MarkState, ReactNode> = {
   on: <circle cx="5" cy="5" r="4" fill="currentColor" />,
   off: <circle cx="5" cy="5" r="3.5" fill="none" stroke="currentColor" strokeWidth="1.5" />,
   pending: <path d="M5 .8 9.2 5 5 9.2.8 5z" fill="currentColor" />,
+  healthy: (
+    <path
+      d="M1.4 5.4 3.9 7.9 8.6 2.3"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.8"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+    />
+  ),
   warning: <path d="M5 1 9.6 9H.4z" fill="currentColor" />,
   error: <path d="M1.2 1.2h7.6v7.6H1.2z" fill="currentColor" />,
 }
 
-/** A state as a shape (filled circle, ring, diamond, triangle or square) with its word. Without children only the shape is shown. */
+/** A state as a shape (filled circle, ring, diamond, tick, triangle or square) with its word. Without children only the shape is shown. */
 export function Mark({ state, children }: { state: MarkState; children?: ReactNode }) {
   return (
     <span className={CLASS[state]}>

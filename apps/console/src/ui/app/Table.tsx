@@ -20,16 +20,23 @@ type SortButtonProps = {
   /** Current order, descending with a leading `-`. */
   sort: string | undefined
   onSort: (sort: string) => void
+  className?: string
+  /** Stands after the button, for example an edge that changes the column's width. */
+  after?: ReactNode
+  /** Accessible name of the head, if `after` has a name of its own. */
+  label?: string
 }
 
 /** A column head with a sort button; `aria-sort` holds the state. */
-export function SortHead({ children, field, sort, onSort }: SortButtonProps) {
+export function SortHead({ children, field, sort, onSort, className, after, label }: SortButtonProps) {
   const isAscending = sort === field
   const isDescending = sort === `-${field}`
   const Icon = isDescending ? ArrowDown : ArrowUp
   return (
     <th
       scope="col"
+      className={className}
+      aria-label={label}
       {...(isAscending && { 'aria-sort': 'ascending' })}
       {...(isDescending && { 'aria-sort': 'descending' })}
     >
@@ -41,6 +48,7 @@ export function SortHead({ children, field, sort, onSort }: SortButtonProps) {
         {children}
         {(isAscending || isDescending) && <Icon className="i i-14" aria-hidden />}
       </button>
+      {after}
     </th>
   )
 }

@@ -2,6 +2,7 @@ import { ArrowRight, OctagonAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { Time } from '../../../ui/app/Time.tsx'
+import { SameError } from '../SameError.tsx'
 import type { Problem } from './problems.ts'
 import { useBeginning } from './use-problems.ts'
 import { foundProperties, readSystemInfo, SYSTEM_INFO_NAMES } from './well-known.ts'
@@ -28,6 +29,7 @@ export function ProblemBox({ deviceId, problems }: { deviceId: string; problems:
           <p>
             <Period deviceId={deviceId} problem={worst} />
             {worst.kind === 'update' && <LowDisks deviceId={deviceId} />}
+            {worst.kind === 'update' && <SameError deviceId={deviceId} />}
           </p>
         </div>
       </div>

@@ -1,33 +1,51 @@
 import { X } from 'lucide-react'
 import { focusHeading } from '../../../lib/focus-heading.ts'
-import { Button } from '../../../ui/Button.tsx'
-import { type Condition, conditionText } from './conditions.ts'
+import { type Condition, conditionText, OPERATORS } from './conditions.ts'
 
-type ConditionsProps = { conditions: readonly Condition[]; onChange: (conditions: Condition[]) => void }
+type ConditionsProps = {
+  conditions: readonly Condition[]
+  onChange: (conditions: Condition[]) => void
+  onEdit: (index: number) => void
+}
 
-/** The property conditions in the filter of the device list. A click on a condition removes it. */
-export function Conditions({ conditions, onChange }: ConditionsProps) {
+/** The property conditions in the filter of the device list. A click changes a condition, its cross removes it. */
+export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
   if (conditions.length === 0) return null
   return (
-    <ul className="tools" aria-label="Conditions" style={{ flexWrap: 'wrap' }}>
+    <ul className="chips" aria-label="Conditions">
       {conditions.map((condition, index) => {
         const text = conditionText(condition)
+        const { label } = OPERATORS.find(({ value }) => value === condition.operator)!
+        const value = text.slice(condition.property.length + label.length + 2)
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: the list may hold the same condition twice
-          <li key={`${index} ${text}`} style={{ minWidth: 0 }}>
-            <Button
-              size="sm"
-              icon={X}
+          <li key={`${index} ${text}`} data-condition={index}>
+            <button
+              type="button"
+              className="chip"
+              aria-haspopup="dialog"
+              aria-label={`Change condition: ${text}`}
+              onClick={() => onEdit(index)}
+            >
+              <span className="mono">{condition.property}</span> {label}
+              {value && (
+                <>
+                  {' '}
+                  <bdi className="mono">{value}</bdi>
+                </>
+              )}
+            </button>
+            <button
+              type="button"
+              className="chipx"
               aria-label={`Remove condition: ${text}`}
               onClick={() => {
                 focusHeading()
                 onChange(conditions.toSpliced(index, 1))
               }}
             >
-              <span className="mono trunc" style={{ maxWidth: '40ch' }}>
-                {text}
-              </span>
-            </Button>
+              <X className="i i-14" aria-hidden />
+            </button>
           </li>
         )
       })}

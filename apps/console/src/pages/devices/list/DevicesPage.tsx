@@ -1,21 +1,19 @@
-import { ActionError, type ActionOutput, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
+import { ActionError, MAX_MARKED_DEVICES } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
-import { ListFilterPlus } from 'lucide-react'
-import { type ReactNode, useEffect, useState } from 'react'
+import { X } from 'lucide-react'
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { invalidateActions, useActionState } from '../../../api/queries.ts'
-import { counted, formatCount } from '../../../lib/app/format.ts'
+import { counted } from '../../../lib/app/format.ts'
 import { useChangeSearch } from '../../../lib/app/search.ts'
+import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
+import { loadCode } from '../../../lib/load-code.ts'
 import { Alert } from '../../../ui/Alert.tsx'
 import { CreateButton } from '../../../ui/app/CreateButton.tsx'
-import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
-import { FilterBox } from '../../../ui/app/FilterBox.tsx'
 import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
-import { NoMatch } from '../../../ui/app/NoMatch.tsx'
 import { Page, PageHead } from '../../../ui/app/Page.tsx'
 import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
-import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { ErrorText } from '../../../ui/ErrorText.tsx'
@@ -23,13 +21,25 @@ import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { ConnectDeviceDialog } from '../connect/ConnectDeviceDialog.tsx'
 import { InstallGuide } from '../connect/InstallGuide.tsx'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
-import { ConditionDialog } from './ConditionDialog.tsx'
 import { Conditions } from './Conditions.tsx'
+import { propertyOf } from './column-ids.ts'
+import { columnsBeside, isDefaultView } from './column-view.ts'
 import { type Condition, parseConditions, writeConditions } from './conditions.ts'
-import { COLUMNS, DeviceTable } from './DeviceTable.tsx'
-import { type Attention, type DeviceSearch, devicesInput, sortOf } from './devices-input.ts'
+import { DeviceTable } from './DeviceTable.tsx'
+import { DeviceTools, Matches, type OpenPanel } from './DeviceTools.tsx'
+import { type DeviceSearch, sortOf } from './devices-input.ts'
+import { countOf, Filters } from './Filters.tsx'
+import { FleetSheet } from './FleetSheet.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
+import { SelectionBar } from './SelectionBar.tsx'
+import { useSelection } from './selection.ts'
+import { useColumnView } from './use-column-view.ts'
 import { useDeviceList } from './use-device-list.ts'
+import '../../../styles/device-list.css'
+
+const NothingMatches = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/NothingMatches.tsx'))).NothingMatches,
+}))
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
 /**
@@ -37,8 +47,6 @@ const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
  * marks. `FleetSummary` merges bins if the row is too narrow for all of them.
  */
 const MAX_BINS = 200
-
-type Status = NonNullable<DeviceSearch['status']>
 
 /** The devices of a project, filtered, sorted and paged by the hub and updated by the live stream. */
 export function DevicesPage() {
@@ -48,15 +56,24 @@ export function DevicesPage() {
 
 function Devices({ projectId }: { projectId: string }) {
   const queryClient = useQueryClient()
+  const isNarrow = useIsNarrow()
   const search = useSearch({ from: ROUTE })
   const changeSearch = useChangeSearch<DeviceSearch>()
-  const list = useDeviceList(projectId, search, cursor => {
+  const conditions = useMemo(() => parseConditions(search.where), [search.where])
+  const { view, change: changeView } = useColumnView(projectId)
+  const matched = useMemo(() => columnsBeside(view, shownBy(conditions)), [view, conditions])
+  const columns = useMemo(
+    () => [...matched, ...view.columns.flatMap(id => propertyOf(id) ?? [])],
+    [matched, view.columns],
+  )
+  const list = useDeviceList(projectId, search, columns, cursor => {
     if (cursor !== (search.cursor ?? '')) changeSearch({ cursor })
   })
-  const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS }).data
+  const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS, series: true }).data
   const [isConnecting, setConnecting] = useState(false)
   const [isGuided, setGuided] = useState(false)
-  const [isAddingCondition, setAddingCondition] = useState(false)
+  const [panel, setPanel] = useState<OpenPanel>()
+  const [isSelecting, setSelecting] = useState(false)
 
   // Removes an invalid cursor from the URL, for example the cursor of another sort order. The list then starts at its first
   // device.
@@ -68,8 +85,7 @@ function Devices({ projectId }: { projectId: string }) {
   // the user can undo the filter or order that caused the error.
   if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
-  const conditions = parseConditions(search.where)
-  const isSearched = Boolean(search.q?.trim() || search.show || conditions.length > 0)
+  const isSearched = Boolean(search.q?.trim() || search.show || search.error || conditions.length > 0)
   const isFiltered = isSearched || search.status !== undefined
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
@@ -80,6 +96,11 @@ function Devices({ projectId }: { projectId: string }) {
     changeSearch({ cursor: undefined, ...next })
 
   const changeConditions = (next: readonly Condition[]) => change({ where: writeConditions(next) })
+  const clearFilter = () =>
+    change({ q: undefined, status: undefined, show: undefined, where: undefined, error: undefined })
+
+  const selection = useSelection({ projectId, devices: list.devices, filter: list.input.filter, total })
+  const hasSelection = selection.count > 0
 
   return (
     <Page width="list">
@@ -112,7 +133,12 @@ function Devices({ projectId }: { projectId: string }) {
         <InstallGuide projectId={projectId} onHold={setGuided} />
       ) : (
         <>
-          {summary && <FleetSummary summary={summary} />}
+          {summary &&
+            (summary.deviceCount > MAX_MARKED_DEVICES ? (
+              <FleetSheet summary={summary} search={search} onChange={change} />
+            ) : (
+              <FleetSummary summary={summary} />
+            ))}
           {list.error && !isLost && (
             <Alert
               tone="bad"
@@ -134,53 +160,38 @@ function Devices({ projectId }: { projectId: string }) {
               )}
             </Alert>
           )}
-          <div className="tools">
-            <FilterBox
-              value={search.q ?? ''}
-              onChange={q => change({ q })}
-              label="Filter devices"
-              placeholder="Filter by name, host name or id"
+          <DeviceTools
+            projectId={projectId}
+            search={search}
+            onText={q => change({ q })}
+            conditions={conditions}
+            onConditions={changeConditions}
+            panel={panel}
+            onPanel={setPanel}
+            view={view}
+            onView={changeView}
+            total={total}
+            of={deviceCount}
+            input={list.input}
+            onSelecting={() => setSelecting(true)}
+          />
+          <div className="tools t2">
+            <Conditions
+              conditions={conditions}
+              onChange={changeConditions}
+              onEdit={edited => setPanel({ edited })}
             />
-            <Button
-              variant="ghost"
-              icon={ListFilterPlus}
-              disabled={conditions.length >= MAX_PROPERTY_CONDITIONS}
-              onClick={() => setAddingCondition(true)}
-            >
-              Add a condition
-            </Button>
-            <Matches total={total} of={deviceCount} />
-            <span className="grow" />
-            <ExportMenu
-              variant="ghost"
-              action="projects_QueryDevices"
-              input={{ ...devicesInput(projectId, search), countTotal: false }}
+            {search.error && <ErrorChip error={search.error} onRemove={() => change({ error: undefined })} />}
+            <Filters
+              projectId={projectId}
+              search={search}
+              filter={list.input.filter}
+              summary={summary}
+              isCounting={list.data !== undefined}
+              onChange={change}
             />
+            {isNarrow && total !== deviceCount && <Matches total={total} of={deviceCount} />}
           </div>
-          <div className="tools">
-            <Segments
-              label="Status"
-              value={search.status ?? 'all'}
-              options={segmentsOf(summary)}
-              onChange={status => change({ status: status === 'all' ? undefined : status })}
-            />
-            <Segments
-              label="Needs attention"
-              value={search.show ?? 'all'}
-              options={attentionOptions(summary)}
-              onChange={show => change({ show: show === 'all' ? undefined : show })}
-            />
-          </div>
-          <Conditions conditions={conditions} onChange={changeConditions} />
-          {isAddingCondition && (
-            <ConditionDialog
-              onClose={() => setAddingCondition(false)}
-              onAdd={condition => {
-                setAddingCondition(false)
-                changeConditions([...conditions, condition])
-              }}
-            />
-          )}
           {!list.startsAtFirst && (
             <div className="tools">
               <span className="t2">The list starts further down.</span>
@@ -198,12 +209,35 @@ function Devices({ projectId }: { projectId: string }) {
               onSort={sort => change({ sort })}
               onView={list.onView}
               isBusy={(!list.data && !list.error) || list.isPlaceholderData}
+              view={view}
+              isDefaultView={isDefaultView(view) && matched.length === 0}
+              onColumns={changeView}
+              matched={matched}
+              selection={selection}
+              isSelecting={isSelecting || hasSelection}
+              onSelecting={() => setSelecting(true)}
             >
-              {insteadOfRows(list, isLost, () =>
-                change({ q: undefined, status: undefined, show: undefined, where: undefined }),
-              )}
+              {columnCount =>
+                insteadOfRows(list, isLost, columnCount, () => (
+                  <NothingMatches
+                    projectId={projectId}
+                    search={search}
+                    conditions={conditions}
+                    onChange={change}
+                    onClear={clearFilter}
+                  />
+                ))
+              }
             </DeviceTable>
           </div>
+          {(hasSelection || (isNarrow && isSelecting)) && (
+            <SelectionBar
+              selection={selection}
+              total={total}
+              input={list.input}
+              onClose={() => setSelecting(false)}
+            />
+          )}
           {list.isFetchingNextPage && (
             <div className="tfoot">
               <span>Loading more…</span>
@@ -215,14 +249,32 @@ function Devices({ projectId }: { projectId: string }) {
   )
 }
 
-/** How many devices match the filter: "12 of 1,284 devices". */
-function Matches({ total, of }: { total: number | undefined; of: number | undefined }) {
-  if (total === undefined) return <span className="match">Counting…</span>
-  if (of === undefined || of === total) return <span className="match">{counted(total, 'device')}</span>
+/** Properties whose values a condition makes worth seeing: all but those that are not there. */
+function shownBy(conditions: readonly Condition[]): string[] {
+  return conditions.flatMap(({ property, operator }) => (operator === 'absent' ? [] : [property]))
+}
+
+/** Part of the filter: devices whose update failed with the same error. */
+function ErrorChip({ error, onRemove }: { error: string; onRemove: () => void }) {
   return (
-    <span className="match">
-      <b>{formatCount(total)}</b> of {counted(of, 'device')}
-    </span>
+    <ul className="chips" aria-label="Error of the update">
+      <li>
+        <span className="chip">
+          Update failed with <bdi className="mono">{error}</bdi>
+        </span>
+        <button
+          type="button"
+          className="chipx"
+          aria-label={`Remove condition: update failed with ${error}`}
+          onClick={() => {
+            focusHeading()
+            onRemove()
+          }}
+        >
+          <X className="i i-14" aria-hidden />
+        </button>
+      </li>
+    </ul>
   )
 }
 
@@ -233,54 +285,20 @@ function isRefused(error: Error | null): boolean {
 function insteadOfRows(
   list: ReturnType<typeof useDeviceList>,
   isLost: boolean,
-  onClear: () => void,
+  columnCount: number,
+  nothingMatches: () => ReactNode,
 ): ReactNode {
-  if (!list.data && (!list.error || isLost)) return <SkeletonRows columns={COLUMNS} />
+  if (!list.data && (!list.error || isLost)) return <SkeletonRows columns={columnCount} />
   if (list.devices.length > 0) return undefined
   return (
     <tr>
-      <td colSpan={COLUMNS}>
+      <td colSpan={columnCount} className="nomatch">
         {list.data ? (
-          <NoMatch what="devices" onClear={onClear} />
+          <Suspense fallback="No devices match this filter.">{nothingMatches()}</Suspense>
         ) : (
           <span className="muted">Not loaded.</span>
         )}
       </td>
     </tr>
   )
-}
-
-type Summary =
-  | Pick<
-      ActionOutput<'projects_GetSummary'>,
-      'deviceCount' | 'connectedCount' | 'pendingCount' | 'warningCount' | 'errorCount'
-    >
-  | undefined
-
-function attentionOptions(summary: Summary): SegmentOption<Attention | 'all'>[] {
-  return [
-    { value: 'all', label: 'Any health' },
-    { value: 'warning', label: 'Warning', count: summary?.warningCount, mark: 'warning' },
-    { value: 'error', label: 'Error', count: summary?.errorCount, mark: 'error' },
-    { value: 'updateFailed', label: 'Update failed' },
-    { value: 'offlineLong', label: 'Offline for more than 24 h' },
-    { value: 'neverUpdated', label: 'Never updated' },
-  ]
-}
-
-function segmentsOf(summary: Summary): SegmentOption<Status | 'all'>[] {
-  return [
-    { value: 'all', label: 'All', count: countOf(summary, undefined) },
-    { value: 'connected', label: 'Connected', count: countOf(summary, 'connected'), mark: 'on' },
-    { value: 'disconnected', label: 'Disconnected', count: countOf(summary, 'disconnected'), mark: 'off' },
-    { value: 'pending', label: 'Pending', count: countOf(summary, 'pending'), mark: 'pending' },
-  ]
-}
-
-function countOf(summary: Summary, status: Status | undefined): number | undefined {
-  if (!summary) return undefined
-  const { deviceCount, connectedCount, pendingCount } = summary
-  const disconnected = deviceCount - connectedCount
-  const counts = { all: deviceCount, connected: connectedCount, disconnected, pending: pendingCount }
-  return counts[status ?? 'all']
 }

@@ -69,19 +69,23 @@ export function isCondition(read: ReturnType<typeof readCondition>): read is Con
 /** A condition as text, for example "version is 2.4.1". */
 export function conditionText(condition: Condition): string {
   const { label } = OPERATORS.find(({ value }) => value === condition.operator)!
-  return `${condition.property} ${label} ${valueText(condition)}`.trim()
+  return `${condition.property} ${label} ${writeConditionValue(condition)}`.trim()
 }
 
 /** The value of a condition as the form accepts it. Texts that look like other JSON values are quoted. */
-function valueText(condition: Condition): string {
+export function writeConditionValue(condition: Condition): string {
   if (!('value' in condition)) return ''
   const { operator, value } = condition
-  const isPlain = operator === 'contains' || readValue(String(value)) === value
-  return isPlain ? String(value) : JSON.stringify(value)
+  return operator === 'contains' ? String(value) : writeValue(value)
+}
+
+/** A value as the form accepts it. */
+export function writeValue(value: string | number | boolean | null): string {
+  return readValue(String(value)) === value ? String(value) : JSON.stringify(value)
 }
 
 /** Parses a value: numbers, `true`, `false`, `null` and quoted texts as JSON, anything else as text. */
-function readValue(text: string): string | number | boolean | null {
+export function readValue(text: string): string | number | boolean | null {
   try {
     const value: unknown = JSON.parse(text)
     if (value === null || ['string', 'number', 'boolean'].includes(typeof value))
@@ -96,7 +100,7 @@ function readValue(text: string): string | number | boolean | null {
 export function writeConditions(conditions: readonly Condition[]): string | undefined {
   if (conditions.length === 0) return undefined
   return JSON.stringify(
-    conditions.map(condition => [condition.property, condition.operator, valueText(condition)]),
+    conditions.map(condition => [condition.property, condition.operator, writeConditionValue(condition)]),
   )
 }
 

@@ -9,11 +9,13 @@ type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 
 /** Filters for devices that need attention, by the value of the search parameter `show`. */
 const ATTENTION = {
+  healthy: { health: 'healthy' },
   warning: { health: 'warning' },
   error: { health: 'error' },
   updateFailed: { preset: 'updateFailed' },
   offlineLong: { preset: 'offlineLong' },
   neverUpdated: { preset: 'neverUpdated' },
+  pending: { preset: 'pending' },
 } as const satisfies Record<string, Filter>
 
 /** Name of a filter for devices that need attention. */
@@ -29,6 +31,8 @@ export type DeviceSearch = {
   q?: string
   status?: 'connected' | 'disconnected' | 'pending'
   show?: Attention
+  /** Error of failed updates, with `#` in place of numbers and ids. */
+  error?: string
   /** Conditions on properties, in the JSON format of `conditions.ts`. */
   where?: string
   sort?: string
@@ -41,10 +45,11 @@ export function sortOf({ sort = DEFAULT_SORT }: DeviceSearch): string {
   return SORT_FIELDS.includes(sort.replace(/^-/, '')) ? sort : DEFAULT_SORT
 }
 
-/** Input of the query for the device list. */
+/** Input of the query for the device list. `columns` are paths of properties. */
 export function devicesInput(
   projectId: string,
   search: DeviceSearch,
+  columns: readonly string[] = [],
 ): Omit<ActionInput<'projects_QueryDevices'>, 'cursor'> {
   const text = search.q?.trim()
   const properties = parseConditions(search.where)
@@ -54,12 +59,14 @@ export function devicesInput(
     ...(search.status && { status: search.status }),
     ...(search.show && ATTENTION[search.show]),
     ...(properties.length > 0 && { properties }),
+    ...(search.error && { updateError: search.error }),
   }
   return {
     ...allDevicesInput(projectId),
     ...(Object.keys(filter).length > 0 && { filter }),
     // `projects_GetSummary` returns the totals per status, so only the other filters need a count.
-    ...((text || search.show || properties.length > 0) && { countTotal: true }),
+    ...((text || search.show || search.error || properties.length > 0) && { countTotal: true }),
+    ...(columns.length > 0 && { columns: [...columns] }),
     sort,
   }
 }

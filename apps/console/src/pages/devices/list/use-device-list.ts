@@ -15,9 +15,14 @@ export type DeviceRow = ListPage['devices'][number]
  * The devices of a project in pages. A refresh refetches only the pages in view. Otherwise each device that connects
  * would cause one request per loaded page.
  */
-export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (cursor: string) => void) {
+export function useDeviceList(
+  projectId: string,
+  search: DeviceSearch,
+  columns: readonly string[],
+  onMove: (cursor: string) => void,
+) {
   const queryClient = useQueryClient()
-  const input = devicesInput(projectId, search)
+  const input = devicesInput(projectId, search, columns)
   const base = actionPagesQuery('projects_QueryDevices', input)
   // The cursor in the URL follows the page in view. The list starts at this cursor only if the page is opened with a
   // cursor that is not in the cache.
@@ -113,6 +118,7 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
     heldCount: held.length,
     showHeld: () => setKept(rowsOf(rows.list, all, NO_IDS)),
     onView,
+    input,
     startsAtFirst: start === '',
   }
 }

@@ -1,0 +1,168 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { type KeyboardEvent, type PointerEvent, useState } from 'react'
+import { useNow } from '../../../lib/app/clock.ts'
+import { formatCount } from '../../../lib/app/format.ts'
+import { comparison, lowestDip, type Sample, samplesOf } from './connected-series.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const AXIS_HOURS = 4
+/** Size of the drawing in its own units. It is stretched to the width and height that it has. */
+const WIDTH = 1440
+const HEIGHT = 100
+/** Room above the line for all devices, in units. */
+const TOP = 4
+
+type ConnectedAreaProps = {
+  series: ActionOutput<'projects_GetSummary'>['connectedSeries']
+  connectedCount: number
+  deviceCount: number
+}
+
+/** Area of the connected devices of the last 24 h, from 0 to all devices. Pointer and arrow keys read single times. */
+export function ConnectedArea({ series, connectedCount, deviceCount }: ConnectedAreaProps) {
+  const nowMs = useNow()
+  const samples = samplesOf(series, connectedCount, nowMs)
+  const [at, setAt] = useState<number>()
+  const highest = Math.max(1, deviceCount, ...samples.map(({ count }) => count ?? 0))
+  const x = (atMs: number) => WIDTH * Math.max(0, 1 - (nowMs - atMs) / DAY_MS)
+  const y = (count: number) => TOP + (HEIGHT - TOP) * (1 - count / highest)
+  const percent = (sample: Sample) => ({
+    left: `${(100 * x(sample.atMs)) / WIDTH}%`,
+    top: `${(100 * y(sample.count ?? 0)) / HEIGHT}%`,
+  })
+  const parts = unbroken(samples)
+  const line = parts
+    .map(part => `M${part.map(({ atMs, count }) => `${round(x(atMs))} ${round(y(count!))}`).join(' L')}`)
+    .join(' ')
+  const area = parts
+    .map(part => {
+      const points = part.map(({ atMs, count }) => `L${round(x(atMs))} ${round(y(count!))}`).join(' ')
+      return `M${round(x(part[0]!.atMs))} ${HEIGHT} ${points} L${round(x(part.at(-1)!.atMs))} ${HEIGHT}Z`
+    })
+    .join(' ')
+  const dip = lowestDip(samples)
+  const compared = comparison(samples, nowMs)
+  const read = at === undefined ? undefined : samples[Math.min(at, samples.length - 1)]
+
+  function onPointerMove({ clientX, currentTarget }: PointerEvent) {
+    const { left, width } = currentTarget.getBoundingClientRect()
+    const wantedMs = nowMs - DAY_MS * (1 - (clientX - left) / width)
+    const distances = samples.map(({ atMs }) => Math.abs(atMs - wantedMs))
+    setAt(distances.indexOf(Math.min(...distances)))
+  }
+  function onKeyDown(event: KeyboardEvent) {
+    const last = samples.length - 1
+    const from = at ?? last
+    if (event.key === 'ArrowLeft') setAt(Math.max(0, from - 1))
+    else if (event.key === 'ArrowRight') setAt(Math.min(last, from + 1))
+    else if (event.key === 'Home') setAt(0)
+    else if (event.key === 'End') setAt(last)
+    else return
+    event.preventDefault()
+  }
+  return (
+    <figure className="area">
+      <figcaption>
+        <b>Connected, last 24 h</b>
+        <span>
+          {compared ?? (series ? undefined : 'The line begins with the next count, within 10 minutes.')}
+        </span>
+      </figcaption>
+      <div
+        className="plot"
+        role="slider"
+        tabIndex={0}
+        aria-label="Connected devices in the last 24 hours"
+        aria-valuemin={0}
+        aria-valuemax={samples.length - 1}
+        aria-valuenow={at ?? samples.length - 1}
+        aria-valuetext={read ? readText(read, nowMs) : wholeText(samples, dip, deviceCount)}
+        onPointerMove={onPointerMove}
+        onPointerLeave={() => setAt(undefined)}
+        onBlur={() => setAt(undefined)}
+        onKeyDown={onKeyDown}
+      >
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+          <path className="fill" d={area} />
+          <path className="all" d={`M0 ${round(y(deviceCount))}H${WIDTH}`} />
+          <path className="ln" d={line} />
+        </svg>
+        {dip && !read && (
+          <>
+            <span className="at" style={percent(dip)} />
+            <span className={tipClass(x(dip.atMs))} style={percent(dip)} aria-hidden="true">
+              {formatCount(dip.count)} at {clockTime(dip.atMs)}
+              {dip.minutes !== undefined && <span className="wide-only">, back after {dip.minutes} min</span>}
+            </span>
+          </>
+        )}
+        {read && (
+          <>
+            <span className="here" style={{ left: percent(read).left }} />
+            {read.count !== null && <span className="at" style={percent(read)} />}
+            <span className={tipClass(x(read.atMs))} style={percent(read)} aria-hidden="true">
+              {readText(read, nowMs)}
+            </span>
+          </>
+        )}
+      </div>
+      <div className="axis" aria-hidden="true">
+        {axisTimes(nowMs).map((atMs, index) => (
+          <span
+            key={atMs}
+            className={index % 2 ? 'opt' : undefined}
+            style={{ left: `${(100 * x(atMs)) / WIDTH}%` }}
+          >
+            {clockTime(atMs)}
+          </span>
+        ))}
+        <span className="now">now</span>
+      </div>
+    </figure>
+  )
+}
+
+const round = (number: number) => Math.round(number * 10) / 10
+
+const tipClass = (x: number) => (x > WIDTH * 0.6 ? 'tip left' : 'tip')
+
+/** Runs of samples with numbers. Where nothing was counted the area has a gap. */
+function unbroken(samples: readonly Sample[]): Sample[][] {
+  const parts: Sample[][] = [[]]
+  for (const sample of samples) {
+    if (sample.count === null) parts.push([])
+    else parts.at(-1)!.push(sample)
+  }
+  return parts.filter(part => part.length > 0)
+}
+
+/** Whole hours of the local day that the axis names, oldest first, not too near to its ends. */
+function axisTimes(nowMs: number): number[] {
+  const time = new Date(nowMs - DAY_MS)
+  time.setMinutes(0, 0, 0)
+  const times: number[] = []
+  while (time.getTime() < nowMs) {
+    const isInside = time.getTime() > nowMs - DAY_MS + 40 * 60_000 && time.getTime() < nowMs - 100 * 60_000
+    if (isInside && time.getHours() % AXIS_HOURS === 0) times.push(time.getTime())
+    time.setHours(time.getHours() + 1)
+  }
+  return times
+}
+
+function clockTime(atMs: number): string {
+  return new Date(atMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+}
+
+function readText({ atMs, count }: Sample, nowMs: number): string {
+  const time = nowMs - atMs < 60_000 ? 'now' : `at ${clockTime(atMs)}`
+  return count === null ? `not counted ${time}` : `${formatCount(count)} ${time}`
+}
+
+function wholeText(
+  samples: readonly Sample[],
+  dip: ReturnType<typeof lowestDip>,
+  deviceCount: number,
+): string {
+  const lowest = dip ? `, lowest ${formatCount(dip.count)} at ${clockTime(dip.atMs)}` : ''
+  return `${formatCount(samples.at(-1)!.count!)} now of ${formatCount(deviceCount)} devices${lowest}`
+}

@@ -1,0 +1,115 @@
+import { Link } from '@tanstack/react-router'
+import { memo, type Ref, useState } from 'react'
+import { LinkButton } from '../../../ui/LinkButton.tsx'
+import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
+import { useDeletion } from '../deleting/deletions.ts'
+import { propertyOf } from './column-ids.ts'
+import { columnOf } from './columns.tsx'
+import { type UpdateWords, updateWords } from './update-words.ts'
+import type { DeviceRow } from './use-device-list.ts'
+
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
+
+// The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
+const ROW = { role: 'row' }
+const CELL = { role: 'cell' }
+
+type DeviceRowViewProps = {
+  device: DeviceRow
+  /** Ids of the visible columns in their order. */
+  columnIds: readonly string[]
+  isSelected: boolean
+  /** Called with the device's id and the event of its checkbox, whose `shiftKey` selects a range. */
+  onSelect: (deviceId: string, event: unknown) => void
+  index: number
+  rowIndex: number | undefined
+  ref: Ref<HTMLTableRowElement> | undefined
+}
+
+/** A device in the list. The link of its name covers the row; the other controls lie above the link. */
+export const DeviceRowView = memo(function DeviceRowView({
+  device,
+  columnIds,
+  isSelected,
+  onSelect,
+  index,
+  rowIndex,
+  ref,
+}: DeviceRowViewProps) {
+  const { deviceId, name, hostname, status, pendingCertificatesCount } = device
+  const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
+  // `changes` is the key of the status cell. A new key restarts the cell's animation.
+  const [last, setLast] = useState({ status, changes: 0 })
+  if (last.status !== status) setLast({ status, changes: last.changes + 1 })
+  const deletion = useDeletion(deviceId)
+  const row = { ...ROW, ref, 'data-index': index, 'aria-rowindex': rowIndex }
+  if (deletion && deletion.state !== 'refused') {
+    return (
+      <tr {...row} className="del">
+        <td {...CELL} className="c-sel" />
+        <DeletingCells deletion={deletion} columns={columnIds.length + 1} />
+      </tr>
+    )
+  }
+  return (
+    <tr
+      {...row}
+      className={isSelected ? 'chosen' : undefined}
+      data-worth={worthOf(pendingCertificatesCount, updateWords(device))}
+    >
+      <td {...CELL} className="c-sel">
+        <label className="pick">
+          <input
+            type="checkbox"
+            aria-label={`Select ${name ?? hostname ?? deviceId}`}
+            checked={isSelected}
+            onChange={event => onSelect(deviceId, event)}
+          />
+        </label>
+      </td>
+      {columnIds.map(id => {
+        const { className, label, cell } = columnOf(id)
+        if (id === 'name')
+          return (
+            <td {...CELL} key={id} className={className}>
+              <div className="row grow" title={name ?? hostname}>
+                <Link
+                  {...link}
+                  className="nm trunc"
+                  style={name === undefined ? { flexShrink: 0 } : undefined}
+                >
+                  {name ?? <span className="un">unnamed</span>}
+                </Link>
+                {name === undefined && hostname !== undefined && (
+                  <span className="host trunc">{hostname}</span>
+                )}
+              </div>
+              {deletion && <NotDeleted deletion={deletion} />}
+            </td>
+          )
+        const isChanged = id === 'status' && last.changes > 0
+        return (
+          <td
+            {...CELL}
+            key={isChanged ? `${id} ${last.changes}` : id}
+            className={isChanged ? `${className} just-changed` : className}
+            data-k={propertyOf(id) && label.split('.').at(-1)}
+          >
+            {cell(device)}
+          </td>
+        )
+      })}
+      <td {...CELL} className="r">
+        <LinkButton {...link} variant="ghost" size="sm">
+          View<span className="sr"> {name ?? deviceId}</span>
+        </LinkButton>
+      </td>
+    </tr>
+  )
+})
+
+/** The one cell beside name, status, id and first seen that a phone shows for a device. */
+function worthOf(pendingCount: number, { tone }: UpdateWords): 'pend' | 'upd' | 'last' {
+  if (pendingCount > 0) return 'pend'
+  return tone === 'plain' ? 'last' : 'upd'
+}

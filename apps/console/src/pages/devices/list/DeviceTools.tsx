@@ -1,0 +1,171 @@
+import { type ActionInput, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
+import { Columns3, Download, Ellipsis, ListChecks, ListFilterPlus } from 'lucide-react'
+import { lazy, Suspense, useId } from 'react'
+import { counted, formatCount } from '../../../lib/app/format.ts'
+import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
+import { loadCode } from '../../../lib/load-code.ts'
+import { ExportMenu, exportUrl } from '../../../ui/app/ExportMenu.tsx'
+import { FilterBox } from '../../../ui/app/FilterBox.tsx'
+import { Menu, MenuAnchor, MenuItem } from '../../../ui/app/Menu.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import type { ColumnView } from './column-view.ts'
+import type { Condition } from './conditions.ts'
+import type { DeviceSearch } from './devices-input.ts'
+
+const ConditionPanel = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/ConditionPanel.tsx'))).ConditionPanel,
+}))
+const ColumnChooser = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/ColumnChooser.tsx'))).ColumnChooser,
+}))
+
+/** The panel that is open: columns, a new condition, or the condition at an index of the filter. */
+export type OpenPanel = 'columns' | 'condition' | { edited: number }
+
+type DeviceToolsProps = {
+  projectId: string
+  search: DeviceSearch
+  onText: (text: string) => void
+  conditions: readonly Condition[]
+  onConditions: (conditions: Condition[]) => void
+  panel: OpenPanel | undefined
+  onPanel: (panel: OpenPanel | undefined) => void
+  view: ColumnView
+  onView: (view: ColumnView) => void
+  /** Devices that match, and all devices; `undefined` while they are counted. */
+  total: number | undefined
+  of: number | undefined
+  /** Input of the query for the list. */
+  input: Omit<ActionInput<'projects_QueryDevices'>, 'cursor'>
+  /** Shows checkboxes on a phone. */
+  onSelecting: () => void
+}
+
+/** Filter row of the device list: text, conditions, number of matches, columns and export. Phones have them behind "…". */
+export function DeviceTools({
+  projectId,
+  search,
+  onText,
+  conditions,
+  onConditions,
+  panel,
+  onPanel,
+  view,
+  onView,
+  total,
+  of,
+  input,
+  onSelecting,
+}: DeviceToolsProps) {
+  const isNarrow = useIsNarrow()
+  const id = useId()
+  // A panel stands below the button that opened it, or below the condition that it changes.
+  const opener = () =>
+    typeof panel === 'object'
+      ? document.querySelector(`[data-condition="${panel.edited}"]`)
+      : document.getElementById(`${id}-${panel}`)
+  const isFull = conditions.length >= MAX_PROPERTY_CONDITIONS
+  const { limit: _, ...whole } = input
+  const exported = { ...whole, countTotal: false }
+  return (
+    <div className="tools t1">
+      <FilterBox
+        value={search.q ?? ''}
+        onChange={onText}
+        label="Filter devices"
+        placeholder="Filter by name, host name or id"
+      />
+      {isNarrow ? (
+        <Menu
+          align="end"
+          trigger={
+            <Button aria-label="Conditions, columns, selection, export">
+              <Ellipsis className="i" aria-hidden />
+            </Button>
+          }
+        >
+          {!isFull && (
+            <MenuItem icon={ListFilterPlus} onSelect={() => onPanel('condition')}>
+              Add a condition
+            </MenuItem>
+          )}
+          <MenuItem icon={Columns3} onSelect={() => onPanel('columns')}>
+            Columns
+          </MenuItem>
+          <MenuItem icon={ListChecks} onSelect={onSelecting}>
+            Select
+          </MenuItem>
+          <MenuAnchor icon={Download} href={exportUrl('projects_QueryDevices', exported, 'csv')} download>
+            Export as CSV
+          </MenuAnchor>
+          <MenuAnchor icon={Download} href={exportUrl('projects_QueryDevices', exported, 'jsonl')} download>
+            Export as JSON Lines
+          </MenuAnchor>
+        </Menu>
+      ) : (
+        <>
+          <Button
+            id={`${id}-condition`}
+            variant="ghost"
+            icon={ListFilterPlus}
+            disabled={isFull}
+            aria-haspopup="dialog"
+            aria-expanded={panel === 'condition'}
+            onClick={() => onPanel('condition')}
+          >
+            Add a condition
+          </Button>
+          <Matches total={total} of={of} />
+          <span className="grow" />
+          <Button
+            id={`${id}-columns`}
+            variant="ghost"
+            icon={Columns3}
+            aria-haspopup="dialog"
+            aria-expanded={panel === 'columns'}
+            onClick={() => onPanel('columns')}
+          >
+            Columns
+          </Button>
+          <ExportMenu variant="ghost" action="projects_QueryDevices" input={exported} />
+        </>
+      )}
+      <Suspense>
+        {panel === 'columns' && (
+          <ColumnChooser
+            projectId={projectId}
+            view={view}
+            onChange={onView}
+            opener={opener}
+            onClose={() => onPanel(undefined)}
+          />
+        )}
+        {panel !== undefined && panel !== 'columns' && (
+          <ConditionPanel
+            projectId={projectId}
+            filter={input.filter}
+            conditions={conditions}
+            edited={panel === 'condition' ? undefined : panel.edited}
+            opener={opener}
+            onClose={() => onPanel(undefined)}
+            onChange={next => {
+              onPanel(undefined)
+              onConditions(next)
+            }}
+          />
+        )}
+      </Suspense>
+    </div>
+  )
+}
+
+/** How many devices match the filter: "12 of 1,284 devices". */
+export function Matches({ total, of }: { total: number | undefined; of: number | undefined }) {
+  if (total === undefined) return <span className="match">Counting…</span>
+  if (of === undefined || of === total) return <span className="match">{counted(total, 'device')}</span>
+  return (
+    <span className="match">
+      <b>{formatCount(total)}</b> of {counted(of, 'device')}
+    </span>
+  )
+}

@@ -1,0 +1,102 @@
+import type { ActionInput, ActionOutput } from '@muster/actions/client'
+import { MAX_MARKED_DEVICES } from '@muster/actions/client'
+import { useActionState } from '../../../api/queries.ts'
+import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
+import type { Attention, DeviceSearch } from './devices-input.ts'
+
+type Status = NonNullable<DeviceSearch['status']>
+type Filter = ActionInput<'projects_QueryDevices'>['filter']
+
+type Summary =
+  | Pick<
+      ActionOutput<'projects_GetSummary'>,
+      'deviceCount' | 'connectedCount' | 'pendingCount' | 'warningCount' | 'errorCount'
+    >
+  | undefined
+
+type FiltersProps = {
+  projectId: string
+  search: DeviceSearch
+  /** The filter of the list. */
+  filter: Filter
+  summary: Summary
+  /** Whether the rows are there, so that the presets may be counted. */
+  isCounting: boolean
+  onChange: (next: { status?: string | undefined; show?: string | undefined }) => void
+}
+
+const PRESETS = ['updateFailed', 'offlineLong', 'neverUpdated', 'pending'] as const
+const LABELS = {
+  updateFailed: 'Update failed',
+  offlineLong: 'Offline for more than 24 h',
+  neverUpdated: 'Never updated',
+  pending: 'Pending',
+}
+
+/** Filters of one click: presets with their counts, and below 201 devices also connection and health. */
+export function Filters({ projectId, search, filter, summary, isCounting, onChange }: FiltersProps) {
+  const isLarge = summary !== undefined && summary.deviceCount > MAX_MARKED_DEVICES
+  // The presets exclude each other and the health, so their counts follow the other parts of the filter.
+  const { preset: _, health: __, ...others } = filter ?? {}
+  const counted = useActionState(
+    'projects_QueryDeviceCounts',
+    { projectId, filters: [others, ...PRESETS.map(preset => ({ ...others, preset }))] },
+    { enabled: isCounting, keepPrevious: true },
+  ).data
+  const [all, ...presets] = counted?.counts ?? []
+  const options: SegmentOption<Attention>[] = PRESETS.map((value, index) => ({
+    value,
+    label: LABELS[value],
+    count: presets[index] ?? undefined,
+    ...(value === 'pending' && { mark: 'pending' as const }),
+  }))
+  const setShow = (show: Attention | 'all') => onChange({ show: show === 'all' ? undefined : show })
+  if (isLarge)
+    return (
+      <Segments<Attention | 'all'>
+        label="Presets"
+        value={search.show ?? 'all'}
+        options={[{ value: 'all', label: 'All', count: all ?? undefined }, ...options]}
+        onChange={setShow}
+      />
+    )
+  return (
+    <>
+      <Segments
+        label="Status"
+        value={search.status ?? 'all'}
+        options={segmentsOf(summary)}
+        onChange={status => onChange({ status: status === 'all' ? undefined : status })}
+      />
+      <Segments<Attention | 'all'>
+        label="Needs attention"
+        value={search.show ?? 'all'}
+        options={[
+          { value: 'all', label: 'Any health' },
+          { value: 'warning', label: 'Warning', count: summary?.warningCount, mark: 'warning' },
+          { value: 'error', label: 'Error', count: summary?.errorCount, mark: 'error' },
+          ...options.slice(0, -1),
+        ]}
+        onChange={setShow}
+      />
+    </>
+  )
+}
+
+function segmentsOf(summary: Summary): SegmentOption<Status | 'all'>[] {
+  return [
+    { value: 'all', label: 'All', count: countOf(summary, undefined) },
+    { value: 'connected', label: 'Connected', count: countOf(summary, 'connected'), mark: 'on' },
+    { value: 'disconnected', label: 'Disconnected', count: countOf(summary, 'disconnected'), mark: 'off' },
+    { value: 'pending', label: 'Pending', count: countOf(summary, 'pending'), mark: 'pending' },
+  ]
+}
+
+/** Number of devices of a status; `undefined` until the summary is there. */
+export function countOf(summary: Summary, status: Status | undefined): number | undefined {
+  if (!summary) return undefined
+  const { deviceCount, connectedCount, pendingCount } = summary
+  const disconnected = deviceCount - connectedCount
+  const counts = { all: deviceCount, connected: connectedCount, disconnected, pending: pendingCount }
+  return counts[status ?? 'all']
+}

@@ -1,0 +1,84 @@
+import type { ActionInput } from '@muster/actions/client'
+import { X } from 'lucide-react'
+import { formatCount } from '../../../lib/app/format.ts'
+import { useShortcut } from '../../../lib/app/shortcuts.ts'
+import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
+import { focusHeading } from '../../../lib/focus-heading.ts'
+import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
+import { IconButton } from '../../../ui/app/IconButton.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import type { Selection } from './selection.ts'
+
+/** Largest number of ids in the URL of an export: browsers and proxies limit the length of URLs, often to 16 KiB. */
+const MAX_EXPORTED_IDS = 300
+
+type SelectionBarProps = {
+  selection: Selection
+  /** Number of devices that match the filter. */
+  total: number | undefined
+  /** Input of the query for the list. */
+  input: Omit<ActionInput<'projects_QueryDevices'>, 'cursor'>
+  onClose: () => void
+}
+
+/** Bar at the bottom of the list while devices are selected: their number, what can be done with them, and Clear. */
+export function SelectionBar({ selection, total, input, onClose }: SelectionBarProps) {
+  const isNarrow = useIsNarrow()
+  const clear = () => {
+    if (document.activeElement?.closest('.bulk')) focusHeading()
+    selection.clear()
+    onClose()
+  }
+  useShortcut('Escape', 'Clear the selection', clear)
+  const { selected, isAll, idCount } = selection
+  const hasMore = total !== undefined && total > selection.matchCount
+  const tooMany = selected.kind === 'ids' && selected.deviceIds.length > MAX_EXPORTED_IDS
+  const { limit: _, ...whole } = input
+  const exported =
+    selected.kind === 'ids'
+      ? { ...whole, filter: { deviceIds: selected.deviceIds }, countTotal: false }
+      : { ...whole, countTotal: false }
+  return (
+    <section className="bulk" aria-label="Selection">
+      <div className="who">
+        <b role="status">{selectionText(selection)}</b>
+        {isAll && idCount > 0 && (
+          <button type="button" className="lnk" onClick={selection.selectRows}>
+            Only the {formatCount(idCount)}
+          </button>
+        )}
+        {!isAll && hasMore && (
+          <button type="button" className="lnk" onClick={selection.selectAll}>
+            Select all {formatCount(total)} that match
+          </button>
+        )}
+      </div>
+      <span className="vr" />
+      <div className="acts">
+        {tooMany ? (
+          <span className="muted">Export takes all that match, or up to {MAX_EXPORTED_IDS} devices.</span>
+        ) : (
+          <ExportMenu action="projects_QueryDevices" input={exported} align="start" />
+        )}
+      </div>
+      <span className="grow" />
+      <span className="keys" aria-hidden="true">
+        <kbd>x</kbd> select <kbd>Shift click</kbd> range
+      </span>
+      {isNarrow ? (
+        <IconButton label="Clear" icon={X} onClick={clear} />
+      ) : (
+        <Button variant="ghost" onClick={clear}>
+          Clear <kbd>Esc</kbd>
+        </Button>
+      )}
+    </section>
+  )
+}
+
+/** "3 selected", "2 of 3 selected match", "All 1,204 that match". */
+function selectionText({ isAll, count, matchCount }: Selection): string {
+  if (isAll) return `All ${formatCount(count)} that match`
+  if (matchCount < count) return `${formatCount(matchCount)} of ${formatCount(count)} selected match`
+  return `${formatCount(count)} selected`
+}

@@ -1,0 +1,23 @@
+/** Ids of the columns that need no choice, in their default order. */
+export const COLUMN_IDS = [
+  'name',
+  'deviceId',
+  'firstSeen',
+  'status',
+  'pendingCertificatesCount',
+  'lastSeen',
+  'version',
+  'update',
+] as const
+
+export type ColumnId = (typeof COLUMN_IDS)[number]
+
+/** Id of the column that shows a property. The sign keeps a property `status` apart from the column `status`. */
+export function propertyColumn(path: string): string {
+  return `=${path}`
+}
+
+/** Path of the property that a column shows; `undefined` for the other columns. */
+export function propertyOf(columnId: string): string | undefined {
+  return columnId.startsWith('=') ? columnId.slice(1) : undefined
+}

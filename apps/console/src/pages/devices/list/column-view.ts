@@ -1,0 +1,51 @@
+import { type ActionInput, type ActionOutput, MAX_PROPERTY_COLUMNS } from '@muster/actions/client'
+import { COLUMN_IDS, type ColumnId, propertyColumn, propertyOf } from './column-ids.ts'
+
+/** A person's choice of columns: the visible columns after Name, in their order, and changed widths in pixels by column. */
+export type ColumnView = { columns: readonly string[]; widths: Readonly<Record<string, number>> }
+
+/** Columns of a person who has chosen nothing: all, in the order of docs/product.md 5. */
+export const DEFAULT_VIEW: ColumnView = { columns: COLUMN_IDS.slice(1), widths: {} }
+
+/** Whether a view is the default one, whose columns leave one by one in narrow windows. */
+export function isDefaultView({ columns, widths }: ColumnView): boolean {
+  return columns.join() === DEFAULT_VIEW.columns.join() && Object.keys(widths).length === 0
+}
+
+/** Properties of conditions that get a column: those that the view does not show anyway, while there are at most 8 columns. */
+export function columnsBeside({ columns }: ColumnView, properties: readonly string[]): string[] {
+  const chosen = columns.flatMap(id => propertyOf(id) ?? [])
+  const others = [...new Set(properties)].filter(path => !chosen.includes(path))
+  return others.slice(0, Math.max(0, MAX_PROPERTY_COLUMNS - chosen.length))
+}
+
+/** The view that the hub keeps, or the default one. Columns that this console does not know are left out. */
+export function readView({ columns, nameWidthPx }: ActionOutput<'users_GetView'>): ColumnView {
+  if (!columns) return { ...DEFAULT_VIEW, widths: nameWidthPx ? { name: nameWidthPx } : {} }
+  const known = columns.flatMap(column => {
+    if ('property' in column) return [{ id: propertyColumn(column.property), widthPx: column.widthPx }]
+    return COLUMN_IDS.includes(column.column as ColumnId)
+      ? [{ id: column.column as string, widthPx: column.widthPx }]
+      : []
+  })
+  const widths = [{ id: 'name', widthPx: nameWidthPx }, ...known].filter(({ widthPx }) => widthPx)
+  return {
+    columns: known.map(({ id }) => id),
+    widths: Object.fromEntries(widths.map(({ id, widthPx }) => [id, widthPx!])),
+  }
+}
+
+/** Input of the action that keeps a view. The default view has no columns, so that it follows the console's default. */
+export function writeView(projectId: string, view: ColumnView): ActionInput<'users_SetView'> {
+  if (isDefaultView(view)) return { projectId }
+  const { columns, widths } = view
+  return {
+    projectId,
+    columns: columns.map(id => {
+      const property = propertyOf(id)
+      const width = widths[id] === undefined ? {} : { widthPx: widths[id] }
+      return property === undefined ? { column: id as 'status', ...width } : { property, ...width }
+    }),
+    ...(widths.name !== undefined && { nameWidthPx: widths.name }),
+  }
+}

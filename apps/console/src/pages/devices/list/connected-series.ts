@@ -1,0 +1,50 @@
+/** A number of connected devices at a time, or null where nothing was counted. */
+export type Sample = { atMs: number; count: number | null }
+
+/** A time in which far fewer devices than usual were connected. */
+type Dip = { atMs: number; count: number; minutes: number | undefined }
+
+/** Share of the median below which a dip is named, and at which it ends. */
+const DIP_SHARE = 0.9
+
+/** The samples of the last 24 h, with the present number as the last one. */
+export function samplesOf(
+  series: { from: string; stepSecs: number; counts: (number | null)[] } | undefined,
+  connectedCount: number,
+  nowMs: number,
+): Sample[] {
+  const now = { atMs: nowMs, count: connectedCount }
+  if (!series) return [now]
+  const fromMs = Date.parse(series.from)
+  const before = series.counts
+    .map((count, index) => ({ atMs: fromMs + index * series.stepSecs * 1000, count }))
+    .filter(({ atMs }) => atMs < nowMs)
+  // The step that has just begun may have no number yet, which is no gap.
+  if (before.at(-1)?.count === null) before.pop()
+  return [...before, now]
+}
+
+/** The lowest number, if it is below 90 % of the median, and the minutes until 90 % were connected again. */
+export function lowestDip(samples: readonly Sample[]): Dip | undefined {
+  const counts = samples.flatMap(({ count }) => count ?? []).sort((a, b) => a - b)
+  const median = counts[Math.floor(counts.length / 2)] ?? 0
+  const [lowest] = counts
+  if (lowest === undefined || lowest >= DIP_SHARE * median) return undefined
+  const at = samples.findIndex(({ count }) => count === lowest)
+  const isDown = ({ count }: Sample) => count !== null && count < DIP_SHARE * median
+  const begin = samples.findLastIndex((sample, index) => index < at && !isDown(sample)) + 1
+  const end = samples.findIndex((sample, index) => index > at && sample.count !== null && !isDown(sample))
+  const minutes = end === -1 ? undefined : Math.round((samples[end]!.atMs - samples[begin]!.atMs) / 60_000)
+  return { atMs: samples[at]!.atMs, count: lowest, minutes }
+}
+
+/** "20 fewer than 24 h ago", compared with the first sample if it is almost 24 h old. */
+export function comparison(samples: readonly Sample[], nowMs: number): string | undefined {
+  const first = samples.find(({ count }) => count !== null)
+  const last = samples.at(-1)
+  if (!first || first.count === null || last?.count == null || nowMs - first.atMs < 23 * 3_600_000)
+    return undefined
+  const more = last.count - first.count
+  if (more === 0) return 'as many as 24 h ago'
+  return `${Math.abs(more).toLocaleString('en-US')} ${more > 0 ? 'more' : 'fewer'} than 24 h ago`
+}

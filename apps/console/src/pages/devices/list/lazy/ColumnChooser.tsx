@@ -1,0 +1,232 @@
+import { type ActionOutput, MAX_FILTER_LENGTH, MAX_PROPERTY_COLUMNS } from '@muster/actions/client'
+import { GripVertical, Search } from 'lucide-react'
+import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react'
+import { useActionState } from '../../../../api/queries.ts'
+import { announce } from '../../../../lib/announce.ts'
+import { counted, formatCount } from '../../../../lib/app/format.ts'
+import { useDebounced } from '../../../../lib/app/use-debounced.ts'
+import { Button } from '../../../../ui/Button.tsx'
+import { ErrorText } from '../../../../ui/ErrorText.tsx'
+import { COLUMN_IDS, propertyColumn, propertyOf } from '../column-ids.ts'
+import { type ColumnView, DEFAULT_VIEW } from '../column-view.ts'
+import { columnOf } from '../columns.tsx'
+import { Marked } from '../Marked.tsx'
+import { Popover } from '../Popover.tsx'
+import { propertyWords } from '../property-words.ts'
+import '../../../../styles/device-list-panels.css'
+
+type ColumnChooserProps = {
+  projectId: string
+  view: ColumnView
+  onChange: (view: ColumnView) => void
+  opener: () => Element | null
+  onClose: () => void
+}
+
+/** Panel in which a person chooses the columns of the device list and their order. Each tick changes the list at once. */
+export function ColumnChooser({ projectId, view, onChange, opener, onClose }: ColumnChooserProps) {
+  const [text, setText] = useState('')
+  const asked = useDebounced(text.trim())
+  const part = text.trim().toLowerCase()
+  const hidden = COLUMN_IDS.filter(id => id !== 'name' && !view.columns.includes(id))
+  const listed = [...view.columns, ...hidden].filter(id => columnOf(id).label.toLowerCase().includes(part))
+  const isFull = view.columns.filter(id => propertyOf(id) !== undefined).length >= MAX_PROPERTY_COLUMNS
+
+  function setShown(id: string, isShown: boolean) {
+    if (!isShown) return onChange({ ...view, columns: view.columns.filter(one => one !== id) })
+    onChange({ ...view, columns: [...view.columns, id] })
+  }
+  function move(id: string, to: number) {
+    const from = view.columns.indexOf(id)
+    const place = Math.min(Math.max(to, 0), view.columns.length - 1)
+    if (from === -1 || from === place) return
+    onChange({ ...view, columns: view.columns.toSpliced(from, 1).toSpliced(place, 0, id) })
+    announce(`${columnOf(id).label}: column ${place + 2} of ${view.columns.length + 1}`)
+  }
+
+  const properties = (
+    <Properties
+      projectId={projectId}
+      text={asked}
+      shown={view.columns}
+      isFull={isFull}
+      onShown={(path, isShown) => setShown(propertyColumn(path), isShown)}
+    />
+  )
+  const columns = (
+    <>
+      <h3>Columns, in this order</h3>
+      <ul>
+        {'name'.includes(part) && (
+          <li>
+            <label>
+              <input type="checkbox" className="bx" checked disabled />
+              <span>Name</span>
+            </label>
+            <span className="meta">always</span>
+          </li>
+        )}
+        {listed.map(id => (
+          <li key={id} data-column={id}>
+            <label>
+              <input
+                type="checkbox"
+                className="bx"
+                checked={view.columns.includes(id)}
+                onChange={event => setShown(id, event.target.checked)}
+              />
+              <span className={propertyOf(id) === undefined ? undefined : 'mono'}>{columnOf(id).label}</span>
+            </label>
+            {view.columns.includes(id) && part === '' && (
+              <Handle id={id} place={view.columns.indexOf(id)} onMove={move} />
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+  return (
+    <Popover label="Columns" className="colpop" opener={opener} onClose={onClose}>
+      <header>
+        <h2>Columns</h2>
+        <Button variant="ghost" size="sm" onClick={() => onChange(DEFAULT_VIEW)}>
+          Reset
+        </Button>
+      </header>
+      <div className="q find">
+        <div className="searchbox">
+          <Search className="i" aria-hidden />
+          <input
+            className="input"
+            type="search"
+            placeholder="Find a column or property"
+            aria-label="Find a column or property"
+            maxLength={MAX_FILTER_LENGTH}
+            autoComplete="off"
+            spellCheck={false}
+            value={text}
+            onChange={event => setText(event.target.value)}
+          />
+        </div>
+      </div>
+      <div className="scroll">
+        {part ? properties : columns}
+        {part ? columns : properties}
+      </div>
+      <footer>
+        <span className="grow">Kept for you in this project.</span>
+        <Button onClick={onClose}>Done</Button>
+      </footer>
+    </Popover>
+  )
+}
+
+type PropertiesProps = {
+  projectId: string
+  text: string
+  shown: readonly string[]
+  isFull: boolean
+  onShown: (path: string, isShown: boolean) => void
+}
+
+function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps) {
+  const { data, error } = useActionState(
+    'projects_QueryPropertyNames',
+    { projectId, ...(text && { text }) },
+    { keepPrevious: true },
+  )
+  if (error && !data) return <Note>{<ErrorText error={error} />}</Note>
+  if (!data) return <Note>Counting…</Note>
+  if (data.tookTooLong) return <Note>Properties were not found within 2 s.</Note>
+  return (
+    <>
+      <h3>
+        {text ? `Properties that match “${text}”` : 'Properties'}
+        <span>{placeOf(data)}</span>
+      </h3>
+      {data.names.length === 0 && <p className="hint">No device has such a property.</p>}
+      <ul>
+        {data.names.map(name => {
+          const isShown = shown.includes(propertyColumn(name.path))
+          return (
+            <li key={name.path} className="path">
+              <label>
+                <input
+                  type="checkbox"
+                  className="bx"
+                  checked={isShown}
+                  disabled={!isShown && isFull}
+                  onChange={event => onShown(name.path, event.target.checked)}
+                />
+                <span>
+                  <Marked className="mono" text={name.path} part={text} />
+                  <small>{propertyWords(name)}</small>
+                </span>
+              </label>
+              <span className="meta">{counted(name.deviceCount, 'device')}</span>
+            </li>
+          )
+        })}
+      </ul>
+      <p className="hint">
+        {isFull && `At most ${MAX_PROPERTY_COLUMNS} properties. `}
+        From the newest {counted(data.devicesRead, 'device')}.
+      </p>
+    </>
+  )
+}
+
+function placeOf({ names, matchCount, nameCount }: ActionOutput<'projects_QueryPropertyNames'>): string {
+  const isCut = names.length < matchCount
+  return isCut
+    ? `first ${names.length} of ${formatCount(matchCount)}`
+    : `${formatCount(matchCount)} of ${formatCount(nameCount)}`
+}
+
+function Note({ children }: { children: React.ReactNode }) {
+  return (
+    <p className="hint" role="status">
+      {children}
+    </p>
+  )
+}
+
+type HandleProps = { id: string; place: number; onMove: (id: string, to: number) => void }
+
+/** Moves a column: by dragging, or with the arrow keys. */
+function Handle({ id, place, onMove }: HandleProps) {
+  const isDragging = useRef(false)
+  const { label } = columnOf(id)
+
+  function onPointerMove({ clientX, clientY }: PointerEvent) {
+    if (!isDragging.current) return
+    const over = document.elementFromPoint(clientX, clientY)?.closest<HTMLElement>('li[data-column]')
+    const items = [...(over?.parentElement?.querySelectorAll<HTMLElement>('li[data-column]') ?? [])]
+    if (over && over.dataset.column !== id) onMove(id, items.indexOf(over))
+  }
+  function onKeyDown(event: KeyboardEvent) {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step === 0) return
+    event.preventDefault()
+    onMove(id, place + step)
+  }
+  return (
+    <button
+      type="button"
+      className="g6"
+      aria-label={`Move ${label}`}
+      aria-description="Arrow up and arrow down move the column."
+      onKeyDown={onKeyDown}
+      onPointerDown={event => {
+        event.currentTarget.setPointerCapture(event.pointerId)
+        isDragging.current = true
+      }}
+      onPointerMove={onPointerMove}
+      onPointerUp={() => {
+        isDragging.current = false
+      }}
+    >
+      <GripVertical className="i" aria-hidden />
+    </button>
+  )
+}

@@ -1,0 +1,381 @@
+import type { ActionInput, ActionOutput } from '@muster/actions/client'
+import { useStore } from '@tanstack/react-form'
+import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
+import { useActionState } from '../../../../api/queries.ts'
+import { counted, formatCount } from '../../../../lib/app/format.ts'
+import { useDebounced } from '../../../../lib/app/use-debounced.ts'
+import { bindText, submitForm, useTextForm } from '../../../../lib/form.ts'
+import { SelectField } from '../../../../ui/app/SelectField.tsx'
+import { Button } from '../../../../ui/Button.tsx'
+import { SubmitButton } from '../../../../ui/SubmitButton.tsx'
+import { TextField } from '../../../../ui/TextField.tsx'
+import {
+  type Condition,
+  isCondition,
+  OPERATORS,
+  type Operator,
+  readCondition,
+  readValue,
+  takenBy,
+  writeConditionValue,
+  writeValue,
+} from '../conditions.ts'
+import { Marked } from '../Marked.tsx'
+import { Popover } from '../Popover.tsx'
+import { propertyWords } from '../property-words.ts'
+import { type Option, Options } from './Options.tsx'
+import '../../../../styles/device-list-panels.css'
+
+type Filter = ActionInput<'projects_QueryDevices'>['filter']
+
+type ConditionPanelProps = {
+  projectId: string
+  /** The filter of the list, with all conditions. */
+  filter: Filter
+  conditions: readonly Condition[]
+  /** Index of the condition to change; `undefined` adds one. */
+  edited: number | undefined
+  onChange: (conditions: Condition[]) => void
+  opener: () => Element | null
+  onClose: () => void
+}
+
+/** Pause of typing before names, values and matches are asked for, in milliseconds. */
+const TYPING_MS = 250
+
+/** Panel that adds or changes a condition on a property. It suggests properties and values that devices of the project have. */
+export function ConditionPanel({
+  projectId,
+  filter,
+  conditions,
+  edited,
+  onChange,
+  opener,
+  onClose,
+}: ConditionPanelProps) {
+  const before = edited === undefined ? undefined : conditions[edited]
+  const form = useTextForm({
+    defaultValues: {
+      property: before?.property ?? '',
+      operator: (before?.operator ?? 'equals') as Operator,
+      value: before ? writeConditionValue(before) : '',
+    },
+    validate: typed => {
+      const read = readCondition(typed)
+      return isCondition(read) ? {} : read
+    },
+    submit: async typed => {
+      const read = readCondition(typed)
+      if (!isCondition(read)) return
+      onChange(edited === undefined ? [...conditions, read] : conditions.with(edited, read))
+    },
+  })
+  const id = useId()
+  const typed = useStore(form.store, ({ values }) => values)
+  const takes = takenBy(typed.operator)
+  const [at, setAt] = useState<{ list: 'names' | 'values'; index: number }>()
+  const fields = useRef<HTMLDivElement>(null)
+  // Typing brings other options, so the arrow keys begin anew.
+  const [last, setLast] = useState(typed)
+  if (last.property !== typed.property || last.value !== typed.value) {
+    setLast(typed)
+    setAt(undefined)
+  }
+
+  // The other parts of the filter decide which devices are counted.
+  const others = edited === undefined ? conditions : conditions.toSpliced(edited, 1)
+  const rest: Filter = { ...filter, properties: [...others] }
+  const settled = useDebounced(typed, TYPING_MS)
+  const property = readCondition({ ...settled, operator: 'exists', value: '' })
+  const chosen = isCondition(property) ? property.property : undefined
+
+  const names = useActionState(
+    'projects_QueryPropertyNames',
+    { projectId, namesOnly: true, ...(settled.property.trim() && { text: settled.property.trim() }) },
+    { keepPrevious: true },
+  ).data
+  const values = useActionState(
+    'projects_QueryPropertyValues',
+    { projectId, property: chosen ?? 'none', filter: rest },
+    { enabled: chosen !== undefined },
+  ).data
+
+  const nameOptions = (names?.names ?? []).map(name => ({
+    key: name.path,
+    content: (
+      <>
+        <Marked className="mono trunc" text={name.path} part={settled.property.trim()} />
+        <small>{propertyWords(name)}</small>
+      </>
+    ),
+    choose: () => {
+      form.setFieldValue('property', name.path)
+      focusField('value')
+    },
+  }))
+  const valueOptions = values && chosen ? optionsOf(values, typed.value, choose) : []
+  function choose(operator: Operator | undefined, value: string) {
+    if (operator) form.setFieldValue('operator', operator)
+    form.setFieldValue('value', value)
+    focusField(operator === 'absent' ? 'operator' : 'value')
+  }
+  function focusField(name: string) {
+    fields.current?.querySelector<HTMLElement>(`[name="${name}"]`)?.focus()
+  }
+
+  function onKeyDown(list: 'names' | 'values', options: readonly Option[], event: KeyboardEvent) {
+    const input = event.target as HTMLInputElement
+    const active = at?.list === list ? at.index : -1
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      const step = event.key === 'ArrowDown' ? 1 : -1
+      if (options.length === 0) return
+      const next = active === -1 && step === -1 ? options.length - 1 : active + step
+      const index = (next + options.length) % options.length
+      setAt({ list, index })
+      document.getElementById(`${id}-${list}-${index}`)?.scrollIntoView({ block: 'nearest' })
+    } else if (event.key === 'Enter' && options[active]) {
+      options[active].choose()
+      setAt(undefined)
+    } else if (
+      event.key === 'ArrowRight' &&
+      list === 'names' &&
+      valueOptions.length > 0 &&
+      input.selectionEnd === input.value.length
+    ) {
+      focusField('value')
+      setAt({ list: 'values', index: 0 })
+    } else return
+    event.preventDefault()
+  }
+  const listProps = (list: 'names' | 'values', options: readonly Option[]) => ({
+    role: 'combobox',
+    'aria-autocomplete': 'list' as const,
+    'aria-expanded': options.length > 0,
+    'aria-controls': `${id}-${list}`,
+    ...(at?.list === list && { 'aria-activedescendant': `${id}-${list}-${at.index}` }),
+    onKeyDown: (event: KeyboardEvent) => onKeyDown(list, options, event),
+  })
+
+  return (
+    <Popover
+      label={edited === undefined ? 'Add a condition' : 'Change the condition'}
+      className="condpop"
+      opener={opener}
+      onClose={onClose}
+    >
+      <form noValidate onSubmit={event => void submitForm(event, form)}>
+        <div ref={fields} className="trio b">
+          <form.Field name="property">
+            {field => (
+              <TextField
+                label="Property"
+                required
+                mono
+                placeholder="version"
+                spellCheck={false}
+                {...bindText(field)}
+                {...listProps('names', nameOptions)}
+              />
+            )}
+          </form.Field>
+          <form.Field name="operator">
+            {field => <SelectField label="Condition" required options={OPERATORS} {...bindText(field)} />}
+          </form.Field>
+          {takes && (
+            <form.Field name="value">
+              {field => (
+                <TextField
+                  label="Value"
+                  required
+                  mono
+                  spellCheck={false}
+                  {...(takes === 'number' && { inputMode: 'decimal' as const })}
+                  {...bindText(field)}
+                  {...listProps('values', valueOptions)}
+                />
+              )}
+            </form.Field>
+          )}
+        </div>
+        <div className="duo">
+          <div className="names">
+            <h3>
+              {settled.property.trim() ? `Properties with “${settled.property.trim()}”` : 'Properties'}
+              {names && (
+                <span>
+                  {formatCount(names.matchCount)} of {formatCount(names.nameCount)}
+                </span>
+              )}
+            </h3>
+            {!names && <Note>Counting…</Note>}
+            {names?.tookTooLong && <Note>Properties were not found within 2 s.</Note>}
+            <Options
+              id={`${id}-names`}
+              label="Properties"
+              options={nameOptions}
+              active={at?.list === 'names' ? at.index : undefined}
+              chosenKey={chosen}
+            />
+            {names && names.names.length > 0 && (
+              <Note>From the newest {counted(names.devicesRead, 'device')}.</Note>
+            )}
+          </div>
+          <div className="values">
+            <ValuesHead chosen={chosen} values={values} />
+            <Options
+              id={`${id}-values`}
+              label="Suggestions"
+              options={valueOptions}
+              active={at?.list === 'values' ? at.index : undefined}
+              chosenKey={JSON.stringify(readValue(typed.value.trim()))}
+            />
+            {values !== undefined && values.otherCount > 0 && (
+              <Note>{counted(values.otherCount, 'device')} with an object, a list or a longer text.</Note>
+            )}
+            <p className="hint">{HELP[takes ?? 'none']}</p>
+          </div>
+        </div>
+        <footer>
+          <WillMatch projectId={projectId} rest={rest} typed={settled} />
+          <span className="grow" />
+          <Button variant="ghost" onClick={onClose}>
+            Cancel
+          </Button>
+          <SubmitButton form={form} busyLabel="Adding…">
+            {edited === undefined ? 'Add' : 'Change'}
+          </SubmitButton>
+        </footer>
+      </form>
+    </Popover>
+  )
+}
+
+const HELP = {
+  value: 'Text, a number, true, false or null. A number in quotes is text.',
+  text: 'Part of a text, in any case.',
+  number: 'A number.',
+  none: '',
+}
+
+type Values = ActionOutput<'projects_QueryPropertyValues'>
+
+function ValuesHead({ chosen, values }: { chosen: string | undefined; values: Values | undefined }) {
+  if (!chosen) return <Note>Values of a property stand here.</Note>
+  if (!values) return <Note>Counting…</Note>
+  if (values.tookTooLong) return <Note>Values were not found within 2 s.</Note>
+  return <h3>Values of the {counted(values.devicesRead, 'device')} that match so far</h3>
+}
+
+/** Values with the number of devices, most frequent first. Many different numbers are shown as their distribution. */
+function optionsOf(
+  values: Values,
+  typed: string,
+  choose: (operator: Operator | undefined, value: string) => void,
+): Option[] {
+  const { numbers, absentCount, devicesRead } = values
+  const isSpread =
+    numbers && numbers.deviceCount > values.values.length && values.distinctCount > MANY_NUMBERS
+  const part = typed.trim().toLowerCase()
+  const found = isSpread
+    ? [
+        { words: 'lowest', value: numbers.lowest },
+        { words: 'lower quarter up to', value: numbers.lowerQuartile },
+        { words: 'half up to', value: numbers.median },
+        { words: 'three quarters up to', value: numbers.upperQuartile },
+        { words: 'highest', value: numbers.highest },
+      ].map(({ words, value }) => ({
+        key: words,
+        content: (
+          <>
+            <span className="t2">{words}</span>
+            <span className="mono end">{value}</span>
+          </>
+        ),
+        choose: () => choose(undefined, String(value)),
+      }))
+    : values.values
+        .map(({ value, deviceCount }) => ({ value, text: writeValue(value), deviceCount }))
+        .filter(
+          ({ text }) =>
+            text.toLowerCase().includes(part) || values.values.some(one => writeValue(one.value) === typed),
+        )
+        .map(({ value, text, deviceCount }) => ({
+          key: JSON.stringify(value),
+          content: (
+            <Share count={deviceCount} of={devicesRead}>
+              <bdi className="mono trunc">{text}</bdi>
+            </Share>
+          ),
+          choose: () => choose(undefined, text),
+        }))
+  if (absentCount === 0) return found
+  return [
+    ...found,
+    {
+      key: 'absent',
+      content: (
+        <Share count={absentCount} of={devicesRead}>
+          <span className="t2">not there</span>
+        </Share>
+      ),
+      choose: () => choose('absent', ''),
+    },
+  ]
+}
+
+/** Number of different numbers above which their distribution says more than the most frequent ones. */
+const MANY_NUMBERS = 12
+
+/** A value with a bar for its share of the devices, and their number. */
+function Share({ count, of, children }: { count: number; of: number; children: ReactNode }) {
+  const share = `${Math.max(2, Math.round((100 * count) / Math.max(1, of)))}%`
+  return (
+    <>
+      <span className="what">{children}</span>
+      <span className="sh" aria-hidden="true">
+        <i style={{ width: share }} />
+      </span>
+      <span className="n">{formatCount(count)}</span>
+    </>
+  )
+}
+
+type WillMatchProps = {
+  projectId: string
+  rest: Filter
+  typed: { property: string; operator: Operator; value: string }
+}
+
+/** "29 of 41 devices will match". */
+function WillMatch({ projectId, rest, typed }: WillMatchProps) {
+  const condition = readCondition(typed)
+  const isReady = isCondition(condition)
+  const { data } = useActionState(
+    'projects_QueryDeviceCounts',
+    {
+      projectId,
+      filters: isReady
+        ? [{ ...rest, properties: [...(rest?.properties ?? []), condition] }, rest ?? {}]
+        : [{}],
+    },
+    { enabled: isReady },
+  )
+  if (!isReady) return <span role="status" />
+  if (!data) return <span role="status">Counting…</span>
+  const [count, of] = data.counts
+  if (count == null || of == null)
+    return <span role="status">– devices will match: counting took longer than 2 s</span>
+  return (
+    <span role="status">
+      <b>{formatCount(count)}</b> of {counted(of, 'device')} will match
+    </span>
+  )
+}
+
+function Note({ children }: { children: ReactNode }) {
+  return (
+    <p className="hint" role="status">
+      {children}
+    </p>
+  )
+}

@@ -1,0 +1,121 @@
+import type { ActionInput } from '@muster/actions/client'
+import { useActionState } from '../../../../api/queries.ts'
+import { counted } from '../../../../lib/app/format.ts'
+import { focusHeading } from '../../../../lib/focus-heading.ts'
+import { Button } from '../../../../ui/Button.tsx'
+import { type Condition, conditionText, writeConditions } from '../conditions.ts'
+import { type Attention, type DeviceSearch, devicesInput } from '../devices-input.ts'
+import '../../../../styles/device-list-panels.css'
+
+type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
+type Change = { [Name in keyof DeviceSearch]?: string | undefined }
+
+type NothingMatchesProps = {
+  projectId: string
+  search: DeviceSearch
+  conditions: readonly Condition[]
+  onChange: (next: Change) => void
+  onClear: () => void
+}
+
+/** Part of a filter: its words, and the change of the URL that removes it. */
+type Part = { words: string; without: Change }
+
+/** Says that no device matches, and for each part of the filter how many devices match without it. */
+export function NothingMatches({ projectId, search, conditions, onChange, onClear }: NothingMatchesProps) {
+  const parts = partsOf(search, conditions)
+  const { data } = useActionState(
+    'projects_QueryDeviceCounts',
+    {
+      projectId,
+      filters: parts.map(({ without }) => filterOf(projectId, { ...search, ...without } as DeviceSearch)),
+    },
+    { enabled: parts.length > 1 },
+  )
+  const leave = (change: () => void) => {
+    // The button disappears with the filter, so the focus moves to the heading first.
+    focusHeading()
+    change()
+  }
+  return (
+    <div className="nothing">
+      <div>
+        <p className="t">No devices match this filter.</p>
+        <Nearest projectId={projectId} conditions={conditions} />
+        {parts.length > 1 && (
+          <ul className="wo">
+            {parts.map(({ words, without }, index) => {
+              const count = data?.counts[index]
+              return (
+                <li key={words}>
+                  <span>Without {words}</span>
+                  <span className="n" role="status">
+                    {countText(data && (count ?? null))}
+                  </span>
+                  {count !== undefined && count !== null && count > 0 && (
+                    <Button size="sm" onClick={() => leave(() => onChange(without))}>
+                      Remove<span className="sr"> {words}</span>
+                    </Button>
+                  )}
+                </li>
+              )
+            })}
+          </ul>
+        )}
+        <Button onClick={() => leave(onClear)}>Clear</Button>
+      </div>
+    </div>
+  )
+}
+
+function countText(count: number | null | undefined): string {
+  if (count === undefined) return 'Counting…'
+  if (count === null) return '– not counted within 2 s'
+  return count === 0 ? 'still 0' : `${counted(count, 'device')} match`
+}
+
+const STATUS_WORDS = { connected: 'Connected', disconnected: 'Disconnected', pending: 'Pending' }
+const SHOW_WORDS: Record<Attention, string> = {
+  healthy: 'Healthy',
+  warning: 'Warning',
+  error: 'Error',
+  updateFailed: 'Update failed',
+  offlineLong: 'Offline for more than 24 h',
+  neverUpdated: 'Never updated',
+  pending: 'Pending',
+}
+
+function partsOf(search: DeviceSearch, conditions: readonly Condition[]): Part[] {
+  return [
+    ...conditions.map((condition, index) => ({
+      words: conditionText(condition),
+      without: { where: writeConditions(conditions.toSpliced(index, 1)) },
+    })),
+    ...(search.q?.trim() ? [{ words: `“${search.q.trim()}”`, without: { q: undefined } }] : []),
+    ...(search.status ? [{ words: STATUS_WORDS[search.status], without: { status: undefined } }] : []),
+    ...(search.show ? [{ words: SHOW_WORDS[search.show], without: { show: undefined } }] : []),
+    ...(search.error ? [{ words: `the error ${search.error}`, without: { error: undefined } }] : []),
+  ]
+}
+
+function filterOf(projectId: string, search: DeviceSearch): Filter {
+  return devicesInput(projectId, search).filter ?? {}
+}
+
+/** For a condition on a number: the value nearest to it that a device has. */
+function Nearest({ projectId, conditions }: { projectId: string; conditions: readonly Condition[] }) {
+  const condition = conditions.find(({ operator }) => operator === 'less' || operator === 'greater')
+  const numbers = useActionState(
+    'projects_QueryPropertyValues',
+    { projectId, property: condition?.property ?? 'none' },
+    { enabled: condition !== undefined },
+  ).data?.numbers
+  if (!condition || !numbers) return null
+  const isLess = condition.operator === 'less'
+  return (
+    <p className="t2">
+      The {isLess ? 'lowest' : 'highest'} <span className="mono">{condition.property}</span> in this project
+      is <span className="mono">{isLess ? numbers.lowest : numbers.highest}</span>.
+    </p>
+  )
+}

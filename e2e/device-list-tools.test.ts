@@ -1,0 +1,216 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changeDatabase } from './hub-child.ts'
+import { countingRequests, expectGoodScreen, openStage, type Stage, signIn } from './people.ts'
+
+const DEVICES = 300
+/** SQL for the random part of an id, derived from the number `i` of a device. */
+const ID = `left(translate(md5(i::text), '0', 'z'), 22)`
+const LAST_ERROR = `'{"state":"failed","failureCount":' || i || ',"targetVersion":"2.23.0","currentVersion":"2.22.4","lastError":"no space on disk ' || i || '"}'`
+
+let stage: Stage
+let page: Page
+let address: string
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  const statements = [
+    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, hostname, first_seen, is_connected, health,
+                         last_connected_at, pending_certificates)
+     select 'd_' || ${ID}, project_id, 'd_pk_' || ${ID}, decode(md5(i::text), 'hex'),
+            case when i % 50 > 0 then 'crane-gw-' || lpad(i::text, 4, '0') end, 'stk-gw-' || i,
+            now() - make_interval(mins => ${DEVICES} - i), i % 10 > 0, case i % 25 when 1 then 'degraded' when 2 then 'error' end,
+            now() - make_interval(hours => i % 70 + 1), case when i % 40 = 7 then 1 else 0 end
+       from project, generate_series(1, ${DEVICES}) i`,
+    `insert into device_property (device_id, name, value, value_json, value_bytes)
+     select 'd_' || ${ID}, name, value::text::json, value, octet_length(value::text)
+       from generate_series(1, ${DEVICES}) i,
+            lateral (values ('app.modem', jsonb_build_object('signal', -50 - i % 60, 'operator', 'Nordlink')),
+                            ('app.modem.operator', to_jsonb((array['Nordlink', 'Nordlink', 'Telenord', 'Baltic Mobile'])[i % 4 + 1])),
+                            ('app.modem.signal', to_jsonb(-50 - i % 60)),
+                            ('app.crane.lastService', to_jsonb('2026-09-' || lpad((i % 28 + 1)::text, 2, '0')))) p (name, value)
+      where name <> 'app.modem.operator' or i > 6`,
+    `insert into device_property (device_id, name, value, value_json, value_bytes)
+     select 'd_' || ${ID}, 'dev.nexigon.ota.status', v::json, v::jsonb, octet_length(v)
+       from generate_series(1, ${DEVICES}) i, lateral (select ${LAST_ERROR} as v) t where i % 30 = 5`,
+    `insert into device_update (device_id, property_version, current_version, target_version, state, failure_count, error)
+     select 'd_' || ${ID}, 1, case when i % 30 = 5 then '2.22.4' else '2.23.0' end, '2.23.0',
+            case when i % 30 = 5 then 'failed' else 'completed' end, case when i % 30 = 5 then i else 0 end,
+            case when i % 30 = 5 then 'no space on disk #' end
+       from generate_series(1, ${DEVICES}) i where i % 9 > 0`,
+    `insert into project_status (project_id, sampled_step, connected_counts)
+     select project_id, floor(extract(epoch from now()) / 600),
+            (select array_agg(case when i between 66 and 72 then 140 + abs(69 - i) * 30 when i = 100 then null else 274 - i % 3 end)
+               from generate_series(0, 143) i)
+       from project`,
+  ]
+  await changeDatabase(stage.hub, statements.join(';\n'))
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  await page.getByRole('link', { name: 'First project' }).click()
+  await rows().first().waitFor()
+  address = page.url()
+})
+
+afterAll(() => resources.disposeAsync())
+
+const rows = () => page.locator('tr[data-index]')
+const bar = () => page.getByRole('region', { name: 'Selection' })
+const box = (index: number) => rows().nth(index).getByRole('checkbox')
+
+it('shows the connected devices of the last 24 h, and six counts that filter the list', async () => {
+  await page.goto(address)
+  await page.getByText('Connected, last 24 h').waitFor()
+  await page.getByText(/^2 fewer than 24 h ago$/).waitFor()
+  await page.getByText(/^140 at \d\d:\d\d, back after/).waitFor()
+  const line = page.getByRole('slider', { name: 'Connected devices in the last 24 hours' })
+  await line.focus()
+  await page.keyboard.press('Home')
+  await page.getByText(/^272 at \d\d:\d\d$/).waitFor()
+  await expectGoodScreen(page, 'device-list-large')
+  await page.getByRole('button', { name: 'Warning', exact: true }).click()
+  await page.getByText('12 of 300 devices').waitFor()
+  expect(await page.getByRole('button', { name: 'Warning', exact: true }).getAttribute('aria-pressed')).toBe(
+    'true',
+  )
+  await page.getByRole('button', { name: 'Warning', exact: true }).click()
+  await page.getByRole('button', { name: 'Update failed', exact: true }).click()
+  await page.getByText('10 of 300 devices').waitFor()
+})
+
+it('selects rows by checkbox, by range, by key and as all that match', async () => {
+  await page.goto(address)
+  await box(1).click()
+  await box(4).click({ modifiers: ['Shift'] })
+  await bar().getByText('4 selected', { exact: true }).waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('x')
+  await bar().getByText('5 selected', { exact: true }).waitFor()
+  await expectGoodScreen(page, 'device-selection')
+
+  // A filter that some of the selected devices do not match keeps them, but actions are for the others.
+  await page.getByRole('button', { name: 'Disconnected', exact: true }).click()
+  await page.getByText('30 of 300 devices').waitFor()
+  await bar().getByText('0 of 5 selected match', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Disconnected', exact: true }).click()
+  await bar().getByText('5 selected', { exact: true }).waitFor()
+
+  await bar().getByRole('button', { name: 'Select all 300 that match' }).click()
+  await bar().getByText('All 300 that match', { exact: true }).waitFor()
+  expect(await box(30).isChecked()).toBe(true)
+  await bar().getByRole('button', { name: 'Only the 5' }).click()
+  await bar().getByText('5 selected', { exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+  await bar().waitFor({ state: 'detached' })
+  await page.getByRole('checkbox', { name: 'Select all on this list' }).click()
+  await bar()
+    .getByText(/^(50|100) selected$/)
+    .waitFor()
+  await bar().getByRole('button', { name: 'Clear' }).click()
+  await bar().waitFor({ state: 'detached' })
+})
+
+it('shows chosen properties as columns, in the chosen order and width, and keeps them for the person', async () => {
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Columns' }).click()
+  const chooser = page.getByRole('dialog', { name: 'Columns' })
+  await chooser.getByLabel('Find a column or property').fill('last')
+  await chooser.getByText('date, for example “2026-09-01”').waitFor()
+  await chooser.getByText('Properties that match “last”').waitFor()
+  await chooser.getByRole('checkbox', { name: /^dev\.nexigon\.ota\.status\.lastError/ }).check()
+  await page.getByText('no space on disk 275', { exact: true }).waitFor()
+  await expectGoodScreen(page, 'device-columns')
+  await chooser.getByLabel('Find a column or property').fill('')
+  await chooser.getByRole('checkbox', { name: 'Id', exact: true }).uncheck()
+  await chooser.getByRole('button', { name: 'Move dev.nexigon.ota.status.lastError' }).focus()
+  for (let moves = 0; moves < 3; moves++) await page.keyboard.press('ArrowUp')
+  const kept = page.waitForResponse('**/invoke/users_SetView')
+  await chooser.getByRole('button', { name: 'Done' }).click()
+  const heads = () => page.locator('.devices thead th').allInnerTexts()
+  const expected = [
+    '',
+    'Name',
+    'First Seen',
+    'Status',
+    'Pending Certificates',
+    'dev.nexigon.ota.status.lastError',
+    'Last seen or connected for',
+    'Version',
+    'Update',
+    'Actions',
+  ]
+  expect((await heads()).map(text => text.trim().replace(/\s+/g, ' '))).toEqual(expected)
+  await page.getByRole('separator', { name: 'Width of Status' }).focus()
+  for (let steps = 0; steps < 5; steps++) await page.keyboard.press('ArrowRight')
+  expect((await kept).status()).toBe(200)
+  const width = async () =>
+    Math.round((await page.getByRole('columnheader', { name: 'Status', exact: true }).boundingBox())!.width)
+  expect(await width()).toBe(230)
+
+  await page.reload()
+  await page.getByText('no space on disk 275', { exact: true }).waitFor()
+  expect((await heads()).map(text => text.trim().replace(/\s+/g, ' '))).toEqual(expected)
+  expect(await width()).toBe(230)
+  await page.getByRole('button', { name: 'Columns' }).click()
+  await chooser.getByRole('button', { name: 'Reset' }).click()
+  const reset = page.waitForResponse('**/invoke/users_SetView')
+  await chooser.getByRole('button', { name: 'Done' }).click()
+  await reset
+  expect(await page.getByText('no space on disk 275', { exact: true }).count()).toBe(0)
+})
+
+it('suggests properties and values of a condition, and shows the matched value as a column', async () => {
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Add a condition' }).click()
+  const panel = page.getByRole('dialog', { name: 'Add a condition' })
+  await panel.getByLabel('Property').fill('modem')
+  await panel.getByText('Properties with “modem”').waitFor()
+  await panel.getByText('3 of 5').waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await panel.getByText('Values of the 300 devices that match so far').waitFor()
+  await panel
+    .getByRole('listbox', { name: 'Suggestions' })
+    .getByRole('option', { name: /not there/ })
+    .waitFor()
+  await expectGoodScreen(page, 'device-condition-panel')
+  await panel.getByRole('option', { name: /^Telenord/ }).click()
+  await panel.getByText('73 of 300 devices will match').waitFor()
+  await panel.getByLabel('Value').press('Enter')
+  await page.getByText('73 of 300 devices', { exact: true }).waitFor()
+  await page.getByRole('columnheader', { name: 'app.modem.operator' }).waitFor()
+  await page.getByRole('cell', { name: 'Telenord' }).first().waitFor()
+  await expectGoodScreen(page, 'device-condition-column')
+
+  await page.getByRole('button', { name: 'Change condition: app.modem.operator is Telenord' }).click()
+  const change = page.getByRole('dialog', { name: 'Change the condition' })
+  await change.getByText('Values of the 300 devices that match so far').waitFor()
+  await change.getByRole('option', { name: /^Baltic Mobile/ }).click()
+  await change.getByRole('button', { name: 'Change', exact: true }).click()
+  await page.getByRole('cell', { name: 'Baltic Mobile' }).first().waitFor()
+})
+
+it('says how many devices match without each part of a filter that nothing matches', async () => {
+  const where = JSON.stringify([
+    ['app.modem.operator', 'equals', 'Telenord'],
+    ['app.modem.signal', 'less', '-115'],
+  ])
+  await page.goto(`${address}?where=${encodeURIComponent(where)}&q=crane`)
+  await page.getByText('No devices match this filter.').waitFor()
+  await page.getByText('The lowest app.modem.signal in this project is -109.').waitFor()
+  await page.getByText('still 0').first().waitFor()
+  await expectGoodScreen(page, 'device-list-empty')
+  await page.getByRole('button', { name: 'Remove app.modem.signal is less than -115' }).click()
+  await rows().first().waitFor()
+})
+
+it('counts after the rows, and not again while nothing changes', async () => {
+  await page.goto('about:blank')
+  const requests = await countingRequests(page, 'projects_QueryDeviceCounts', async () => {
+    await page.goto(address)
+    await page.getByRole('button', { name: 'Update failed', exact: true }).getByText('10').waitFor()
+  })
+  expect(requests).toBe(1)
+})
