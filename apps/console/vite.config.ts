@@ -44,7 +44,7 @@ export default defineConfig({
             // Libraries seldom change, so their files keep their names over many versions and stay in browser caches.
             {
               name: 'base',
-              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!.*(form|virtual)))/,
+              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!.*(form|virtual|table)))/,
               priority: 3,
             },
             { name: 'form', test: /@tanstack\/.*form/, priority: 3 },

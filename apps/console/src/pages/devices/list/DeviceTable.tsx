@@ -140,7 +140,7 @@ export function DeviceTable({
     >
       <caption className="sr">Devices</caption>
       <colgroup>
-        <col style={{ width: SELECT_PX }} />
+        <col className="w-sel" />
         {columns.map(column => (
           <col
             key={column.id}

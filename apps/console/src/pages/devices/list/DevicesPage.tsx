@@ -18,8 +18,6 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { ErrorText } from '../../../ui/ErrorText.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
-import { ConnectDeviceDialog } from '../connect/ConnectDeviceDialog.tsx'
-import { InstallGuide } from '../connect/InstallGuide.tsx'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
 import { Conditions } from './Conditions.tsx'
 import { propertyOf } from './column-ids.ts'
@@ -29,16 +27,26 @@ import { DeviceTable } from './DeviceTable.tsx'
 import { DeviceTools, Matches, type OpenPanel } from './DeviceTools.tsx'
 import { type DeviceSearch, sortOf } from './devices-input.ts'
 import { countOf, Filters } from './Filters.tsx'
-import { FleetSheet } from './FleetSheet.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
-import { SelectionBar } from './SelectionBar.tsx'
 import { useSelection } from './selection.ts'
 import { useColumnView } from './use-column-view.ts'
 import { useDeviceList } from './use-device-list.ts'
 import '../../../styles/device-list.css'
 
+const ConnectDeviceDialog = lazy(async () => ({
+  default: (await loadCode(() => import('../connect/ConnectDeviceDialog.tsx'))).ConnectDeviceDialog,
+}))
+const FleetSheet = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/FleetSheet.tsx'))).FleetSheet,
+}))
+const InstallGuide = lazy(async () => ({
+  default: (await loadCode(() => import('../connect/InstallGuide.tsx'))).InstallGuide,
+}))
 const NothingMatches = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/NothingMatches.tsx'))).NothingMatches,
+}))
+const SelectionBar = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/SelectionBar.tsx'))).SelectionBar,
 }))
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
@@ -128,14 +136,20 @@ function Devices({ projectId }: { projectId: string }) {
         </CreateButton>
       </PageHead>
       <DeletingNotice projectId={projectId} shownIds={list.devices.map(({ deviceId }) => deviceId)} />
-      {isConnecting && <ConnectDeviceDialog projectId={projectId} onClose={() => setConnecting(false)} />}
+      <Suspense>
+        {isConnecting && <ConnectDeviceDialog projectId={projectId} onClose={() => setConnecting(false)} />}
+      </Suspense>
       {isEmpty || isGuided ? (
-        <InstallGuide projectId={projectId} onHold={setGuided} />
+        <Suspense>
+          <InstallGuide projectId={projectId} onHold={setGuided} />
+        </Suspense>
       ) : (
         <>
           {summary &&
             (summary.deviceCount > MAX_MARKED_DEVICES ? (
-              <FleetSheet summary={summary} search={search} onChange={change} />
+              <Suspense fallback={<div className="sheet fleet-place" />}>
+                <FleetSheet summary={summary} search={search} onChange={change} />
+              </Suspense>
             ) : (
               <FleetSummary summary={summary} />
             ))}
@@ -231,12 +245,14 @@ function Devices({ projectId }: { projectId: string }) {
             </DeviceTable>
           </div>
           {(hasSelection || (isNarrow && isSelecting)) && (
-            <SelectionBar
-              selection={selection}
-              total={total}
-              input={list.input}
-              onClose={() => setSelecting(false)}
-            />
+            <Suspense>
+              <SelectionBar
+                selection={selection}
+                total={total}
+                input={list.input}
+                onClose={() => setSelecting(false)}
+              />
+            </Suspense>
           )}
           {list.isFetchingNextPage && (
             <div className="tfoot">

@@ -2,7 +2,8 @@ import type { ActionInput, ActionOutput } from '@muster/actions/client'
 import { MAX_MARKED_DEVICES } from '@muster/actions/client'
 import { useActionState } from '../../../api/queries.ts'
 import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
-import type { Attention, DeviceSearch } from './devices-input.ts'
+import type { Attention } from './attention.ts'
+import type { DeviceSearch } from './devices-input.ts'
 
 type Status = NonNullable<DeviceSearch['status']>
 type Filter = ActionInput<'projects_QueryDevices'>['filter']

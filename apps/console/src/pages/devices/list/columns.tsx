@@ -34,7 +34,7 @@ const COLUMNS: Readonly<Record<ColumnId, Column>> = {
   firstSeen: {
     label: 'First Seen',
     className: 'c-seen',
-    widthPx: 116,
+    widthPx: 122,
     sort: 'firstSeen',
     cell: ({ firstSeen }) => <Time at={firstSeen} />,
   },
@@ -79,7 +79,7 @@ export function columnOf(id: string): Column {
   return {
     label: path,
     className: 'c-prop',
-    widthPx: 180,
+    widthPx: 160,
     cell: ({ properties }) => <PropertyText text={properties?.[path]} />,
   }
 }

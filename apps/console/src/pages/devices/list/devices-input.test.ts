@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { attentionOf, devicesInput, sortOf } from './devices-input.ts'
+import { attentionOf } from './attention.ts'
+import { devicesInput, sortOf } from './devices-input.ts'
 
 it('sends exactly the filter and order of the search parameters', () => {
   const all = { projectId: 'p_1', limit: 50, countTotal: false, sort: '-firstSeen' }

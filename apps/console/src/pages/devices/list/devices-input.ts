@@ -1,30 +1,10 @@
 import type { ActionInput } from '@muster/actions/client'
 import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
+import { ATTENTION, type Attention } from './attention.ts'
 import { parseConditions } from './conditions.ts'
 
 /** Fields by which the list can be sorted. */
 const SORT_FIELDS = ['name', 'deviceId', 'status', 'pendingCertificatesCount', 'firstSeen']
-
-type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
-
-/** Filters for devices that need attention, by the value of the search parameter `show`. */
-const ATTENTION = {
-  healthy: { health: 'healthy' },
-  warning: { health: 'warning' },
-  error: { health: 'error' },
-  updateFailed: { preset: 'updateFailed' },
-  offlineLong: { preset: 'offlineLong' },
-  neverUpdated: { preset: 'neverUpdated' },
-  pending: { preset: 'pending' },
-} as const satisfies Record<string, Filter>
-
-/** Name of a filter for devices that need attention. */
-export type Attention = keyof typeof ATTENTION
-
-/** The value if it is the name of a filter for devices that need attention, else `undefined`. */
-export function attentionOf(value: unknown): Attention | undefined {
-  return typeof value === 'string' && Object.hasOwn(ATTENTION, value) ? (value as Attention) : undefined
-}
 
 /** Search parameters of the device list. */
 export type DeviceSearch = {

@@ -3,8 +3,9 @@ import { useActionState } from '../../../../api/queries.ts'
 import { counted } from '../../../../lib/app/format.ts'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
 import { Button } from '../../../../ui/Button.tsx'
+import type { Attention } from '../attention.ts'
 import { type Condition, conditionText, writeConditions } from '../conditions.ts'
-import { type Attention, type DeviceSearch, devicesInput } from '../devices-input.ts'
+import { type DeviceSearch, devicesInput } from '../devices-input.ts'
 import '../../../../styles/device-list-panels.css'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>

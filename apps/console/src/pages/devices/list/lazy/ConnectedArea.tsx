@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { type KeyboardEvent, type PointerEvent, useState } from 'react'
-import { useNow } from '../../../lib/app/clock.ts'
-import { formatCount } from '../../../lib/app/format.ts'
+import { useNow } from '../../../../lib/app/clock.ts'
+import { formatCount } from '../../../../lib/app/format.ts'
 import { comparison, lowestDip, type Sample, samplesOf } from './connected-series.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000

@@ -1,13 +1,13 @@
 import type { ActionInput } from '@muster/actions/client'
 import { X } from 'lucide-react'
-import { formatCount } from '../../../lib/app/format.ts'
-import { useShortcut } from '../../../lib/app/shortcuts.ts'
-import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
-import { focusHeading } from '../../../lib/focus-heading.ts'
-import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
-import { IconButton } from '../../../ui/app/IconButton.tsx'
-import { Button } from '../../../ui/Button.tsx'
-import type { Selection } from './selection.ts'
+import { formatCount } from '../../../../lib/app/format.ts'
+import { useShortcut } from '../../../../lib/app/shortcuts.ts'
+import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
+import { focusHeading } from '../../../../lib/focus-heading.ts'
+import { ExportMenu } from '../../../../ui/app/ExportMenu.tsx'
+import { IconButton } from '../../../../ui/app/IconButton.tsx'
+import { Button } from '../../../../ui/Button.tsx'
+import type { Selection } from '../selection.ts'
 
 /** Largest number of ids in the URL of an export: browsers and proxies limit the length of URLs, often to 16 KiB. */
 const MAX_EXPORTED_IDS = 300

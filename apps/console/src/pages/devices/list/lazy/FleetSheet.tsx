@@ -1,8 +1,10 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { formatCount } from '../../../lib/app/format.ts'
-import { Mark, type MarkState } from '../../../ui/app/Mark.tsx'
+import { formatCount } from '../../../../lib/app/format.ts'
+import { Mark, type MarkState } from '../../../../ui/app/Mark.tsx'
+import type { Attention } from '../attention.ts'
+import type { DeviceSearch } from '../devices-input.ts'
 import { ConnectedArea } from './ConnectedArea.tsx'
-import type { Attention, DeviceSearch } from './devices-input.ts'
+import '../../../../styles/fleet-sheet.css'
 
 type Summary = ActionOutput<'projects_GetSummary'>
 
