@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Db, type Tx, withQueryOptions } from './connection.ts'
 
 /** Longest time of a brief query in milliseconds, from its first statement to its last. */
-export const BRIEF_MS = 2_000
+const BRIEF_MS = 2_000
 
 /**
  * Runs statements that read many rows, planned for their values. PostgreSQL cancels the statement in flight when `signal` aborts, and
