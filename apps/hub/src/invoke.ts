@@ -187,8 +187,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     }
     const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
     const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
-    const answer = (): Promise<unknown> =>
-      run({ caller, scope, services, inputText, db, signal }, input)
+    const answer = (): Promise<unknown> => run({ caller, scope, services, inputText, db, signal }, input)
     if (action.kind === 'preference') return answer()
     const owner = actorId(caller) ?? caller.actor
     let output: unknown

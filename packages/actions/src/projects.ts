@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { command, listInput, listOutput, optional, optionalText, query, TextFilter } from './define.ts'
 import { DeviceFilter, DeviceStatus, PropertyPath } from './device-filters.ts'
 import {
-  BulkActionId,
   DeploymentToken,
   DeploymentTokenId,
   DeviceCertificateId,

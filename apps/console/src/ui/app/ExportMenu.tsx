@@ -24,7 +24,11 @@ export function exportUrl(action: ActionName, input: object, extension: string):
 
 /** Menu with downloads of all rows that match the filter, not only those on screen. */
 export function ExportMenu({ action, input, variant = 'secondary' }: ExportMenuProps) {
-  usePageAction({ label: 'Export this list as CSV', icon: Download, run: () => download(exportUrl(action, input, 'csv')) })
+  usePageAction({
+    label: 'Export this list as CSV',
+    icon: Download,
+    run: () => download(exportUrl(action, input, 'csv')),
+  })
   return (
     <Menu
       align="end"

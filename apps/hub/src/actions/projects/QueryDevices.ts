@@ -129,4 +129,3 @@ function propertiesOf(columns: readonly string[], texts: readonly (string | null
     }),
   )
 }
-

@@ -1,11 +1,12 @@
 import type { ActionInput } from '@muster/actions/client'
-import { X } from 'lucide-react'
+import { ChevronDown, Download, X } from 'lucide-react'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { useShortcut } from '../../../../lib/app/shortcuts.ts'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
-import { ExportMenu } from '../../../../ui/app/ExportMenu.tsx'
+import { exportUrl } from '../../../../ui/app/ExportMenu.tsx'
 import { IconButton } from '../../../../ui/app/IconButton.tsx'
+import { Menu, MenuAnchor } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import type { Selection } from '../selection.ts'
 
@@ -58,7 +59,21 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
         {tooMany ? (
           <span className="muted">Export takes all that match, or up to {MAX_EXPORTED_IDS} devices.</span>
         ) : (
-          <ExportMenu action="projects_QueryDevices" input={exported} align="start" />
+          <Menu
+            trigger={
+              <Button icon={Download}>
+                Export
+                <ChevronDown className="i i-14" aria-hidden />
+              </Button>
+            }
+          >
+            <MenuAnchor href={exportUrl('projects_QueryDevices', exported, 'csv')} download>
+              CSV
+            </MenuAnchor>
+            <MenuAnchor href={exportUrl('projects_QueryDevices', exported, 'jsonl')} download>
+              JSON Lines
+            </MenuAnchor>
+          </Menu>
         )}
       </div>
       <span className="grow" />
