@@ -202,11 +202,13 @@ it('keeps the focus in the section when the last certificate is deleted', async 
   await expectGoodScreen(page, 'device-no-certificate')
 })
 
-it('shows the whole id of a device in the audit log, with a copy button', async () => {
+it('shows the whole id of a device in the opened row of the audit log, with a copy button', async () => {
   await page.getByRole('link', { name: 'Audit Log' }).click()
-  const actor = page.locator('td[data-k=Actor]').filter({ hasText: deviceId }).first()
+  const row = page.getByRole('row').filter({ hasText: 'enrolled with the token' }).first()
+  await row.getByRole('button', { name: /^Details of / }).click()
+  const actor = page.locator('tr.detail .idc').filter({ hasText: deviceId }).first()
   await actor.getByRole('button', { name: 'Copy actor id' }).waitFor()
-  const ids = `[...document.querySelectorAll('td[data-k=Actor] .idt')]`
+  const ids = `[...document.querySelectorAll('tr.detail .idt')]`
   expect(await page.evaluate(`${ids}.some(id => id.scrollWidth > id.clientWidth)`)).toBe(false)
   await expectGoodScreen(page, 'project-log-device')
   expect(stage.faults).toEqual([])

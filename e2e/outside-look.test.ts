@@ -60,7 +60,7 @@ it('C1: shows unknown values of the hub unchanged, in a neutral colour', async (
     }
   })
   await page.goto(`${projectUrl}/log`)
-  await neutralBadge('Robot').first().waitFor()
+  await page.locator('.who2').getByText('Robot', { exact: true }).first().waitFor()
 
   await rewriteAnswer(page, 'jobs_Query', answer => {
     for (const job of answer.jobs) job.status = 'Paused' as never

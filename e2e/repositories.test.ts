@@ -326,7 +326,7 @@ it('lists the assets of the repository', async () => {
 it('shows the events of the repository in the audit log', async () => {
   await page.getByRole('link', { name: 'Audit Log' }).click()
   await page.getByRole('heading', { level: 1, name: 'Audit Log' }).waitFor()
-  await expectHeads(['ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'])
+  await expectHeads(['Timestamp', 'What happened', 'Type', 'Actor', 'Action/Job id'])
   for (const type of ['repositories_Created', 'repositories_PackageVersionTagged'])
     await page.getByRole('row').filter({ hasText: type }).first().waitFor()
   await expectGoodScreen(page, 'repository-log')

@@ -32,6 +32,8 @@ const PAGE_NOT_FOUND = [
 ] as const
 
 const EVENT_COLUMNS = { columns: ['ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'] } as const
+/** The specification names no columns for these logs. The opened row shows ID and Data. */
+const LOG_COLUMNS = { columns: ['Timestamp', 'What happened', 'Type', 'Actor', 'Action/Job id'] } as const
 
 /** The texts that the specification gives exactly, by the situation in which the console shows them. */
 export const SITUATIONS = [
@@ -268,7 +270,7 @@ export const SITUATIONS = [
     situation: 'linked repositories, one linked',
     texts: [{ columns: ['Name', 'Id'] }, { row: ['fleet-tools'] }],
   },
-  { section: '2', situation: 'audit log of a project', texts: [{ heading: 'Audit Log' }, EVENT_COLUMNS] },
+  { section: '2', situation: 'audit log of a project', texts: [{ heading: 'Audit Log' }, LOG_COLUMNS] },
   {
     section: '2',
     situation: 'settings of a project',
@@ -326,7 +328,7 @@ export const SITUATIONS = [
     situation: 'assets of a repository',
     texts: [{ columns: ['Name', 'Digest', 'Size in bytes'] }, { row: ['1,536'] }],
   },
-  { section: '2', situation: 'audit log of a repository', texts: [{ heading: 'Audit Log' }, EVENT_COLUMNS] },
+  { section: '2', situation: 'audit log of a repository', texts: [{ heading: 'Audit Log' }, LOG_COLUMNS] },
   {
     section: '2, 4, 5',
     situation: 'settings of a private repository',

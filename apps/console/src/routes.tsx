@@ -16,6 +16,7 @@ import {
   organizationParam,
   setCurrentOrganizationId,
 } from './organization.ts'
+import { AUDIT_SEARCH } from './pages/audit/audit-params.ts'
 import { propertiesQuery } from './pages/devices/detail/device-queries.ts'
 import { allDevicesInput } from './pages/devices/list/all-devices-input.ts'
 import { attentionOf } from './pages/devices/list/attention.ts'
@@ -225,8 +226,15 @@ const projectSettings = createRoute({
 const projectLog = createRoute({
   getParentRoute: () => project,
   path: 'log',
-  validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
+  validateSearch: search => texts(search, ...AUDIT_SEARCH),
   component: lazyPage(() => import('./pages/audit/ProjectLogPage.tsx'), 'ProjectLogPage'),
+})
+
+const deviceLog = createRoute({
+  getParentRoute: () => project,
+  path: 'devices/$deviceId/log',
+  validateSearch: search => texts(search, ...AUDIT_SEARCH),
+  component: lazyPage(() => import('./pages/audit/DeviceLogPage.tsx'), 'DeviceLogPage'),
 })
 
 const linkedRepositories = createRoute({
@@ -317,7 +325,7 @@ const assets = createRoute({
 const repositoryLog = createRoute({
   getParentRoute: () => repository,
   path: 'log',
-  validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
+  validateSearch: search => texts(search, ...AUDIT_SEARCH),
   component: lazyPage(() => import('./pages/audit/RepositoryLogPage.tsx'), 'RepositoryLogPage'),
 })
 
@@ -352,6 +360,13 @@ const members = createRoute({
   getParentRoute: () => organizationSettings,
   path: 'members',
   component: lazyPage(() => import('./pages/organization/MembersPage.tsx'), 'MembersPage'),
+})
+
+const organizationLog = createRoute({
+  getParentRoute: () => organizationSettings,
+  path: 'log',
+  validateSearch: search => texts(search, ...AUDIT_SEARCH),
+  component: lazyPage(() => import('./pages/audit/OrganizationLogPage.tsx'), 'OrganizationLogPage'),
 })
 
 const invitations = createRoute({
@@ -424,7 +439,7 @@ const users = createRoute({
 const eventLog = createRoute({
   getParentRoute: () => admin,
   path: 'log',
-  validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
+  validateSearch: search => texts(search, ...AUDIT_SEARCH),
   component: lazyPage(() => import('./pages/admin/EventLogPage.tsx'), 'EventLogPage'),
 })
 
@@ -470,6 +485,7 @@ const routeTree = root.addChildren([
         device,
         deviceTimeline,
         deviceEvents,
+        deviceLog,
         tokens,
         projectLog,
         linkedRepositories,
@@ -486,7 +502,7 @@ const routeTree = root.addChildren([
         repositoryLog,
         repositorySettings,
       ]),
-      organizationSettings.addChildren([organizationSettingsIndex, members]),
+      organizationSettings.addChildren([organizationSettingsIndex, members, organizationLog]),
     ]),
   ]),
 ])
@@ -529,6 +545,7 @@ const LIMITS: Record<string, number> = {
   actor: MAX_FILTER_LENGTH,
   type: MAX_KIND_LENGTH,
   category: MAX_KIND_LENGTH,
+  subject: MAX_KIND_LENGTH,
 }
 
 /** A search parameter as text, if it is not empty and the hub accepts it. */

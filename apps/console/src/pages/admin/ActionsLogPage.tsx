@@ -7,7 +7,8 @@ import { Segments } from '../../ui/app/Segments.tsx'
 import { StateBadge, type StateLook } from '../../ui/app/StateBadge.tsx'
 import { AuditLog } from '../audit/AuditLog.tsx'
 import type { AuditRow } from '../audit/AuditTable.tsx'
-import { type AuditSearch, auditFilter, LOG_PAGE_SIZE } from '../audit/audit-search.ts'
+import { type AuditSearch, LOG_PAGE_SIZE } from '../audit/audit-params.ts'
+import { auditFilter } from '../audit/audit-search.ts'
 
 type AuditAction = ActionOutput<'audit_QueryAuditLogActions'>['actions'][number]
 type Status = AuditAction['status']

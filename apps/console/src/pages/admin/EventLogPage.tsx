@@ -5,5 +5,5 @@ const route = getRouteApi('/authenticated/admin/log')
 
 /** Event log of the instance. */
 export function EventLogPage() {
-  return <EventLog title="Event Log" action="audit_QueryAuditLogEvents" search={route.useSearch()} dense />
+  return <EventLog title="Event Log" action="audit_QueryAuditLogEvents" search={route.useSearch()} />
 }

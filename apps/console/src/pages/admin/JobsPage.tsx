@@ -13,7 +13,7 @@ import { StateBadge, type StateLook } from '../../ui/app/StateBadge.tsx'
 import { SuggestBox } from '../../ui/app/SuggestBox.tsx'
 import { Cell, Row } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
-import { LOG_PAGE_SIZE } from '../audit/audit-search.ts'
+import { LOG_PAGE_SIZE } from '../audit/audit-params.ts'
 
 type Job = ActionOutput<'jobs_Query'>['jobs'][number]
 type Status = Job['status']

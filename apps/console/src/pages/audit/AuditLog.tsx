@@ -9,7 +9,7 @@ import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
 import { SuggestBox } from '../../ui/app/SuggestBox.tsx'
 import { type AuditRow, AuditTable } from './AuditTable.tsx'
-import type { AuditSearch } from './audit-search.ts'
+import type { AuditSearch } from './audit-params.ts'
 
 type AuditLogProps = {
   title: string

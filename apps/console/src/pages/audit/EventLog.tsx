@@ -1,50 +1,79 @@
-import type { ActionOutput } from '@muster/actions/client'
+import { ScrollText } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { Id } from '../../ui/app/Id.tsx'
-import { AuditLog } from './AuditLog.tsx'
-import type { AuditRow } from './AuditTable.tsx'
-import { type AuditSearch, auditFilter, LOG_PAGE_SIZE } from './audit-search.ts'
+import { useNow } from '../../lib/app/clock.ts'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { AUDIT_SEARCH, type AuditSearch, LOG_PAGE_SIZE } from './audit-params.ts'
+import { auditFilter } from './audit-search.ts'
+import { LogFilters } from './LogFilters.tsx'
+import { LogTable } from './LogTable.tsx'
+import type { Subjects } from './sentences/entry.ts'
+import { LogSubjects } from './sentences/Sentence.tsx'
+import '../../styles/log.css'
 
 type EventLogProps = {
   title: string
+  /** Breadcrumb above the heading. */
+  crumb?: ReactNode
   /** Query action of the list. */
-  action: 'audit_QueryAuditLogEvents' | 'projects_QueryAuditLog' | 'repositories_QueryAuditLog'
-  /** Project or repository whose log is shown, as input of the query; absent for the log of the instance. */
-  of?: { projectId: string } | { repositoryId: string }
+  action:
+    | 'audit_QueryAuditLogEvents'
+    | 'organizations_QueryAuditLog'
+    | 'projects_QueryAuditLog'
+    | 'repositories_QueryAuditLog'
+    | 'devices_QueryAuditLog'
+  /** Resource whose log is shown, as input of the query; absent for the log of the instance. */
+  of?: { organizationId: string } | { projectId: string } | { repositoryId: string } | { deviceId: string }
   search: AuditSearch
-  dense?: boolean
 }
 
-/** Event log of the instance, a project or a repository. */
-export function EventLog({ title, action, of, search, dense = false }: EventLogProps) {
-  const input = { ...of, filter: auditFilter(search) }
-  const list = useActionPages(action, { ...input, limit: LOG_PAGE_SIZE })
+/** Log of the instance, an organization, a project, a repository or a device: what happened, as sentences, and what failed. */
+export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
+  const nowMs = useNow()
+  const filter = auditFilter(search, nowMs)
+  const isInstance = action === 'audit_QueryAuditLogEvents'
+  const input = {
+    ...of,
+    filter,
+    outcome: search.outcome === 'failed' ? ('Failed' as const) : ('All' as const),
+  }
+  const list = useActionPages(action, { ...input, names: true, limit: LOG_PAGE_SIZE })
+  const pages = list.data?.pages
+  const entries = pages?.flatMap(page => page.events)
+  const subjects: Subjects = Object.assign({}, ...(pages ?? []).map(page => page.subjects))
+  const change = useChangeSearch<AuditSearch>()
+  const isFiltered = Object.keys(filter).length > 0 || search.outcome === 'failed'
   return (
-    <AuditLog
-      title={title}
-      action={action}
-      input={input}
-      list={list}
-      rows={list.data?.pages.flatMap(page => page.events.map(eventRow))}
-      search={search}
-      endHead="Action/Job id"
-      hasTimestamp
-      dense={dense}
-    />
+    <LogSubjects value={{ subjects, isInstance }}>
+      <ListPage
+        {...(crumb && { crumb })}
+        title={title}
+        what="entries"
+        list={list}
+        shown={entries?.length}
+        actions={<ExportMenu action={action} input={input} />}
+      >
+        <LogFilters search={search} entries={entries ?? []} subjects={subjects} isInstance={isInstance} />
+        {entries?.length === 0 && !isFiltered && !list.isPlaceholderData ? (
+          <EmptyState icon={ScrollText} title="Nothing has happened here yet." />
+        ) : (
+          <LogTable
+            caption={title}
+            entries={entries}
+            sealing={pages?.[0]?.sealing}
+            isWhole={isInstance}
+            onClear={() => change(NO_FILTER)}
+          />
+        )}
+      </ListPage>
+    </LogSubjects>
   )
 }
 
-/** An event as a row. The last cell shows the id of the action or job that caused the event (docs/product.md 2). */
-function eventRow(event: ActionOutput<EventLogProps['action']>['events'][number]): AuditRow {
-  const causeId = event.action?.actionId ?? event.job?.jobId
-  return {
-    id: event.eventId,
-    createdAt: event.createdAt,
-    type: event.event,
-    actor: event.actor,
-    actorName: event.actorName,
-    tokenName: event.tokenName,
-    data: event.data,
-    end: causeId && <Id id={causeId} what={event.action ? 'action id' : 'job id'} wrap />,
-  }
-}
+const NO_FILTER = Object.fromEntries(AUDIT_SEARCH.map(name => [name, ''])) as Record<
+  keyof AuditSearch,
+  string
+>

@@ -1,27 +1,22 @@
-/** Number of rows per request of a log. */
-export const LOG_PAGE_SIZE = 100
+import type { AuditSearch } from './audit-params.ts'
+import { KINDS, type Kind } from './sentences/kinds.ts'
+import { namesOf } from './sentences/names.ts'
+import { timeFilter } from './time-range.ts'
 
-/** Search parameters of a log: actor, type, first and last day. Both days are included, in the local time zone. */
-export type AuditSearch = { actor?: string; type?: string; from?: string; to?: string }
-
-/**
- * Filter of the query for these search parameters. Ignores texts other than `YYYY-MM-DD`, and dates whose year is still
- * being typed, such as `0002-11-24`.
- */
-export function auditFilter({ actor, type, from, to }: AuditSearch) {
-  const since = from && startOfDay(from)
-  const until = to && startOfDay(to, 1)
-  return {
-    ...(actor?.trim() && { actor: actor.trim() }),
-    ...(type && { types: [type] }),
-    ...(since && { since }),
-    ...(until && { until }),
-  }
+/** Whether a text names a kind of subjects. */
+export function isKind(text: string | undefined): text is Kind {
+  return text !== undefined && Object.hasOwn(KINDS, text)
 }
 
-/** Local midnight of a day `YYYY-MM-DD`, plus `daysLater` days, as an ISO 8601 timestamp; `undefined` for other texts. */
-function startOfDay(day: string, daysLater = 0): string | undefined {
-  const [, year, month, date] = /^([1-9]\d{3})-(\d\d)-(\d\d)$/.exec(day) ?? []
-  if (!date) return undefined
-  return new Date(Number(year), Number(month) - 1, Number(date) + daysLater).toISOString()
+/** Filter of the query for these search parameters. Ignores texts that no filter has. */
+export function auditFilter(search: AuditSearch, nowMs = Date.now()) {
+  const { q, actor, kind, type, subject } = search
+  const types = type ? [type] : isKind(kind) ? namesOf(kind) : undefined
+  return {
+    ...(q?.trim() && { text: q.trim() }),
+    ...(actor?.trim() && { actor: actor.trim() }),
+    ...(types && { types }),
+    ...(subject?.trim() && { subject: subject.trim() }),
+    ...timeFilter(search, nowMs),
+  }
 }

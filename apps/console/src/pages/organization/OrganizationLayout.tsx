@@ -1,5 +1,5 @@
 import { getRouteApi, Outlet } from '@tanstack/react-router'
-import { Users } from 'lucide-react'
+import { TextAlignStart, Users } from 'lucide-react'
 import { organizationIdOf } from '../../organization.ts'
 import { SideLayout } from '../../shell/app/SideLayout.tsx'
 
@@ -13,7 +13,10 @@ export function OrganizationLayout() {
       name="Settings"
       id={{ id: organizationIdOf({ organization }), what: 'organization id' }}
       label="Organization settings"
-      links={[{ to: `/org_${organization}/settings/members`, icon: Users, label: 'Members' }]}
+      links={[
+        { to: `/org_${organization}/settings/members`, icon: Users, label: 'Members' },
+        { to: `/org_${organization}/settings/log`, icon: TextAlignStart, label: 'Audit Log' },
+      ]}
     >
       <Outlet />
     </SideLayout>

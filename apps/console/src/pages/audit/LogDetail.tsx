@@ -1,0 +1,269 @@
+import { ArrowRight, Link as LinkIcon } from 'lucide-react'
+import { type ReactNode, useContext } from 'react'
+import { useNow } from '../../lib/app/clock.ts'
+import { formatBytes, formatCount } from '../../lib/app/format.ts'
+import { relativeTime } from '../../lib/app/relative-time.ts'
+import { describeUserAgent } from '../../lib/app/user-agent.ts'
+import { Id } from '../../ui/app/Id.tsx'
+import { JsonValue } from '../../ui/app/JsonValue.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
+import { useCopy } from '../../ui/use-copy.ts'
+import type { Group } from './groups.ts'
+import { actorIdOf } from './LogFilters.tsx'
+import { clockTime, exactTimes, utcOffset } from './log-time.ts'
+import type { Entry, Sealing } from './sentences/entry.ts'
+import { LogSubjects, Sentence } from './sentences/Sentence.tsx'
+import { partsOf } from './sentences/sentence.ts'
+import { prefixOf, subjectLink } from './sentences/subject-link.ts'
+
+/** Rows of one action that the details list. */
+const MAX_LISTED = 50
+
+type LogDetailProps = { group: Group; sealing: Sealing | undefined }
+
+/** The unfolded details of a row: what changed, the raw data, ids, times, actor and seal. */
+export function LogDetail({ group: { entries }, sealing }: LogDetailProps) {
+  const [entry] = entries
+  const data = shownData(entry.data)
+  return (
+    <div className="det">
+      <div>
+        {entries.length > 1 ? <Listed entries={entries} /> : <Changes entry={entry} />}
+        <h3>Entry</h3>
+        <dl className="kvs">
+          <Line name="ID">
+            <Id id={entry.eventId} what="entry id" />
+          </Line>
+          <Line name="Timestamp">
+            <Moment at={entry.createdAt} />
+          </Line>
+          <Line name="Type">
+            <span className="mono">{entry.event}</span>
+          </Line>
+        </dl>
+      </div>
+      <div>
+        <h3>
+          Data <CopyButton text={JSON.stringify(data, null, 2)} label={`Copy data of ${entry.eventId}`} />
+        </h3>
+        <div className="raw">
+          <JsonValue value={data} open />
+        </div>
+        <h3>Who and how</h3>
+        <dl className="kvs">
+          <Who entry={entry} />
+          {entry.action && (
+            <Line name="Action">
+              <Id id={entry.action.actionId} what="action id" />
+            </Line>
+          )}
+          {entry.job && (
+            <Line name="Job">
+              <Id id={entry.job.jobId} what="job id" />
+            </Line>
+          )}
+          <Line name="Seal">{sealText(entry, sealing)}</Line>
+        </dl>
+      </div>
+      <Ways entry={entry} />
+    </div>
+  )
+}
+
+function Line({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  )
+}
+
+/** Entries of one action, of which the row shows the first. */
+function Listed({ entries }: { entries: readonly Entry[] }) {
+  return (
+    <>
+      <h3>{formatCount(entries.length)} entries</h3>
+      <ol className="listed">
+        {entries.slice(0, MAX_LISTED).map(entry => (
+          <li key={entry.eventId}>
+            <time dateTime={entry.createdAt}>{clockTime(Date.parse(entry.createdAt))}</time>{' '}
+            <span className="say">
+              <Sentence entry={entry} />
+            </span>
+          </li>
+        ))}
+      </ol>
+      {entries.length > MAX_LISTED && (
+        <p className="muted">And {formatCount(entries.length - MAX_LISTED)} more.</p>
+      )}
+    </>
+  )
+}
+
+/** Values before and after a change. The data of some events have no new value, for example of a property. */
+function Changes({ entry: { old, data, reason, status } }: { entry: Entry }) {
+  const changes = Object.entries(old ?? {})
+  if (changes.length === 0 && reason === undefined) return null
+  return (
+    <>
+      <h3>{status === undefined ? 'What changed' : 'Why'}</h3>
+      <dl className="kvs">
+        {reason !== undefined && (
+          <Line name={status ?? 'Reason'}>
+            <bdi>{reason}</bdi>
+          </Line>
+        )}
+        {changes.map(([name, before]) => (
+          <Line key={name} name={wordsOf(name)}>
+            <Value value={before} />
+            {data[name] !== undefined && (
+              <>
+                <span className="arrow">
+                  <ArrowRight className="i i-14" aria-hidden />
+                  <span className="sr"> to </span>
+                </span>
+                <b>
+                  <Value value={data[name]} />
+                </b>
+              </>
+            )}
+          </Line>
+        ))}
+      </dl>
+    </>
+  )
+}
+
+/** A field name as words: `displayName` becomes "Display name". */
+function wordsOf(field: string): string {
+  if (field === 'value') return 'Value before'
+  const words = field.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** A value: of a value above 1 KiB the log keeps length and digest. */
+function Value({ value }: { value: unknown }) {
+  const { bytes, sha256 } = (value ?? {}) as { bytes?: unknown; sha256?: unknown }
+  if (typeof bytes === 'number' && typeof sha256 === 'string')
+    return (
+      <span title={sha256}>
+        {formatBytes(bytes)}, SHA-256 <span className="mono">{sha256.slice(0, 16)}…</span>
+      </span>
+    )
+  if (typeof value === 'string') return <bdi>{value}</bdi>
+  return <code>{JSON.stringify(value)}</code>
+}
+
+function Moment({ at }: { at: string }) {
+  const nowMs = useNow()
+  const ms = Date.parse(at)
+  const { local, utc } = exactTimes(ms)
+  return (
+    <>
+      {local} <span className="muted">{utcOffset(ms)}</span>
+      <br />
+      <span className="muted">
+        {utc} UTC, {relativeTime(ms, nowMs)}
+      </span>
+    </>
+  )
+}
+
+function Who({ entry: { actor, actorName, tokenName, address, browser } }: { entry: Entry }) {
+  const id = actorIdOf(actor)
+  const words = browser === undefined ? undefined : (describeUserAgent(browser) ?? browser)
+  return (
+    <>
+      <Line name="Actor">
+        {actorName !== undefined && <bdi>{actorName}, </bdi>}
+        {actor.actor}
+        {id !== undefined && (
+          <>
+            <br />
+            <Id id={id} what="actor id" />
+          </>
+        )}
+      </Line>
+      {'tokenId' in actor && (
+        <Line name="Token">
+          {tokenName !== undefined && (
+            <>
+              <bdi>{tokenName}</bdi>
+              <br />
+            </>
+          )}
+          <Id id={actor.tokenId} what="token id" />
+        </Line>
+      )}
+      {address !== undefined && <Line name="Address">{address}</Line>}
+      {words !== undefined && (
+        <Line name="Browser">
+          <bdi title={browser}>{words}</bdi>
+        </Line>
+      )}
+    </>
+  )
+}
+
+function sealText({ seal }: Entry, sealing: Sealing | undefined): string {
+  if (!seal) return 'Not sealed yet'
+  const { verified } = sealing ?? {}
+  const state =
+    !verified || seal.sealNo > verified.sealNo
+      ? verified?.isIntact === false
+        ? 'not verified'
+        : 'not verified yet'
+      : 'intact'
+  return `${formatCount(seal.sealNo)} of ${clockTime(Date.parse(seal.sealedAt))}, ${state}`
+}
+
+/** Links from an entry: its subject, everything about it, everything by its actor, and the entry itself. */
+function Ways({ entry }: { entry: Entry }) {
+  const { subjects, isInstance } = useContext(LogSubjects)
+  const subject = partsOf(entry).find(part => part.kind === 'subject')
+  const link = subject?.kind === 'subject' ? subjectLink(subject.id, subjects, isInstance) : undefined
+  const isDevice = link?.to !== undefined && subject?.kind === 'subject' && prefixOf(subject.id) === 'd'
+  const everything: string = isDevice ? `${link.to}/log` : '.'
+  const actorId = actorIdOf(entry.actor)
+  const { state, copy } = useCopy(`${location.origin}${location.pathname}?q=${entry.eventId}`)
+  return (
+    <div className="acts2">
+      {link?.to !== undefined && (
+        <LinkButton size="sm" to={link.to} {...(link.search && { search: link.search })}>
+          <span className="trunc">
+            Open <bdi>{link.label}</bdi>
+          </span>
+        </LinkButton>
+      )}
+      {subject?.kind === 'subject' && link && (
+        <LinkButton
+          size="sm"
+          to={everything}
+          {...(!isDevice && { search: { subject: subject.id } as never })}
+        >
+          <span className="trunc">
+            Everything about <bdi>{link.label}</bdi>
+          </span>
+        </LinkButton>
+      )}
+      {actorId !== undefined && (
+        <LinkButton size="sm" to="." search={{ actor: actorId }}>
+          <span className="trunc">
+            Everything by <bdi>{entry.actorName ?? actorId}</bdi>
+          </span>
+        </LinkButton>
+      )}
+      <Button size="sm" icon={LinkIcon} onClick={() => void copy()}>
+        {state === 'copied' ? 'Copied' : 'Copy link'}
+      </Button>
+    </div>
+  )
+}
+
+/** Data of an entry for display. Omits the project's own id (docs/product.md 3). */
+export function shownData(data: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(data).filter(([key]) => key !== 'projectId'))
+}

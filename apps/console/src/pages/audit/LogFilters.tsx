@@ -1,0 +1,135 @@
+import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from '@muster/actions/client'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { Segments } from '../../ui/app/Segments.tsx'
+import type { AuditSearch } from './audit-params.ts'
+import { isKind } from './audit-search.ts'
+import { ListPick, type PickOption } from './ListPick.tsx'
+import type { Entry, Subjects } from './sentences/entry.ts'
+import { KINDS, type Kind } from './sentences/kinds.ts'
+import { iconOf } from './sentences/names.ts'
+import { partsOf } from './sentences/sentence.ts'
+import { subjectLink } from './sentences/subject-link.ts'
+import { TimePick } from './TimePick.tsx'
+
+const OUTCOMES = [
+  { value: 'all', label: 'All' },
+  { value: 'failed', label: 'Failed', mark: 'error' },
+] as const
+
+type LogFiltersProps = {
+  search: AuditSearch
+  /** Entries on screen, whose actors, types and subjects are offered. */
+  entries: readonly Entry[]
+  subjects: Subjects
+  isInstance: boolean
+}
+
+/** Filters of a log: a find box, time, actor, kind, subject and outcome. All of them live in the address. */
+export function LogFilters({ search, entries, subjects, isInstance }: LogFiltersProps) {
+  const change = useChangeSearch<AuditSearch>()
+  const { time, from, to, hours, q = '', actor = '', kind = '', type = '', subject = '' } = search
+  const actors = actorOptions(entries)
+  const things = subjectOptions(entries, subjects, isInstance)
+  const kindLabel = isKind(kind) ? KINDS[kind].label : kind
+  return (
+    <div className="tools">
+      <FilterBox
+        value={q}
+        onChange={text => change({ q: text })}
+        label="Find in the log"
+        placeholder="Find a name or id"
+      />
+      <div className="picks">
+        <TimePick
+          search={{
+            ...(time && { time }),
+            ...(from && { from }),
+            ...(to && { to }),
+            ...(hours && { hours }),
+          }}
+          onChange={change}
+        />
+        <ListPick
+          label="Actor"
+          none="Anyone"
+          value={actor}
+          valueLabel={labelIn(actors, actor)}
+          options={actors}
+          find="Find a person or id"
+          maxLength={MAX_FILTER_LENGTH}
+          onChange={next => change({ actor: next })}
+          onText={text => change({ actor: text })}
+        />
+        <ListPick
+          label="Kind"
+          none="Any"
+          value={type || kind}
+          valueLabel={type || kindLabel}
+          options={kindOptions(entries)}
+          find="Find a kind or type"
+          maxLength={MAX_KIND_LENGTH}
+          onChange={next => change(isKind(next) ? { kind: next, type: '' } : { kind: '', type: next })}
+          onText={text => change({ kind: '', type: text })}
+        />
+        <ListPick
+          label="Subject"
+          none="Any"
+          value={subject}
+          valueLabel={labelIn(things, subject)}
+          options={things}
+          find="Find a name, or paste an id"
+          maxLength={MAX_KIND_LENGTH}
+          onChange={next => change({ subject: next })}
+          onText={text => change({ subject: text })}
+        />
+      </div>
+      <span className="grow hide-s" />
+      <Segments
+        label="Outcome"
+        value={search.outcome === 'failed' ? 'failed' : 'all'}
+        options={OUTCOMES}
+        onChange={outcome => change({ outcome: outcome === 'all' ? '' : outcome })}
+      />
+    </div>
+  )
+}
+
+function labelIn(options: readonly PickOption[], value: string): string {
+  return options.find(option => option.value === value)?.label ?? value
+}
+
+function actorOptions(entries: readonly Entry[]): PickOption[] {
+  const names = new Map<string, string>()
+  for (const { actor, actorName } of entries) {
+    const id = actorIdOf(actor)
+    if (id !== undefined && !names.has(id)) names.set(id, actorName ?? id)
+  }
+  return [...names].map(([value, label]) => ({ value, label })).sort(byLabel)
+}
+
+/** Id by which a log is filtered for an actor: that of the person, device or node. */
+export function actorIdOf(actor: Entry['actor']): string | undefined {
+  if ('userId' in actor) return actor.userId
+  if ('deviceId' in actor) return actor.deviceId
+  return 'nodeId' in actor ? actor.nodeId : undefined
+}
+
+function kindOptions(entries: readonly Entry[]): PickOption[] {
+  const types = [...new Set(entries.map(({ event }) => event))].sort()
+  return [
+    ...Object.entries(KINDS).map(([value, { label, icon }]) => ({ value: value as Kind, label, icon })),
+    ...types.map(value => ({ value, label: value, icon: iconOf(value), isMono: true })),
+  ]
+}
+
+function subjectOptions(entries: readonly Entry[], subjects: Subjects, isInstance: boolean): PickOption[] {
+  const ids = new Set(
+    entries.flatMap(entry => partsOf(entry).flatMap(part => (part.kind === 'subject' ? [part.id] : []))),
+  )
+  return [...ids].map(id => ({ value: id, label: subjectLink(id, subjects, isInstance).label })).sort(byLabel)
+}
+
+function byLabel(a: PickOption, b: PickOption): number {
+  return a.label.localeCompare(b.label)
+}

@@ -1,0 +1,219 @@
+import {
+  CircleQuestionMark,
+  CircleUser,
+  Cog,
+  Cpu,
+  KeyRound,
+  OctagonAlert,
+  Server,
+  UserRound,
+  X,
+} from 'lucide-react'
+import { type ReactNode, useContext, useState } from 'react'
+import { lookUp } from '../../lib/app/look-up.ts'
+import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { FoldButton } from '../../ui/app/FoldButton.tsx'
+import { ListFailed } from '../../ui/app/ListPage.tsx'
+import { MachineName } from '../../ui/app/MachineName.tsx'
+import { NoMatch } from '../../ui/app/NoMatch.tsx'
+import { Cell, Row, Table } from '../../ui/app/Table.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import type { IconType } from '../../ui/icon.ts'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { causeOf, type Group, groupsOf } from './groups.ts'
+import { LogDetail, shownData } from './LogDetail.tsx'
+import { clockTime, timeZone, utcOffset } from './log-time.ts'
+import { SealLine } from './SealLine.tsx'
+import type { Entry, Sealing } from './sentences/entry.ts'
+import { iconOf } from './sentences/names.ts'
+import { Sentence } from './sentences/Sentence.tsx'
+
+type LogTableProps = {
+  caption: string
+  /** `undefined` while the entries load. */
+  entries: readonly Entry[] | undefined
+  sealing: Sealing | undefined
+  /** Whether the table has the columns ID and Data, which the log of the instance has (docs/product.md 2). */
+  isWhole: boolean
+  /** Removes the filter. */
+  onClear: () => void
+}
+
+/** Characters of an id that the table shows, from its end. The row's details show the whole id. */
+const TAIL_CHARS = 8
+/** Maximum number of characters that a cell shows of an entry's data. A longer text would not fit. */
+const DATA_PREVIEW_CHARS = 300
+
+/** Entries of a log as sentences, newest first, with a heading per day. Each row unfolds. */
+export function LogTable({ caption, entries, sealing, isWhole, onClear }: LogTableProps) {
+  // The ids of unfolded rows are kept here and not in the rows, because rows outside of the viewport are unmounted.
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const isFailed = useContext(ListFailed)
+  const columns = isWhole ? 7 : 5
+  function toggle(id: string) {
+    const next = new Set(open)
+    if (!next.delete(id)) next.add(id)
+    setOpen(next)
+  }
+  const wide = (key: string, content: ReactNode, detail = false) => (
+    <Row key={key} detail={detail}>
+      <Cell span={columns}>{content}</Cell>
+    </Row>
+  )
+  const groups = entries && groupsOf(entries)
+  const firstSealed = groups?.findIndex(({ entries: [entry] }) => entry.seal !== undefined) ?? -1
+  return (
+    <div className={isWhole ? 'log all' : 'log'}>
+      <Table
+        caption={caption}
+        widths={isWhole ? [122, 88, undefined, 206, 120, 168, 124] : [126, undefined, 256, 124, 130]}
+        busy={!entries && !isFailed}
+        dense={isWhole}
+        head={
+          <tr>
+            {isWhole && <th scope="col">ID</th>}
+            <th scope="col">Timestamp</th>
+            <th scope="col">What happened</th>
+            <th scope="col">Type</th>
+            <th scope="col">Actor</th>
+            {isWhole && <th scope="col">Data</th>}
+            <th scope="col">Action/Job id</th>
+          </tr>
+        }
+      >
+        {!groups && !isFailed && <SkeletonRows columns={columns} />}
+        {!groups && isFailed && wide('failed', <span className="muted">Not loaded.</span>)}
+        {groups?.length === 0 && wide('none', <NoMatch what="entries" onClear={onClear} />)}
+        {groups?.flatMap((group, index) => {
+          const [entry] = group.entries
+          const { eventId: id, createdAt } = entry
+          const before = groups[index - 1]?.entries[0]
+          const day = dayOf(Date.parse(createdAt))
+          const isNewDay = !before || dayOf(Date.parse(before.createdAt)) !== day
+          const isOpen = open.has(id)
+          return [
+            isNewDay && wide(`day of ${id}`, <DayHeading at={createdAt} day={day} isFirst={index === 0} />),
+            sealing &&
+              index === firstSealed &&
+              wide(`seal of ${id}`, <SealLine sealing={sealing} hasUnsealed={index > 0} />),
+            <LogRow key={id} group={group} isWhole={isWhole} isOpen={isOpen} onOpen={() => toggle(id)} />,
+            isOpen && wide(`details of ${id}`, <LogDetail group={group} sealing={sealing} />, true),
+          ]
+        })}
+      </Table>
+    </div>
+  )
+}
+
+function DayHeading({ at, day, isFirst }: { at: string; day: string; isFirst: boolean }) {
+  return (
+    <div className="dayline">
+      <h2 className="day">{day}</h2>
+      {isFirst && (
+        <span className="zone">
+          Times in {[...new Set([utcOffset(Date.parse(at)), timeZone()])].join(', ')}
+        </span>
+      )}
+    </div>
+  )
+}
+
+type LogRowProps = { group: Group; isWhole: boolean; isOpen: boolean; onOpen: () => void }
+
+function LogRow({ group, isWhole, isOpen, onOpen }: LogRowProps) {
+  const { entries, several } = group
+  // The newest entry comes first. The row has the time of the oldest one, at which the action began.
+  const [newest] = entries
+  const entry = entries.at(-1) ?? newest
+  const { eventId: id, createdAt, event, status, reason, data } = entry
+  const at = Date.parse(createdAt)
+  const end = clockTime(Date.parse(newest.createdAt))
+  const ended = end === clockTime(at) ? undefined : end
+  const fold = <FoldButton label={`Details of ${clockTime(at)}, ${id}`} isOpen={isOpen} onChange={onOpen} />
+  const Icon = status === undefined ? iconOf(event) : OctagonAlert
+  const cause = causeOf(entry)
+  return (
+    <Row>
+      {isWhole && (
+        <Cell label="ID">
+          <span className="at">
+            {fold}
+            <Tail id={id} what="entry id" />
+          </span>
+        </Cell>
+      )}
+      <Cell label="Timestamp">
+        <span className="at">
+          {!isWhole && fold}
+          <time dateTime={createdAt} data-tip={absoluteTime(at)}>
+            {clockTime(at)}
+          </time>
+          {!entry.seal && <span className="sr">, not sealed yet</span>}
+        </span>
+      </Cell>
+      <Cell label="What happened">
+        <div className={status === undefined ? 'what' : 'what bad'}>
+          <Icon className="i" aria-hidden />
+          <span className="say">
+            <Sentence entry={entry} several={several} />
+            {ended !== undefined && ` by ${ended}`}
+            {status !== undefined && (
+              <span className="why">
+                <Badge tone="bad" icon={status === 'Rejected' ? X : OctagonAlert}>
+                  {status}
+                </Badge>
+                {reason !== undefined && <bdi>{reason}</bdi>}
+              </span>
+            )}
+          </span>
+        </div>
+      </Cell>
+      <Cell label="Type">
+        <MachineName name={event} />
+      </Cell>
+      <Cell label="Actor">
+        <ActorKind entry={entry} />
+      </Cell>
+      {isWhole && (
+        <Cell label="Data">
+          <code className="dat">{JSON.stringify(shownData(data)).slice(0, DATA_PREVIEW_CHARS)}</code>
+        </Cell>
+      )}
+      <Cell label="Action/Job id">
+        {cause && <Tail id={cause} what={entry.action ? 'action id' : 'job id'} />}
+      </Cell>
+    </Row>
+  )
+}
+
+/** The last characters of an id; its copy button copies the whole id. */
+function Tail({ id, what }: { id: string; what: string }) {
+  return (
+    <span className="idc mono" title={id}>
+      <span className="sr">{id}</span>
+      <span aria-hidden="true">{id.slice(-TAIL_CHARS)}</span>
+      <CopyButton text={id} label={`Copy ${what}`} />
+    </span>
+  )
+}
+
+const ACTORS: Record<string, { icon: IconType; kind: string }> = {
+  Anonymous: { icon: CircleUser, kind: 'Anonymous' },
+  System: { icon: Cog, kind: 'System' },
+  User: { icon: UserRound, kind: 'User' },
+  UserToken: { icon: KeyRound, kind: 'User token' },
+  Device: { icon: Cpu, kind: 'Device' },
+  ClusterNode: { icon: Server, kind: 'Cluster node' },
+}
+
+/** The kind of an actor in the words of the specification. The name is in the sentence. */
+function ActorKind({ entry: { actor } }: { entry: Entry }) {
+  const { icon: Icon, kind } = lookUp(ACTORS, actor.actor, { icon: CircleQuestionMark, kind: actor.actor })
+  return (
+    <span className="who2">
+      <Icon className="i i-14" aria-hidden />
+      <span className="trunc">{kind}</span>
+    </span>
+  )
+}

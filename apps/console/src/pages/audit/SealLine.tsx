@@ -1,0 +1,57 @@
+import { ShieldCheck, ShieldQuestionMark, ShieldX } from 'lucide-react'
+import { formatCount } from '../../lib/app/format.ts'
+import { clockTime, hourAndMinute, shortDay } from './log-time.ts'
+import type { Sealing } from './sentences/entry.ts'
+
+type SealLineProps = {
+  sealing: Sealing
+  /** Whether entries above the line are not sealed yet. */
+  hasUnsealed: boolean
+}
+
+/** The line between entries that wait for their seal and sealed entries, with the result of the last verification. */
+export function SealLine({ sealing: { newest, verified }, hasUnsealed }: SealLineProps) {
+  if (verified && !verified.isIntact) {
+    return (
+      <span className="row sealed bad">
+        <ShieldX className="i i-14" aria-hidden />
+        <span>
+          <b>The log is not intact.</b>{' '}
+          {verified.problem ?? `Its rows do not match the seals after seal ${formatCount(verified.sealNo)}.`}{' '}
+          Verified at {moment(verified.verifiedAt)}.
+        </span>
+      </span>
+    )
+  }
+  if (!newest) return null
+  const Icon = verified ? ShieldCheck : ShieldQuestionMark
+  return (
+    <span className={verified ? 'row sealed ok' : 'row sealed'}>
+      <Icon className="i i-14" aria-hidden />
+      <span>
+        <b>
+          {hasUnsealed ? `Sealed up to ${sealedUpTo(newest.newestAt)}.` : 'All of these entries are sealed.'}
+        </b>{' '}
+        Seal {formatCount(newest.sealNo)},{' '}
+        {verified
+          ? `chain verified up to seal ${formatCount(verified.sealNo)} at ${moment(verified.verifiedAt)} and intact.`
+          : 'chain not verified yet.'}
+        {hasUnsealed && ' The rows above wait for the next seal.'}
+      </span>
+    </span>
+  )
+}
+
+function sealedUpTo(at: string): string {
+  const ms = Date.parse(at)
+  return isToday(ms) ? clockTime(ms) : `${shortDay(ms)}, ${clockTime(ms)}`
+}
+
+function moment(at: string): string {
+  const ms = Date.parse(at)
+  return isToday(ms) ? hourAndMinute(ms) : `${hourAndMinute(ms)} on ${shortDay(ms)}`
+}
+
+function isToday(ms: number): boolean {
+  return new Date(ms).toDateString() === new Date().toDateString()
+}

@@ -1,0 +1,250 @@
+import { useState } from 'react'
+import { useNow } from '../../lib/app/clock.ts'
+import { Button } from '../../ui/Button.tsx'
+import { clockTime, hourAndMinute, shortDay } from './log-time.ts'
+import { Pick } from './Pick.tsx'
+import {
+  hoursOf,
+  isMoving,
+  isSame,
+  lastNight,
+  lastWeekend,
+  MOVING,
+  type Moving,
+  rangeLabel,
+  rangeOf,
+  rangeSentence,
+  type TimeRange,
+  type TimeSearch,
+} from './time-range.ts'
+
+type TimePickProps = {
+  search: TimeSearch
+  onChange: (search: Required<TimeSearch>) => void
+}
+
+/** The filter of a log by time, with presets, dates and times of day. It takes effect with Apply. */
+export function TimePick({ search, onChange }: TimePickProps) {
+  const nowMs = useNow()
+  const isOn = Object.values(search).some(Boolean)
+  return (
+    <Pick label="Time" value={rangeLabel(search, nowMs)} isOn={isOn} className="timepop" keys="f">
+      {close => (
+        <TimeForm
+          search={search}
+          nowMs={nowMs}
+          onApply={next => {
+            close()
+            onChange(next)
+          }}
+        />
+      )}
+    </Pick>
+  )
+}
+
+/** Fields of the form. Dates are `YYYY-MM-DD`, times `HH:MM`, both local; empty for none. */
+type Draft = {
+  moving?: Moving
+  fromDay: string
+  fromTime: string
+  toDay: string
+  toTime: string
+  isDaily: boolean
+}
+
+const NO_DRAFT: Draft = { fromDay: '', fromTime: '', toDay: '', toTime: '', isDaily: false }
+
+type TimeFormProps = { search: TimeSearch; nowMs: number; onApply: (search: Required<TimeSearch>) => void }
+
+function TimeForm({ search, nowMs, onApply }: TimeFormProps) {
+  const [draft, setDraft] = useState(() => draftOf(search, nowMs))
+  const range = draftRange(draft, nowMs)
+  const [night, weekend] = [lastNight(nowMs), lastWeekend(nowMs)]
+  const hours = draft.isDaily ? hoursOf(`${draft.fromTime}-${draft.toTime}`) : undefined
+  const isWrong = range.fromMs !== undefined && range.untilMs !== undefined && range.fromMs >= range.untilMs
+  const isEmpty = range.fromMs === undefined && range.untilMs === undefined && !hours
+  const presets = [
+    { label: 'Any time', draft: NO_DRAFT, isOn: isEmpty },
+    ...(['hour', 'day'] as const).map(moving => movingPreset(moving, draft, nowMs)),
+    {
+      label: 'Last night',
+      note: '18:00 to 08:00',
+      draft: fixedDraft(night),
+      isOn: !draft.moving && isSame(range, night),
+    },
+    movingPreset('week', draft, nowMs),
+    {
+      label: 'Last weekend',
+      note: 'Fri 18:00 to Mon 08:00',
+      draft: fixedDraft(weekend),
+      isOn: !draft.moving && isSame(range, weekend),
+    },
+  ]
+  // Typing into a field ends a range that moves on with the clock.
+  const change = (next: Partial<Draft>) => {
+    const { moving: _, ...rest } = draft
+    setDraft({ ...rest, ...next })
+  }
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        if (!isWrong) onApply(searchOf(draft, range))
+      }}
+    >
+      <div className="l">
+        {presets.map(({ label, note, draft: next, isOn }) => (
+          <button
+            key={label}
+            type="button"
+            aria-pressed={isOn}
+            onClick={() => setDraft(next)}
+            onDoubleClick={() => onApply(searchOf(next, draftRange(next, nowMs)))}
+          >
+            {label}
+            {note && <small>{note}</small>}
+          </button>
+        ))}
+      </div>
+      <div className="r">
+        <Moment
+          label="From"
+          day={draft.fromDay}
+          time={draft.fromTime}
+          onChange={(fromDay, fromTime) => change({ fromDay, fromTime })}
+        />
+        <Moment
+          label="To"
+          day={draft.toDay}
+          time={draft.toTime}
+          onChange={(toDay, toTime) => change({ toDay, toTime })}
+        />
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={draft.isDaily}
+            onChange={event => setDraft({ ...draft, isDaily: event.target.checked })}
+          />
+          <span>Only between these times of day</span>
+        </label>
+        <p className="said" role="status">
+          {isWrong
+            ? 'The end is before the beginning.'
+            : isEmpty
+              ? 'All entries.'
+              : rangeSentence(range, hours)}
+        </p>
+      </div>
+      <footer>
+        <span>Kept in the address: the link shows the same to others.</span>
+        <Button size="sm" onClick={() => onApply(NO_SEARCH)}>
+          Clear
+        </Button>
+        <Button size="sm" variant="primary" type="submit">
+          Apply
+        </Button>
+      </footer>
+    </form>
+  )
+}
+
+const NO_SEARCH: Required<TimeSearch> = { time: '', from: '', to: '', hours: '' }
+
+function movingPreset(moving: Moving, draft: Draft, nowMs: number) {
+  const { label, ms } = MOVING[moving]
+  const from = nowMs - ms
+  const notes = {
+    hour: `${hourAndMinute(from)} to now`,
+    day: `since yesterday, ${hourAndMinute(from)}`,
+    week: `since ${shortDay(from)}`,
+  }
+  return {
+    label,
+    note: notes[moving],
+    draft: { ...fixedDraft({ fromMs: from }), moving },
+    isOn: draft.moving === moving,
+  }
+}
+
+type MomentProps = { label: string; day: string; time: string; onChange: (day: string, time: string) => void }
+
+function Moment({ label, day, time, onChange }: MomentProps) {
+  return (
+    <fieldset className="field">
+      <legend className="label">{label}</legend>
+      <div className="pair">
+        <input
+          className="input"
+          type="date"
+          aria-label={`${label}, date`}
+          max="9999-12-31"
+          value={day}
+          onChange={event => onChange(event.target.value, time)}
+        />
+        <input
+          className="input num"
+          type="time"
+          aria-label={`${label}, time of day`}
+          value={time}
+          onChange={event => onChange(day, event.target.value)}
+        />
+      </div>
+    </fieldset>
+  )
+}
+
+function draftOf(search: TimeSearch, nowMs: number): Draft {
+  const range = fixedDraft(rangeOf(search, nowMs))
+  const hours = hoursOf(search.hours)
+  return {
+    ...range,
+    ...(isMoving(search.time) && { moving: search.time }),
+    ...(hours && { fromTime: hours.from, toTime: hours.to, isDaily: true }),
+  }
+}
+
+function fixedDraft({ fromMs, untilMs }: TimeRange): Draft {
+  return {
+    fromDay: fromMs === undefined ? '' : isoDay(fromMs),
+    fromTime: fromMs === undefined ? '' : clockTime(fromMs).slice(0, 5),
+    toDay: untilMs === undefined ? '' : isoDay(untilMs),
+    toTime: untilMs === undefined ? '' : clockTime(untilMs).slice(0, 5),
+    isDaily: false,
+  }
+}
+
+/** A day without a time begins or ends at midnight. The hours of each day do not limit the range itself. */
+function draftRange(draft: Draft, nowMs: number): TimeRange {
+  if (draft.moving) return rangeOf({ time: draft.moving }, nowMs)
+  const fromMs = momentOf(draft.fromDay, draft.fromTime, 0)
+  const untilMs = momentOf(draft.toDay, draft.toTime, 1)
+  return { ...(fromMs !== undefined && { fromMs }), ...(untilMs !== undefined && { untilMs }) }
+}
+
+function momentOf(day: string, time: string, daysLater: number): number | undefined {
+  if (!/^[1-9]\d{3}-/.test(day)) return undefined
+  const ms = time === '' ? new Date(`${day}T00:00`).setHours(24 * daysLater) : Date.parse(`${day}T${time}`)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+function searchOf(draft: Draft, { fromMs, untilMs }: TimeRange): Required<TimeSearch> {
+  const hours = draft.isDaily ? hoursOf(`${draft.fromTime}-${draft.toTime}`) : undefined
+  return {
+    time: draft.moving ?? '',
+    from: draft.moving || fromMs === undefined ? '' : iso(fromMs),
+    to: draft.moving || untilMs === undefined ? '' : iso(untilMs),
+    hours: hours ? `${hours.from}-${hours.to}` : '',
+  }
+}
+
+function iso(atMs: number): string {
+  return new Date(atMs).toISOString().replace('.000Z', 'Z')
+}
+
+/** A day in the browser's time zone as `YYYY-MM-DD`. */
+function isoDay(atMs: number): string {
+  const at = new Date(atMs)
+  const two = (part: number) => String(part).padStart(2, '0')
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+}

@@ -1,0 +1,31 @@
+import type { TimeSearch } from './time-range.ts'
+
+/** Number of rows per request of a log. */
+export const LOG_PAGE_SIZE = 100
+
+/**
+ * Search parameters of a log. `q` is part of a name or an id, `kind` a kind of subject, `type` the exact name of an event or action,
+ * `subject` the id of what the entries are about, `outcome` is `failed` for failed actions alone.
+ */
+export type AuditSearch = TimeSearch & {
+  q?: string
+  actor?: string
+  kind?: string
+  type?: string
+  subject?: string
+  outcome?: string
+}
+
+/** Names of the search parameters of a log. */
+export const AUDIT_SEARCH = [
+  'q',
+  'actor',
+  'kind',
+  'type',
+  'subject',
+  'outcome',
+  'time',
+  'from',
+  'to',
+  'hours',
+] as const satisfies readonly (keyof AuditSearch)[]

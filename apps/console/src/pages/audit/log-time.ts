@@ -1,0 +1,57 @@
+const clock = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+})
+const minutes = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
+const exact = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hour12: false,
+})
+const exactUtc = new Intl.DateTimeFormat('en-GB', { ...exact.resolvedOptions(), timeZone: 'UTC' } as never)
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const longDay = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' })
+const offset = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' })
+
+/** A time of day with seconds in the browser's time zone: "08:41:10". */
+export function clockTime(atMs: number): string {
+  return clock.format(atMs)
+}
+
+/** A time of day in the browser's time zone: "08:41". */
+export function hourAndMinute(atMs: number): string {
+  return minutes.format(atMs)
+}
+
+/** A day in the browser's time zone: "22 Nov". */
+export function shortDay(atMs: number): string {
+  return day.format(atMs)
+}
+
+/** Day and time of day in the browser's time zone: "Sunday 22 November 18:00". */
+export function dayAndTime(atMs: number): string {
+  return `${longDay.format(atMs).replace(',', '')} ${hourAndMinute(atMs)}`
+}
+
+/** Date and time with milliseconds in the browser's time zone and in UTC. */
+export function exactTimes(atMs: number): { local: string; utc: string } {
+  return { local: exact.format(atMs).replace(' at ', ', '), utc: exactUtc.format(atMs).replace(' at ', ', ') }
+}
+
+/** Difference of the browser's time zone from UTC: "UTC+1", "UTC". */
+export function utcOffset(atMs: number): string {
+  const name = offset.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT'
+  return name.replace('GMT', 'UTC').replace(/^UTC[+-]0$/, 'UTC')
+}
+
+/** IANA name of the browser's time zone, such as "Europe/Berlin". */
+export function timeZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone
+}

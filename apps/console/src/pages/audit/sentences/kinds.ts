@@ -1,0 +1,31 @@
+import {
+  Blocks,
+  Building2,
+  CircleUser,
+  Cpu,
+  Gauge,
+  KeyRound,
+  LogIn,
+  Package,
+  Pencil,
+  ShieldCheck,
+  Users,
+} from 'lucide-react'
+import type { IconType } from '../../../ui/icon.ts'
+
+/** Kinds of subjects by which a log is filtered, in the order of the filter. */
+export const KINDS = {
+  device: { label: 'Devices', icon: Cpu },
+  certificate: { label: 'Certificates', icon: ShieldCheck },
+  property: { label: 'Properties', icon: Pencil },
+  token: { label: 'Tokens', icon: KeyRound },
+  member: { label: 'Members', icon: Users },
+  repository: { label: 'Repositories', icon: Package },
+  project: { label: 'Projects', icon: Blocks },
+  organization: { label: 'Organizations', icon: Building2 },
+  signIn: { label: 'Sign-ins', icon: LogIn },
+  account: { label: 'Accounts', icon: CircleUser },
+  limit: { label: 'Limits', icon: Gauge },
+} as const satisfies Record<string, { label: string; icon: IconType }>
+
+export type Kind = keyof typeof KINDS

@@ -1,0 +1,21 @@
+import { CircleQuestionMark } from 'lucide-react'
+import { lookUp } from '../../../lib/app/look-up.ts'
+import type { IconType } from '../../../ui/icon.ts'
+import { ACTION_PHRASES } from './action-phrases.ts'
+import { EVENT_SENTENCES } from './event-sentences.ts'
+import { KINDS, type Kind } from './kinds.ts'
+
+const ROWS = { ...ACTION_PHRASES, ...EVENT_SENTENCES }
+
+/** Icon of an event or action; a question mark for a name that this console does not know. */
+export function iconOf(name: string): IconType {
+  const { kind } = lookUp<{ kind: Kind | undefined }>(ROWS, name, { kind: undefined })
+  return kind ? KINDS[kind].icon : CircleQuestionMark
+}
+
+/** Names of the events and actions of a kind, for the filter of the hub. */
+export function namesOf(kind: Kind): string[] {
+  return [EVENT_SENTENCES, ACTION_PHRASES].flatMap(table =>
+    Object.entries(table).flatMap(([name, row]) => (row.kind === kind ? [name] : [])),
+  )
+}

@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { actions } from '@muster/actions'
+import { describe, expect, it } from 'vitest'
+import { groupsOf } from '../groups.ts'
+import { ACTION_PHRASES } from './action-phrases.ts'
+import type { Entry, Said } from './entry.ts'
+import { EVENT_SENTENCES } from './event-sentences.ts'
+import { KINDS, type Kind } from './kinds.ts'
+import { iconOf, namesOf } from './names.ts'
+import { partsOf } from './sentence.ts'
+import { subjectLink } from './subject-link.ts'
+
+const API = readFileSync(join(import.meta.dirname, '../../../../../../docs/api.md'), 'utf8')
+const EVENTS = [
+  ...API.slice(API.indexOf('<!-- events'), API.indexOf('<!-- events end')).matchAll(/^\| `(\w+)`/gm),
+].map(([, name]) => name!)
+
+/** The sentence of an entry as plain text, without its actor. */
+function text(entry: Partial<Said> & { event: string }): string {
+  const said = { actor: { actor: 'User', userId: 'u_1' }, data: {}, ...entry } as Said
+  return partsOf(said)
+    .map(part => (part.kind === 'subject' ? (part.name ?? part.id) : part.text))
+    .join('')
+}
+
+describe('the table of sentences', () => {
+  it('has every audit event of docs/api.md and no other', () => {
+    expect(EVENTS.length).toBeGreaterThan(60)
+    expect(Object.keys(EVENT_SENTENCES).sort()).toEqual(EVENTS.toSorted())
+  })
+
+  it('has a phrase for every action that can fail in the log', () => {
+    const commands = Object.entries(actions).flatMap(([name, { kind }]) => (kind === 'query' ? [] : [name]))
+    expect(Object.keys(ACTION_PHRASES).sort()).toEqual([...commands, 'users_InitiateSession'].sort())
+  })
+
+  it('can say every event and action without any data', () => {
+    for (const event of Object.keys(EVENT_SENTENCES))
+      expect(text({ event }), event).not.toContain('undefined')
+    for (const event of Object.keys(ACTION_PHRASES))
+      expect(text({ event, status: 'Failed' }), event).toMatch(/^could not (?!.*undefined)/)
+  })
+
+  it('has at most 100 names of a kind, which is the limit of the filter', () => {
+    for (const kind of Object.keys(KINDS) as Kind[])
+      expect(namesOf(kind).length, kind).toBeLessThanOrEqual(100)
+  })
+})
+
+describe('a sentence', () => {
+  const deviceId = 'd_7QnR4tZk2WmVx9LbHc8sPy'
+
+  it.each([
+    [
+      'accepted the certificate of D',
+      { event: 'devices_CertificateStatusChanged', data: { deviceId: 'D', status: 'Active' } },
+    ],
+    [
+      'revoked the certificate of D',
+      { event: 'devices_CertificateStatusChanged', data: { deviceId: 'D', status: 'Revoked' } },
+    ],
+    [
+      'set the status Melted for the certificate of D',
+      { event: 'devices_CertificateStatusChanged', data: { deviceId: 'D', status: 'Melted' } },
+    ],
+    [
+      'renamed a to b',
+      { event: 'devices_NameChanged', data: { deviceId: 'D', name: 'b' }, old: { name: 'a' } },
+    ],
+    ['named the device b', { event: 'devices_NameChanged', data: { deviceId: 'D', name: 'b' } }],
+    ['could not delete D', { event: 'devices_Delete', status: 'Rejected' as const, data: { deviceId: 'D' } }],
+    [
+      'could not revoke the certificate of D',
+      {
+        event: 'devices_SetCertificateStatus',
+        status: 'Failed' as const,
+        data: { status: 'Revoked' },
+        owners: { deviceId: 'D' } as never,
+      },
+    ],
+    ['did devices_Painted', { event: 'devices_Painted', data: { colour: 'red' } }],
+    ['could not do devices_Paint', { event: 'devices_Paint', status: 'Failed' as const }],
+    ['did constructor', { event: 'constructor' }],
+  ])('says %j', (expected, entry) => {
+    expect(text(entry as never)).toBe(expected)
+  })
+
+  it('cuts a value of 1 MiB between characters', () => {
+    const name = '😀'.repeat(300_000)
+    const said = text({ event: 'projects_NameChanged', data: { name } })
+    expect(said.length).toBeLessThan(400)
+    expect(said.isWellFormed()).toBe(true)
+  })
+
+  it('has a neutral icon for an unknown event', () => {
+    expect(iconOf('devices_Painted')).toBe(iconOf('toString'))
+    expect(iconOf('devices_Painted')).not.toBe(iconOf('devices_Created'))
+  })
+
+  it('links a thing that exists and shows the name of a deleted one', () => {
+    const organizationId = 'org_1' as never
+    const projectId = 'p_1' as never
+    const subjects = { [deviceId]: { name: 'crane', organizationId, projectId } }
+    expect(subjectLink(deviceId, subjects, false)).toEqual({
+      label: 'crane',
+      to: `/org_1/projects/p_1/devices/${deviceId}`,
+    })
+    expect(subjectLink(deviceId, { [deviceId]: { name: 'crane', isDeleted: true } }, false)).toEqual({
+      label: 'crane',
+    })
+    expect(subjectLink(deviceId, {}, false)).toEqual({ label: deviceId })
+    expect(subjectLink('__proto___x', {}, false)).toEqual({ label: '__proto___x' })
+  })
+})
+
+describe('groups of entries', () => {
+  const entry = (deviceId: string, actionId: string, more: Partial<Entry> = {}): Entry =>
+    ({
+      eventId: `e${deviceId}${actionId}`,
+      event: 'devices_PropertySet',
+      actor: { actor: 'System' },
+      data: { deviceId, propertyName: 'a' },
+      createdAt: '2026-11-23T01:14:07.000Z',
+      action: { actionId },
+      ...more,
+    }) as Entry
+
+  it('join what one action did to several devices', () => {
+    const groups = groupsOf([entry('d1', 'x'), entry('d2', 'x'), entry('d3', 'y')])
+    expect(groups.map(({ entries, several }) => [entries.length, several])).toEqual([
+      [2, { field: 'deviceId', count: 2 }],
+      [1, undefined],
+    ])
+  })
+
+  it('keep entries apart that say something else, repeat themselves or have no action', () => {
+    const other = entry('d2', 'x', { data: { deviceId: 'd2', propertyName: 'b' } })
+    expect(groupsOf([entry('d1', 'x'), other])).toHaveLength(2)
+    expect(groupsOf([entry('d1', 'x'), entry('d1', 'x')])).toHaveLength(2)
+    const { action: _, ...alone } = entry('d1', 'x')
+    expect(groupsOf([alone, { ...alone, data: { deviceId: 'd2', propertyName: 'a' } }])).toHaveLength(2)
+  })
+})

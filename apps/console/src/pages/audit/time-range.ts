@@ -1,0 +1,130 @@
+import { dayAndTime, hourAndMinute, shortDay, timeZone, utcOffset } from './log-time.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** Ranges that end now and move on with the clock. */
+export const MOVING = {
+  hour: { label: 'Last hour', ms: HOUR_MS },
+  day: { label: 'Last 24 h', ms: 24 * HOUR_MS },
+  week: { label: 'Last 7 days', ms: 7 * 24 * HOUR_MS },
+} as const
+
+export type Moving = keyof typeof MOVING
+
+/** Search parameters of the time of a log. `from` and `to` are times or whole days, `hours` is such as `18:00-08:00`. */
+export type TimeSearch = { time?: string; from?: string; to?: string; hours?: string }
+
+/** Time from which and until which entries are shown, in milliseconds since 1970. */
+export type TimeRange = { fromMs?: number; untilMs?: number }
+
+/** Hours of the day, from and until, such as `18:00`. */
+export type Hours = { from: string; to: string }
+
+/** Whether a text names a range that ends now. */
+export function isMoving(text: string | undefined): text is Moving {
+  return text !== undefined && Object.hasOwn(MOVING, text)
+}
+
+/** The range of search parameters. Moving ranges begin at a full minute, so that the query does not change at each tick. */
+export function rangeOf({ time, from, to }: TimeSearch, nowMs: number): TimeRange {
+  if (isMoving(time)) return { fromMs: Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - MOVING[time].ms }
+  const fromMs = from === undefined ? undefined : momentOf(from)
+  const untilMs = to === undefined ? undefined : momentOf(to, 1)
+  return { ...(fromMs !== undefined && { fromMs }), ...(untilMs !== undefined && { untilMs }) }
+}
+
+/** The hours in a search parameter. Ignores other texts. */
+export function hoursOf(text: string | undefined): Hours | undefined {
+  const [, from, to] = /^((?:[01]\d|2[0-3]):[0-5]\d)-((?:[01]\d|2[0-3]):[0-5]\d)$/.exec(text ?? '') ?? []
+  return from !== undefined && to !== undefined && from !== to ? { from, to } : undefined
+}
+
+/** Filter of the hub's query for search parameters. */
+export function timeFilter(search: TimeSearch, nowMs: number) {
+  const { fromMs, untilMs } = rangeOf(search, nowMs)
+  const hours = hoursOf(search.hours)
+  return {
+    ...(fromMs !== undefined && { since: new Date(fromMs).toISOString() }),
+    ...(untilMs !== undefined && { until: new Date(untilMs).toISOString() }),
+    ...(hours && { hours: { ...hours, timeZone: timeZone() } }),
+  }
+}
+
+/**
+ * A time `2026-11-22T17:00:00Z`, or local midnight of a day `YYYY-MM-DD` plus `daysLater` days. Ignores other texts, and dates whose
+ * year is still being typed, such as `0002-11-24`.
+ */
+function momentOf(text: string, daysLater = 0): number | undefined {
+  if (/^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(text)) {
+    const ms = Date.parse(text)
+    return Number.isNaN(ms) ? undefined : ms
+  }
+  const [, year, month, date] = /^([1-9]\d{3})-(\d\d)-(\d\d)$/.exec(text) ?? []
+  if (!date) return undefined
+  return new Date(Number(year), Number(month) - 1, Number(date) + daysLater).getTime()
+}
+
+/** The night from 18:00 to 08:00 local time: before 18:00 the last one, later the one that has begun. */
+export function lastNight(nowMs: number): Required<TimeRange> {
+  const now = new Date(nowMs)
+  const day = now.getHours() < 18 ? -1 : 0
+  return { fromMs: at(now, day, 18), untilMs: at(now, day + 1, 8) }
+}
+
+/** The latest weekend that has begun, from Friday 18:00 to Monday 08:00 local time. */
+export function lastWeekend(nowMs: number): Required<TimeRange> {
+  const now = new Date(nowMs)
+  const sinceFriday = (now.getDay() + 2) % 7
+  const friday = at(now, -sinceFriday, 18) <= nowMs ? -sinceFriday : -sinceFriday - 7
+  return { fromMs: at(now, friday, 18), untilMs: at(now, friday + 3, 8) }
+}
+
+function at(day: Date, daysLater: number, hour: number): number {
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + daysLater, hour).getTime()
+}
+
+/** A range in few words for the button of the filter. */
+export function rangeLabel(search: TimeSearch, nowMs: number): string {
+  const hours = hoursOf(search.hours)
+  const end = hours ? `, ${hours.from} to ${hours.to} each day` : ''
+  if (isMoving(search.time)) return MOVING[search.time].label + end
+  const range = rangeOf(search, nowMs)
+  if (isSame(range, lastNight(nowMs))) return `Last night, 18:00 to 08:00${end}`
+  if (isSame(range, lastWeekend(nowMs))) return `Last weekend${end}`
+  const { fromMs, untilMs } = range
+  const words = [
+    fromMs !== undefined && `from ${moment(fromMs)}`,
+    untilMs !== undefined && `to ${moment(untilMs)}`,
+  ]
+  const text = words.filter(Boolean).join(' ')
+  if (text === '') return hours ? `${hours.from} to ${hours.to} each day` : 'Any time'
+  return text.replace(/^from (.*) to /, '$1 to ').replace(/^[a-z]/, first => first.toUpperCase()) + end
+}
+
+/** Whether two ranges are equal. */
+export function isSame(a: TimeRange, b: TimeRange): boolean {
+  return a.fromMs === b.fromMs && a.untilMs === b.untilMs
+}
+
+function moment(atMs: number): string {
+  return `${shortDay(atMs)} ${hourAndMinute(atMs)}`
+}
+
+/** A range as a sentence: "Sunday 22 November 18:00 to Monday 23 November 08:00, your time (UTC+1)." */
+export function rangeSentence({ fromMs, untilMs }: TimeRange, hours: Hours | undefined): string {
+  const parts = [
+    fromMs === undefined ? 'From the beginning' : dayAndTime(fromMs),
+    untilMs === undefined ? 'to now' : `to ${dayAndTime(untilMs)}`,
+  ]
+  const length = fromMs === undefined || untilMs === undefined ? '' : ` ${lengthOf(untilMs - fromMs)}`
+  const each = hours ? ` Each day only from ${hours.from} to ${hours.to}.` : ''
+  return `${parts.join(' ')}, your time (${utcOffset(fromMs ?? Date.now())}).${length}${each}`
+}
+
+function lengthOf(ms: number): string {
+  const hours = Math.round(ms / HOUR_MS)
+  if (hours < 1) return `${Math.round(ms / MINUTE_MS)} minutes.`
+  if (hours < 49) return `${hours} ${hours === 1 ? 'hour' : 'hours'}.`
+  return `${Math.round(hours / 24)} days.`
+}

@@ -1,0 +1,233 @@
+import { connectDevice } from '@muster/testkit'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changeDatabase, firstToken } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
+
+const ADA = { email: 'ada@nordwind.example', password: 'correct horse battery' }
+/** A name that is written from right to left, with characters that change the direction of text around them. */
+const RIGHT_TO_LEFT = 'رافعة\u202e‏-7'
+
+let stage: Stage
+/** Page of a person who administers the organization, but not the instance. */
+let page: Page
+/** Page of the administrator of the instance. */
+let root: Page
+let organizationId: string
+let projectId: string
+/** Devices by name. */
+const devices: Record<string, string> = {}
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  root = await stage.newPage()
+  page = await stage.newPage()
+  await signIn(root, stage, stage.admin)
+  organizationId = await organizationOf(root)
+  const { projects } = await invoke(root, 'organizations_QueryProjects', { organizationId })
+  projectId = projects[0]!.projectId
+  const { userId } = await invoke(root, 'users_Create', {
+    ...ADA,
+    displayName: 'Ada Lovelace',
+    isAdmin: false,
+  }).then(created => created as { userId: string })
+  await invoke(root, 'organizations_AddMember', { organizationId, userId, isAdmin: true })
+  const token = await firstToken(stage.hub)
+  for (const name of ['crane-01', 'crane-02', RIGHT_TO_LEFT]) {
+    await using device = await connectDevice({ url: stage.hub.url, token })
+    devices[name] = device.deviceId
+  }
+  await signIn(page, stage, ADA)
+  for (const [name, deviceId] of Object.entries(devices))
+    await invoke(page, 'devices_SetName', { deviceId, name })
+  const deviceId = devices['crane-01']!
+  const { certificates } = await invoke(page, 'devices_GetDetails', { deviceId })
+  const { certificateId } = certificates[0]!
+  await invoke(page, 'devices_SetProperty', { deviceId, name: 'site.calibration', value: { offset: 1.5 } })
+  await invoke(page, 'devices_SetProperty', { deviceId, name: 'site.calibration', value: 'x'.repeat(2000) })
+  await invoke(page, 'devices_SetProperty', { deviceId, name: 'site.calibration', value: 2 })
+  await invoke(page, 'devices_SetCertificateStatus', { certificateId, status: 'Revoked' })
+  await expect(
+    invoke(page, 'devices_SetCertificateStatus', { certificateId, status: 'Active' }),
+  ).rejects.toThrow()
+  await invoke(page, 'devices_Delete', { deviceId: devices['crane-02']! })
+  // One action on several devices, and an event of a newer hub.
+  for (const n of [1, 2, 3])
+    await changeDatabase(
+      stage.hub,
+      `insert into audit_event (event_id, event, actor, data, action_id, organization_id, project_id, device_id)
+       values ('audit_ev_20261121-0800-CchPwQr${n}', 'devices_PropertySet', '{"actor":"System"}',
+               '{"projectId":"${projectId}","deviceId":"d_${String(n).repeat(22)}","propertyName":"dev.nexigon.ota.config"}',
+               'audit_act_20261121-0800-GdCYExEP', '${organizationId}', '${projectId}', 'd_${String(n).repeat(22)}')`,
+    )
+  await changeDatabase(
+    stage.hub,
+    `insert into audit_event (event_id, event, actor, data, organization_id, project_id)
+     values ('audit_ev_20261121-0800-CchPwQr9', 'devices_Painted', '{"actor":"System"}', '{"colour":"red"}', '${organizationId}', '${projectId}')`,
+  )
+})
+afterAll(() => resources.disposeAsync())
+
+const logPath = () => `${stage.hub.url}/${organizationId}/projects/${projectId}/log`
+const rowOf = (text: string | RegExp) => page.getByRole('row').filter({ hasText: text }).first()
+const sentences = () => page.locator('td[data-k="What happened"] .say').allInnerTexts()
+
+it('says what happened in sentences with links, absolute times and reasons', async () => {
+  await page.goto(logPath())
+  await page.getByRole('heading', { level: 1, name: 'Audit Log' }).waitFor()
+  await rowOf('Ada Lovelace revoked the certificate of crane-01').waitFor()
+  expect(await page.getByRole('columnheader').allInnerTexts()).toEqual([
+    'Timestamp',
+    'What happened',
+    'Type',
+    'Actor',
+    'Action/Job id',
+  ])
+  const said = (await sentences()).map(text => text.replace(/\s+/g, ' ').trim())
+  expect(said).toEqual(
+    expect.arrayContaining([
+      'The hub did devices_Painted',
+      expect.stringMatching(/^The hub set dev\.nexigon\.ota\.config of 3 devices( by \d\d:\d\d:\d\d)?$/),
+      'Ada Lovelace deleted the device crane-02',
+      'Ada Lovelace set site.calibration of crane-01',
+      expect.stringMatching(
+        /^Ada Lovelace could not accept the certificate of crane-01 Failed ?A certificate that is Revoked/,
+      ),
+    ]),
+  )
+  for (const time of await page.locator('td[data-k=Timestamp] time').allInnerTexts())
+    expect(time).toMatch(/^\d\d:\d\d:\d\d$/)
+  await rowOf('revoked the certificate').getByRole('link', { name: 'crane-01' }).click()
+  await page.waitForURL(url => url.pathname.endsWith(`/devices/${devices['crane-01']}`))
+  await page.goBack()
+})
+
+it('unfolds an entry with what changed, raw data, ids, address and browser', async () => {
+  await rowOf('revoked the certificate')
+    .getByRole('button', { name: /^Details of / })
+    .click()
+  const detail = page.locator('tr.detail')
+  await detail.getByText('Active to Revoked').waitFor()
+  for (const text of ['127.0.0.1', 'Chrome on Linux', '"status": "Revoked"', 'Seal'])
+    await detail.getByText(text, { exact: true }).first().waitFor()
+  await expectGoodScreen(page, 'log-open')
+  await detail.getByRole('link', { name: 'Everything about crane-01' }).click()
+  await page.waitForURL(url => url.pathname.endsWith(`/devices/${devices['crane-01']}/log`))
+  await rowOf('Ada Lovelace revoked the certificate of crane-01').waitFor()
+  // The device's log has no entry of other devices. Of a long old value it has length and digest.
+  expect((await sentences()).join()).not.toContain('crane-02')
+  await page
+    .getByRole('button', { name: /^Details of / })
+    .nth(2)
+    .click()
+  await page.locator('tr.detail').getByText('2.0 KiB, SHA-256').waitFor()
+})
+
+it('filters by actor, kind, subject, outcome and text, and shares the filter in the address', async () => {
+  await page.goto(logPath())
+  await page.getByRole('button', { name: /^Kind/ }).click()
+  await page
+    .getByRole('dialog', { name: 'Kind' })
+    .getByRole('button', { name: 'Certificates', exact: true })
+    .click()
+  await page.waitForURL(/\?kind=certificate$/)
+  await expect.poll(async () => (await sentences()).every(text => text.includes('certificate'))).toBe(true)
+  await page.getByRole('button', { name: 'Failed', exact: true }).click()
+  await page.waitForURL(/outcome=failed/)
+  await expect.poll(async () => (await sentences()).length).toBe(1)
+  await page.getByRole('button', { name: /^Actor/ }).click()
+  await page.getByLabel('Find a person or id').fill('nobody of that name')
+  await page.keyboard.press('Enter')
+  await page.getByText('No entries match this filter.').waitFor()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.waitForURL(url => url.search === '')
+
+  const openSubjects = async (): Promise<void> => {
+    if (await page.getByRole('dialog', { name: 'Subject' }).isVisible()) return
+    await page.getByRole('button', { name: /^Subject/ }).click()
+  }
+  await openSubjects()
+  await expectGoodScreen(page, 'log-subject', openSubjects)
+  await openSubjects()
+  await page.getByLabel('Find a name, or paste an id').fill('crane-01')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(url => url.searchParams.get('subject') === devices['crane-01'])
+  await expect
+    .poll(async () =>
+      (await sentences()).every(
+        text => text.includes('crane-01') || text.includes('enrolled') || text.includes('connected'),
+      ),
+    )
+    .toBe(true)
+  await page
+    .getByRole('button', { name: /^Subject/ })
+    .filter({ hasText: 'crane-01' })
+    .waitFor()
+
+  await page.goto(logPath())
+  await rowOf('crane-01').waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('رافعة')
+  await page.waitForURL(/[?&]q=/)
+  await expect.poll(async () => (await sentences()).join()).not.toContain('crane')
+  expect((await sentences()).length).toBeGreaterThan(0)
+})
+
+/** Opens the filter by time, which a change of the window's size closes, and chooses last night. */
+async function chooseNight() {
+  if (await page.getByRole('dialog', { name: 'Time' }).isVisible()) return
+  await page.getByRole('button', { name: /^Time/ }).click()
+  await page.getByRole('button', { name: /^Last night/ }).click()
+}
+
+it("shows last night's changes within three keys and clicks", async () => {
+  await changeDatabase(
+    stage.hub,
+    `insert into audit_event (event_id, event, actor, data, organization_id, project_id, created_at)
+     values ('audit_ev_20261121-0800-CchPwQrA', 'projects_NameChanged', '{"actor":"System"}', '{"projectId":"${projectId}","name":"At night"}',
+             '${organizationId}', '${projectId}', date_trunc('day', now()) - interval '1 hour')`,
+  )
+  await page.goto(logPath())
+  await rowOf('At night').waitFor()
+  await page.keyboard.press('f')
+  await page
+    .getByRole('dialog', { name: 'Time' })
+    .getByRole('button', { name: /^Last night/ })
+    .click()
+  await page.getByText(/18:00 to .* 08:00, your time \(UTC/).waitFor()
+  await expectGoodScreen(page, 'log-night', chooseNight)
+  await chooseNight()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL(/from=.*T.*Z.*to=/)
+  await page
+    .getByRole('button', { name: /^Time/ })
+    .filter({ hasText: 'Last night, 18:00 to 08:00' })
+    .waitFor()
+})
+
+it('has a log of the organization, and hides address and browser in the log of the instance', async () => {
+  await page.goto(`${stage.hub.url}/${organizationId}/settings`)
+  await page
+    .getByRole('navigation', { name: 'Organization settings' })
+    .getByRole('link', { name: 'Audit Log' })
+    .click()
+  await rowOf('added Ada Lovelace as an administrator').waitFor()
+  await root.goto(`${stage.hub.url}/admin/log`)
+  const row = root.getByRole('row').filter({ hasText: 'Ada Lovelace signed in' })
+  await row.waitFor()
+  expect(await root.getByRole('columnheader').allInnerTexts()).toEqual([
+    'ID',
+    'Timestamp',
+    'What happened',
+    'Type',
+    'Actor',
+    'Data',
+    'Action/Job id',
+  ])
+  await row.getByRole('button', { name: /^Details of / }).click()
+  await root.locator('tr.detail').getByText('Seal', { exact: true }).waitFor()
+  expect(await root.locator('tr.detail').innerText()).not.toMatch(/Address|Browser/)
+  await expectGoodScreen(root, 'log-instance')
+  expect(stage.faults).toEqual([])
+})
