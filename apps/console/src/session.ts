@@ -95,6 +95,8 @@ export async function logIn(
 /** Signs out at the hub. If that fails, the session stays. After success the caller leaves the page and calls `endSession`. */
 export async function logOut(): Promise<void> {
   await post('logout')
+  // The page may be reloaded or closed before the caller has left it.
+  forgetCounts()
 }
 
 /** Forgets the session and clears the query cache. */

@@ -5,6 +5,7 @@ import { Trash2 } from 'lucide-react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
 import { describeUserAgent } from '../../lib/app/user-agent.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
+import { forgetCounts } from '../../offline/known-counts.ts'
 import { endSession, useSession } from '../../session.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
@@ -54,6 +55,7 @@ function SessionRow({ session }: { session: Session }) {
     invalidates: isCurrent ? [] : ['users_QuerySessions'],
     onSuccess: async () => {
       if (!isCurrent) return
+      forgetCounts()
       await navigate({ to: '/login' })
       endSession(queryClient)
     },
