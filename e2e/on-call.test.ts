@@ -59,6 +59,7 @@ beforeAll(async () => {
       lastError: 'no space left on device',
     },
   })
+  await device.invoke('devices_PublishEvents', { deviceId: device.deviceId, events: [lastNight()] })
   // The failing device is the oldest, so that it is on none of the first pages.
   await changeDatabase(
     stage.hub,
@@ -67,6 +68,18 @@ beforeAll(async () => {
 })
 
 afterAll(() => resources.disposeAsync())
+
+const NIGHTLY = 'Bundle 2.23.0 downloaded'
+
+/** An event of the last night, 18:00 to 08:00 in local time, as the console counts it. */
+function lastNight() {
+  const now = new Date()
+  const today = now.getHours() >= 18 ? 0 : 1
+  const evening = new Date(now.getFullYear(), now.getMonth(), now.getDate() - today, 18)
+  const emittedAt = new Date(Math.min(evening.getTime() + 8 * 3_600_000, Date.now() - 1_000)).toISOString()
+  const eventId = `d_ev_${emittedAt.slice(0, 10).replaceAll('-', '')}-${emittedAt.slice(11, 16).replace(':', '')}-17czX8X1`
+  return { eventId, severity: 'Info', body: NIGHTLY, attributes: {}, emittedAt }
+}
 
 /** Counts what a person does: a key or a text that is typed, a tap. */
 function counting() {
@@ -103,7 +116,7 @@ async function smallTargets(on: Page): Promise<string[]> {
     })`)
 }
 
-it('leads from the sign-in to the failing device among 2,000, its reason and the changes by keys alone', async () => {
+it('leads from the sign-in to the failing device among 2,000, its reason and its last night by keys alone', async () => {
   const context = await stage.browser.newContext({ viewport: { width: 1440, height: 1000 } })
   await using keys = await context.newPage()
   const { step, done } = counting()
@@ -127,6 +140,13 @@ it('leads from the sign-in to the failing device among 2,000, its reason and the
   await step('Enter', () => keys.keyboard.press('Enter'))
   await keys.locator('.problem').getByRole('heading', { name: REASON }).waitFor()
   expect(done).toHaveLength(11)
+  await step('Tab to "What happened"', () => tabTo(keys, keys.getByRole('link', { name: 'What happened' })))
+  await step('Enter', () => keys.keyboard.press('Enter'))
+  await step('Tab to "Last night"', () => tabTo(keys, keys.getByRole('button', { name: 'Last night' })))
+  await step('Enter', () => keys.keyboard.press('Enter'))
+  await keys.waitForURL(/range=night/)
+  await keys.locator('.tl').getByText(NIGHTLY).waitFor()
+  expect(done).toHaveLength(15)
   await context.close()
 })
 
@@ -168,6 +188,16 @@ it('leads there by touch alone, with the first device on the first screen and ta
   expect((await phone.locator('.problem').boundingBox())!.y).toBeLessThan(PHONE.viewport.height / 2)
   expect(await smallTargets(phone)).toEqual([])
   expect(done).toHaveLength(8)
+  await tap('"What happened"', phone.getByRole('link', { name: 'What happened' }))
+  const night = phone.getByRole('button', { name: 'Last night' })
+  await tap('"Last night"', night)
+  await phone.waitForURL(/range=night/)
+  await phone.locator('.tl').getByText(NIGHTLY).waitFor()
+  const range = (await night.boundingBox())!
+  expect(range.x).toBeGreaterThanOrEqual(0)
+  expect(range.x + range.width).toBeLessThanOrEqual(PHONE.viewport.width)
+  expect(await smallTargets(phone)).toEqual([])
+  expect(done).toHaveLength(10)
   await context.close()
 })
 
