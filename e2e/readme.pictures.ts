@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
-import { firstToken } from './hub-child.ts'
+import { changeDatabase, firstToken } from './hub-child.ts'
 import { expectGoodScreen, invoke, openStage, organizationOf, signIn } from './people.ts'
 
 const DEVICES = 24
@@ -21,7 +21,15 @@ it('shows a simulated fleet for README.md, with a device whose update failed and
   await using _agents = startAgent(['simulate', ...fleet, '--no-outages'])
   const connected = async () => (await invoke(page, 'projects_GetSummary', { projectId })).connectedCount
   await expect.poll(connected).toBe(DEVICES)
+  // A fleet that has grown over weeks and has been connected for hours.
+  await changeDatabase(
+    stage.hub,
+    `with aged as (select device_id, row_number() over (order by hostname) as n from device)
+     update device set name = hostname, first_seen = now() - n * interval '31 hours',
+            last_connected_at = now() - (n * 7 % 40 + 3) * interval '53 minutes' from aged where aged.device_id = device.device_id`,
+  )
   const { devices } = await invoke(page, 'projects_QueryDevices', { projectId, limit: DEVICES })
+  devices.sort((one, other) => other.firstSeen.localeCompare(one.firstSeen))
   const set = (at: number, name: string, value: unknown) =>
     invoke(page, 'devices_SetProperty', { deviceId: devices[at]!.deviceId, name, value: value as never })
   await set(3, 'dev.nexigon.ota.status', {

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Trash2 } from 'lucide-react'
-import { useEffect } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { DeletingWords, NotDeleted, useSecsLeft } from './DeletingRow.tsx'
@@ -27,9 +27,9 @@ export function DeletingNotice({ projectId, shownIds }: DeletingNoticeProps) {
     }
   }, [projectId, queryClient])
 
-  const hidden = useDeletions().filter(
-    each => each.projectId === projectId && !shownIds.includes(each.deviceId),
-  )
+  const deletions = useDeletions().filter(each => each.projectId === projectId)
+  const away = useRowsAway(deletions, shownIds)
+  const hidden = deletions.filter(({ deviceId }) => !shownIds.includes(deviceId) || away.includes(deviceId))
   const waiting = hidden.filter(({ state }) => state === 'waiting')
   const refused = hidden.filter(({ state }) => state === 'refused')
   if (waiting.length + refused.length === 0) return null
@@ -49,6 +49,32 @@ export function DeletingNotice({ projectId, shownIds }: DeletingNoticeProps) {
 }
 
 let leaving: ReturnType<typeof setTimeout> | undefined
+
+/** Pause before the scroll to a row, after which the router has restored its own position. */
+const SCROLL_AFTER_MS = 100
+
+/**
+ * Scrolls once to the row of each new deletion, because the person comes from the page of the device. Returns the ids of those whose
+ * row is loaded but not rendered, far away in a long list.
+ */
+function useRowsAway(deletions: readonly Deletion[], shownIds: readonly string[]): readonly string[] {
+  const [away, setAway] = useState<readonly string[]>([])
+  const placed = useRef(new Set<string>())
+  const next = deletions.find(
+    ({ state, deviceId }) => state === 'waiting' && shownIds.includes(deviceId) && !placed.current.has(deviceId),
+  )?.deviceId
+  useEffect(() => {
+    if (next === undefined) return
+    const timer = setTimeout(() => {
+      placed.current.add(next)
+      const row = document.querySelector(`[data-deleting="${CSS.escape(next)}"]`)
+      if (row) row.scrollIntoView({ block: 'center' })
+      else setAway(before => [...before, next])
+    }, SCROLL_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [next])
+  return away
+}
 
 function WaitingToast({ waiting }: { waiting: readonly Deletion[] }) {
   const first = waiting[0]!

@@ -15,7 +15,9 @@ export function DeletingCells({ deletion, columns }: { deletion: Deletion; colum
   return (
     <>
       <td {...CELL} className="c-name">
-        <span className="nm">{name}</span>
+        <span className="nm" data-deleting={deviceId}>
+          {name}
+        </span>
       </td>
       <td {...CELL} colSpan={columns - 2} className="c-del">
         <span className="dw">
