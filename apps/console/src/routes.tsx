@@ -21,6 +21,7 @@ import { propertiesQuery } from './pages/devices/detail/device-queries.ts'
 import { allDevicesInput } from './pages/devices/list/all-devices-input.ts'
 import { attentionOf } from './pages/devices/list/attention.ts'
 import type { DeviceSearch } from './pages/devices/list/devices-input.ts'
+import { groupingOf, type PendingSearch } from './pages/devices/pending/pending-search.ts'
 import { tokensInput } from './pages/tokens/tokens-input.ts'
 import { loadSession } from './session.ts'
 import { OrganizationScope } from './shell/OrganizationScope.tsx'
@@ -164,7 +165,7 @@ const devices = createRoute({
   path: 'devices',
   validateSearch: search =>
     ({
-      ...texts(search, 'q', 'where', 'error', 'sort', 'cursor'),
+      ...texts(search, 'q', 'where', 'error', 'sort', 'cursor', 'result'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
       ...('show' in search && { show: attentionOf(search.show) }),
     }) as DeviceSearch,
@@ -176,6 +177,17 @@ const devices = createRoute({
     void queryClient.prefetchQuery(actionQuery('users_GetView', { projectId }))
   },
   component: lazyPage(() => import('./pages/devices/list/DevicesPage.tsx'), 'DevicesPage'),
+})
+
+const pendingCertificates = createRoute({
+  getParentRoute: () => project,
+  path: 'devices/pending',
+  validateSearch: search =>
+    ({
+      ...texts(search, 'q', 'result'),
+      ...('by' in search && { by: groupingOf(search.by) }),
+    }) as PendingSearch,
+  component: lazyPage(() => import('./pages/devices/pending/PendingPage.tsx'), 'PendingPage'),
 })
 
 const device = createRoute({
@@ -482,6 +494,7 @@ const routeTree = root.addChildren([
       project.addChildren([
         projectIndex,
         devices,
+        pendingCertificates,
         device,
         deviceTimeline,
         deviceEvents,

@@ -157,7 +157,7 @@ export const bulkActions = {
     input: z.object({
       projectId: ProjectId,
       bulkActionId: BulkActionId,
-      filter: optional(z.object({ outcome: optional(z.enum(['Succeeded', 'Refused', 'Open'])) })).describe(
+      outcome: optional(z.enum(['Succeeded', 'Refused', 'Open'])).describe(
         '`Refused` are skipped and failed ones, `Open` those that are not reached yet.',
       ),
       limit: optional(z.int().min(1).max(MAX_PAGE_SIZE)).describe('Maximum number of items.'),

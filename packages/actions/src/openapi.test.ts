@@ -223,9 +223,9 @@ describe('the page of permissions', () => {
   it('has a heading for every column and a note for every condition', () => {
     for (const row of rows) expect(row).toHaveLength(ROLES.length + 4)
     expect(rows[0]!.slice(1, -1).every(heading => heading !== '')).toBe(true)
-    for (const [name, { recentSignIn, rateLimit, isCreation }] of entries)
+    for (const [name, { recentSignIn, rateLimit, needsSession, isCreation }] of entries)
       expect(rows.find(row => row[1] === name)!.at(-2) !== '', name).toBe(
-        recentSignIn !== undefined || rateLimit !== undefined || isCreation === true,
+        recentSignIn !== undefined || rateLimit !== undefined || needsSession === true || isCreation === true,
       )
   })
 })

@@ -215,7 +215,7 @@ export const projects = {
   }),
   projects_QueryPendingCertificates: query({
     summary: 'Pending certificates of a project in groups, the newest group first.',
-    cost: 'scan',
+    cost: 'scan if filtered',
     input: z.object({
       projectId: ProjectId,
       groupBy: optional(PendingGrouping).describe('`tokenAndAddress` when missing.'),

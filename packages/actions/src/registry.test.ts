@@ -135,7 +135,8 @@ describe.each(entries)('%s', (_name, action) => {
     const filter = shape.filter as z.ZodPipe<z.ZodOptional<z.ZodNullable<z.ZodObject>>> | undefined
     const conditions = Object.keys(filter?.in.unwrap().unwrap().shape ?? {})
     const filtered = conditions.length > 0 ? 'scan if filtered' : undefined
-    expect(action.cost).toBe(shape.text === undefined ? filtered : 'scan')
+    const isSearch = shape.text !== undefined || (action.kind === 'query' && shape.selection !== undefined)
+    expect(action.cost).toBe(isSearch ? 'scan' : filtered)
   })
 
   it('is a query unless it writes', () => {

@@ -21,6 +21,7 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
   },
   tokens: { projects_QueryDeploymentTokens: 'projectId' },
   devices: {
+    projects_QueryPendingCertificates: 'projectId',
     projects_QueryDevices: 'projectId',
     projects_GetSummary: 'projectId',
     projects_GetDetails: 'projectId',
@@ -28,12 +29,16 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
     devices_QueryTimeline: 'deviceId',
   },
   certificates: {
+    projects_QueryPendingCertificates: 'projectId',
+    devices_GetBulkCounts: 'projectId',
     projects_QueryDevices: 'projectId',
     projects_GetSummary: 'projectId',
     devices_GetDetails: 'deviceId',
     devices_QueryTimeline: 'deviceId',
   },
   connections: {
+    devices_GetBulkAction: 'projectId',
+    devices_QueryBulkActionItems: 'projectId',
     projects_QueryDevices: 'projectId',
     projects_GetSummary: 'projectId',
     devices_GetDetails: 'deviceId',

@@ -36,9 +36,15 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
       badge={
         data &&
         data.pendingCount > 0 && (
-          <Badge tone="warn" icon={ShieldAlert}>
-            {formatCount(data.pendingCount)} pending
-          </Badge>
+          <Link
+            to="/org_{$organization}/projects/$projectId/devices/pending"
+            params={{ organization, projectId }}
+            className="badge-link"
+          >
+            <Badge tone="warn" icon={ShieldAlert}>
+              {formatCount(data.pendingCount)} pending
+            </Badge>
+          </Link>
         )
       }
       id={<Id id={projectId} what="project id" />}

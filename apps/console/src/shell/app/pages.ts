@@ -11,6 +11,7 @@ import {
   ScrollText,
   Server,
   Settings,
+  ShieldAlert,
   ShieldCheck,
   TextAlignStart,
   UserRound,
@@ -63,6 +64,11 @@ export function projectPages(base: string): PageLink[] {
     { to: `${base}/repositories`, icon: Package, label: 'Repositories' },
     { to: `${base}/settings`, icon: Settings, label: 'Settings' },
   ]
+}
+
+/** The page with a project's pending certificates, which only the palette lists; `base` is the project's path. */
+export function pendingPage(base: string): PageLink {
+  return { to: `${base}/devices/pending`, icon: ShieldAlert, label: 'Pending certificates' }
 }
 
 /** Pages of the user's own settings. */

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { settleBulkDeletion } from '../../pages/devices/bulk/waiting-deletion.ts'
 import { settleDeletions } from '../../pages/devices/deleting/deletions.ts'
 import { endSession, logOut } from '../../session.ts'
 import { toastError } from '../../ui/app/toast.ts'
@@ -12,7 +13,7 @@ export function useLogOut(): () => Promise<void> {
   return async () => {
     try {
       // The deletions need the session, so their answers come first.
-      await settleDeletions(queryClient)
+      await Promise.all([settleDeletions(queryClient), settleBulkDeletion(queryClient)])
       await logOut()
       forgetRecentPages()
       await navigate({ to: '/login' })

@@ -15,6 +15,7 @@ type ExportMenuProps = {
   /** Input of the action without `cursor` and `limit`. */
   input: object
   variant?: ButtonProps['variant']
+  label?: string
 }
 
 /** URL from which the browser downloads the whole list of a query. */
@@ -23,9 +24,9 @@ export function exportUrl(action: ActionName, input: object, extension: string):
 }
 
 /** Menu with downloads of all rows that match the filter, not only those on screen. */
-export function ExportMenu({ action, input, variant = 'secondary' }: ExportMenuProps) {
+export function ExportMenu({ action, input, variant = 'secondary', label: button = 'Export' }: ExportMenuProps) {
   usePageAction({
-    label: 'Export this list as CSV',
+    label: button === 'Export' ? 'Export this list as CSV' : `${button} as CSV`,
     icon: Download,
     run: () => download(exportUrl(action, input, 'csv')),
   })
@@ -34,7 +35,7 @@ export function ExportMenu({ action, input, variant = 'secondary' }: ExportMenuP
       align="end"
       trigger={
         <Button variant={variant} icon={Download}>
-          Export
+          {button}
           <ChevronDown className="i i-14" aria-hidden />
         </Button>
       }

@@ -14,7 +14,7 @@ const OUTCOMES = {
 /** Lists the results of a bulk action in the order of its preview, with the present connection of each device. */
 export const devices_QueryBulkActionItems = handler(
   'devices_QueryBulkActionItems',
-  async ({ db }, { projectId, bulkActionId, filter, limit = MAX_PAGE_SIZE, cursor }) => {
+  async ({ db }, { projectId, bulkActionId, outcome, limit = MAX_PAGE_SIZE, cursor }) => {
     const action = await db
       .selectFrom('bulk_action')
       .where('bulk_action_id', '=', bulkActionId)
@@ -43,7 +43,7 @@ export const devices_QueryBulkActionItems = handler(
         sql<boolean>`coalesce(d.is_connected, false)`.as('is_connected'),
         'd.last_connected_at',
       ])
-    if (filter?.outcome) query = query.where(OUTCOMES[filter.outcome])
+    if (outcome) query = query.where(OUTCOMES[outcome])
     const { rows, ...rest } = await queryPage(
       query,
       { limit, cursor },

@@ -83,7 +83,7 @@ async function itemsOf(bulkActionId: string, outcome?: 'Succeeded' | 'Refused' |
   const { items } = await owner.invoke('devices_QueryBulkActionItems', {
     projectId,
     bulkActionId,
-    filter: { outcome },
+    outcome,
   })
   return items
 }

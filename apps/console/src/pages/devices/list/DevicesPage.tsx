@@ -93,7 +93,7 @@ function Devices({ projectId }: { projectId: string }) {
   // the user can undo the filter or order that caused the error.
   if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
-  const isSearched = Boolean(search.q?.trim() || search.show || search.error || conditions.length > 0)
+  const isSearched = Boolean(search.q?.trim() || search.show || search.error || search.result || conditions.length > 0)
   const isFiltered = isSearched || search.status !== undefined
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
@@ -105,7 +105,14 @@ function Devices({ projectId }: { projectId: string }) {
 
   const changeConditions = (next: readonly Condition[]) => change({ where: writeConditions(next) })
   const clearFilter = () =>
-    change({ q: undefined, status: undefined, show: undefined, where: undefined, error: undefined })
+    change({
+      q: undefined,
+      status: undefined,
+      show: undefined,
+      where: undefined,
+      error: undefined,
+      result: undefined,
+    })
 
   const selection = useSelection({ projectId, devices: list.devices, filter: list.input.filter, total })
   const hasSelection = selection.count > 0
@@ -206,6 +213,14 @@ function Devices({ projectId }: { projectId: string }) {
             />
             {isNarrow && total !== deviceCount && <Matches total={total} of={deviceCount} />}
           </div>
+          {search.result && (
+            <div className="tools">
+              <span className="t2">Devices of one bulk action.</span>
+              <Button size="sm" onClick={() => change({ result: undefined })}>
+                All devices
+              </Button>
+            </div>
+          )}
           {!list.startsAtFirst && (
             <div className="tools">
               <span className="t2">The list starts further down.</span>

@@ -10,6 +10,8 @@ import { DeviceName } from '../DeviceName.tsx'
 
 type Summary = ActionOutput<'projects_GetSummary'>
 
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
+
 /** Width in pixels of one mark in the row of marks for devices, with the gap beside it, as in the CSS rule `.fleet .strip`. */
 const TICK_PX = 9
 const NARROW_TICK_PX = 7
@@ -53,7 +55,14 @@ export function FleetSummary({ summary }: { summary: Summary }) {
           <Mark state="pending" />
           Pending certificates
         </div>
-        <div className="val">{formatCount(pendingCount)}</div>
+        <div className="val">
+          {formatCount(pendingCount)}
+          {pendingCount > 0 && (
+            <Link from={DEVICES} to="./pending" className="review">
+              Review<span className="sr"> pending certificates</span>
+            </Link>
+          )}
+        </div>
       </div>
       <div>
         <div className="lbl">Newest device</div>

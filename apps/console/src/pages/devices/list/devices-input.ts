@@ -16,6 +16,8 @@ export type DeviceSearch = {
   /** Conditions on properties, in the JSON format of `conditions.ts`. */
   where?: string
   sort?: string
+  /** Id of a bulk action whose devices are listed. */
+  result?: string
   /** Cursor of the page in view; absent on the first page. */
   cursor?: string
 }
@@ -38,6 +40,7 @@ export function devicesInput(
     ...(text && { text }),
     ...(search.status && { status: search.status }),
     ...(search.show && ATTENTION[search.show]),
+    ...(search.result && { bulkActionId: search.result }),
     ...(properties.length > 0 && { properties }),
     ...(search.error && { updateError: search.error }),
   }
@@ -45,7 +48,7 @@ export function devicesInput(
     ...allDevicesInput(projectId),
     ...(Object.keys(filter).length > 0 && { filter }),
     // `projects_GetSummary` returns the totals per status, so only the other filters need a count.
-    ...((text || search.show || search.error || properties.length > 0) && { countTotal: true }),
+    ...((text || search.show || search.error || search.result || properties.length > 0) && { countTotal: true }),
     ...(columns.length > 0 && { columns: [...columns] }),
     sort,
   }

@@ -9,6 +9,7 @@ import {
   JOBS_PAGE,
   organizationPages,
   type PageLink,
+  pendingPage,
   projectPages,
 } from '../../app/pages.ts'
 import type { OptionGroup } from './option.ts'
@@ -21,7 +22,8 @@ export function usePages(organization: Organization | undefined): {
   const { isAdmin } = useSession()
   const { projectId, organization: inPath } = useParams({ strict: false })
   const ofOrganization = organization ? organizationPages(organization.organizationId) : []
-  const ofProject = projectId && inPath ? projectPages(`/org_${inPath}/projects/${projectId}`) : []
+  const base = `/org_${inPath}/projects/${projectId}`
+  const ofProject = projectId && inPath ? [...projectPages(base), pendingPage(base)] : []
   const groups: [string, PageLink[]][] = [
     ['This project', ofProject],
     ['Organization', ofOrganization],

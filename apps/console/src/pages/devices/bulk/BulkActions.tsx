@@ -1,0 +1,224 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { Ban, ShieldCheck, Trash2, X } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { useActionState } from '../../../api/queries.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
+import { useDebounced } from '../../../lib/app/use-debounced.ts'
+import { useSession } from '../../../session.ts'
+import { IconButton } from '../../../ui/app/IconButton.tsx'
+import { toastError } from '../../../ui/app/toast.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { BulkPreviewDialog, MAX_INLINE } from './BulkPreviewDialog.tsx'
+import { BulkProgress } from './BulkProgress.tsx'
+import { type BulkKind, isUnfinished, resultTitle } from './bulk-words.ts'
+import { useBulkAction } from './use-bulk-action.ts'
+import { type BulkPreview, type BulkSelection, useBulkRun } from './use-bulk-run.ts'
+import {
+  secsLeft,
+  sendBulkDeletion,
+  startBulkDeletion,
+  undoBulkDeletion,
+  useBulkDeletion,
+  type WaitingDeletion,
+} from './waiting-deletion.ts'
+import '../../../styles/approvals.css'
+
+/** Selected devices of the device list: by id, or all that match a filter. */
+export type DeviceSelection =
+  | { kind: 'ids'; deviceIds: string[] }
+  | {
+      kind: 'filter'
+      filter: Extract<BulkSelection, { kind: 'filter' }>['filter']
+      /** Number of devices that match, as the list shows it. The preview counts again. */
+      count: number
+    }
+
+type BulkActionsProps = {
+  projectId: string
+  selection: DeviceSelection
+  /** Called when nothing is left to do with the selection, after an action has ended and its outcome was closed. */
+  onDone: () => void
+}
+
+/** Buttons for the selected devices: accept, reject, delete, each with a preview where needed, then its progress and outcome. */
+export function BulkActions({ projectId, selection, onDone }: BulkActionsProps) {
+  const queryClient = useQueryClient()
+  const { userId } = useSession()
+  const { preview, start } = useBulkRun(projectId)
+  const [shown, setShown] = useState<BulkPreview>()
+  const [startedId, setStartedId] = useState<string>()
+  const deletion = useBulkDeletion()
+  useSendOnLeave(projectId)
+
+  const devices: BulkSelection =
+    selection.kind === 'ids'
+      ? { kind: 'devices', deviceIds: selection.deviceIds }
+      : { kind: 'filter', filter: selection.filter }
+  // The counts follow the selection when clicks pause.
+  const asked = useDebounced(JSON.stringify({ projectId, selection: devices }), 250)
+  const counts = useActionState('devices_GetBulkCounts', JSON.parse(asked), { keepPrevious: true }).data
+  const pending = counts?.pendingCertificateCount
+  const total = selection.kind === 'ids' ? selection.deviceIds.length : selection.count
+
+  if (deletion?.projectId === projectId) {
+    return deletion.state === 'started' ? (
+      <Outcome
+        projectId={projectId}
+        bulkActionId={deletion.preview.bulkActionId}
+        onClose={() => {
+          undoBulkDeletion()
+          onDone()
+        }}
+      />
+    ) : (
+      <Waiting deletion={deletion} />
+    )
+  }
+  if (startedId)
+    return (
+      <Outcome
+        projectId={projectId}
+        bulkActionId={startedId}
+        onClose={() => {
+          setStartedId(undefined)
+          onDone()
+        }}
+      />
+    )
+
+  async function ask(kind: BulkKind) {
+    start.reset()
+    try {
+      const made = await preview.mutateAsync({ kind, selection: devices })
+      const isAsSeen = kind !== 'Delete' && selection.kind === 'ids' && made.itemCount === pending
+      if (isAsSeen && made.itemCount > 0 && made.itemCount <= MAX_INLINE) await run(made)
+      else setShown(made)
+    } catch (error) {
+      toastError(`Could not ${kind.toLowerCase()}`, error)
+    }
+  }
+  async function run(made: BulkPreview) {
+    if (made.kind === 'Delete' && made.itemCount <= MAX_INLINE)
+      startBulkDeletion(queryClient, { projectId, preview: made, askedByUserId: userId })
+    else setStartedId(await start.mutateAsync(made))
+    setShown(undefined)
+  }
+
+  const isBusy = preview.isPending || start.isPending
+  const busy = preview.isPending ? preview.variables.kind : start.isPending ? start.variables.kind : undefined
+  const nothing = pending === 0 ? 'None of these has a pending certificate.' : undefined
+  return (
+    <div className="bulk-acts">
+      <Button
+        icon={ShieldCheck}
+        busy={busy === 'Accept'}
+        disabled={nothing !== undefined || (isBusy && busy !== 'Accept')}
+        data-tip={nothing}
+        aria-description={nothing}
+        onClick={() => void ask('Accept')}
+      >
+        Accept {pending === undefined ? '' : counted(pending, 'certificate')}
+      </Button>
+      <Button
+        icon={Ban}
+        busy={busy === 'Reject'}
+        disabled={nothing !== undefined || (isBusy && busy !== 'Reject')}
+        data-tip={nothing}
+        aria-description={nothing}
+        onClick={() => void ask('Reject')}
+      >
+        Reject {pending === undefined ? '' : formatCount(pending)}
+      </Button>
+      <Button
+        icon={Trash2}
+        variant="danger"
+        busy={busy === 'Delete'}
+        disabled={isBusy && busy !== 'Delete'}
+        onClick={() => void ask('Delete')}
+      >
+        Delete {counted(total, 'device')}
+      </Button>
+      {shown && (
+        <BulkPreviewDialog
+          preview={shown}
+          busy={start.isPending}
+          error={start.error}
+          onStart={() => void run(shown).catch(() => {})}
+          onClose={() => setShown(undefined)}
+        />
+      )}
+    </div>
+  )
+}
+
+let leaving: ReturnType<typeof setTimeout> | undefined
+
+/** Sends a waiting deletion at once when the page is left or closed. */
+function useSendOnLeave(projectId: string) {
+  const queryClient = useQueryClient()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another project is another page
+  useEffect(() => {
+    const leave = () => sendBulkDeletion(queryClient)
+    clearTimeout(leaving)
+    addEventListener('pagehide', leave)
+    return () => {
+      removeEventListener('pagehide', leave)
+      // React's strict mode unmounts and mounts again in one task, which is no leave.
+      leaving = setTimeout(leave)
+    }
+  }, [projectId, queryClient])
+}
+
+function Waiting({ deletion }: { deletion: WaitingDeletion }) {
+  const [, setTick] = useState(0)
+  useEffect(() => {
+    const tick = setInterval(() => setTick(now => now + 1), 250)
+    return () => clearInterval(tick)
+  }, [])
+  const what = counted(deletion.preview.itemCount, 'device')
+  return (
+    <div className="bulk-acts">
+      <span className="num">
+        {deletion.state === 'waiting' ? `Deleting ${what} in ${secsLeft(deletion)} s.` : `Deleting ${what}…`}
+      </span>
+      {deletion.state === 'waiting' && <Button onClick={undoBulkDeletion}>Undo</Button>}
+    </div>
+  )
+}
+
+/** Progress of a started bulk action, then its outcome in one line with a link to the result of each device. */
+function Outcome({
+  projectId,
+  bulkActionId,
+  onClose,
+}: {
+  projectId: string
+  bulkActionId: string
+  onClose: () => void
+}) {
+  const { organization = '' } = useParams({ strict: false })
+  const { data: action, error } = useBulkAction(projectId, bulkActionId)
+  const result = (
+    <Link
+      to="/org_{$organization}/projects/$projectId/devices/pending"
+      params={{ organization, projectId }}
+      search={{ result: bulkActionId }}
+    >
+      Show the result
+    </Link>
+  )
+  if (action && isUnfinished(action))
+    return (
+      <BulkProgress projectId={projectId} action={action}>
+        {result}
+      </BulkProgress>
+    )
+  return (
+    <div className="bulk-acts" role="status">
+      <b>{action ? resultTitle(action) : error ? 'The result could not be loaded.' : 'Started.'}</b>
+      {result}
+      <IconButton icon={X} size="sm" label="Close the result" onClick={onClose} />
+    </div>
+  )
+}

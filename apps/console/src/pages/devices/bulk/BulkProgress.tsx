@@ -1,0 +1,45 @@
+import type { ReactNode } from 'react'
+import { useCommand } from '../../../api/queries.ts'
+import { counted } from '../../../lib/app/format.ts'
+import { toastError } from '../../../ui/app/toast.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { Spinner } from '../../../ui/Spinner.tsx'
+import { type BulkAction, progressWords, refusedCount } from './bulk-words.ts'
+
+type BulkProgressProps = { projectId: string; action: BulkAction; children?: ReactNode }
+
+/** How far a bulk action is, with a bar and the button that cancels it. The page may be left meanwhile. */
+export function BulkProgress({ projectId, action, children }: BulkProgressProps) {
+  const { bulkActionId, itemCount, succeededCount, status } = action
+  const done = succeededCount + refusedCount(action)
+  const cancel = useCommand('devices_CancelBulkAction', {
+    invalidates: ['devices_GetBulkAction', 'devices_QueryBulkActionItems'],
+  })
+  const isWaiting = status === 'Waiting'
+  return (
+    <div className="bulk-progress">
+      <Spinner />
+      <div className="grow">
+        <p role="status">
+          {isWaiting
+            ? `Deleting ${counted(itemCount, 'device')} in ${action.dueInSecs ?? 0} s.`
+            : progressWords(action)}
+        </p>
+        <progress max={itemCount} value={done} aria-label="Progress" />
+      </div>
+      {children}
+      <Button
+        size="sm"
+        busy={cancel.isPending}
+        onClick={() =>
+          cancel.mutate(
+            { projectId, bulkActionId },
+            { onError: error => toastError('Could not cancel', error) },
+          )
+        }
+      >
+        {isWaiting ? 'Undo' : 'Cancel'}
+      </Button>
+    </div>
+  )
+}

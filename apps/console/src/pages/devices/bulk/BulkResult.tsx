@@ -1,0 +1,400 @@
+import { Link } from '@tanstack/react-router'
+import { Ban, Check, ShieldCheck, ShieldX, Trash2, X } from 'lucide-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useActionPages } from '../../../api/queries.ts'
+import { useNow } from '../../../lib/app/clock.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
+import { durationInWords } from '../../../lib/app/relative-time.ts'
+import { useSession } from '../../../session.ts'
+import { ErrorAlert } from '../../../ui/Alert.tsx'
+import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
+import { IconButton } from '../../../ui/app/IconButton.tsx'
+import { Mark } from '../../../ui/app/Mark.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { LinkButton } from '../../../ui/LinkButton.tsx'
+import { DeviceName } from '../DeviceName.tsx'
+import { deviceNameText } from '../device-name.ts'
+import { BulkProgress } from './BulkProgress.tsx'
+import {
+  type BulkAction,
+  type BulkItem,
+  type BulkKind,
+  doneWord,
+  isUnfinished,
+  reasonOf,
+  refusedCount,
+  resultTitle,
+  subjectWords,
+} from './bulk-words.ts'
+import { momentOf } from './moment.ts'
+import { useBulkAction } from './use-bulk-action.ts'
+import '../../../styles/approvals.css'
+
+/** Rows of the done devices before "Show 11 more". */
+const FIRST_ROWS = 7
+const PAGE_SIZE = 50
+
+const ICON = { Accept: ShieldCheck, Reject: ShieldX, Delete: Trash2 }
+
+type BulkResultProps = {
+  projectId: string
+  organization: string
+  bulkActionId: string
+  onClose: () => void
+  /** Does the refused certificates and devices again that failed on the hub. */
+  onAgain?: ((item: BulkItem) => void) | undefined
+}
+
+/** What a bulk action did, refused ones first, and what to do next. While it runs, its progress. */
+export function BulkResult({ projectId, organization, bulkActionId, onClose, onAgain }: BulkResultProps) {
+  const { data: action, error } = useBulkAction(projectId, bulkActionId)
+  const heading = useRef<HTMLHeadingElement>(null)
+  const isThere = action !== undefined
+  useEffect(() => {
+    if (isThere) heading.current?.focus({ preventScroll: true })
+  }, [isThere])
+  if (!action)
+    return (
+      <ErrorAlert
+        title="Could not load the result."
+        error={error}
+        action={<CloseButton onClose={onClose} />}
+      />
+    )
+  const place = { organization, projectId }
+  const hasEnded = !isUnfinished(action)
+  const Icon = ICON[action.kind]
+  return (
+    <section className="sheet bulk-result" aria-labelledby="bulk-title">
+      <header>
+        <span className={action.succeededCount > 0 ? 'mk ok' : 'mk'} aria-hidden="true">
+          <Icon className="i" />
+        </span>
+        <div className="grow">
+          <h2 id="bulk-title" ref={heading} tabIndex={-1}>
+            {hasEnded ? resultTitle(action) : `${action.kind} ${subjectWords(action)}`}
+          </h2>
+          <Story action={action} />
+        </div>
+        <div className="row acts">
+          {hasEnded && (
+            <ExportMenu
+              label="Export result"
+              action="devices_QueryBulkActionItems"
+              input={{ projectId, bulkActionId }}
+            />
+          )}
+          {hasEnded && action.kind === 'Accept' && action.succeededCount > 0 && (
+            <LinkButton
+              variant="primary"
+              to="/org_{$organization}/projects/$projectId/devices"
+              params={place}
+              search={{ result: bulkActionId }}
+            >
+              {action.succeededCount === 1
+                ? 'Show the device'
+                : `Show the ${formatCount(action.succeededCount)} devices`}
+            </LinkButton>
+          )}
+          <CloseButton onClose={onClose} />
+        </div>
+      </header>
+      {!hasEnded && <BulkProgress projectId={projectId} action={action} />}
+      {refusedCount(action) > 0 && <Refused action={action} place={place} onAgain={onAgain} />}
+      {hasEnded && action.succeededCount > 0 && <Done action={action} place={place} />}
+    </section>
+  )
+}
+
+function CloseButton({ onClose }: { onClose: () => void }) {
+  return <IconButton icon={X} label="Close the result" onClick={onClose} />
+}
+
+/** Who did it, when, to what, and how many of the accepted devices have connected. */
+function Story({ action }: { action: BulkAction }) {
+  const { userId } = useSession()
+  const nowMs = useNow()
+  const {
+    startedAt,
+    endedAt,
+    createdAt,
+    actorName,
+    kind,
+    succeededCount,
+    connectedCount,
+    status,
+    itemCount,
+  } = action
+  const left = itemCount - succeededCount - refusedCount(action)
+  return (
+    <p>
+      By {action.userId === userId ? 'you' : (actorName ?? 'a deleted person')} at{' '}
+      {momentOf(Date.parse(startedAt ?? createdAt), nowMs)}, {subjectWords(action)}.{' '}
+      {status === 'Cancelled' &&
+        `Cancelled${action.cancelledByName ? ` by ${action.cancelledByName}` : ''} at ${momentOf(Date.parse(endedAt ?? createdAt), nowMs)}; ${formatCount(left)} left as they were. `}
+      {status === 'Stopped' &&
+        `Stopped, because the session or the rights of that person ended; ${formatCount(left)} left as they were. `}
+      {kind === 'Accept' && endedAt !== undefined && succeededCount > 0 && (
+        <>
+          <b>
+            {succeededCount === 1
+              ? connectedCount === 1
+                ? 'It has connected'
+                : 'It has not connected yet'
+              : `${formatCount(connectedCount)} of the ${formatCount(succeededCount)} have connected`}
+          </b>
+          {connectedCount > 0 ? ' since.' : succeededCount === 1 ? '.' : ' so far.'}
+        </>
+      )}
+    </p>
+  )
+}
+
+type Place = { organization: string; projectId: string }
+type PartProps = { action: BulkAction; place: Place }
+
+const LIST = { role: 'table' }
+const GROUP = { role: 'rowgroup' }
+const ROW = { role: 'row' }
+const CELL = { role: 'cell' }
+
+function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, 'onAgain'>) {
+  const { items, more } = useItems(action, place.projectId, 'Refused')
+  const count = `${formatCount(refusedCount(action))} refused`
+  return (
+    <>
+      <h3>
+        <Ban className="i i-14" aria-hidden />
+        {count}
+      </h3>
+      <table {...LIST} className="tbl res">
+        <caption className="sr">{count}</caption>
+        <colgroup>
+          <col className="w-dev" />
+          <col />
+          <col className="w-next" />
+        </colgroup>
+        <thead {...GROUP}>
+          <tr {...ROW}>
+            <th scope="col">Name and id</th>
+            <th scope="col">Reason</th>
+            <th scope="col">
+              <span className="sr">Next</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody {...GROUP}>
+          {items.map(item => (
+            <tr key={`${item.deviceId} ${item.certificateId}`} {...ROW}>
+              <td {...CELL} className="r-dev">
+                <Name item={item} place={place} />
+                <span className="idc mono">{item.deviceId}</span>
+              </td>
+              <td {...CELL} className="r-why" data-k="Reason">
+                <Why item={item} />
+              </td>
+              <td {...CELL} className="r r-act">
+                <Next item={item} place={place} onAgain={onAgain} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more}
+    </>
+  )
+}
+
+/** The reason in a sentence with who and when, and a line with what it means. */
+function Why({ item }: { item: BulkItem }) {
+  const { userId } = useSession()
+  const nowMs = useNow()
+  const { what, means } = reasonOf(item)
+  const { actor, actorName, actedAt } = item
+  const isOwn = actor !== undefined && 'userId' in actor && actor.userId === userId
+  return (
+    <>
+      <span>
+        {what}
+        {actor && (
+          <>
+            {' by '}
+            {isOwn ? (
+              'you'
+            ) : (
+              <b>{actorName ?? (actor.actor === 'Device' ? 'the device' : 'a deleted person')}</b>
+            )}
+          </>
+        )}
+        {actedAt && ` at ${momentOf(Date.parse(actedAt), nowMs)}`}.
+      </span>
+      <small>{means}</small>
+    </>
+  )
+}
+
+function Next({ item, place, onAgain }: { item: BulkItem; place: Place } & Pick<BulkResultProps, 'onAgain'>) {
+  const { next } = reasonOf(item)
+  const name = <span className="sr"> {deviceNameText(item)}</span>
+  if (next === 'log')
+    return (
+      <Link
+        to="/org_{$organization}/projects/$projectId/log"
+        params={place}
+        search={{ type: 'devices_Deleted' }}
+      >
+        Show in the audit log{name}
+      </Link>
+    )
+  if (next === 'again' && onAgain)
+    return (
+      <Button size="sm" onClick={() => onAgain(item)}>
+        Try again{name}
+      </Button>
+    )
+  if (!item.exists) return null
+  return (
+    <Link
+      to="/org_{$organization}/projects/$projectId/devices/$deviceId"
+      params={{ ...place, deviceId: item.deviceId }}
+    >
+      View device{name}
+    </Link>
+  )
+}
+
+function Done({ action, place }: PartProps) {
+  const { kind, succeededCount } = action
+  const [isWhole, setWhole] = useState(false)
+  const { items, more } = useItems(action, place.projectId, 'Succeeded')
+  const shown = isWhole ? items : items.slice(0, FIRST_ROWS)
+  const title = `${formatCount(succeededCount)} ${doneWord(kind)}`
+  return (
+    <>
+      <h3>
+        <Check className="i i-14" aria-hidden />
+        {title}
+      </h3>
+      <table {...LIST} className="tbl res dense">
+        <caption className="sr">{title}</caption>
+        <colgroup>
+          <col className="w-dev" />
+          <col className="w-rid" />
+          {kind !== 'Delete' && <col className="w-rst" />}
+          {kind !== 'Delete' && <col />}
+          {kind !== 'Delete' && <col className="w-view" />}
+        </colgroup>
+        <thead {...GROUP}>
+          <tr {...ROW}>
+            <th scope="col">Name</th>
+            <th scope="col">Id</th>
+            {kind !== 'Delete' && <th scope="col">Status</th>}
+            {kind !== 'Delete' && <th scope="col">Connected for</th>}
+            {kind !== 'Delete' && (
+              <th scope="col">
+                <span className="sr">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody {...GROUP}>
+          {shown.map(item => (
+            <DoneRow key={`${item.deviceId} ${item.certificateId}`} item={item} kind={kind} place={place} />
+          ))}
+        </tbody>
+      </table>
+      {!isWhole && succeededCount > FIRST_ROWS && (
+        <div className="more">
+          <button type="button" className="lnk" onClick={() => setWhole(true)}>
+            Show {formatCount(succeededCount - FIRST_ROWS)} more
+          </button>
+        </div>
+      )}
+      {isWhole && more}
+    </>
+  )
+}
+
+function DoneRow({ item, kind, place }: { item: BulkItem; kind: BulkKind; place: Place }) {
+  const { isConnected, currentConnectionDurationSecs, exists } = item
+  return (
+    <tr {...ROW}>
+      <td {...CELL} className="r-dev">
+        <Name item={item} place={place} />
+      </td>
+      <td {...CELL} className="r-id">
+        <span className="idc mono">{item.deviceId}</span>
+      </td>
+      {kind !== 'Delete' && (
+        <>
+          <td {...CELL} className="r-st">
+            <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
+          </td>
+          <td {...CELL} className="r-wh num">
+            <span className="muted">
+              {isConnected
+                ? `for ${durationInWords(currentConnectionDurationSecs ?? 0)}`
+                : exists && kind === 'Accept'
+                  ? 'not yet, tries again within 60 s'
+                  : '–'}
+            </span>
+          </td>
+          <td {...CELL} className="r r-act">
+            {exists && (
+              <LinkButton
+                to="/org_{$organization}/projects/$projectId/devices/$deviceId"
+                params={{ ...place, deviceId: item.deviceId }}
+                variant="ghost"
+                size="sm"
+              >
+                View<span className="sr"> {deviceNameText(item)}</span>
+              </LinkButton>
+            )}
+          </td>
+        </>
+      )}
+    </tr>
+  )
+}
+
+function Name({ item, place }: { item: BulkItem; place: Place }) {
+  if (!item.exists)
+    return (
+      <span className="nm">
+        <DeviceName {...item} />
+      </span>
+    )
+  return (
+    <Link
+      className="nm"
+      to="/org_{$organization}/projects/$projectId/devices/$deviceId"
+      params={{ ...place, deviceId: item.deviceId }}
+    >
+      <DeviceName {...item} />
+    </Link>
+  )
+}
+
+/** The items with an outcome, with a button for further pages. */
+function useItems(
+  { bulkActionId }: BulkAction,
+  projectId: string,
+  outcome: 'Refused' | 'Succeeded',
+): { items: BulkItem[]; more: ReactNode } {
+  const query = useActionPages('devices_QueryBulkActionItems', {
+    projectId,
+    bulkActionId,
+    outcome,
+    limit: PAGE_SIZE,
+  })
+  const items = query.data?.pages.flatMap(page => page.items) ?? []
+  const total = query.data?.pages[0]?.total
+  const more = query.hasNextPage && (
+    <div className="more">
+      <Button size="sm" busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+        Show {total === undefined ? 'more' : counted(total - items.length, 'more device')}
+      </Button>
+    </div>
+  )
+  return { items, more }
+}

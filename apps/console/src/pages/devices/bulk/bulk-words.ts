@@ -1,0 +1,104 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { counted, formatCount } from '../../../lib/app/format.ts'
+
+/** A bulk action, as the hub answers it. */
+export type BulkAction = ActionOutput<'devices_GetBulkAction'>
+/** Result for one device or certificate of a bulk action. */
+export type BulkItem = ActionOutput<'devices_QueryBulkActionItems'>['items'][number]
+export type BulkKind = BulkAction['kind']
+
+/** Whether a bulk action has not ended yet. */
+export function isUnfinished({ status }: BulkAction): boolean {
+  return status === 'Waiting' || status === 'Running'
+}
+
+const DONE: Record<BulkKind, string> = { Accept: 'accepted', Reject: 'rejected', Delete: 'deleted' }
+const DOING: Record<BulkKind, string> = { Accept: 'Accepting', Reject: 'Rejecting', Delete: 'Deleting' }
+
+/** "accepted", "rejected" or "deleted". */
+export function doneWord(kind: BulkKind): string {
+  return DONE[kind]
+}
+
+/** Number of items that were left as they are. */
+export function refusedCount({ skippedCount, failedCount }: BulkAction): number {
+  return skippedCount + failedCount
+}
+
+/** "18 accepted, 2 refused". */
+export function resultTitle(action: BulkAction): string {
+  const refused = refusedCount(action)
+  const done = `${formatCount(action.succeededCount)} ${DONE[action.kind]}`
+  return refused > 0 ? `${done}, ${formatCount(refused)} refused` : done
+}
+
+/** "Accepting, 640 of 1,204, 3 refused". */
+export function progressWords(action: BulkAction): string {
+  const refused = refusedCount(action)
+  const done = action.succeededCount + refused
+  const words = `${DOING[action.kind]}, ${formatCount(done)} of ${formatCount(action.itemCount)}`
+  return refused > 0 ? `${words}, ${formatCount(refused)} refused` : words
+}
+
+/** "20 certificates of one token and one address"; devices for a deletion. */
+export function subjectWords({ kind, itemCount, tokenCount, addressCount }: BulkAction): string {
+  if (kind === 'Delete') return counted(itemCount, 'device')
+  return `${counted(itemCount, 'certificate')} of ${oneOr(tokenCount, 'token')} and ${oneOr(addressCount, 'address')}`
+}
+
+/** "one token", "3 tokens", "2 addresses". */
+export function oneOr(count: number, noun: 'token' | 'address'): string {
+  if (count === 1) return `one ${noun}`
+  return `${formatCount(count)} ${noun === 'address' ? 'addresses' : 'tokens'}`
+}
+
+type Reason = {
+  /** What happened, before "by …": "The device was deleted". */
+  what: string
+  /** What it means. */
+  means: string
+  next: 'device' | 'log' | 'again' | undefined
+}
+
+const REASONS: Record<NonNullable<BulkItem['reason']>, Reason> = {
+  DeviceDeleted: {
+    what: 'The device was deleted',
+    means: 'If it still runs, it appears here again as a new device.',
+    next: 'log',
+  },
+  CertificateDeleted: {
+    what: 'The certificate was deleted',
+    means: 'If the device still uses it, it appears here again.',
+    next: 'device',
+  },
+  AlreadyAccepted: {
+    what: 'The certificate was accepted',
+    means: 'An accepted certificate can only be revoked.',
+    next: 'device',
+  },
+  AlreadyRejected: {
+    what: 'The certificate was rejected',
+    means: 'A rejected certificate stays rejected. The device needs a new one.',
+    next: 'device',
+  },
+  AlreadyRevoked: {
+    what: 'The certificate was revoked',
+    means: 'A revoked certificate stays revoked. The device needs a new one.',
+    next: 'device',
+  },
+  NoLongerMatches: {
+    what: 'The device no longer matched the filter',
+    means: 'It was left as it is.',
+    next: 'device',
+  },
+  HubError: {
+    what: 'The hub could not do this',
+    means: 'Nothing was changed. Its log has the reason.',
+    next: 'again',
+  },
+}
+
+/** The reason why an item was left as it is. */
+export function reasonOf({ reason }: BulkItem): Reason {
+  return REASONS[reason ?? 'HubError']
+}

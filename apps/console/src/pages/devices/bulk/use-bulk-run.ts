@@ -1,0 +1,58 @@
+import type { ActionInput, ActionOutput } from '@muster/actions/client'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { invoke } from '../../../api/client.ts'
+import { invalidateActions } from '../../../api/queries.ts'
+import type { BulkKind } from './bulk-words.ts'
+
+/** Devices by id or filter, or certificates by id. */
+export type BulkSelection = ActionInput<'devices_CreateBulkDecision'>['selection']
+/** Preview of a bulk action: the hub has fixed what it means. */
+export type BulkPreview = ActionOutput<'devices_CreateBulkDecision'> & { kind: BulkKind }
+
+/** Fixes what a bulk action means. Rejects with `ActionError`. */
+export async function previewBulk(
+  projectId: string,
+  kind: BulkKind,
+  selection: BulkSelection,
+): Promise<BulkPreview> {
+  if (kind !== 'Delete') {
+    const input = { projectId, decision: kind, selection }
+    return { kind, ...(await invoke('devices_CreateBulkDecision', input)) }
+  }
+  if (selection.kind === 'certificates') throw new TypeError('A deletion needs devices.')
+  return { kind, ...(await invoke('devices_CreateBulkDeletion', { projectId, selection })) }
+}
+
+/** Starts a decision. Resolves when up to 200 items are done, or when the hub has queued more. */
+export async function startDecision(projectId: string, { bulkActionId }: BulkPreview): Promise<string> {
+  await invoke('devices_StartBulkDecision', { projectId, bulkActionId })
+  return bulkActionId
+}
+
+/** Lists whose answers a bulk action changes. */
+const CHANGED = [
+  'projects_QueryPendingCertificates',
+  'projects_QueryDevices',
+  'projects_GetSummary',
+  'projects_GetDetails',
+  'devices_GetBulkCounts',
+] as const
+
+/** Mutation that previews, or starts a decision. Lists are fetched again after a start. */
+export function useBulkRun(projectId: string) {
+  const queryClient = useQueryClient()
+  const preview = useMutation({
+    mutationFn: ({ kind, selection }: { kind: BulkKind; selection: BulkSelection }) =>
+      previewBulk(projectId, kind, selection),
+  })
+  const start = useMutation({
+    mutationFn: (previewed: BulkPreview) => startDecision(projectId, previewed),
+    onSettled: () => refetchChanged(queryClient),
+  })
+  return { preview, start }
+}
+
+/** Fetches the lists again that a bulk action changes. Never rejects. */
+export function refetchChanged(queryClient: ReturnType<typeof useQueryClient>): Promise<void> {
+  return invalidateActions(queryClient, CHANGED).catch(() => {})
+}

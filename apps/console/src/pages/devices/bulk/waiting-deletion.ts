@@ -1,0 +1,94 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { invoke } from '../../../api/client.ts'
+import { announce } from '../../../lib/announce.ts'
+import { counted } from '../../../lib/app/format.ts'
+import { externalStore, useExternalStore } from '../../../lib/external-store.ts'
+import { toastError } from '../../../ui/app/toast.ts'
+import type { BulkPreview } from './use-bulk-run.ts'
+import { refetchChanged } from './use-bulk-run.ts'
+
+/** A previewed deletion that is sent after 10 s, or whose answer is awaited. */
+export type WaitingDeletion = {
+  projectId: string
+  preview: BulkPreview
+  /** The person who clicked. The hub refuses the deletion from anybody else's session. */
+  askedByUserId: string
+  /** `Date.now()` and `performance.now()` at the click. */
+  askedAtMs: number
+  askedAtTick: number
+  state: 'waiting' | 'sent' | 'started'
+}
+
+const UNDO_MS = 10_000
+/** A page that wakes later than this after the click sends nothing: its user has left, and the fleet may have changed. */
+const TOO_LATE_MS = 60_000
+
+const current = externalStore<WaitingDeletion | undefined>(undefined)
+let timer: ReturnType<typeof setTimeout> | undefined
+let answer: Promise<void> = Promise.resolve()
+
+/** Milliseconds since the click. Two clocks, because one stops while the machine sleeps and the other can be set. */
+function ageMs({ askedAtMs, askedAtTick }: WaitingDeletion): number {
+  return Math.max(Date.now() - askedAtMs, performance.now() - askedAtTick)
+}
+
+/** Whole seconds until the deletion is sent, at least 0. */
+export function secsLeft(deletion: WaitingDeletion): number {
+  return Math.max(0, Math.ceil((UNDO_MS - ageMs(deletion)) / 1000))
+}
+
+/** Starts a deletion of several devices that is sent after 10 s, unless it is undone. One that waits already is sent before. */
+export function startBulkDeletion(
+  queryClient: QueryClient,
+  deletion: Pick<WaitingDeletion, 'projectId' | 'preview' | 'askedByUserId'>,
+) {
+  sendBulkDeletion(queryClient)
+  clearTimeout(timer)
+  current.set({ ...deletion, askedAtMs: Date.now(), askedAtTick: performance.now(), state: 'waiting' })
+  timer = setTimeout(() => sendBulkDeletion(queryClient), UNDO_MS)
+  announce(`${counted(deletion.preview.itemCount, 'device')} will be deleted in 10 seconds.`)
+}
+
+/** Takes a deletion back that was not sent yet, or forgets one that has started. */
+export function undoBulkDeletion() {
+  if (current.get()?.state === 'sent') return
+  clearTimeout(timer)
+  current.set(undefined)
+}
+
+/** Sends a waiting deletion at once. Synchronous up to the request, so that it works while the page closes. */
+export function sendBulkDeletion(queryClient: QueryClient) {
+  const deletion = current.get()
+  if (deletion?.state !== 'waiting') return
+  clearTimeout(timer)
+  if (ageMs(deletion) > TOO_LATE_MS) {
+    current.set(undefined)
+    const reason = new Error('The page slept for more than a minute after the click. Nothing was sent.')
+    toastError('The devices were not deleted', reason)
+    return
+  }
+  current.set({ ...deletion, state: 'sent' })
+  const { projectId, askedByUserId, preview } = deletion
+  const input = { projectId, bulkActionId: preview.bulkActionId, askedByUserId }
+  answer = invoke('devices_StartBulkDeletion', input, { keepalive: true }).then(
+    async () => {
+      current.set({ ...deletion, state: 'started' })
+      await refetchChanged(queryClient)
+    },
+    (error: Error) => {
+      current.set(undefined)
+      toastError('The devices were not deleted', error)
+    },
+  )
+}
+
+/** Sends a waiting deletion and resolves after its answer. Never rejects. */
+export async function settleBulkDeletion(queryClient: QueryClient): Promise<void> {
+  sendBulkDeletion(queryClient)
+  await answer
+}
+
+/** The deletion of several devices of this page load that waits, is in flight or was started. */
+export function useBulkDeletion(): WaitingDeletion | undefined {
+  return useExternalStore(current)
+}

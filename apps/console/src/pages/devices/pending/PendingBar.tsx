@@ -1,0 +1,75 @@
+import { Ban, ShieldCheck, X } from 'lucide-react'
+import { formatCount } from '../../../lib/app/format.ts'
+import { IconButton } from '../../../ui/app/IconButton.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { oneOr } from '../bulk/bulk-words.ts'
+import type { PendingCertificate } from './use-pending-list.ts'
+
+type PendingBarProps = {
+  selected: ReadonlySet<string>
+  certificates: readonly PendingCertificate[]
+  total: number
+  /** The action that is being sent. */
+  busy: 'Accept' | 'Reject' | undefined
+  isAsking: boolean
+  onAll: () => void
+  onAct: (kind: 'Accept' | 'Reject') => void
+  onClear: () => void
+}
+
+/** The selected certificates and what can be done with them, at the bottom of the window. */
+export function PendingBar({
+  selected,
+  certificates,
+  total,
+  busy,
+  isAsking,
+  onAll,
+  onAct,
+  onClear,
+}: PendingBarProps) {
+  const count = formatCount(selected.size)
+  return (
+    <section className="appr-bar" aria-label="Selected certificates">
+      <div className="who">
+        <b role="status">{count} selected</b>
+        <span className="muted hide-s">{originWords(selected, certificates)}</span>
+        {selected.size < total && (
+          <button type="button" className="lnk" disabled={isAsking} onClick={onAll}>
+            Select all {formatCount(total)}
+          </button>
+        )}
+      </div>
+      <span className="grow hide-s" />
+      <div className="acts">
+        <Button
+          icon={Ban}
+          busy={busy === 'Reject'}
+          disabled={isAsking || busy === 'Accept'}
+          onClick={() => onAct('Reject')}
+        >
+          Reject {count}
+        </Button>
+        <Button
+          icon={ShieldCheck}
+          variant="primary"
+          busy={busy === 'Accept'}
+          disabled={isAsking || busy === 'Reject'}
+          onClick={() => onAct('Accept')}
+        >
+          Accept {count}
+        </Button>
+      </div>
+      <IconButton icon={X} label="Clear the selection" onClick={onClear} />
+    </section>
+  )
+}
+
+/** "one token, one address", as far as the loaded rows tell. */
+function originWords(selected: ReadonlySet<string>, certificates: readonly PendingCertificate[]): string {
+  const known = certificates.filter(({ certificateId }) => selected.has(certificateId))
+  if (known.length < selected.size) return ''
+  const tokens = new Set(known.map(({ tokenId }) => tokenId))
+  const addresses = new Set(known.map(({ remoteAddress }) => remoteAddress))
+  return `${oneOr(tokens.size, 'token')}, ${oneOr(addresses.size, 'address')}`
+}

@@ -1,0 +1,257 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
+import { ShieldCheck } from 'lucide-react'
+import { useState } from 'react'
+import { invalidateActions } from '../../../api/queries.ts'
+import { announce } from '../../../lib/announce.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
+import { useChangeSearch } from '../../../lib/app/search.ts'
+import { useShortcut } from '../../../lib/app/shortcuts.ts'
+import { focusHeading } from '../../../lib/focus-heading.ts'
+import { ErrorAlert } from '../../../ui/Alert.tsx'
+import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
+import { EmptyState } from '../../../ui/app/EmptyState.tsx'
+import { FilterBox } from '../../../ui/app/FilterBox.tsx'
+import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
+import { NoMatch } from '../../../ui/app/NoMatch.tsx'
+import { Page, PageHead } from '../../../ui/app/Page.tsx'
+import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
+import { toastError } from '../../../ui/app/toast.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { LinkButton } from '../../../ui/LinkButton.tsx'
+import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { BulkPreviewDialog, MAX_INLINE } from '../bulk/BulkPreviewDialog.tsx'
+import { BulkResult } from '../bulk/BulkResult.tsx'
+import type { BulkItem } from '../bulk/bulk-words.ts'
+import { type BulkPreview, useBulkRun } from '../bulk/use-bulk-run.ts'
+import { PendingBar } from './PendingBar.tsx'
+import { PendingTable, totalWords } from './PendingTable.tsx'
+import { GROUPINGS, type PendingSearch } from './pending-search.ts'
+import { usePendingList } from './use-pending-list.ts'
+import { useSelectedCertificates } from './use-selected-certificates.ts'
+import '../../../styles/approvals.css'
+
+const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/pending'
+const COLUMNS = 5
+
+/** The pending certificates of a project, to accept or reject several at once, and the result of a bulk action. */
+export function PendingPage() {
+  const { projectId } = useParams({ from: ROUTE })
+  return <Pending key={projectId} projectId={projectId} />
+}
+
+function Pending({ projectId }: { projectId: string }) {
+  const { organization } = useParams({ from: ROUTE })
+  const { q = '', by = 'tokenAndAddress', result } = useSearch({ from: ROUTE })
+  const queryClient = useQueryClient()
+  const changeSearch = useChangeSearch<PendingSearch>()
+  const list = usePendingList(projectId, by, q.trim())
+  const selection = useSelectedCertificates(list)
+  const { preview, start } = useBulkRun(projectId)
+  const [shown, setShown] = useState<BulkPreview>()
+  const { certificates, total, deviceTotal, newerCount } = list
+  const { selected } = selection
+  const place = { organization, projectId }
+
+  // If the first load failed, the route's error page is shown. With a filter the page stays, because the filter can be undone.
+  if (list.error && !list.data && !q) throw list.error
+
+  useShortcut('x', 'Select the row', () => {
+    const row = document.activeElement?.closest<HTMLElement>('tr[data-certificate]')
+    const certificate = certificates.find(one => one.certificateId === row?.dataset.certificate)
+    if (!certificate) return false
+    selection.toggle(certificate, false)
+  })
+  useShortcut('X', 'Select the rows up to this one', () => {
+    const row = document.activeElement?.closest<HTMLElement>('tr[data-certificate]')
+    const certificate = certificates.find(one => one.certificateId === row?.dataset.certificate)
+    if (!certificate) return false
+    selection.toggle(certificate, true)
+  })
+  useShortcut('Escape', 'Clear the selection', () => {
+    if (selected.size === 0) return false
+    selection.clear()
+  })
+
+  async function act(kind: 'Accept' | 'Reject', certificateIds: string[]) {
+    start.reset()
+    try {
+      const made = await preview.mutateAsync({ kind, selection: { kind: 'certificates', certificateIds } })
+      // Selected rows are their own preview. More than the hub decides at once are named again.
+      if (certificateIds.length > MAX_INLINE || made.itemCount === 0) setShown(made)
+      else await run(made)
+    } catch (error) {
+      toastError(`Could not ${kind.toLowerCase()}`, error)
+    }
+  }
+  async function run(made: BulkPreview) {
+    const bulkActionId = await start.mutateAsync(made)
+    setShown(undefined)
+    selection.clear()
+    changeSearch({ result: bulkActionId })
+    scrollTo({ top: 0 })
+    announce(`${made.kind === 'Accept' ? 'Accepted' : 'Rejected'}. The result is at the top of the page.`)
+  }
+  const again = ({ certificateId }: BulkItem) => certificateId && void act('Accept', [certificateId])
+  const close = () => {
+    changeSearch({ result: undefined })
+    focusHeading()
+  }
+
+  const isEmpty = total === 0 && !q && !list.isPlaceholderData
+  const busy = preview.isPending ? preview.variables.kind : start.isPending ? start.variables.kind : undefined
+  const table = (
+    <>
+      <div className="sheet appr-sheet">
+        <PendingTable
+          list={list}
+          grouping={by}
+          selection={selection}
+          place={place}
+          isBusy={!list.data || list.isPlaceholderData}
+        >
+          {!list.data && !list.error ? (
+            <SkeletonRows columns={COLUMNS} />
+          ) : certificates.length === 0 ? (
+            <tr>
+              <td colSpan={COLUMNS}>
+                <NoMatch what="pending certificates" onClear={() => changeSearch({ q: undefined })} />
+              </td>
+            </tr>
+          ) : undefined}
+        </PendingTable>
+      </div>
+      {selected.size > 0 && (
+        <PendingBar
+          selected={selected}
+          certificates={certificates}
+          total={total ?? 0}
+          busy={busy === 'Delete' ? undefined : busy}
+          isAsking={selection.isAsking}
+          onAll={() =>
+            void selection.toggleMany(
+              certificates.map(({ certificateId }) => certificateId),
+              total ?? 0,
+              true,
+            )
+          }
+          onAct={kind => void act(kind, [...selected])}
+          onClear={selection.clear}
+        />
+      )}
+      <div className="tfoot">
+        <span>
+          {certificates.length < (total ?? 0)
+            ? `${formatCount(certificates.length)} of ${counted(total ?? 0, 'certificate')}`
+            : totalWords(total ?? 0, deviceTotal ?? 0)}
+        </span>
+        {list.hasNextPage && (
+          <Button
+            busy={list.isFetchingNextPage}
+            busyLabel="Loading…"
+            onClick={() => void list.fetchNextPage()}
+          >
+            Load more
+          </Button>
+        )}
+        <span className="grow" />
+        <span className="keys hide-s" aria-hidden="true">
+          <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>x</kbd> select <kbd>?</kbd> all keys
+        </span>
+      </div>
+    </>
+  )
+
+  return (
+    <Page width="list">
+      <Breadcrumb
+        links={[
+          <Link key="devices" to="/org_{$organization}/projects/$projectId/devices" params={place}>
+            Devices
+          </Link>,
+        ]}
+        here="Pending certificates"
+      />
+      <PageHead title="Pending certificates" count={total}>
+        {newerCount > 0 && (
+          <div className="arrived">
+            <Button onClick={list.showNewer}>{formatCount(newerCount)} new, show</Button>
+          </div>
+        )}
+        {list.data && <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />}
+        <RefreshButton
+          onRefresh={() => {
+            list.showNewer()
+            return invalidateActions(queryClient, ['devices_GetBulkAction', 'devices_QueryBulkActionItems'])
+          }}
+        />
+      </PageHead>
+      {result && <BulkResult key={result} {...place} bulkActionId={result} onClose={close} onAgain={again} />}
+      {isEmpty ? (
+        <EmptyState
+          icon={ShieldCheck}
+          title="No pending certificates."
+          action={
+            <LinkButton to="/org_{$organization}/projects/$projectId/devices" params={place}>
+              Devices
+            </LinkButton>
+          }
+        />
+      ) : (
+        <>
+          {result ? (
+            <h2 className="rest">Still pending, {counted(total ?? 0, 'certificate')}</h2>
+          ) : (
+            <p className="appr-lede">
+              A device connects only with an accepted certificate. Compare the fingerprint with the one on the
+              device where you can.
+            </p>
+          )}
+          {(!result || q) && (
+            <div className="tools appr-tools">
+              <FilterBox
+                value={q}
+                onChange={next => changeSearch({ q: next })}
+                label="Filter pending certificates"
+                placeholder="Filter by token, address, host name or fingerprint"
+              />
+              <span className="match hide-s" role="status">
+                {total === undefined ? 'Counting…' : totalWords(total, deviceTotal ?? 0)}
+              </span>
+              <span className="grow hide-s" />
+              <label className="gby hide-s">
+                <span>Group by</span>
+                <select
+                  className="input"
+                  value={by}
+                  onChange={event =>
+                    changeSearch({
+                      by: event.target.value === 'tokenAndAddress' ? undefined : event.target.value,
+                    })
+                  }
+                >
+                  {Object.entries(GROUPINGS).map(([value, label]) => (
+                    <option key={value} value={value}>
+                      {label}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            </div>
+          )}
+          <ErrorAlert title="Could not load pending certificates." error={list.error} />
+          {table}
+        </>
+      )}
+      {shown && (
+        <BulkPreviewDialog
+          preview={shown}
+          busy={start.isPending}
+          error={start.error}
+          onStart={() => void run(shown).catch(() => {})}
+          onClose={() => setShown(undefined)}
+        />
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,338 @@
+import { Link } from '@tanstack/react-router'
+import { TriangleAlert } from 'lucide-react'
+import { Fragment, type ReactNode, type Ref, useMemo, useRef } from 'react'
+import { useNow } from '../../../lib/app/clock.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
+import { absoluteTime, relativeTime } from '../../../lib/app/relative-time.ts'
+import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
+import { Id } from '../../../ui/app/Id.tsx'
+import { Gap, useVirtualRows } from '../../../ui/app/virtual-rows.tsx'
+import { LinkButton } from '../../../ui/LinkButton.tsx'
+import { dayAndTime } from '../bulk/moment.ts'
+import { DeviceName } from '../DeviceName.tsx'
+import { deviceNameText } from '../device-name.ts'
+import { Fingerprint } from './Fingerprint.tsx'
+import { groupTitle, newAddressWords } from './group-words.ts'
+import { Pick } from './Pick.tsx'
+import type { Grouping } from './pending-search.ts'
+import type { PendingCertificate, PendingGroup, PendingList } from './use-pending-list.ts'
+import type { SelectedCertificates } from './use-selected-certificates.ts'
+
+const COLUMNS = 5
+const ROW_HEIGHT = 60
+/** Height in pixels of a certificate on a phone. */
+const CARD_HEIGHT = 96
+
+// The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
+const TABLE = { role: 'table' }
+const ROWS = { role: 'rowgroup' }
+const ROW = { role: 'row' }
+const CELL = { role: 'cell' }
+const HEADER = { role: 'rowheader' }
+
+type Place = { organization: string; projectId: string }
+type Entry =
+  | { kind: 'group'; key: string; group: PendingGroup; loaded: PendingCertificate[] }
+  | { kind: 'row'; key: string; certificate: PendingCertificate }
+
+type PendingTableProps = {
+  list: PendingList
+  grouping: Grouping
+  selection: SelectedCertificates
+  place: Place
+  isBusy: boolean
+  /** Replaces the rows. */
+  children?: ReactNode
+}
+
+/** Pending certificates in groups with checkboxes. Above 200 rows only those near the viewport are rendered. */
+export function PendingTable({ list, grouping, selection, place, isBusy, children }: PendingTableProps) {
+  const { certificates, groups, total = certificates.length } = list
+  const table = useRef<HTMLTableElement>(null)
+  const isNarrow = useIsNarrow()
+  const entries = useMemo(() => entriesOf(certificates, groups, grouping), [certificates, groups, grouping])
+  const virtual = useVirtualRows({
+    table,
+    count: entries.length,
+    rowHeight: isNarrow ? CARD_HEIGHT : ROW_HEIGHT,
+    keyOf: index => entries[index]!.key,
+  })
+  const { selected, toggle, toggleMany } = selection
+  const allLoaded = certificates.map(({ certificateId }) => certificateId)
+  const state = stateOf(allLoaded, selected, total)
+  return (
+    <table
+      {...TABLE}
+      ref={table}
+      className="tbl appr"
+      aria-busy={isBusy}
+      aria-rowcount={virtual.isVirtual ? -1 : undefined}
+      onFocus={virtual.onFocus}
+      onBlur={virtual.onBlur}
+    >
+      <caption className="sr">Pending certificates</caption>
+      <colgroup>
+        <col className="w-pick" />
+        <col className="w-dev" />
+        <col className="w-when" />
+        <col />
+        <col className="w-view" />
+      </colgroup>
+      <thead {...ROWS}>
+        <tr {...ROW}>
+          <th scope="col" className="c-pick">
+            <Pick
+              label={`Select all ${formatCount(total)}`}
+              state={state}
+              onToggle={() => void toggleMany(allLoaded, total, state !== 'all')}
+            />
+          </th>
+          <th scope="col">Name and id</th>
+          <th scope="col">First Seen</th>
+          <th scope="col">Fingerprint of the certificate, SHA-256</th>
+          <th scope="col">
+            <span className="sr">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody {...ROWS}>
+        {children ??
+          virtual.items.map(({ index, gap }) => {
+            const entry = entries[index]!
+            const shared = { index, measure: virtual.measure, place }
+            return (
+              <Fragment key={entry.key}>
+                <Gap height={gap} columns={COLUMNS} />
+                {entry.kind === 'group' ? (
+                  <GroupRow {...shared} entry={entry} grouping={grouping} selection={selection} />
+                ) : (
+                  <CertificateRow
+                    {...shared}
+                    certificate={entry.certificate}
+                    isSelected={selected.has(entry.certificate.certificateId)}
+                    onToggle={isRange => toggle(entry.certificate, isRange)}
+                  />
+                )}
+              </Fragment>
+            )
+          })}
+        {!children && <Gap height={virtual.gapAtEnd} columns={COLUMNS} />}
+      </tbody>
+    </table>
+  )
+}
+
+/** The rows with the head of each group above its first row. */
+function entriesOf(
+  certificates: readonly PendingCertificate[],
+  groups: ReadonlyMap<string, PendingGroup>,
+  grouping: Grouping,
+): Entry[] {
+  const loaded = new Map<string, PendingCertificate[]>()
+  for (const one of certificates) loaded.set(one.groupKey, [...(loaded.get(one.groupKey) ?? []), one])
+  return [...loaded].flatMap(([key, own]): Entry[] => {
+    const group = groups.get(key)
+    const rows = own.map(certificate => ({
+      kind: 'row' as const,
+      key: certificate.certificateId,
+      certificate,
+    }))
+    if (!group || grouping === 'nothing') return rows
+    return [{ kind: 'group', key: `group ${key}`, group, loaded: own }, ...rows]
+  })
+}
+
+function stateOf(
+  ids: readonly string[],
+  selected: ReadonlySet<string>,
+  count: number,
+): 'all' | 'some' | 'none' {
+  const chosen = ids.filter(id => selected.has(id)).length
+  if (chosen === 0) return 'none'
+  return chosen === ids.length && (ids.length >= count || selected.size >= count) ? 'all' : 'some'
+}
+
+type SharedProps = {
+  index: number
+  measure: Ref<HTMLTableRowElement> | undefined
+  place: Place
+}
+
+function GroupRow({
+  entry: { group, loaded },
+  grouping,
+  selection: { selected, toggleMany },
+  index,
+  measure,
+  place,
+}: SharedProps & {
+  entry: Extract<Entry, { kind: 'group' }>
+  grouping: Grouping
+  selection: SelectedCertificates
+}) {
+  const { groupKey, certificateCount, tokenId, tokenName, isTokenDeleted, remoteAddress } = group
+  const { firstHostname, lastHostname } = group
+  const ids = loaded.map(({ certificateId }) => certificateId)
+  const state = stateOf(ids, selected, certificateCount)
+  const title = groupTitle(group)
+  const notes = [newAddressWords(group), ...factsOf(loaded)].filter(note => note !== undefined)
+  return (
+    <tr {...ROW} ref={measure} data-index={index} className="grp">
+      <td {...CELL} className="c-pick">
+        <Pick
+          label={`Select ${title}`}
+          state={state}
+          onToggle={() => void toggleMany(ids, certificateCount, state !== 'all', groupKey)}
+        />
+      </td>
+      <th {...HEADER} scope="rowgroup" colSpan={COLUMNS - 1}>
+        <div className="gh">
+          <b>{title}</b>
+          {grouping !== 'address' && (
+            <span>
+              <small>Token</small>{' '}
+              {tokenId === undefined ? (
+                <span className="muted">not recorded</span>
+              ) : isTokenDeleted ? (
+                <span className="muted">deleted since</span>
+              ) : (
+                <Link
+                  to="/org_{$organization}/projects/$projectId/tokens"
+                  params={place}
+                  search={{ q: tokenId }}
+                >
+                  {tokenName ?? tokenId}
+                </Link>
+              )}
+            </span>
+          )}
+          {grouping !== 'token' && (
+            <span>
+              <small>Address</small>{' '}
+              {remoteAddress === undefined ? (
+                <span className="muted">not recorded</span>
+              ) : (
+                <span className="mono">{remoteAddress}</span>
+              )}
+            </span>
+          )}
+          {firstHostname !== undefined && certificateCount > 1 && (
+            <span>
+              <small>Host names</small> <span className="mono">{firstHostname}</span>
+              {lastHostname !== firstHostname && (
+                <>
+                  {' to '}
+                  <span className="mono">{lastHostname}</span>
+                </>
+              )}
+            </span>
+          )}
+        </div>
+        {notes.map(note => (
+          <p key={note} className="note">
+            <TriangleAlert className="i i-14" aria-hidden />
+            <span>{note}</span>
+          </p>
+        ))}
+      </th>
+    </tr>
+  )
+}
+
+/** Facts about single devices, where the group has few enough to say them above it. */
+function factsOf(loaded: readonly PendingCertificate[]): string[] {
+  return loaded.length > 1 ? [] : loaded.flatMap(certificateFacts)
+}
+
+/** What is unusual about the device of a certificate, in sentences. */
+function certificateFacts({ known, sameHostname, hostname }: PendingCertificate): string[] {
+  return [
+    ...(known ? [knownWords(known)] : []),
+    ...(sameHostname
+      ? [`${sameHostname.name ?? sameHostname.deviceId} has the host name ${hostname} too.`]
+      : []),
+  ]
+}
+
+function knownWords({ isConnected, acceptedAt }: NonNullable<PendingCertificate['known']>): string {
+  const day =
+    acceptedAt === undefined
+      ? undefined
+      : new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' }).format(Date.parse(acceptedAt))
+  const meaning = 'Another certificate means a new key on it, or another device that uses its identity.'
+  if (day === undefined) return `It had another certificate before, which is not accepted. ${meaning}`
+  return isConnected
+    ? `It is connected with the certificate accepted on ${day}. ${meaning}`
+    : `It has a certificate accepted on ${day}. ${meaning}`
+}
+
+function CertificateRow({
+  certificate,
+  isSelected,
+  onToggle,
+  index,
+  measure,
+  place,
+}: SharedProps & {
+  certificate: PendingCertificate
+  isSelected: boolean
+  onToggle: (isRange: boolean) => void
+}) {
+  const { certificateId, deviceId, firstSeen, fingerprint, known, sameHostname } = certificate
+  const nowMs = useNow()
+  const name = deviceNameText(certificate)
+  const seenMs = Date.parse(firstSeen)
+  const link = {
+    to: '/org_{$organization}/projects/$projectId/devices/$deviceId',
+    params: { ...place, deviceId },
+  } as const
+  return (
+    <tr
+      {...ROW}
+      ref={measure}
+      data-index={index}
+      data-certificate={certificateId}
+      className={isSelected ? 'on' : undefined}
+    >
+      <td {...CELL} className="c-pick">
+        <Pick label={`Select ${name}`} state={isSelected ? 'all' : 'none'} onToggle={onToggle} />
+      </td>
+      <td {...CELL} className="a-dev">
+        <Link {...link} className="nm">
+          <DeviceName {...certificate} />
+        </Link>
+        <Id id={deviceId} what={`id of ${name}`} />
+      </td>
+      <td {...CELL} className="a-seen" data-k="First seen">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the tooltip must be reachable by keyboard */}
+        <time dateTime={firstSeen} data-tip={absoluteTime(seenMs)} tabIndex={0}>
+          {dayAndTime(seenMs, nowMs)}
+        </time>
+        <small>{relativeTime(seenMs, nowMs)}</small>
+      </td>
+      <td {...CELL} className="a-fp" data-k="Fingerprint">
+        <Fingerprint text={fingerprint} of={name} />
+        {(known || sameHostname) && (
+          <small className="a-fact">
+            {[
+              known && 'Known device with another certificate',
+              sameHostname && 'Host name of another device too',
+            ]
+              .filter(Boolean)
+              .join(' · ')}
+          </small>
+        )}
+      </td>
+      <td {...CELL} className="r c-view">
+        <LinkButton {...link} variant="ghost" size="sm">
+          View<span className="sr"> {name}</span>
+        </LinkButton>
+      </td>
+    </tr>
+  )
+}
+
+/** "22 certificates of 22 devices". */
+export function totalWords(certificates: number, devices: number): string {
+  return `${counted(certificates, 'certificate')} of ${counted(devices, 'device')}`
+}

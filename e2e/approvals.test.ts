@@ -1,0 +1,161 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changeDatabase } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+
+let stage: Stage
+let page: Page
+/** URL of the device list. */
+let devices: string
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  // One accepted device, whose token has another address; 20 new ones from one address; one new one from an address of its own.
+  await addPending('dock', 31, '185.46.212.34', 'Active', 200)
+  await addPending('pier6', 20, '185.46.212.34', 'Pending', 100)
+  await addPending('stk', 1, '91.64.178.20', 'Pending', 10)
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  await page.getByRole('link', { name: 'First project' }).click()
+  await page.getByRole('heading', { name: 'Devices' }).waitFor()
+  devices = page.url()
+})
+afterAll(() => resources.disposeAsync())
+
+const table = () => page.getByRole('table', { name: 'Pending certificates' })
+
+it('accepts 20 new devices in three steps, and says what was refused and why', async () => {
+  // Step 1.
+  await page.getByRole('link', { name: 'Review pending certificates' }).click()
+  await table().getByText('20 new devices').waitFor()
+  await page
+    .getByText(
+      'No other device with this token came from this address. The 31 accepted ones came from 185.46.212.34.',
+    )
+    .waitFor()
+  await expectGoodScreen(page, 'pending')
+  // Step 2.
+  await page.getByRole('checkbox', { name: 'Select 20 new devices' }).click()
+  await page.getByText('20 selected').waitFor()
+  await page.getByText('one token, one address').waitFor()
+  await expectGoodScreen(page, 'pending-selected')
+  const { certificates } = await invoke(page, 'projects_QueryPendingCertificates', { projectId: projectId() })
+  const [rejected, deleted] = certificates.slice(1)
+  await page.route('**/invoke/devices_CreateBulkDecision', async route => {
+    const answer = await route.fetch()
+    // Somebody else decides after the preview and before the start.
+    await invoke(page, 'devices_SetCertificateStatus', {
+      certificateId: rejected!.certificateId,
+      status: 'Rejected',
+    })
+    await invoke(page, 'devices_Delete', { deviceId: deleted!.deviceId })
+    await route.fulfill({ response: answer })
+  })
+  // Step 3.
+  await page.getByRole('button', { name: 'Accept 20' }).click()
+  await page.getByRole('heading', { name: '18 accepted, 2 refused' }).waitFor()
+  await page.unroute('**/invoke/devices_CreateBulkDecision')
+  const refused = page.getByRole('table', { name: '2 refused' })
+  await refused.getByText('The certificate was rejected by you at').waitFor()
+  await refused.getByText('The device was deleted by you at').waitFor()
+  await page.getByRole('heading', { name: 'Still pending, 1 certificate' }).waitFor()
+  await page.getByRole('button', { name: 'Show 11 more' }).waitFor()
+  await expectGoodScreen(page, 'pending-result')
+  expect(page.url()).toMatch(/\?result=bulk_\w{22}$/)
+  await page.reload()
+  await page.getByRole('heading', { name: '18 accepted, 2 refused' }).waitFor()
+
+  await page.getByRole('link', { name: 'Show the 18 devices' }).click()
+  await page.getByText(/^18 of \d+ devices$/).waitFor()
+  await page.goBack()
+  await page.getByRole('button', { name: 'Close the result' }).click()
+  await page.getByRole('heading', { name: 'Still pending' }).waitFor({ state: 'detached' })
+})
+
+it('holds back certificates that come later, and selects with keys of which none decides', async () => {
+  await page.goto(`${devices}/pending`)
+  await table().getByText('1 new device').waitFor()
+  await addPending('late', 2, '10.0.0.7', 'Pending', 0)
+  await invoke(page, 'devices_SetName', { deviceId: await someDevice(), name: 'renamed' })
+  await page.getByRole('button', { name: '2 new, show' }).click()
+  await table().getByText('2 new devices').waitFor()
+  await page.getByRole('heading', { name: 'Pending certificates' }).focus()
+  for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key)
+  await page.getByText('2 selected').waitFor()
+  for (const key of ['a', 'r', 'Enter', 'A', 'd', 'y']) {
+    await page.keyboard.press(key)
+    await page.waitForURL(/devices/)
+    if (key === 'Enter') await page.goBack()
+  }
+  const { total } = await invoke(page, 'projects_QueryPendingCertificates', { projectId: projectId() })
+  expect(total).toBe(3)
+})
+
+it('finds the page by the palette and by the badge of the card, and rejects all that match a filter', async () => {
+  await page.goto(devices.replace(/\/p_.*/, ''))
+  await page.getByRole('link', { name: '3 pending' }).click()
+  await page.getByRole('heading', { name: 'Pending certificates' }).waitFor()
+  await page.getByLabel('Filter pending certificates').fill('10.0.0.7')
+  await page.getByText('2 certificates of 2 devices').first().waitFor()
+  await page.getByRole('checkbox', { name: 'Select all 2' }).click()
+  await page.getByRole('button', { name: 'Reject 2' }).click()
+  await page.getByRole('heading', { name: '2 rejected', level: 2 }).waitFor()
+  await page.goto(devices)
+  await page.getByRole('heading', { name: 'Devices' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Jump to' }).fill('pending')
+  await page.getByRole('option', { name: 'Pending certificates' }).click()
+  await page.getByRole('checkbox', { name: 'Select all 1' }).click()
+  await page.getByRole('button', { name: 'Reject 1' }).click()
+  await page.getByText('No pending certificates.').waitFor()
+  await expectGoodScreen(page, 'pending-none')
+  expect(stage.faults).toEqual([])
+})
+
+it('names a decision on more than 200 again before it starts, and shows its progress and its cancellation', async () => {
+  await addPending('many', 230, '10.0.0.8', 'Pending', 300)
+  await page.goto(`${devices}/pending`)
+  await page.getByRole('checkbox', { name: 'Select 230 new devices' }).click()
+  await page.getByRole('button', { name: 'Accept 230' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Accept 230 certificates' })
+  await dialog.getByText('and 225 more devices').waitFor()
+  await expectGoodScreen(page, 'bulk-preview')
+  await dialog.getByRole('button', { name: 'Accept 230 certificates' }).click()
+  await page.getByRole('heading', { name: '230 accepted', level: 2 }).waitFor({ timeout: 30_000 })
+  expect(stage.faults).toEqual([])
+})
+
+function projectId(): string {
+  return /p_\w{22}/.exec(devices)![0]
+}
+
+async function someDevice(): Promise<string> {
+  const answer = await invoke(page, 'projects_QueryDevices', { projectId: projectId(), limit: 1 })
+  return answer.devices[0]!.deviceId
+}
+
+/** Adds devices to the first project, each with a certificate that came with its token from this address some minutes ago. */
+async function addPending(
+  name: string,
+  count: number,
+  address: string,
+  status: 'Pending' | 'Active',
+  minutesAgo: number,
+): Promise<void> {
+  const key = `md5('${name} ${status} ' || i)`
+  await changeDatabase(
+    stage.hub,
+    `with made as (
+       insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, pending_certificates, hostname, first_seen)
+       select 'd_' || translate(left(${key}, 22), '0', 'z'), project_id, 'd_pk_' || ${key}, decode(${key}, 'hex'),
+              ${status === 'Pending' ? 1 : 0}, '${name}-gw-' || to_char(i, 'FM000'), now() - make_interval(mins => ${minutesAgo}, secs => i * 0.001)
+         from project, generate_series(1, ${count}) i returning device_id, project_id, first_seen
+     )
+     insert into device_certificate (certificate_id, device_id, fingerprint, status, token_id, remote_address, first_seen)
+     select 'd_c_' || substr(device_id, 3), device_id,
+            rtrim(regexp_replace(upper(encode(sha256(device_id::bytea), 'hex')), '(..)', '\\1:', 'g'), ':'), '${status}',
+            (select token_id from deployment_token t where t.project_id = made.project_id limit 1), '${address}', first_seen
+       from made`,
+  )
+}
