@@ -113,7 +113,7 @@ it('finds the page by the palette and by the badge of the card, and rejects all 
   expect(stage.faults).toEqual([])
 })
 
-it('names a decision on more than 200 again before it starts, and shows its progress and its cancellation', async () => {
+it('names a decision on more than 200 again before it starts, and runs it as a job', async () => {
   await addPending('many', 230, '10.0.0.8', 'Pending', 300)
   await page.goto(`${devices}/pending`)
   await page.getByRole('checkbox', { name: 'Select 230 new devices' }).click()

@@ -70,6 +70,9 @@ const Preview = z.object({
   first: z.array(z.object(ItemNames)).describe('The first five devices.'),
 })
 
+/** A preview stores up to `MAX_BULK_ITEMS` rows. Nobody reads more than twelve previews in a minute. */
+const PREVIEWS = { perPerson: { calls: 120, perSecs: 600 } }
+
 /** Actions on many devices or certificates at once (docs/api.md 1.10). */
 export const bulkActions = {
   devices_GetBulkCounts: query({
@@ -89,6 +92,7 @@ export const bulkActions = {
     output: Preview,
     permission: { can: 'manage', on: 'project', id: 'projectId' },
     needsSession: true,
+    rateLimit: PREVIEWS,
     audit: ['projectId', 'decision'],
   }),
   devices_CreateBulkDeletion: command({
@@ -97,6 +101,7 @@ export const bulkActions = {
     output: Preview,
     permission: { can: 'delete', on: 'project', id: 'projectId' },
     needsSession: true,
+    rateLimit: PREVIEWS,
     audit: ['projectId'],
   }),
   devices_StartBulkDecision: command({

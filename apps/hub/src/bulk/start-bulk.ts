@@ -8,12 +8,16 @@ import { sql } from 'kysely'
 import { refusal } from '../access/authorize.ts'
 import type { Caller } from '../caller.ts'
 import type { CommandTransaction } from '../command-transaction.ts'
+import type { Tx } from '../database/client/connection.ts'
 import type { BulkActions } from './bulk-actions.ts'
 
 /** Time for which a preview can be started. */
 const PREVIEW_MINUTES = 60
 /** Time after which the job continues a bulk action whose request ended before its items, in seconds. */
 const INLINE_SECS = 10
+
+/** Largest number of unfinished bulk actions of a project. */
+const MAX_UNFINISHED = 5
 
 type Start = {
   context: Pick<CommandTransaction, 'tx' | 'events' | 'enqueue' | 'afterCommit'> & {
@@ -61,6 +65,7 @@ export async function startBulkAction({
     throw new ActionError('Invalid', `The preview is older than ${PREVIEW_MINUTES} min. Make a new one.`, {
       status: 409,
     })
+  await requireRoomForRun(tx, projectId)
   const isInline = itemCount <= MAX_INLINE_BULK_ITEMS
   const waitSecs = isInline ? INLINE_SECS : kind === 'Delete' ? BULK_DELETION_DELAY_SECS : 0
   await tx
@@ -79,4 +84,20 @@ export async function startBulkAction({
   await events.emit('devices_BulkActionStarted', { projectId, bulkActionId, kind, itemCount })
   if (isInline) afterCommit(() => bulkActions.runWhole(bulkActionId))
   else await enqueue('devices_RunBulkActions', {})
+}
+
+/** Throws `Invalid` when a project has as many unfinished bulk actions as it may have. */
+async function requireRoomForRun(tx: Tx, projectId: string): Promise<void> {
+  const { count } = await tx
+    .selectFrom('bulk_action')
+    .where('project_id', '=', projectId)
+    .where('status', 'in', ['Waiting', 'Running'])
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  if (count >= MAX_UNFINISHED)
+    throw new ActionError(
+      'Invalid',
+      `Found ${count} unfinished bulk actions in this project, expected fewer than ${MAX_UNFINISHED}. Wait for one or cancel it.`,
+      { status: 409 },
+    )
 }
