@@ -76,10 +76,23 @@ it('accepts 20 new devices in three steps, and says what was refused and why', a
 it('holds back certificates that come later, and selects with keys of which none decides', async () => {
   await page.goto(`${devices}/pending`)
   await table().getByText('1 new device').waitFor()
-  await addPending('late', 2, '10.0.0.7', 'Pending', 0)
+  await addPending('late', 3, '10.0.0.7', 'Pending', 0)
   await invoke(page, 'devices_SetName', { deviceId: await someDevice(), name: 'renamed' })
-  await page.getByRole('button', { name: '2 new, show' }).click()
+  await page.getByRole('button', { name: '3 new, show' }).click()
+  await table().getByText('3 new devices').waitFor()
+  await table().getByRole('checkbox', { name: 'Select unnamed (late-gw-003)' }).click()
+  await page.getByText('1 selected').waitFor()
+  // Somebody else rejects it: its row says so for some seconds and leaves the selection.
+  const { certificates } = await invoke(page, 'projects_QueryPendingCertificates', {
+    projectId: projectId(),
+    filter: { text: 'late-gw-003' },
+  })
+  const { certificateId } = certificates[0]!
+  await invoke(page, 'devices_SetCertificateStatus', { certificateId, status: 'Rejected' })
+  await table().getByRole('row', { name: 'late-gw-003' }).getByText('Rejected').waitFor()
+  await page.getByText('1 selected').waitFor({ state: 'detached' })
   await table().getByText('2 new devices').waitFor()
+  await table().getByText('late-gw-003').waitFor({ state: 'detached' })
   await page.getByRole('heading', { name: 'Pending certificates' }).focus()
   for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key)
   await page.getByText('2 selected').waitFor()
@@ -105,7 +118,7 @@ it('finds the page by the palette and by the badge of the card, and rejects all 
   await page.getByRole('heading', { name: 'Devices' }).waitFor()
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Jump to' }).fill('pending')
-  await page.getByRole('option', { name: 'Pending certificates' }).click()
+  await page.getByRole('option', { name: 'Pending certificates', exact: true }).click()
   await page.getByRole('checkbox', { name: 'Select all 1' }).click()
   await page.getByRole('button', { name: 'Reject 1' }).click()
   await page.getByText('No pending certificates.').waitFor()
@@ -148,7 +161,7 @@ async function addPending(
     stage.hub,
     `with made as (
        insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, pending_certificates, hostname, first_seen)
-       select 'd_' || translate(left(${key}, 22), '0', 'z'), project_id, 'd_pk_' || ${key}, decode(${key}, 'hex'),
+       select 'd_' || translate(left(${key}, 22), '0', 'z'), project_id, 'd_pk_' || translate(left(${key}, 22), '0', 'z'), decode(${key}, 'hex'),
               ${status === 'Pending' ? 1 : 0}, '${name}-gw-' || to_char(i, 'FM000'), now() - make_interval(mins => ${minutesAgo}, secs => i * 0.001)
          from project, generate_series(1, ${count}) i returning device_id, project_id, first_seen
      )

@@ -30,14 +30,16 @@ export const projects_QueryPendingCertificates = handler(
     const after = input.cursor === undefined ? undefined : readPendingCursor(input.cursor)
     const until = after?.until ?? (await untilOf(planned, input.filter?.seenUntil))
     const limit = input.limit ?? DEFAULT_LIMIT
-    const found = input.idsOnly ? [] : (await pendingPage(input, until, limit, after).execute(planned)).rows
+    const [{ rows: found }, { rows: totals }] = await Promise.all([
+      input.idsOnly ? { rows: [] } : pendingPage(input, until, limit, after).execute(planned),
+      pendingTotals(input, until).execute(planned),
+    ])
     const rows = found.slice(0, limit)
     const keys = [...new Set(rows.map(row => row.group_key))]
     const groups = keys.length > 0 ? (await pendingGroups(input, until, keys).execute(planned)).rows : []
     const isByBoth = (input.groupBy ?? 'tokenAndAddress') === 'tokenAndAddress'
     const tokenIds = [...new Set(isByBoth ? groups.flatMap(({ token_id }) => token_id ?? []) : [])]
     const addresses = tokenIds.length > 0 ? (await tokenAddresses(tokenIds).execute(planned)).rows : []
-    const [totals] = (await pendingTotals(input, until).execute(planned)).rows
     const ids = input.idsOnly ? (await pendingIds(input, until).execute(planned)).rows : undefined
     return {
       certificates: rows.map(certificateOf),
@@ -46,9 +48,9 @@ export const projects_QueryPendingCertificates = handler(
         .map(group => groupOf(group, addresses)),
       certificateIds: ids?.map(row => row.certificate_id as never),
       seenUntil: wireTimeOf(until),
-      newerCount: totals!.newer,
-      total: totals!.certificates,
-      deviceTotal: totals!.devices,
+      newerCount: totals[0]!.newer,
+      total: totals[0]!.certificates,
+      deviceTotal: totals[0]!.devices,
       nextCursor: found.length > limit ? writePendingCursor(until, rows.at(-1)!) : undefined,
     }
   },

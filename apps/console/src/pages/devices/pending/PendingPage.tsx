@@ -27,6 +27,7 @@ import { type BulkPreview, useBulkRun } from '../bulk/use-bulk-run.ts'
 import { PendingBar } from './PendingBar.tsx'
 import { PendingTable, totalWords } from './PendingTable.tsx'
 import { GROUPINGS, type PendingSearch } from './pending-search.ts'
+import { useLeavingRows } from './use-leaving-rows.ts'
 import { usePendingList } from './use-pending-list.ts'
 import { useSelectedCertificates } from './use-selected-certificates.ts'
 import '../../../styles/approvals.css'
@@ -47,6 +48,7 @@ function Pending({ projectId }: { projectId: string }) {
   const changeSearch = useChangeSearch<PendingSearch>()
   const list = usePendingList(projectId, by, q.trim())
   const selection = useSelectedCertificates(list)
+  const leaving = useLeavingRows(list.certificates, `${by} ${q}`)
   const { preview, start } = useBulkRun(projectId)
   const [shown, setShown] = useState<BulkPreview>()
   const { certificates, total, deviceTotal, newerCount } = list
@@ -75,6 +77,7 @@ function Pending({ projectId }: { projectId: string }) {
 
   async function act(kind: 'Accept' | 'Reject', certificateIds: string[]) {
     start.reset()
+    leaving.setOwn(true)
     try {
       const made = await preview.mutateAsync({ kind, selection: { kind: 'certificates', certificateIds } })
       // Selected rows are their own preview. More than the hub decides at once are named again.
@@ -82,10 +85,13 @@ function Pending({ projectId }: { projectId: string }) {
       else await run(made)
     } catch (error) {
       toastError(`Could not ${kind.toLowerCase()}`, error)
+    } finally {
+      leaving.setOwn(false)
     }
   }
   async function run(made: BulkPreview) {
-    const bulkActionId = await start.mutateAsync(made)
+    leaving.setOwn(true)
+    const bulkActionId = await start.mutateAsync(made).finally(() => leaving.setOwn(false))
     setShown(undefined)
     selection.clear()
     changeSearch({ result: bulkActionId })
@@ -105,6 +111,8 @@ function Pending({ projectId }: { projectId: string }) {
       <div className="sheet appr-sheet">
         <PendingTable
           list={list}
+          rows={leaving.rows}
+          leavingIds={leaving.leavingIds}
           grouping={by}
           selection={selection}
           place={place}

@@ -1,12 +1,16 @@
 import { Link } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { Fragment, type ReactNode, type Ref, useMemo, useRef } from 'react'
+import { useActionState } from '../../../api/queries.ts'
 import { useNow } from '../../../lib/app/clock.ts'
 import { counted, formatCount } from '../../../lib/app/format.ts'
+import { lookUp } from '../../../lib/app/look-up.ts'
 import { absoluteTime, relativeTime } from '../../../lib/app/relative-time.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
+import { Badge } from '../../../ui/app/Badge.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
 import { Gap, useVirtualRows } from '../../../ui/app/virtual-rows.tsx'
+import { isAbsent } from '../../../ui/is-absent.ts'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
 import { dayAndTime } from '../bulk/moment.ts'
 import { DeviceName } from '../DeviceName.tsx'
@@ -37,6 +41,9 @@ type Entry =
 
 type PendingTableProps = {
   list: PendingList
+  /** Loaded certificates, among them those that somebody else has just decided. */
+  rows: readonly PendingCertificate[]
+  leavingIds: ReadonlySet<string>
   grouping: Grouping
   selection: SelectedCertificates
   place: Place
@@ -46,11 +53,20 @@ type PendingTableProps = {
 }
 
 /** Pending certificates in groups with checkboxes. Above 200 rows only those near the viewport are rendered. */
-export function PendingTable({ list, grouping, selection, place, isBusy, children }: PendingTableProps) {
+export function PendingTable({
+  list,
+  rows,
+  leavingIds,
+  grouping,
+  selection,
+  place,
+  isBusy,
+  children,
+}: PendingTableProps) {
   const { certificates, groups, total = certificates.length } = list
   const table = useRef<HTMLTableElement>(null)
   const isNarrow = useIsNarrow()
-  const entries = useMemo(() => entriesOf(certificates, groups, grouping), [certificates, groups, grouping])
+  const entries = useMemo(() => entriesOf(rows, groups, grouping), [rows, groups, grouping])
   const virtual = useVirtualRows({
     table,
     count: entries.length,
@@ -109,6 +125,7 @@ export function PendingTable({ list, grouping, selection, place, isBusy, childre
                   <CertificateRow
                     {...shared}
                     certificate={entry.certificate}
+                    isLeaving={leavingIds.has(entry.certificate.certificateId)}
                     isSelected={selected.has(entry.certificate.certificateId)}
                     onToggle={isRange => toggle(entry.certificate, isRange)}
                   />
@@ -269,6 +286,7 @@ function knownWords({ isConnected, acceptedAt }: NonNullable<PendingCertificate[
 function CertificateRow({
   certificate,
   isSelected,
+  isLeaving,
   onToggle,
   index,
   measure,
@@ -276,6 +294,7 @@ function CertificateRow({
 }: SharedProps & {
   certificate: PendingCertificate
   isSelected: boolean
+  isLeaving: boolean
   onToggle: (isRange: boolean) => void
 }) {
   const { certificateId, deviceId, firstSeen, fingerprint, known, sameHostname } = certificate
@@ -291,11 +310,13 @@ function CertificateRow({
       {...ROW}
       ref={measure}
       data-index={index}
-      data-certificate={certificateId}
-      className={isSelected ? 'on' : undefined}
+      data-certificate={isLeaving ? undefined : certificateId}
+      className={isLeaving ? 'left' : isSelected ? 'on' : undefined}
     >
       <td {...CELL} className="c-pick">
-        <Pick label={`Select ${name}`} state={isSelected ? 'all' : 'none'} onToggle={onToggle} />
+        {!isLeaving && (
+          <Pick label={`Select ${name}`} state={isSelected ? 'all' : 'none'} onToggle={onToggle} />
+        )}
       </td>
       <td {...CELL} className="a-dev">
         <Link {...link} className="nm">
@@ -324,12 +345,31 @@ function CertificateRow({
         )}
       </td>
       <td {...CELL} className="r c-view">
-        <LinkButton {...link} variant="ghost" size="sm">
-          View<span className="sr"> {name}</span>
-        </LinkButton>
+        {isLeaving ? (
+          <Decision deviceId={deviceId} certificateId={certificateId} />
+        ) : (
+          <LinkButton {...link} variant="ghost" size="sm">
+            View<span className="sr"> {name}</span>
+          </LinkButton>
+        )}
       </td>
     </tr>
   )
+}
+
+const DECISIONS: Readonly<Record<string, string>> = {
+  Active: 'Accepted',
+  Rejected: 'Rejected',
+  Revoked: 'Revoked',
+}
+
+/** What somebody else did with a certificate that was pending until now. */
+function Decision({ deviceId, certificateId }: Pick<PendingCertificate, 'deviceId' | 'certificateId'>) {
+  const { data, error } = useActionState('devices_GetDetails', { deviceId })
+  if (!data && !isAbsent(error)) return null
+  const status = data?.certificates.find(one => one.certificateId === certificateId)?.status
+  if (status === 'Pending') return null
+  return <Badge>{lookUp(DECISIONS, status ?? '', 'Deleted')}</Badge>
 }
 
 /** "22 certificates of 22 devices". */

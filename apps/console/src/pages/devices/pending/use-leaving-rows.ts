@@ -1,0 +1,46 @@
+import { useEffect, useRef, useState } from 'react'
+import type { PendingCertificate } from './use-pending-list.ts'
+
+/** Time for which a row stays that somebody else has decided, in milliseconds. */
+const STAY_MS = 4_000
+/** Largest number of rows that stay. More at once are a bulk action, whose rows go together. */
+const MOST = 5
+
+type Left = { certificate: PendingCertificate; index: number }
+
+/**
+ * Keeps rows for some seconds that left the list because somebody else decided their certificates. `listKey` names the filter and the
+ * grouping: another list has other rows. Rows of own decisions go at once.
+ */
+export function useLeavingRows(certificates: readonly PendingCertificate[], listKey: string) {
+  const [left, setLeft] = useState<readonly Left[]>([])
+  const before = useRef({ listKey, certificates })
+  const isOwn = useRef(false)
+  const ids = certificates.map(({ certificateId }) => certificateId).join(' ')
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when rows come or go, not at each answer
+  useEffect(() => {
+    const now = new Set<string>(ids.split(' '))
+    const { listKey: ofKey, certificates: shown } = before.current
+    before.current = { listKey, certificates }
+    const gone = shown.flatMap((certificate, index) =>
+      now.has(certificate.certificateId) ? [] : [{ certificate, index }],
+    )
+    const isForeign = ofKey === listKey && !isOwn.current && gone.length > 0 && gone.length <= MOST
+    setLeft(isForeign ? gone : [])
+    if (!isForeign) return
+    const timer = setTimeout(() => setLeft([]), STAY_MS)
+    return () => clearTimeout(timer)
+  }, [ids, listKey])
+
+  const rows = [...certificates]
+  for (const { certificate, index } of left) rows.splice(Math.min(index, rows.length), 0, certificate)
+  return {
+    rows,
+    leavingIds: new Set<string>(left.map(({ certificate }) => certificate.certificateId)),
+    /** While true, rows that leave are the user's own decisions. */
+    setOwn(next: boolean) {
+      isOwn.current = next
+    },
+  }
+}
