@@ -139,6 +139,75 @@ it('names a decision on more than 200 again before it starts, and runs it as a j
   expect(stage.faults).toEqual([])
 })
 
+it('accepts and deletes devices that are selected in the list, with a preview and time to undo', async () => {
+  await addPending('dual', 3, '10.0.0.9', 'Pending', 0)
+  await page.goto(`${devices}?q=dual`)
+  const list = page.getByRole('table', { name: 'Devices' })
+  await list.getByRole('row', { name: 'dual-gw-003' }).waitFor()
+  for (const name of ['dual-gw-001', 'dual-gw-002'])
+    await list.getByRole('row', { name }).getByRole('checkbox').click()
+  const bar = page.getByRole('region', { name: 'Selection' })
+  await bar.getByRole('button', { name: 'Reject 2' }).waitFor()
+  await expectGoodScreen(page, 'bulk-bar')
+  await bar.getByRole('button', { name: 'Accept 2 certificates' }).click()
+  await bar.getByText('2 accepted').waitFor()
+  await bar.getByRole('link', { name: 'Show the result' }).waitFor()
+  await bar.getByRole('button', { name: 'Close the result' }).click()
+  await bar.waitFor({ state: 'detached' })
+
+  for (const name of ['dual-gw-001', 'dual-gw-002'])
+    await list.getByRole('row', { name }).getByRole('checkbox').click()
+  await bar.getByRole('button', { name: 'Accept 0 certificates' }).waitFor()
+  expect(await bar.getByRole('button', { name: 'Accept 0 certificates' }).isDisabled()).toBe(true)
+  const remove = async () => {
+    await bar.getByRole('button', { name: 'Delete 2 devices' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Delete 2 devices' })
+    await dialog.getByText('Their history goes with them.').waitFor()
+    await dialog.getByRole('button', { name: 'Delete 2 devices' }).click()
+    await bar.getByText(/^Deleting 2 devices in \d+ s\.$/).waitFor()
+  }
+  await remove()
+  await bar.getByRole('button', { name: 'Undo' }).click()
+  await remove()
+  // Leaving the list sends the deletion at once.
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('heading', { name: 'Tokens' }).waitFor()
+  await expect
+    .poll(
+      async () =>
+        (
+          await invoke(page, 'projects_QueryDevices', {
+            projectId: projectId(),
+            filter: { text: 'dual' },
+            limit: 5,
+          })
+        ).total,
+    )
+    .toBe(1)
+})
+
+it('deletes more than 200 devices that match a filter after ten seconds, which can be undone', async () => {
+  await page.goto(`${devices}?q=many`)
+  const list = page.getByRole('table', { name: 'Devices' })
+  await list.getByRole('row', { name: 'many-gw-001' }).getByRole('checkbox').click()
+  const bar = page.getByRole('region', { name: 'Selection' })
+  if (await bar.getByRole('button', { name: 'Close the result' }).isVisible())
+    await bar.getByRole('button', { name: 'Close the result' }).click()
+  await bar.getByRole('button', { name: 'Select all 230 that match' }).click()
+  await bar.getByRole('button', { name: 'Delete 230 devices' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Delete 230 devices' })
+  await dialog.getByText('The deletion starts after 10 s and can be cancelled.').waitFor()
+  await dialog.getByRole('button', { name: 'Delete 230 devices' }).click()
+  await bar.getByText(/^Deleting 230 devices in \d+ s\.$/).waitFor()
+  await expectGoodScreen(page, 'bulk-waiting')
+  await bar.getByRole('button', { name: 'Undo' }).click()
+  await bar.getByText('0 deleted').waitFor()
+  await bar.getByRole('link', { name: 'Show the result' }).click()
+  await page.getByText(/Cancelled by .* at .*; 230 left as they were\./).waitFor()
+  await expectGoodScreen(page, 'bulk-cancelled')
+  expect(stage.faults).toEqual([])
+})
+
 function projectId(): string {
   return /p_\w{22}/.exec(devices)![0]
 }

@@ -24,7 +24,12 @@ export function exportUrl(action: ActionName, input: object, extension: string):
 }
 
 /** Menu with downloads of all rows that match the filter, not only those on screen. */
-export function ExportMenu({ action, input, variant = 'secondary', label: button = 'Export' }: ExportMenuProps) {
+export function ExportMenu({
+  action,
+  input,
+  variant = 'secondary',
+  label: button = 'Export',
+}: ExportMenuProps) {
   usePageAction({
     label: button === 'Export' ? 'Export this list as CSV' : `${button} as CSV`,
     icon: Download,

@@ -15,17 +15,18 @@ import { type BulkKind, isUnfinished, resultTitle } from './bulk-words.ts'
 import { useBulkAction } from './use-bulk-action.ts'
 import { type BulkPreview, type BulkSelection, useBulkRun } from './use-bulk-run.ts'
 import {
+  closeBulk,
   secsLeft,
   sendBulkDeletion,
+  showStartedBulk,
   startBulkDeletion,
-  undoBulkDeletion,
-  useBulkDeletion,
+  useCurrentBulk,
   type WaitingDeletion,
 } from './waiting-deletion.ts'
 import '../../../styles/approvals.css'
 
 /** Selected devices of the device list: by id, or all that match a filter. */
-export type DeviceSelection =
+type DeviceSelection =
   | { kind: 'ids'; deviceIds: string[] }
   | {
       kind: 'filter'
@@ -47,8 +48,7 @@ export function BulkActions({ projectId, selection, onDone }: BulkActionsProps) 
   const { userId } = useSession()
   const { preview, start } = useBulkRun(projectId)
   const [shown, setShown] = useState<BulkPreview>()
-  const [startedId, setStartedId] = useState<string>()
-  const deletion = useBulkDeletion()
+  const bulk = useCurrentBulk(projectId)
   useSendOnLeave(projectId)
 
   const devices: BulkSelection =
@@ -61,31 +61,18 @@ export function BulkActions({ projectId, selection, onDone }: BulkActionsProps) 
   const pending = counts?.pendingCertificateCount
   const total = selection.kind === 'ids' ? selection.deviceIds.length : selection.count
 
-  if (deletion?.projectId === projectId) {
-    return deletion.state === 'started' ? (
-      <Outcome
-        projectId={projectId}
-        bulkActionId={deletion.preview.bulkActionId}
-        onClose={() => {
-          undoBulkDeletion()
-          onDone()
-        }}
-      />
-    ) : (
-      <Waiting deletion={deletion} />
-    )
-  }
-  if (startedId)
+  if (bulk?.state === 'started')
     return (
       <Outcome
         projectId={projectId}
-        bulkActionId={startedId}
+        bulkActionId={bulk.bulkActionId}
         onClose={() => {
-          setStartedId(undefined)
+          closeBulk()
           onDone()
         }}
       />
     )
+  if (bulk) return <Waiting deletion={bulk} />
 
   async function ask(kind: BulkKind) {
     start.reset()
@@ -101,7 +88,7 @@ export function BulkActions({ projectId, selection, onDone }: BulkActionsProps) 
   async function run(made: BulkPreview) {
     if (made.kind === 'Delete' && made.itemCount <= MAX_INLINE)
       startBulkDeletion(queryClient, { projectId, preview: made, askedByUserId: userId })
-    else setStartedId(await start.mutateAsync(made))
+    else showStartedBulk(projectId, await start.mutateAsync(made))
     setShown(undefined)
   }
 
@@ -182,7 +169,7 @@ function Waiting({ deletion }: { deletion: WaitingDeletion }) {
       <span className="num">
         {deletion.state === 'waiting' ? `Deleting ${what} in ${secsLeft(deletion)} s.` : `Deleting ${what}…`}
       </span>
-      {deletion.state === 'waiting' && <Button onClick={undoBulkDeletion}>Undo</Button>}
+      {deletion.state === 'waiting' && <Button onClick={closeBulk}>Undo</Button>}
     </div>
   )
 }

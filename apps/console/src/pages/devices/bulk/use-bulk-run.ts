@@ -10,7 +10,7 @@ export type BulkSelection = ActionInput<'devices_CreateBulkDecision'>['selection
 export type BulkPreview = ActionOutput<'devices_CreateBulkDecision'> & { kind: BulkKind }
 
 /** Fixes what a bulk action means. Rejects with `ActionError`. */
-export async function previewBulk(
+async function previewBulk(
   projectId: string,
   kind: BulkKind,
   selection: BulkSelection,
@@ -23,9 +23,10 @@ export async function previewBulk(
   return { kind, ...(await invoke('devices_CreateBulkDeletion', { projectId, selection })) }
 }
 
-/** Starts a decision. Resolves when up to 200 items are done, or when the hub has queued more. */
-export async function startDecision(projectId: string, { bulkActionId }: BulkPreview): Promise<string> {
-  await invoke('devices_StartBulkDecision', { projectId, bulkActionId })
+/** Starts a previewed bulk action. Resolves when up to 200 items are done, or when the hub has queued more. */
+async function startBulk(projectId: string, { kind, bulkActionId }: BulkPreview): Promise<string> {
+  const name = kind === 'Delete' ? 'devices_StartBulkDeletion' : 'devices_StartBulkDecision'
+  await invoke(name, { projectId, bulkActionId })
   return bulkActionId
 }
 
@@ -38,7 +39,7 @@ const CHANGED = [
   'devices_GetBulkCounts',
 ] as const
 
-/** Mutation that previews, or starts a decision. Lists are fetched again after a start. */
+/** Mutations that preview and start a bulk action. Lists are fetched again after a start. */
 export function useBulkRun(projectId: string) {
   const queryClient = useQueryClient()
   const preview = useMutation({
@@ -46,7 +47,7 @@ export function useBulkRun(projectId: string) {
       previewBulk(projectId, kind, selection),
   })
   const start = useMutation({
-    mutationFn: (previewed: BulkPreview) => startDecision(projectId, previewed),
+    mutationFn: (previewed: BulkPreview) => startBulk(projectId, previewed),
     onSettled: () => refetchChanged(queryClient),
   })
   return { preview, start }

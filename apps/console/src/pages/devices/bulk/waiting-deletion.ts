@@ -9,6 +9,7 @@ import { refetchChanged } from './use-bulk-run.ts'
 
 /** A previewed deletion that is sent after 10 s, or whose answer is awaited. */
 export type WaitingDeletion = {
+  state: 'waiting' | 'sent'
   projectId: string
   preview: BulkPreview
   /** The person who clicked. The hub refuses the deletion from anybody else's session. */
@@ -16,14 +17,16 @@ export type WaitingDeletion = {
   /** `Date.now()` and `performance.now()` at the click. */
   askedAtMs: number
   askedAtTick: number
-  state: 'waiting' | 'sent' | 'started'
 }
+
+/** A bulk action that runs, or whose outcome is not closed yet. */
+type StartedBulk = { state: 'started'; projectId: string; bulkActionId: string }
 
 const UNDO_MS = 10_000
 /** A page that wakes later than this after the click sends nothing: its user has left, and the fleet may have changed. */
 const TOO_LATE_MS = 60_000
 
-const current = externalStore<WaitingDeletion | undefined>(undefined)
+const current = externalStore<WaitingDeletion | StartedBulk | undefined>(undefined)
 let timer: ReturnType<typeof setTimeout> | undefined
 let answer: Promise<void> = Promise.resolve()
 
@@ -49,8 +52,13 @@ export function startBulkDeletion(
   announce(`${counted(deletion.preview.itemCount, 'device')} will be deleted in 10 seconds.`)
 }
 
-/** Takes a deletion back that was not sent yet, or forgets one that has started. */
-export function undoBulkDeletion() {
+/** Shows the progress and outcome of a started bulk action in the list of its project, until it is closed. */
+export function showStartedBulk(projectId: string, bulkActionId: string) {
+  current.set({ state: 'started', projectId, bulkActionId })
+}
+
+/** Takes a deletion back that was not sent yet, or closes the outcome of a started bulk action. */
+export function closeBulk() {
   if (current.get()?.state === 'sent') return
   clearTimeout(timer)
   current.set(undefined)
@@ -72,7 +80,7 @@ export function sendBulkDeletion(queryClient: QueryClient) {
   const input = { projectId, bulkActionId: preview.bulkActionId, askedByUserId }
   answer = invoke('devices_StartBulkDeletion', input, { keepalive: true }).then(
     async () => {
-      current.set({ ...deletion, state: 'started' })
+      showStartedBulk(projectId, preview.bulkActionId)
       await refetchChanged(queryClient)
     },
     (error: Error) => {
@@ -88,7 +96,8 @@ export async function settleBulkDeletion(queryClient: QueryClient): Promise<void
   await answer
 }
 
-/** The deletion of several devices of this page load that waits, is in flight or was started. */
-export function useBulkDeletion(): WaitingDeletion | undefined {
-  return useExternalStore(current)
+/** The bulk action of a project's list in this page load: waiting, in flight, or started and not closed yet. */
+export function useCurrentBulk(projectId: string): WaitingDeletion | StartedBulk | undefined {
+  const bulk = useExternalStore(current)
+  return bulk?.projectId === projectId ? bulk : undefined
 }

@@ -18,6 +18,7 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { ErrorText } from '../../../ui/ErrorText.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { useCurrentBulk } from '../bulk/waiting-deletion.ts'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
 import { Conditions } from './Conditions.tsx'
 import { propertyOf } from './column-ids.ts'
@@ -93,7 +94,9 @@ function Devices({ projectId }: { projectId: string }) {
   // the user can undo the filter or order that caused the error.
   if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
-  const isSearched = Boolean(search.q?.trim() || search.show || search.error || search.result || conditions.length > 0)
+  const isSearched = Boolean(
+    search.q?.trim() || search.show || search.error || search.result || conditions.length > 0,
+  )
   const isFiltered = isSearched || search.status !== undefined
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
@@ -116,6 +119,7 @@ function Devices({ projectId }: { projectId: string }) {
 
   const selection = useSelection({ projectId, devices: list.devices, filter: list.input.filter, total })
   const hasSelection = selection.count > 0
+  const isActing = useCurrentBulk(projectId) !== undefined
 
   return (
     <Page width="list">
@@ -259,7 +263,7 @@ function Devices({ projectId }: { projectId: string }) {
               }
             </DeviceTable>
           </div>
-          {(hasSelection || (isNarrow && isSelecting)) && (
+          {(hasSelection || isActing || (isNarrow && isSelecting)) && (
             <Suspense>
               <SelectionBar
                 selection={selection}

@@ -48,7 +48,9 @@ export function devicesInput(
     ...allDevicesInput(projectId),
     ...(Object.keys(filter).length > 0 && { filter }),
     // `projects_GetSummary` returns the totals per status, so only the other filters need a count.
-    ...((text || search.show || search.error || search.result || properties.length > 0) && { countTotal: true }),
+    ...((text || search.show || search.error || search.result || properties.length > 0) && {
+      countTotal: true,
+    }),
     ...(columns.length > 0 && { columns: [...columns] }),
     sort,
   }

@@ -75,7 +75,12 @@ function deviceFilters(to: string, summary: Summary): Option[] {
   })
   return [
     ...(pendingCount > 0
-      ? [option('Approve pending certificates', ShieldCheck, { status: 'pending' }, pendingCount)]
+      ? [
+          {
+            ...option('Approve pending certificates', ShieldCheck, {}, pendingCount),
+            to: `${to.replace(/\/$/, '')}/pending`,
+          },
+        ]
       : []),
     ...(errorCount > 0
       ? [option('Show devices with errors', CircleAlert, { show: 'error' }, errorCount)]

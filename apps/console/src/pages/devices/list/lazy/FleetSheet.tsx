@@ -1,10 +1,13 @@
 import type { ActionOutput } from '@muster/actions/client'
+import { Link } from '@tanstack/react-router'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { Mark, type MarkState } from '../../../../ui/app/Mark.tsx'
 import type { Attention } from '../attention.ts'
 import type { DeviceSearch } from '../devices-input.ts'
 import { ConnectedArea } from './ConnectedArea.tsx'
 import '../../../../styles/fleet-sheet.css'
+
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 
 type Summary = ActionOutput<'projects_GetSummary'>
 
@@ -59,6 +62,11 @@ export function FleetSheet({ summary, search, onChange }: FleetSheetProps) {
             </button>
           )
         })}
+        {pendingCount > 0 && (
+          <Link from={DEVICES} to="./pending" className="review">
+            Review<span className="sr"> pending certificates</span>
+          </Link>
+        )}
       </fieldset>
     </section>
   )

@@ -8,6 +8,8 @@ import { exportUrl } from '../../../../ui/app/ExportMenu.tsx'
 import { IconButton } from '../../../../ui/app/IconButton.tsx'
 import { Menu, MenuAnchor } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
+import { BulkActions } from '../../bulk/BulkActions.tsx'
+import { useCurrentBulk } from '../../bulk/waiting-deletion.ts'
 import type { Selection } from '../selection.ts'
 
 /** Largest number of ids in the URL of an export: browsers and proxies limit the length of URLs, often to 16 KiB. */
@@ -32,6 +34,14 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
   }
   useShortcut('Escape', 'Clear the selection', clear)
   const { selected, isAll, idCount } = selection
+  const isActing = useCurrentBulk(input.projectId) !== undefined
+  const actions = <BulkActions projectId={input.projectId} selection={selected} onDone={clear} />
+  if (isActing)
+    return (
+      <section className="bulk" aria-label="Selection">
+        {actions}
+      </section>
+    )
   const hasMore = total !== undefined && total > selection.matchCount
   const tooMany = selected.kind === 'ids' && selected.deviceIds.length > MAX_EXPORTED_IDS
   const { limit: _, ...whole } = input
@@ -56,6 +66,7 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
       </div>
       <span className="vr" />
       <div className="acts">
+        {selection.matchCount > 0 && actions}
         {tooMany ? (
           <span className="muted">Export takes all that match, or up to {MAX_EXPORTED_IDS} devices.</span>
         ) : (
