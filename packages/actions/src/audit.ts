@@ -92,6 +92,9 @@ const Sealing = z.object({
 
 const TimeOfDay = text(5).regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'expected a time of day such as 18:00')
 
+/** Longest time before now that `withinSecs` can name, in seconds: a year. */
+const MAX_WITHIN_SECS = 366 * 24 * 60 * 60
+
 const commonFilter = {
   types: optional(z.array(text(MAX_KIND_LENGTH)).max(100)).describe('Names of events or actions.'),
   actor: optionalText(text(MAX_FILTER_LENGTH)).describe(
@@ -99,6 +102,9 @@ const commonFilter = {
   ),
   since: optional(Timestamp).describe('Not older than this.'),
   until: optional(Timestamp).describe('Older than this.'),
+  withinSecs: optional(z.int().min(1).max(MAX_WITHIN_SECS)).describe(
+    'Not older than this many seconds by the clock of the hub, for clients whose clock may be wrong.',
+  ),
   subject: optionalText(text(MAX_KIND_LENGTH)).describe('Id of what the entry is about.'),
   text: optionalText(text(MAX_FILTER_LENGTH)).describe(
     'Part of the name of a person, device, project or repository, or a whole id.',

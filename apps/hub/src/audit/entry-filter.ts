@@ -122,7 +122,7 @@ function isAbout(id: string): RawBuilder<boolean> {
  */
 export function matchesEntry(
   kind: 'event' | 'action',
-  { types, actorIds, subject, text, since, until, hours }: ResolvedFilter,
+  { types, actorIds, subject, text, since, until, withinSecs, hours }: ResolvedFilter,
 ): RawBuilder<boolean> {
   const conditions = [
     types?.length ? sql`${sql.ref(`a.${kind}`)} in (${sql.join(types)})` : undefined,
@@ -132,6 +132,7 @@ export function matchesEntry(
     text && matchesFound(kind, text),
     since === undefined ? undefined : sql`a.created_at >= ${since}::timestamptz`,
     until === undefined ? undefined : sql`a.created_at < ${until}::timestamptz`,
+    withinSecs === undefined ? undefined : sql`a.created_at >= now() - make_interval(secs => ${withinSecs})`,
     hours && isWithin(hours),
   ]
   return sql<boolean>`${sql.join([sql`true`, ...conditions.filter(part => part !== undefined)], sql` and `)}`

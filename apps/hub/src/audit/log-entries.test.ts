@@ -309,6 +309,21 @@ describe('filters of a log', () => {
     await expect(within('25:00', '08:00')).rejects.toThrow('expected a time of day')
   })
 
+  it("go by the hub's clock for the last hour", async () => {
+    const at = async (createdAt: string, n: number): Promise<void> => {
+      await hub.pool.query(
+        `insert into audit_event (event_id, event, actor, data, organization_id, created_at)
+         values ($1, 'limits_Reached', '{"actor":"System"}', '{}', $2, now() - $3::interval)`,
+        [`audit_ev_20261124-0000-CchPwQr${n}`, organizationId, createdAt],
+      )
+    }
+    await at('59 minutes', 1)
+    await at('61 minutes', 2)
+    const found = await eventsOf({ types: ['limits_Reached'], withinSecs: 3600 })
+    expect(found.map(({ eventId }) => eventId)).toEqual(['audit_ev_20261124-0000-CchPwQr1'])
+    await expect(eventsOf({ withinSecs: 0 })).rejects.toThrow('not valid')
+  })
+
   it('use indexes and never scan the audit tables', async () => {
     await using session = await databaseSession(hub)
     const fill = (table: string, id: string, columns: string, values: string) =>
@@ -346,6 +361,7 @@ describe('filters of a log', () => {
       { text: 'job_20261121-0800-GdCYExEP' },
       { subject: newId('d_c') },
       { types: ['devices_PropertySet3', 'devices_SetProperty3'] },
+      { withinSecs: 3600 },
       { since: '2026-01-01T00:00:00Z', hours: { from: '18:00', to: '08:00', timeZone: 'Europe/Berlin' } },
     ]
     for (const of of LOGS)

@@ -1,7 +1,6 @@
 import { ScrollText } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { useNow } from '../../lib/app/clock.ts'
 import { useChangeSearch } from '../../lib/app/search.ts'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
@@ -32,8 +31,7 @@ type EventLogProps = {
 
 /** Log of the instance, an organization, a project, a repository or a device: what happened, as sentences, and what failed. */
 export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
-  const nowMs = useNow()
-  const filter = auditFilter(search, nowMs)
+  const filter = auditFilter(search)
   const isInstance = action === 'audit_QueryAuditLogEvents'
   const input = {
     ...of,

@@ -9,7 +9,7 @@ export function isKind(text: string | undefined): text is Kind {
 }
 
 /** Filter of the query for these search parameters. Ignores texts that no filter has. */
-export function auditFilter(search: AuditSearch, nowMs = Date.now()) {
+export function auditFilter(search: AuditSearch) {
   const { q, actor, kind, type, subject } = search
   const types = type ? [type] : isKind(kind) ? namesOf(kind) : undefined
   return {
@@ -17,6 +17,6 @@ export function auditFilter(search: AuditSearch, nowMs = Date.now()) {
     ...(actor?.trim() && { actor: actor.trim() }),
     ...(types && { types }),
     ...(subject?.trim() && { subject: subject.trim() }),
-    ...timeFilter(search, nowMs),
+    ...timeFilter(search),
   }
 }

@@ -26,7 +26,7 @@ export function isMoving(text: string | undefined): text is Moving {
   return text !== undefined && Object.hasOwn(MOVING, text)
 }
 
-/** The range of search parameters. Moving ranges begin at a full minute, so that the query does not change at each tick. */
+/** The range of search parameters. Moving ranges begin at a full minute. */
 export function rangeOf({ time, from, to }: TimeSearch, nowMs: number): TimeRange {
   if (isMoving(time)) return { fromMs: Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - MOVING[time].ms }
   const fromMs = from === undefined ? undefined : momentOf(from)
@@ -40,11 +40,12 @@ export function hoursOf(text: string | undefined): Hours | undefined {
   return from !== undefined && to !== undefined && from !== to ? { from, to } : undefined
 }
 
-/** Filter of the hub's query for search parameters. */
-export function timeFilter(search: TimeSearch, nowMs: number) {
-  const { fromMs, untilMs } = rangeOf(search, nowMs)
+/** Filter of the hub's query for search parameters. A range that ends now goes by the hub's clock, since the browser's may be wrong. */
+export function timeFilter(search: TimeSearch) {
+  const { fromMs, untilMs }: TimeRange = isMoving(search.time) ? {} : rangeOf(search, 0)
   const hours = hoursOf(search.hours)
   return {
+    ...(isMoving(search.time) && { withinSecs: MOVING[search.time].ms / 1000 }),
     ...(fromMs !== undefined && { since: new Date(fromMs).toISOString() }),
     ...(untilMs !== undefined && { until: new Date(untilMs).toISOString() }),
     ...(hours && { hours: { ...hours, timeZone: timeZone() } }),

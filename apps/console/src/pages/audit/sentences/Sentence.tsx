@@ -64,7 +64,7 @@ const PLURALS: Record<string, string> = {
 }
 
 /** A thing by its name, as a link while it exists. `name` replaces its current name. */
-export function SubjectName({ id, name }: { id: string; name?: string | undefined }) {
+function SubjectName({ id, name }: { id: string; name?: string | undefined }) {
   const { subjects, isInstance } = useContext(LogSubjects)
   const { label, to, search } = subjectLink(id, subjects, isInstance)
   const text = <bdi title={id}>{name ?? label}</bdi>

@@ -255,6 +255,19 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
     say: ({ data }) =>
       `${CERTIFICATE_VERBS.get(data.status) ?? 'set the status [status] for'} the certificate of {deviceId}`,
   },
+  devices_BulkActionStarted: {
+    kind: 'device',
+    say: entry => `began ${bulkWords(entry, '[itemCount]')} of {projectId}`,
+  },
+  devices_BulkActionCancelled: {
+    kind: 'device',
+    say: entry => `cancelled ${bulkWords(entry)} of {projectId} after [doneCount]`,
+  },
+  devices_BulkActionStopped: {
+    kind: 'device',
+    say: entry =>
+      `stopped ${bulkWords(entry)} of {projectId} after [doneCount], because the rights of the person ended`,
+  },
   devices_PortForwarded: { kind: 'device', say: 'forwarded port [port] of {deviceId}' },
   limits_Reached: { kind: 'limit', say: 'reported a limit that was reached: [message]' },
 }
@@ -264,6 +277,18 @@ const CERTIFICATE_VERBS = new Map<unknown, string>([
   ['Rejected', 'rejected'],
   ['Revoked', 'revoked'],
 ])
+
+const BULK_WORDS = new Map<unknown, [verb: string, things: string]>([
+  ['Accept', ['accepting', 'certificates']],
+  ['Reject', ['rejecting', 'certificates']],
+  ['Delete', ['deleting', 'devices']],
+])
+
+/** What a bulk action does: "deleting [itemCount] devices". */
+function bulkWords({ data }: Said, count = ''): string {
+  const [verb, things] = BULK_WORDS.get(data.kind) ?? ['<kind>', 'devices']
+  return [verb, count, things].filter(Boolean).join(' ')
+}
 
 function nameOrId({ name }: Said['data']): string {
   return name === undefined ? '{tokenId}' : '[name]'
