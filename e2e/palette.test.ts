@@ -121,6 +121,10 @@ it('finds a device by its addresses in any notation, and offers its actions', as
   const tab = await opened
   await tab.getByRole('heading', { level: 1, name: 'crane-gw-01' }).waitFor()
   await tab.close()
+  await page.keyboard.press('Control+c')
+  await palette().getByText(`${deviceId} copied.`).waitFor()
+  await box().fill(ip)
+  await palette().getByText(`${deviceId} copied.`).waitFor({ state: 'detached' })
   await option('Copy the device id').click()
   await palette().getByText(`${deviceId} copied.`).waitFor()
   await page.keyboard.press('Escape')

@@ -7,7 +7,7 @@ import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { SuggestBox } from '../../ui/app/SuggestBox.tsx'
+import { SuggestBox } from '../../ui/lazy/SuggestBox.tsx'
 import { type AuditRow, AuditTable } from './AuditTable.tsx'
 import type { AuditSearch } from './audit-params.ts'
 

@@ -6,8 +6,8 @@ import { useDebounced } from '../../lib/app/use-debounced.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { ComboBox } from '../../ui/app/ComboBox.tsx'
 import { toast } from '../../ui/app/toast.ts'
+import { ComboBox } from '../../ui/lazy/ComboBox.tsx'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
 
 /** Maximum number of repositories that the selector offers at once. */

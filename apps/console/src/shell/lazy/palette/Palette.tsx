@@ -1,7 +1,8 @@
+import { Autocomplete } from '@base-ui/react/autocomplete'
 import { MAX_FILTER_LENGTH } from '@muster/actions/client'
 import { useRouter } from '@tanstack/react-router'
 import { CornerDownLeft, Search, X } from 'lucide-react'
-import { type KeyboardEvent, type MouseEvent, useEffect, useId, useState } from 'react'
+import { type ComponentProps, type MouseEvent, useEffect, useRef, useState } from 'react'
 import { COMMAND_KEY } from '../../../lib/app/command-key.ts'
 import { copyText } from '../../../lib/clipboard.ts'
 import { useCurrentOrganization } from '../../../organization.ts'
@@ -15,16 +16,17 @@ import { usePages } from './use-pages.ts'
 import { useSessionOptions } from './use-session-options.tsx'
 import '../../../styles/palette.css'
 
+type InputKeyDown = Parameters<NonNullable<ComponentProps<typeof Autocomplete.Input>['onKeyDown']>>[0]
+
 /**
  * Search dialog for devices, projects, repositories, pages and actions of the organization, the page and the session. Arrow keys
  * move the selection, Enter opens it, with Ctrl or ⌘ in a new tab. Ctrl C or ⌘ C copies the id of the selection.
  */
 export function Palette({ onClose }: { onClose: () => void }) {
-  const id = useId()
   const router = useRouter()
   const organization = useCurrentOrganization()
   const [text, setText] = useState('')
-  const [active, setActive] = useState(0)
+  const highlighted = useRef<Option>(undefined)
   const [isGoing, setGoing] = useState(false)
   const [said, setSaid] = useState<string>()
   const searched = text.trim()
@@ -42,15 +44,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
     searched,
   )
   const options = groups.flatMap(group => group.options)
-  const current = options[Math.min(active, options.length - 1)]
-  const idOf = (option: Option) => `${id}-${options.indexOf(option)}`
-
   async function copyId(copied: string) {
     setSaid((await copyText(copied)) ? `${copied} copied.` : 'The browser refused to copy.')
   }
+  function type(typed: string) {
+    setText(typed)
+    setGoing(false)
+    setSaid(undefined)
+  }
   function go(option: Option | undefined, inNewTab = false) {
     if (!option) return
-    if (option.key === 'copy') return void option.run?.()
+    if (option.staysOpen) return void option.run?.()
     if (option.to !== undefined) {
       const target = { to: option.to, ...(option.search && { search: option.search }) }
       if (inNewTab) return void window.open(router.buildLocation(target as never).href, '_blank', 'noopener')
@@ -65,83 +69,84 @@ export function Palette({ onClose }: { onClose: () => void }) {
   useEffect(() => {
     if (!isGoing || found.isPending) return
     setGoing(false)
-    go(current)
+    go(options[0])
   })
-  function move(to: number) {
-    const next = (to + options.length) % options.length
-    setActive(next)
-    document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: 'nearest' })
-  }
-  function onKeyDown(event: KeyboardEvent<HTMLInputElement>) {
+  function onKeyDown(event: InputKeyDown) {
     const isModified = event.ctrlKey || event.metaKey
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step && current) move(options.indexOf(current) + step)
-    else if (isModified && event.key.toLowerCase() === 'c') {
+    // The library keeps the option of an earlier render.
+    const current = options.find(({ key }) => key === highlighted.current?.key)
+    if (isModified && event.key.toLowerCase() === 'c') {
       const { selectionStart, selectionEnd } = event.currentTarget
       if (!current?.id || selectionStart !== selectionEnd) return
       void copyId(current.id)
-    } else if (event.key !== 'Enter' || event.nativeEvent.isComposing) return
-    // Results of an earlier, shorter text stay on screen during a search. Enter does not open the first of them.
-    else if (found.isPending && searched && active === 0 && (!current || current.isFound)) setGoing(true)
-    else go(current, isModified)
+    } else if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
+      // Results of an earlier, shorter text stay on screen during a search. Enter does not open the first of them.
+      const isEarly =
+        found.isPending && searched !== '' && (!current || (current === options[0] && current.isFound))
+      if (isEarly) setGoing(true)
+      else go(current, isModified)
+      event.preventBaseUIHandler()
+    } else {
+      // The dialog closes at Escape.
+      if (event.key === 'Escape') event.preventBaseUIHandler()
+      return
+    }
     event.preventDefault()
   }
 
   return (
     <Modal className="dialog palette" label="Jump to" onAsk={onClose}>
-      <div className="q">
-        <Search className="i" aria-hidden />
-        <input
-          {...IGNORED_BY_PASSWORD_MANAGERS}
-          role="combobox"
-          aria-label="Jump to"
-          aria-autocomplete="list"
-          aria-expanded
-          aria-controls={`${id}-list`}
-          {...(current && { 'aria-activedescendant': idOf(current) })}
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-          enterKeyHint="go"
-          maxLength={MAX_FILTER_LENGTH}
-          placeholder={
-            organization ? 'A device by name, host name, IP, MAC or id; an action; a page' : 'A page'
-          }
-          value={text}
-          onChange={event => {
-            setText(event.target.value)
-            setActive(0)
-            setGoing(false)
-            setSaid(undefined)
-          }}
-          onKeyDown={onKeyDown}
-        />
-        <button type="button" className="esc" aria-label="Close" tabIndex={-1} onClick={onClose}>
-          <kbd>esc</kbd>
-          <X className="i" aria-hidden />
-        </button>
-      </div>
-      <div id={`${id}-list`} className="list" role="listbox" aria-label="Jump to">
-        {groups.map(({ label, aside, options: own }) => (
-          // biome-ignore lint/a11y/useSemanticElements: the listbox pattern groups its options like this
-          <div key={label} role="group" aria-label={label}>
-            <h3 role="presentation">
-              {label}
-              {aside && <span>{aside}</span>}
-            </h3>
-            {own.map(option => (
-              <OptionRow
-                key={option.key}
-                id={idOf(option)}
-                option={option}
-                isActive={option === current}
-                onPoint={() => setActive(options.indexOf(option))}
-                onClick={event => go(option, event.ctrlKey || event.metaKey)}
-              />
-            ))}
-          </div>
-        ))}
-      </div>
+      <Autocomplete.Root
+        inline
+        items={groups.map(({ label, options: items }) => ({ label, items }))}
+        filter={null}
+        autoHighlight="always"
+        keepHighlight
+        itemToStringValue={option => option.label}
+        value={text}
+        onValueChange={(typed, { reason }) => reason === 'input-change' && type(typed)}
+        onItemHighlighted={option => {
+          highlighted.current = option
+        }}
+      >
+        <div className="q">
+          <Search className="i" aria-hidden />
+          <Autocomplete.Input
+            {...IGNORED_BY_PASSWORD_MANAGERS}
+            aria-label="Jump to"
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            enterKeyHint="go"
+            maxLength={MAX_FILTER_LENGTH}
+            placeholder={
+              organization ? 'A device by name, host name, IP, MAC or id; an action; a page' : 'A page'
+            }
+            onKeyDown={onKeyDown}
+          />
+          <button type="button" className="esc" aria-label="Close" tabIndex={-1} onClick={onClose}>
+            <kbd>esc</kbd>
+            <X className="i" aria-hidden />
+          </button>
+        </div>
+        <Autocomplete.List className="list" aria-label="Jump to">
+          {groups.map(({ label, aside, options: own }) => (
+            <Autocomplete.Group key={label} items={own} aria-label={label}>
+              <h3 role="presentation">
+                {label}
+                {aside && <span>{aside}</span>}
+              </h3>
+              {own.map(option => (
+                <OptionRow
+                  key={option.key}
+                  option={option}
+                  onClick={event => go(option, event.ctrlKey || event.metaKey)}
+                />
+              ))}
+            </Autocomplete.Group>
+          ))}
+        </Autocomplete.List>
+      </Autocomplete.Root>
       <p className="note" role="status">
         {said ??
           (found.error ? (
@@ -182,31 +187,20 @@ export function Palette({ onClose }: { onClose: () => void }) {
   )
 }
 
-type OptionRowProps = {
-  id: string
-  option: Option
-  isActive: boolean
-  onPoint: () => void
-  onClick: (event: MouseEvent) => void
-}
+type OptionRowProps = { option: Option; onClick: (event: MouseEvent) => void }
 
-function OptionRow({ id, option, isActive, onPoint, onClick }: OptionRowProps) {
+function OptionRow({ option, onClick }: OptionRowProps) {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
-    // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the input
-    <div
-      id={id}
-      className="opt"
-      role="option"
-      aria-selected={isActive}
-      onMouseMove={onPoint}
-      onMouseDown={event => event.preventDefault()}
+    <Autocomplete.Item
+      value={option}
       onClick={onClick}
+      // biome-ignore lint/a11y/useAriaPropsSupportedByRole: the library's properties contain the role
+      render={(props, { highlighted }) => <div {...props} className="opt" aria-selected={highlighted} />}
     >
       <option.icon className="i" aria-hidden />
       <span className="lb">{option.shown ?? option.label}</span>
       {option.hit && <span className="hit">{option.hit}</span>}
       {option.end && <span className="end">{option.end}</span>}
-    </div>
+    </Autocomplete.Item>
   )
 }

@@ -24,6 +24,8 @@ export type Option = {
   /** Whether the page opens its create dialog on arrival. */
   isCreating?: boolean
   run?: () => unknown
+  /** Whether the palette stays open after `run`. */
+  staysOpen?: boolean
 }
 
 /** Options under a heading. `aside` stands at the end of the heading. */

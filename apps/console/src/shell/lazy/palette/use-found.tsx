@@ -170,18 +170,19 @@ export function optionsOfDevice(
     label: name ?? hostname ?? deviceId,
     options: [
       {
-        key: 'proxy',
+        key: `proxy ${deviceId}`,
         icon: ArrowLeftRight,
         label: 'Open the HTTP proxy',
         end: counted(PROXY_LINK_HOURS, 'hour'),
         run: () => void openProxy(deviceId),
       },
       {
-        key: 'copy',
+        key: `copy ${deviceId}`,
         icon: Copy,
         label: 'Copy the device id',
         hit: deviceId,
         run: () => copy(deviceId),
+        staysOpen: true,
       },
     ],
   }
