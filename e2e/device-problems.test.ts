@@ -44,6 +44,7 @@ it('shows no problem box while nothing is wrong', async () => {
   await report('dev.nexigon.ota.status', { state: 'completed', currentVersion: '2.22.4' })
   await page.goto(`${list}/${device.deviceId}`)
   await page.getByText('2.22.4').first().waitFor()
+  await page.getByText('Nothing is wrong.').waitFor()
   expect(await problem().count()).toBe(0)
 })
 
@@ -77,7 +78,14 @@ it('says as a sentence what is wrong, since when, and what to do next, as the de
   await report('dev.nexigon.system.health', { status: 'degraded' })
   await problem().getByText('Health: degraded').waitFor()
   await page.locator('.dhead').getByText('Warning', { exact: true }).waitFor()
+  await page.getByText('The device still runs 2.22.4.').waitFor()
+  const attempts = page.getByRole('table', { name: 'Attempts at 2.23.0' })
+  await expect.poll(() => attempts.getByRole('row').count()).toBe(3)
   await expectGoodScreen(page, 'device-problem')
+  const same = problem().getByRole('link', { name: 'Find devices with this error' })
+  expect(new URL((await same.getAttribute('href'))!, list).searchParams.get('where')).toContain(
+    'no space left',
+  )
   await problem().getByRole('link', { name: 'See the disks' }).click()
   await expect.poll(() => new URL(page.url()).hash).toBe('#sys')
 })

@@ -75,7 +75,9 @@ it('accepts a certificate once, even if Enter is held down', async () => {
      values ('${CERTIFICATE}', '${DEVICE}', 'AA:BB', 'Pending')`,
   )
   await page.goto(address)
-  await page.getByRole('button', { name: 'Accept' }).focus()
+  await page.getByRole('heading', { name: /^This device waits for approval/ }).waitFor()
+  await expectGoodScreen(page, 'device-pending')
+  await page.locator('#certs').getByRole('button', { name: 'Accept' }).focus()
   for (let held = 0; held < 40; held++) {
     // Pressing a key that is already down produces a repeated key event.
     await page.keyboard.down('Enter')

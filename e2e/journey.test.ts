@@ -82,9 +82,9 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   expect(await row.innerText()).toContain('Disconnected')
 
   await row.getByRole('link', { name: 'View' }).click()
-  await page.getByText('is waiting for approval', { exact: false }).waitFor()
+  await page.getByRole('heading', { name: /^This device waits for approval/ }).waitFor()
   await page.getByText('certificate is pending', { exact: false }).waitFor()
-  await page.getByRole('button', { name: 'Accept' }).click()
+  await page.getByRole('button', { name: 'Accept', exact: true }).click()
   const head = page.locator('.dhead')
   await head.getByText('Connected', { exact: true }).waitFor({ timeout: 60_000 })
   await page.getByRole('heading', { name: 'System Info' }).waitFor()

@@ -15,6 +15,7 @@ import { Time, TimesTogether } from '../../../ui/app/Time.tsx'
 import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { Fingerprint } from './Fingerprint.tsx'
 
 type Certificate = ActionOutput<'devices_GetDetails'>['certificates'][number]
 type Status = Certificate['status']
@@ -69,7 +70,7 @@ function Certificates({ deviceId }: { deviceId: string }) {
       )}
       {certificates.length > 0 && (
         <div className="bare">
-          <table className="tbl dense rows">
+          <table className="tbl dense rows tall">
             <caption className="sr">Certificates</caption>
             <thead>
               <tr>
@@ -120,10 +121,8 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
         </span>
       </td>
       <td data-k="Fingerprint">
-        <span className="idc mono">
-          <span className="trunc" style={{ maxWidth: '13ch' }}>
-            {fingerprint}
-          </span>
+        <span className="idc">
+          <Fingerprint fingerprint={fingerprint} />
           <CopyButton text={fingerprint} label="Copy fingerprint" />
         </span>
       </td>

@@ -6,19 +6,21 @@ import { isAbsent } from '../../../ui/is-absent.ts'
 import { Absent } from '../../../ui/NotFound.tsx'
 import { deviceNameText } from '../device-name.ts'
 import { AnchorNav } from './AnchorNav.tsx'
+import { CalmLine } from './CalmLine.tsx'
 import { CertificatesSection } from './CertificatesSection.tsx'
 import { ConnectionsSection } from './ConnectionsSection.tsx'
 import { ConnectionSection } from './connection/ConnectionSection.tsx'
 import { DangerSection } from './DangerSection.tsx'
 import { DeviceHead } from './DeviceHead.tsx'
 import { EventsSection } from './EventsSection.tsx'
-import { LimitsNotice, PendingNotice } from './Notices.tsx'
-import { OtaSection } from './OtaSection.tsx'
+import { LimitsNotice } from './Notices.tsx'
+import { PendingBox } from './PendingBox.tsx'
 import { ProblemBox } from './ProblemBox.tsx'
 import { ProxySection } from './ProxySection.tsx'
 import { PropertiesSection } from './properties/PropertiesSection.tsx'
 import { RenameSection } from './RenameSection.tsx'
 import { SystemInfoSection } from './SystemInfoSection.tsx'
+import { OtaSection } from './update/OtaSection.tsx'
 import { useBeginning, useProblems } from './use-problems.ts'
 
 /** The page of a device. Each section has its own loading state and error. */
@@ -33,6 +35,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
   const { data: details, error, dataUpdatedAt } = useActionState('devices_GetDetails', { deviceId })
   const problems = useProblems(deviceId, details)
   const beganAt = useBeginning(deviceId, problems?.[0])
+  const isPending = details?.certificates.some(({ status }) => status === 'Pending')
   const isElsewhere = details !== undefined && details.projectId !== projectId
   const reason = isAbsent(error) ? error : isElsewhere && 'The device belongs to another project.'
   if (reason) return <Absent reason={reason} />
@@ -40,13 +43,14 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
   return (
     <Page>
       <DeviceHead deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
+      {details && <PendingBox details={details} />}
       {problems && <ProblemBox deviceId={deviceId} problems={problems} />}
+      {details?.isConnected && problems?.length === 0 && !isPending && <CalmLine deviceId={deviceId} />}
       <AnchorNav deviceId={deviceId} />
       <div className="order">
         {details && (
           <>
             <ErrorAlert title="Could not load the device." error={error} />
-            <PendingNotice certificates={details.certificates} />
             <LimitsNotice {...details} />
           </>
         )}

@@ -1,9 +1,11 @@
+import { Link } from '@tanstack/react-router'
 import { ArrowRight, OctagonAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { Time } from '../../../ui/app/Time.tsx'
 import { SameError } from '../SameError.tsx'
 import type { Problem } from './problems.ts'
+import { localText } from './timeline/time-range.ts'
 import { useBeginning } from './use-problems.ts'
 import { foundProperties, readSystemInfo, SYSTEM_INFO_NAMES } from './well-known.ts'
 
@@ -29,18 +31,24 @@ export function ProblemBox({ deviceId, problems }: { deviceId: string; problems:
           <p>
             <Period deviceId={deviceId} problem={worst} />
             {worst.kind === 'update' && <LowDisks deviceId={deviceId} />}
-            {worst.kind === 'update' && <SameError deviceId={deviceId} />}
+            {worst.update?.currentVersion !== undefined && (
+              <>
+                {' '}
+                The device still runs <bdi>{worst.update.currentVersion.slice(0, LONGEST_VERSION)}</bdi>.
+              </>
+            )}
           </p>
         </div>
       </div>
       <ul className="next" aria-label="Next steps">
-        {stepsOf(worst).map(({ href, label, why }) => (
-          <li key={href}>
-            <a href={href}>
-              {label}
+        {worst.kind === 'update' && <SameError deviceId={deviceId} />}
+        {stepsOf(worst).map(step => (
+          <li key={step.label}>
+            <StepLink step={step}>
+              {step.label}
               <ArrowRight className="i i-14" aria-hidden />
-            </a>
-            <p>{why}</p>
+            </StepLink>
+            <p>{step.why}</p>
           </li>
         ))}
       </ul>
@@ -50,10 +58,27 @@ export function ProblemBox({ deviceId, problems }: { deviceId: string; problems:
           <span>
             <b>{problem.sentence}</b> <Period deviceId={deviceId} problem={problem} />
           </span>
-          <a href={stepsOf(problem)[0]!.href}>{stepsOf(problem)[0]!.label}</a>
+          <StepLink step={around(problem)}>{around(problem).label}</StepLink>
         </div>
       ))}
     </section>
+  )
+}
+
+/** Link of a next step: to a part of the page, or to the timeline around a time. */
+function StepLink({ step: { target }, children }: { step: Step; children: ReactNode }) {
+  if ('href' in target) return <a href={target.href}>{children}</a>
+  return (
+    <Link
+      from="/org_{$organization}/projects/$projectId/devices/$deviceId"
+      to="./timeline"
+      search={{
+        from: localText(new Date(target.aroundMs - HOUR_MS)),
+        to: localText(new Date(target.aroundMs + HOUR_MS)),
+      }}
+    >
+      {children}
+    </Link>
   )
 }
 
@@ -117,31 +142,76 @@ function LowDisks({ deviceId }: { deviceId: string }): ReactNode {
     ))
 }
 
-/** Parts of the page that explain a problem, the most useful first. */
-function stepsOf({ kind }: Problem): { href: string; label: string; why: string }[] {
-  const events = { href: '#ev', label: 'See what it reported', why: 'The latest events of this device.' }
-  if (kind === 'offline')
-    return [
-      { href: '#conn', label: 'See its connections', why: 'How long each lasted, and why it ended.' },
-      events,
-    ]
-  if (kind === 'refused')
-    return [
-      {
-        href: '#certs',
-        label: 'Check its certificates',
-        why: 'Only a device with an accepted one connects.',
-      },
-      { href: '#conn', label: 'See its connections', why: 'When it was connected last, and for how long.' },
-    ]
-  if (kind === 'update')
-    return [
-      events,
-      { href: '#sys', label: 'See the disks', why: 'Free space and versions that the device reports.' },
-      { href: '#props', label: 'See the update status', why: 'The property as the device wrote it.' },
-    ]
-  return [
-    events,
-    { href: '#sys', label: 'See the system', why: 'Versions, memory and disks of this device.' },
-  ]
+type Step = {
+  label: string
+  /** What is behind the link. */
+  why: string
+  target: { href: string } | { aroundMs: number }
+}
+
+const HOUR_MS = 3_600_000
+const LONGEST_VERSION = 100
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
+
+/** Next steps for a problem, at most three, the most useful first. */
+function stepsOf(problem: Problem): Step[] {
+  const events: Step = {
+    label: 'See what it reported',
+    why: 'The latest events of this device.',
+    target: { href: '#ev' },
+  }
+  const happened: Step = {
+    ...around(problem),
+    label: 'See what happened',
+    why: 'Everything around the last time.',
+  }
+  switch (problem.kind) {
+    case 'refused':
+      return [
+        {
+          label: 'Check its certificates',
+          why: 'Only a device with an accepted one connects.',
+          target: { href: '#certs' },
+        },
+        {
+          label: 'See its connections',
+          why: 'When it was connected last, and for how long.',
+          target: { href: '#conn' },
+        },
+      ]
+    case 'offline':
+      return [
+        {
+          label: 'See its connections',
+          why: 'How long each lasted, and why it ended.',
+          target: { href: '#conn' },
+        },
+        { ...happened, why: 'Everything around the end of its connection.' },
+      ]
+    case 'update':
+      return [
+        {
+          label: 'See the disks',
+          why: 'Free space and versions that the device reports.',
+          target: { href: '#sys' },
+        },
+        happened,
+      ]
+    default:
+      return [
+        happened,
+        events,
+        {
+          label: 'See the system',
+          why: 'Versions, memory and disks of this device.',
+          target: { href: '#sys' },
+        },
+      ]
+  }
+}
+
+/** The timeline around the last time of a problem. */
+function around({ lastAt }: Problem): Step {
+  const aroundMs = Date.parse(lastAt)
+  return { label: `Around ${clock.format(aroundMs)}`, why: '', target: { aroundMs } }
 }

@@ -14,7 +14,8 @@ import {
   type SystemInfo,
 } from './well-known.ts'
 
-const LOW_SPACE = 0.15
+/** A disk with a smaller share of free space is amber (0.1 is 10 %). */
+const LOW_SPACE = 0.1
 const WRAP: CSSProperties = { overflowWrap: 'anywhere', whiteSpace: 'normal' }
 /** Style of the name column: names such as `/dev/mmcblk0p3` stay on one line beside long mount points. */
 const DISK_NAME: CSSProperties = { ...WRAP, minWidth: 'calc(15ch + 32px)' }
@@ -35,7 +36,11 @@ function LastReported({ deviceId }: { deviceId: string }) {
     queries: SYSTEM_INFO_NAMES.map(name => actionQuery('devices_GetProperty', { deviceId, name })),
   }).flatMap(({ data }) => data ?? [])
   const info = readSystemInfo(foundProperties(answers))
-  return info && info !== 'unreadable' ? <Time at={info.lastUpdated} /> : null
+  return info && info !== 'unreadable' ? (
+    <span className="muted meta">
+      Reported <Time at={info.lastUpdated} />
+    </span>
+  ) : null
 }
 
 function Report({ deviceId }: { deviceId: string }) {
@@ -56,7 +61,7 @@ function Report({ deviceId }: { deviceId: string }) {
   return (
     <>
       <div className="in">
-        <dl className="kv">
+        <dl className="kv six">
           <Fact label="Hostname" value={info.hostname} mono />
           <Fact label="Name" value={info.name} />
           <Fact label="Version" value={info.version} />
@@ -68,8 +73,18 @@ function Report({ deviceId }: { deviceId: string }) {
           />
         </dl>
       </div>
-      {info.networks.length > 0 && <Networks networks={info.networks} />}
-      {info.disks.length > 0 && <Disks disks={info.disks} />}
+      <div className={info.networks.length > 0 && info.disks.length > 0 ? 'halves' : undefined}>
+        {info.networks.length > 0 && (
+          <div>
+            <Networks networks={info.networks} />
+          </div>
+        )}
+        {info.disks.length > 0 && (
+          <div id="disks">
+            <Disks disks={info.disks} />
+          </div>
+        )}
+      </div>
     </>
   )
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { beginningOf, offlineProblem, problemsOf } from './problems.ts'
 import type { Properties } from './well-known.ts'
 
-const NO_REFUSAL = { isConnected: true }
+const NO_REFUSAL = { isConnected: true, certificates: [] }
 const AT = '2026-11-22T08:00:00Z'
 
 function properties(values: Record<string, unknown>): Properties {
@@ -53,7 +53,7 @@ describe('problemsOf', () => {
   it('orders refusal, update and health by their gravity', () => {
     const lastRefusal = { at: AT, reason: 'The certificate is revoked.', count: 15 }
     const all = problemsOf(
-      { isConnected: false, lastRefusal },
+      { isConnected: false, lastRefusal, certificates: [] },
       properties({ ...health('degraded'), ...ota({ state: 'failed' }) }),
     )
     expect(all.map(({ sentence, tone }) => [sentence, tone])).toEqual([
@@ -61,7 +61,7 @@ describe('problemsOf', () => {
       ['Update failed once', 'bad'],
       ['Health: degraded', 'warn'],
     ])
-    expect(problemsOf({ isConnected: true, lastRefusal }, {})).toEqual([])
+    expect(problemsOf({ isConnected: true, lastRefusal, certificates: [] }, {})).toEqual([])
     expect(problemsOf(NO_REFUSAL, properties(health('error')))[0]).toMatchObject({ tone: 'bad' })
   })
 })

@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { counted } from '../../../lib/app/format.ts'
 import { HEALTH, healthOf, OTA_STATUS, otaStatusOf, type Properties, readOtaStatus } from './well-known.ts'
 
-type Details = Pick<ActionOutput<'devices_GetDetails'>, 'isConnected' | 'lastRefusal'>
+type Details = Pick<ActionOutput<'devices_GetDetails'>, 'isConnected' | 'lastRefusal' | 'certificates'>
 type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
 
 /** Maximum length in characters of a text from a device. A longer text is truncated, because a property may hold up to 1 MiB. */
@@ -18,15 +18,26 @@ export type Problem = {
   lastAt: string
   /** Property whose past values show when the problem began; absent for connections. */
   property?: string
+  /** The failed update as the device reports it, with whole texts. */
+  update?: {
+    currentVersion: string | undefined
+    targetVersion: string | undefined
+    error: string | undefined
+  }
 }
 
 /**
  * The problems of a device, the gravest first: connection refused, update failed, health error, health degraded. Texts that the
  * device reports are part of the sentences, each truncated to 300 characters.
  */
-export function problemsOf({ isConnected, lastRefusal }: Details, properties: Properties): Problem[] {
+export function problemsOf(
+  { isConnected, lastRefusal, certificates }: Details,
+  properties: Properties,
+): Problem[] {
+  // A box of its own says that a certificate waits for approval.
+  const isPending = certificates.some(({ status }) => status === 'Pending')
   return [
-    ...(lastRefusal && !isConnected ? [refused(lastRefusal)] : []),
+    ...(lastRefusal && !isConnected && !isPending ? [refused(lastRefusal)] : []),
     ...failedUpdate(properties),
     ...badHealth(properties),
   ]
@@ -39,11 +50,12 @@ function refused({ reason, count, at }: NonNullable<Details['lastRefusal']>): Pr
 function failedUpdate(properties: Properties): Problem[] {
   const status = readOtaStatus(properties)
   if (!status || status === 'unreadable' || !hasFailed(status)) return []
-  const { targetVersion, failureCount, lastError } = status
+  const { currentVersion, targetVersion, failureCount, lastError: error } = status
   const what = targetVersion === undefined ? 'Update failed' : `Update to ${cut(targetVersion)} failed`
-  const sentence = `${what} ${times(Math.max(1, failureCount))}${lastError === undefined ? '' : `: ${cut(lastError)}`}`
+  const sentence = `${what} ${times(Math.max(1, failureCount))}${error === undefined ? '' : `: ${cut(error)}`}`
   const { lastUpdated } = properties[OTA_STATUS]!
-  return [{ kind: 'update', tone: 'bad', sentence, lastAt: lastUpdated, property: OTA_STATUS }]
+  const update = { currentVersion, targetVersion, error }
+  return [{ kind: 'update', tone: 'bad', sentence, lastAt: lastUpdated, property: OTA_STATUS, update }]
 }
 
 function badHealth(properties: Properties): Problem[] {
@@ -57,7 +69,7 @@ function badHealth(properties: Properties): Problem[] {
 }
 
 /** Shortest time without a connection that is a problem, in milliseconds. */
-const SHORTEST_OFFLINE_MS = 10 * 60_000
+export const SHORTEST_OFFLINE_MS = 10 * 60_000
 /** Time in which earlier interruptions count. */
 const USUAL_MS = 30 * 24 * 3_600_000
 
@@ -90,7 +102,13 @@ export function offlineProblem(connections: readonly Connection[], nowMs: number
  * Whether an update has failed and has not succeeded since. A device that retries the update still reports its number of
  * failures.
  */
-function hasFailed({ state, failureCount }: { state: string | undefined; failureCount: number }): boolean {
+export function hasFailed({
+  state,
+  failureCount,
+}: {
+  state: string | undefined
+  failureCount: number
+}): boolean {
   return state === 'failed' || (failureCount > 0 && state !== 'completed')
 }
 

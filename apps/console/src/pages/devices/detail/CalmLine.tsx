@@ -1,0 +1,46 @@
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { actionQuery } from '../../../api/queries.ts'
+import { Mark } from '../../../ui/app/Mark.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { connectionsQuery, pastValuesInput } from './device-queries.ts'
+import { lastProblem } from './last-problem.ts'
+import { localText } from './timeline/time-range.ts'
+import { HEALTH, OTA_STATUS } from './well-known.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Says in one line that nothing is wrong with a device, and which problem ended last. */
+export function CalmLine({ deviceId }: { deviceId: string }) {
+  const [updates, health] = useQueries({
+    queries: [OTA_STATUS, HEALTH].map(name =>
+      actionQuery('devices_QueryPropertyHistory', pastValuesInput(deviceId, name)),
+    ),
+  }).map(({ data }) => data?.changes)
+  const connections = useQuery(connectionsQuery(deviceId)).data?.connections
+  if (!updates || !health || !connections) return null
+  const past = lastProblem(updates, health, connections)
+  return (
+    <p className="calm">
+      <Mark state="on" />
+      <span>
+        Nothing is wrong.{' '}
+        {past && (
+          <>
+            The last problem ended <Time at={past.endedAt} />: <bdi>{past.words}</bdi>.{' '}
+            <Link
+              from="/org_{$organization}/projects/$projectId/devices/$deviceId"
+              to="./timeline"
+              search={{
+                from: localText(new Date(Date.parse(past.beganAt) - HOUR_MS)),
+                to: localText(new Date(Date.parse(past.endedAt) + HOUR_MS)),
+              }}
+            >
+              See it
+            </Link>
+          </>
+        )}
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,177 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Link } from '@tanstack/react-router'
+import { Check, ShieldAlert } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { useCommand } from '../../../api/queries.ts'
+import { counted } from '../../../lib/app/format.ts'
+import { focusHeading } from '../../../lib/focus-heading.ts'
+import { Alert } from '../../../ui/Alert.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { toastError } from '../../../ui/app/toast.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { Code } from '../../../ui/Code.tsx'
+import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { Fingerprint } from './Fingerprint.tsx'
+
+type Details = ActionOutput<'devices_GetDetails'>
+type Certificate = Details['certificates'][number]
+
+/** Command that prints the fingerprint on a device with the agent's default configuration (docs/protocol.md 8.1). */
+const FINGERPRINT_COMMAND = 'openssl x509 -noout -fingerprint -sha256 -in /etc/nexigon/agent/ssl/cert.pem'
+
+/** Longest reason of a refusal in the sentence, in characters. */
+const LONGEST_REASON = 200
+
+/**
+ * Box for a certificate that waits for approval: the fingerprint for comparing it with the device, what is known about the device,
+ * and the decision. Of several certificates the oldest is shown. After the acceptance a line says what comes next.
+ */
+export function PendingBox({ details }: { details: Details }) {
+  const [acceptedId, setAcceptedId] = useState<string>()
+  const pending = details.certificates
+    .filter(({ status }) => status === 'Pending')
+    .sort((a, b) => Date.parse(a.firstSeen) - Date.parse(b.firstSeen))
+  const [first] = pending
+  if (first)
+    return (
+      <Box
+        key={first.certificateId}
+        details={details}
+        certificate={first}
+        others={pending.length - 1}
+        onAccepted={() => setAcceptedId(first.certificateId)}
+      />
+    )
+  const isAccepted = details.certificates.some(
+    ({ certificateId, status }) => certificateId === acceptedId && status === 'Active',
+  )
+  if (!isAccepted || details.isConnected) return null
+  return (
+    <Alert tone="ok" icon={Check}>
+      Accepted. Waiting for the device to connect, usually within a minute.
+    </Alert>
+  )
+}
+
+type BoxProps = { details: Details; certificate: Certificate; others: number; onAccepted: () => void }
+
+function Box({ details, certificate, others, onAccepted }: BoxProps) {
+  const { certificateId, fingerprint, firstSeen } = certificate
+  const isNew = details.certificates.some(({ status }) => status === 'Active')
+  const setStatus = useCommand('devices_SetCertificateStatus', {
+    invalidates: ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'],
+  })
+  async function decide(status: 'Active' | 'Rejected') {
+    try {
+      await setStatus.mutateAsync({ certificateId, status })
+      if (status === 'Active') onAccepted()
+      focusHeading()
+    } catch (error) {
+      toastError(`Could not ${status === 'Active' ? 'accept' : 'reject'} the certificate`, error)
+    }
+  }
+  const asked = setStatus.isPending ? setStatus.variables.status : undefined
+  return (
+    <section className="sheet problem warn" aria-labelledby="pending">
+      <div className="pmain">
+        <div className="pi warn">
+          <ShieldAlert className="i" aria-hidden />
+        </div>
+        <div className="grow">
+          <h2 id="pending">
+            {isNew ? 'A new certificate of this device' : 'This device'} waits for approval, first seen{' '}
+            <Time at={firstSeen} />
+          </h2>
+          <p>
+            <Attempts details={details} />
+            {others > 0 &&
+              ` ${counted(others, 'further certificate')} below ${others === 1 ? 'waits' : 'wait'} too.`}
+          </p>
+        </div>
+      </div>
+      <div className="cmp">
+        <div className="cfp">
+          <h3>Compare the fingerprint with the device</h3>
+          <span className="idc">
+            <Fingerprint fingerprint={fingerprint} isBig />
+            <CopyButton text={fingerprint} label="Copy the waiting fingerprint" />
+          </span>
+          <p className="help">On the device:</p>
+          <Code text={FINGERPRINT_COMMAND} label="Copy command" />
+        </div>
+        <dl className="tell">
+          <Fact label="Token">
+            <TokenName certificate={certificate} />
+          </Fact>
+          <Fact label="Address">
+            {certificate.remoteAddress === undefined ? (
+              <span className="t2">Not recorded</span>
+            ) : (
+              <span className="mono">{certificate.remoteAddress}</span>
+            )}
+          </Fact>
+          <Fact label="Host name">
+            {details.hostname ? (
+              <bdi className="mono">{details.hostname}</bdi>
+            ) : (
+              <span className="t2">Not known before it connects</span>
+            )}
+          </Fact>
+        </dl>
+      </div>
+      <div className="decide">
+        <span className="help">Once rejected, it can come back only with a new certificate.</span>
+        <Button
+          busy={asked === 'Rejected'}
+          disabled={asked === 'Active'}
+          onClick={() => void decide('Rejected')}
+        >
+          Reject
+        </Button>
+        <Button
+          variant="primary"
+          icon={Check}
+          busy={asked === 'Active'}
+          disabled={asked === 'Rejected'}
+          onClick={() => void decide('Active')}
+        >
+          Accept
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+function Attempts({ details: { isConnected, lastRefusal } }: { details: Details }) {
+  if (isConnected) return 'The device is connected with another certificate.'
+  return (
+    <>
+      {lastRefusal && (
+        <>
+          It tried to connect {counted(lastRefusal.count, 'time')}, last <Time at={lastRefusal.at} />:{' '}
+          {lastRefusal.reason.slice(0, LONGEST_REASON)}.{' '}
+        </>
+      )}
+      It stays outside until somebody accepts its certificate.
+    </>
+  )
+}
+
+function TokenName({ certificate: { tokenId, tokenName } }: { certificate: Certificate }) {
+  if (tokenId === undefined) return <span className="t2">Not recorded</span>
+  if (tokenName === undefined) return <span className="t2">A token that was deleted</span>
+  return (
+    <Link from="/org_{$organization}/projects/$projectId" to="./tokens" search={{ q: tokenName }}>
+      <bdi>{tokenName}</bdi>
+    </Link>
+  )
+}
+
+function Fact({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

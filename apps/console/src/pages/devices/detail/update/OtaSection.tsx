@@ -1,0 +1,131 @@
+import { Link, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useAction, useActionState } from '../../../../api/queries.ts'
+import { formatCount } from '../../../../lib/app/format.ts'
+import { Badge, type Tone } from '../../../../ui/app/Badge.tsx'
+import { LongText } from '../../../../ui/app/JsonValue.tsx'
+import { Section } from '../../../../ui/app/Section.tsx'
+import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
+import { foundProperties, OTA_STATUS, readOtaStatus } from '../well-known.ts'
+import { Attempts } from './Attempts.tsx'
+import { pathOf, useFollowedPath, useVersionAt } from './followed-path.ts'
+
+const LONGEST_STATE = 24
+
+/** The update status last reported by update scripts. Unknown states are shown unchanged (docs/product.md 4). */
+export function OtaSection({ deviceId }: { deviceId: string }) {
+  return (
+    <Section id="ota" title="OTA Update Status" padded={false} aside={<OtaState deviceId={deviceId} />}>
+      <SectionBoundary what="the update status">
+        <OtaFacts deviceId={deviceId} />
+      </SectionBoundary>
+    </Section>
+  )
+}
+
+function OtaState({ deviceId }: { deviceId: string }) {
+  const { data } = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS })
+  const status = data && readOtaStatus(foundProperties([data]))
+  if (!status || status === 'unreadable' || status.state === undefined) return null
+  const { state } = status
+  const text = state.length > LONGEST_STATE ? `${state.slice(0, LONGEST_STATE)}…` : state
+  return (
+    <Badge tone={toneOf(state)} caps>
+      {text.toUpperCase()}
+    </Badge>
+  )
+}
+
+function OtaFacts({ deviceId }: { deviceId: string }) {
+  const answer = useAction('devices_GetProperty', { deviceId, name: OTA_STATUS })
+  const status = readOtaStatus(foundProperties([answer]))
+  const follows = useFollowedPath(deviceId, answer.result === 'Found' ? answer.value : undefined)
+  if (!status || status === 'unreadable') {
+    return (
+      <div className="in">
+        <p className="muted">
+          {status ? 'This property has no readable value: ' : 'No update status reported: '}
+          <span className="mono">{OTA_STATUS}</span>
+        </p>
+        {follows !== undefined && (
+          <dl className="kv">
+            <Fact label="Follows">
+              <Followed path={follows} />
+            </Fact>
+          </dl>
+        )}
+      </div>
+    )
+  }
+  const { currentVersion, targetVersion, failureCount, lastError } = status
+  const hasFailed = failureCount > 0 || lastError !== undefined
+  return (
+    <>
+      <div className="in">
+        <dl className="kv ota5">
+          <Fact label="Current version">
+            <VersionName version={currentVersion} follows={follows} />
+          </Fact>
+          <Fact label="Target version">
+            <VersionName version={targetVersion} follows={follows} />
+          </Fact>
+          <div>
+            <dt>Failures</dt>
+            <dd className="num">{formatCount(failureCount)}</dd>
+          </div>
+          <Fact label="Last error">{lastError === undefined ? '–' : <LongText text={lastError} />}</Fact>
+          <Fact label="Follows">{follows === undefined ? '–' : <Followed path={follows} />}</Fact>
+        </dl>
+      </div>
+      {hasFailed && targetVersion !== undefined && (
+        <Attempts deviceId={deviceId} targetVersion={targetVersion} />
+      )}
+    </>
+  )
+}
+
+function Fact({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd className="mono">{children}</dd>
+    </div>
+  )
+}
+
+/** A version, as a link if the followed package has a tag with its name. */
+function VersionName({ version, follows }: { version: string | undefined; follows: string | undefined }) {
+  const path = pathOf(follows)
+  const found = useVersionAt(path && version !== undefined ? { ...path, tag: version } : undefined)
+  if (version === undefined) return '–'
+  const text = <LongText text={version} />
+  return found ? <VersionLink {...found}>{text}</VersionLink> : text
+}
+
+/** The path of a tag, as a link to the version that has the tag. */
+function Followed({ path }: { path: string }) {
+  const found = useVersionAt(pathOf(path))
+  const text = <LongText text={path} />
+  return found ? <VersionLink {...found}>{text}</VersionLink> : text
+}
+
+type VersionLinkProps = { repositoryId: string; packageId: string; versionId: string; children: ReactNode }
+
+function VersionLink({ repositoryId, packageId, versionId, children }: VersionLinkProps) {
+  const { organization } = useParams({
+    from: '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId',
+  })
+  return (
+    <Link
+      to="/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId"
+      params={{ organization, repositoryId, packageId, versionId }}
+    >
+      {children}
+    </Link>
+  )
+}
+
+function toneOf(state: string): Tone {
+  if (state === 'completed') return 'ok'
+  return state === 'failed' ? 'bad' : 'info'
+}

@@ -1,0 +1,37 @@
+import { parseRepositoryPath, type RepositoryPath } from '@muster/actions/client'
+import { useActionState } from '../../../../api/queries.ts'
+import { recordOf, textOf } from '../device-json.ts'
+
+/** Property in which the operator sets the path of a device's updates (docs/protocol.md 4.3). */
+export const OTA_CONFIG = 'dev.nexigon.ota.config'
+
+/**
+ * Path of the device's updates: the configured one, else the one that the update status reports. `undefined` while it loads and
+ * without a path.
+ */
+export function useFollowedPath(deviceId: string, status: unknown): string | undefined {
+  const config = useActionState('devices_GetProperty', { deviceId, name: OTA_CONFIG }).data
+  if (!config) return undefined
+  const configured = config.result === 'Found' ? textOf(recordOf(config.value)?.path) : undefined
+  return configured ?? textOf(recordOf(recordOf(status)?.config)?.path)
+}
+
+/** Repository and version that a path leads to. `undefined` while it loads, and where the person may not read them. */
+export function useVersionAt(path: RepositoryPath | undefined) {
+  const { repository = '', package: name = '', tag = '' } = path ?? {}
+  const { data } = useActionState(
+    'repositories_ResolveVersionByPath',
+    { repository, package: name, tag },
+    { enabled: path !== undefined },
+  )
+  return data?.result === 'Found' ? data : undefined
+}
+
+/** The parts of a path; `undefined` for other texts. */
+export function pathOf(text: string | undefined): RepositoryPath | undefined {
+  const path = text === undefined || text.length > LONGEST_PATH ? undefined : parseRepositoryPath(text)
+  return path && { repository: path.repository, package: path.package, tag: path.tag }
+}
+
+/** Longest path in characters. Longer texts are no paths. */
+const LONGEST_PATH = 1_000
