@@ -238,6 +238,23 @@ it('edits a property in place, refuses what is no JSON, and asks when the value 
   await page.locator('.prop').filter({ hasText: 'app.site' }).getByText('"Pier 3"').waitFor()
 })
 
+it('pins properties above the list for one person, and takes keys in the focused row', async () => {
+  await page.goto(`${list}/${device.deviceId}`)
+  await page.getByRole('button', { name: 'Pin app.mode' }).click()
+  await page.getByRole('heading', { name: 'Pinned' }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Pinned' }).waitFor()
+  await page.getByRole('heading', { name: 'By key' }).waitFor()
+  expect(await page.getByRole('button', { name: 'Edit app.mode' }).count()).toBe(2)
+  await expectGoodScreen(page, 'property-pinned')
+  await page.getByRole('button', { name: 'Unpin app.mode' }).first().focus()
+  await page.keyboard.press('h')
+  await page.locator('.past').getByText('current').waitFor()
+  await page.keyboard.press('h')
+  await page.keyboard.press('p')
+  await page.getByRole('heading', { name: 'Pinned' }).waitFor({ state: 'detached' })
+})
+
 it('finds a property among 500 by key and by value', async () => {
   await changeDatabase(
     stage.hub,

@@ -14,6 +14,8 @@ export const MAX_EVENTS_PER_CALL = 1000
 export const MAX_EVENT_BYTES = 64 * 1024
 /** Largest page of a list, in items. */
 export const MAX_PAGE_SIZE = 500
+/** Maximum number of properties that a person can pin in a project. */
+export const MAX_PINS = 50
 /** Largest page of a device's timeline, in entries. */
 export const MAX_TIMELINE_PAGE = 200
 /**

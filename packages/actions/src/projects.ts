@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { command, listInput, listOutput, optional, optionalText, query, TextFilter } from './define.ts'
+import { command, listInput, listOutput, optional, optionalText, preference, query, TextFilter } from './define.ts'
 import { DeviceFilter, DeviceStatus, PropertyPath } from './device-filters.ts'
 import {
   DeploymentToken,
@@ -16,6 +16,7 @@ import {
   MAX_FILTER_LENGTH,
   MAX_NEW_DEVICES,
   MAX_PAGE_SIZE,
+  MAX_PINS,
   MAX_PROPERTY_COLUMNS,
   MAX_SUGGESTED_NAMES,
   MAX_SUGGESTED_VALUES,
@@ -147,6 +148,24 @@ export const projects = {
         .optional()
         .describe('The counts are up to 2 s old; they are counted again at most every 2 s.'),
     }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_GetPins: query({
+    summary: 'Properties that the caller has pinned on the pages of the devices of a project.',
+    input: z.object({ projectId: ProjectId }),
+    output: z.object({ properties: z.array(z.string()) }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_SetPins: preference({
+    summary: 'Keeps the properties that the caller has pinned. Nobody else sees them.',
+    input: z.object({
+      projectId: ProjectId,
+      properties: z
+        .array(PropertyName)
+        .max(MAX_PINS)
+        .refine(names => new Set(names).size === names.length, 'must not have a property twice'),
+    }),
+    output: Empty,
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
   projects_SetName: command({

@@ -24,6 +24,11 @@ export const projectRows: Rows<typeof projects> = {
   },
   projects_GetDetails: { input: ({ projectId }) => ({ projectId }), may: READERS },
   projects_GetSummary: { input: ({ projectId }) => ({ projectId, maxBins: 3 }), may: READERS },
+  projects_GetPins: { input: ({ projectId }) => ({ projectId }), may: READERS },
+  projects_SetPins: {
+    input: ({ projectId }) => ({ projectId, properties: ['app.crane.mode', 'app.crane.limits'] }),
+    may: READERS,
+  },
   projects_SetName: { input: ({ projectId }) => ({ projectId, name: 'Renamed' }), may: MEMBERS },
   projects_Delete: { input: async world => ({ projectId: await anotherProject(world) }), may: READERS },
   projects_QueryDevices: {

@@ -84,6 +84,7 @@ import { projects_CreateDeploymentToken } from './projects/CreateDeploymentToken
 import { projects_Delete } from './projects/Delete.ts'
 import { projects_DeleteDeploymentToken } from './projects/DeleteDeploymentToken.ts'
 import { projects_GetDetails } from './projects/GetDetails.ts'
+import { projects_GetPins } from './projects/GetPins.ts'
 import { projects_GetSummary } from './projects/GetSummary.ts'
 import { projects_LinkRepository } from './projects/LinkRepository.ts'
 import { projects_Query } from './projects/Query.ts'
@@ -97,6 +98,7 @@ import { projects_QueryPropertyValues } from './projects/QueryPropertyValues.ts'
 import { projects_SetDeploymentTokenFlags } from './projects/SetDeploymentTokenFlags.ts'
 import { projects_SetDeploymentTokenLimits } from './projects/SetDeploymentTokenLimits.ts'
 import { projects_SetName } from './projects/SetName.ts'
+import { projects_SetPins } from './projects/SetPins.ts'
 import { projects_UnlinkRepository } from './projects/UnlinkRepository.ts'
 import { repositories_AddPackageAsset } from './repositories/AddPackageAsset.ts'
 import { repositories_AddVersionAsset } from './repositories/AddVersionAsset.ts'
@@ -227,6 +229,7 @@ export const handlers: Handlers = {
   projects_Delete,
   projects_DeleteDeploymentToken,
   projects_GetDetails,
+  projects_GetPins,
   projects_GetSummary,
   projects_LinkRepository,
   projects_Query,
@@ -240,6 +243,7 @@ export const handlers: Handlers = {
   projects_SetDeploymentTokenFlags,
   projects_SetDeploymentTokenLimits,
   projects_SetName,
+  projects_SetPins,
   projects_UnlinkRepository,
   repositories_AddPackageAsset,
   repositories_AddVersionAsset,

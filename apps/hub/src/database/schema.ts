@@ -375,6 +375,12 @@ type PackageVersionRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type PinnedPropertiesRow = {
+  user_id: string
+  project_id: string
+  properties: ColumnType<JsonValue, string, string>
+}
+
 type ProjectRow = {
   project_id: string
   organization_id: string
@@ -542,6 +548,7 @@ export type Tables = {
   package_tag: PackageTagRow
   package_tag_change: PackageTagChangeRow
   package_version: PackageVersionRow
+  pinned_properties: PinnedPropertiesRow
   project: ProjectRow
   project_device_count: ProjectDeviceCountRow
   project_removal: ProjectRemovalRow

@@ -59,7 +59,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
           <EventsSection deviceId={deviceId} />
         </div>
         <OtaSection deviceId={deviceId} />
-        <PropertiesSection deviceId={deviceId} />
+        <PropertiesSection projectId={projectId} deviceId={deviceId} />
         <SystemInfoSection deviceId={deviceId} />
         <CertificatesSection deviceId={deviceId} />
         <div className="lead rev">

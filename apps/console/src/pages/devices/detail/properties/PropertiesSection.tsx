@@ -12,18 +12,22 @@ import { compareNames, type Properties } from '../well-known.ts'
 import { NewPropertyDialog } from './NewPropertyDialog.tsx'
 import { type Opened, PropertyRow, RemovedRow } from './PropertyRow.tsx'
 import { searchText } from './search-text.ts'
+import { usePins } from './use-pins.ts'
+import { useRowShortcuts } from './use-row-shortcuts.ts'
 
 /** Number of properties from which they can be searched. */
 const SEARCH_FROM = 8
 /** Number of properties from which only those in view are rendered. */
 const VIRTUAL_FROM = 201
 const ROW_HEIGHT = 41
+/** Begins the keys of what is open in the block of pinned properties. Names of properties have no blanks. */
+const PINNED = 'pinned '
 
 /** A property, or the name of a removed one whose past values are open. */
 type Item = Properties[string] | { name: string }
 
 /** All properties of a device by key, including those that other sections show. They can be searched, edited and set. */
-export function PropertiesSection({ deviceId }: { deviceId: string }) {
+export function PropertiesSection({ projectId, deviceId }: { projectId: string; deviceId: string }) {
   const { data } = useQuery(propertiesQuery(deviceId))
   const [text, setText] = useState('')
   const [isAdding, setAdding] = useState(false)
@@ -55,17 +59,19 @@ export function PropertiesSection({ deviceId }: { deviceId: string }) {
       }
     >
       <SectionBoundary what="properties">
-        <PropertyList deviceId={deviceId} needle={needle} onClear={() => setText('')} />
+        <PropertyList projectId={projectId} deviceId={deviceId} needle={needle} onClear={() => setText('')} />
       </SectionBoundary>
       {isAdding && <NewPropertyDialog deviceId={deviceId} onClose={() => setAdding(false)} />}
     </Section>
   )
 }
 
-type PropertyListProps = { deviceId: string; needle: string; onClear: () => void }
+type PropertyListProps = { projectId: string; deviceId: string; needle: string; onClear: () => void }
 
-function PropertyList({ deviceId, needle, onClear }: PropertyListProps) {
+function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProps) {
   const { properties } = useSuspenseQuery(propertiesQuery(deviceId)).data
+  const { pins, toggle } = usePins(projectId)
+  useRowShortcuts()
   const all = useMemo(
     () => Object.values(properties).sort((a, b) => compareNames(a.name, b.name)),
     [properties],
@@ -75,7 +81,7 @@ function PropertyList({ deviceId, needle, onClear }: PropertyListProps) {
   const found = useMemo(() => {
     const matching = needle ? all.filter(property => searchText(property).includes(needle)) : all
     const removed = Object.keys(opened).filter(
-      name => opened[name] === 'past' && !Object.hasOwn(properties, name),
+      name => opened[name] === 'past' && !name.startsWith(PINNED) && !Object.hasOwn(properties, name),
     )
     if (removed.length === 0) return matching
     return [...matching, ...removed.map(name => ({ name }))].sort((a, b) => compareNames(a.name, b.name))
@@ -101,22 +107,54 @@ function PropertyList({ deviceId, needle, onClear }: PropertyListProps) {
       <PropertyRow
         deviceId={deviceId}
         property={item}
+        isPinned={pins.includes(item.name)}
+        onPin={() => toggle(item.name)}
         opened={opened[item.name]}
         onOpen={next => open(item.name, next)}
       />
     ) : (
       <RemovedRow deviceId={deviceId} name={item.name} onClose={() => open(item.name, undefined)} />
     )
-  if (found.length >= VIRTUAL_FROM) return <VirtualProperties key={needle} properties={found} row={row} />
+  const pinned = needle
+    ? []
+    : pins.flatMap(name => (Object.hasOwn(properties, name) ? properties[name]! : []))
   return (
     <>
-      <ul>
-        {found.map(property => (
-          <li key={property.name} className={classOf(opened[property.name])}>
-            {row(property)}
-          </li>
-        ))}
-      </ul>
+      {pinned.length > 0 && (
+        <>
+          <h3 className="grp">Pinned</h3>
+          <ul>
+            {pinned.map(property => {
+              // A pinned property also stands in the list below. What is open here stays closed there.
+              const key = `${PINNED}${property.name}`
+              return (
+                <li key={key} className={classOf(opened[key])}>
+                  <PropertyRow
+                    deviceId={deviceId}
+                    property={property}
+                    isPinned
+                    onPin={() => toggle(property.name)}
+                    opened={opened[key]}
+                    onOpen={next => open(key, next)}
+                  />
+                </li>
+              )
+            })}
+          </ul>
+          <h3 className="grp">By key</h3>
+        </>
+      )}
+      {found.length >= VIRTUAL_FROM ? (
+        <VirtualProperties key={needle} properties={found} row={row} />
+      ) : (
+        <ul>
+          {found.map(property => (
+            <li key={property.name} className={classOf(opened[property.name])}>
+              {row(property)}
+            </li>
+          ))}
+        </ul>
+      )}
       {needle !== '' && (
         <p className="more muted">
           {formatCount(found.length)} of {formatCount(all.length)} match.

@@ -1,4 +1,4 @@
-import { History, Lock, Pencil } from 'lucide-react'
+import { History, Lock, Pencil, Pin, PinOff } from 'lucide-react'
 import { copyTextOf, JsonValue } from '../../../../ui/app/JsonValue.tsx'
 import { Time } from '../../../../ui/app/Time.tsx'
 import { CopyButton } from '../../../../ui/CopyButton.tsx'
@@ -8,6 +8,7 @@ import type { Properties } from '../well-known.ts'
 import { CutValue } from './CutValue.tsx'
 import { PastValues } from './PastValues.tsx'
 import { PropertyEditor } from './PropertyEditor.tsx'
+import type { RowKey } from './use-row-shortcuts.ts'
 
 /** What is open in the row of a property. */
 export type Opened = 'past' | 'edit'
@@ -15,12 +16,14 @@ export type Opened = 'past' | 'edit'
 type PropertyRowProps = {
   deviceId: string
   property: Properties[string]
+  isPinned: boolean
+  onPin: () => void
   opened: Opened | undefined
   onOpen: (opened: Opened | undefined) => void
 }
 
 /** Key, value, who set it and when, with buttons to edit it, to show its past values and to copy it. */
-export function PropertyRow({ deviceId, property, opened, onOpen }: PropertyRowProps) {
+export function PropertyRow({ deviceId, property, isPinned, onPin, opened, onOpen }: PropertyRowProps) {
   const {
     name,
     value,
@@ -55,12 +58,20 @@ export function PropertyRow({ deviceId, property, opened, onOpen }: PropertyRowP
         <Time at={lastUpdated} />
       </span>
       <span className="pa">
-        <RowButton label={`Edit ${name}`} icon={Pencil} onClick={() => onOpen('edit')} />
+        <RowButton keys="e" label={`Edit ${name}`} icon={Pencil} onClick={() => onOpen('edit')} />
         <RowButton
+          keys="h"
           label={`Past values of ${name}`}
           icon={History}
           isOpen={opened === 'past'}
           onClick={() => onOpen(opened === 'past' ? undefined : 'past')}
+        />
+        <RowButton
+          keys="p"
+          label={`${isPinned ? 'Unpin' : 'Pin'} ${name}`}
+          icon={isPinned ? PinOff : Pin}
+          isPressed={isPinned}
+          onClick={onPin}
         />
         {!isCut && <CopyButton text={copyTextOf(value)} label={`Copy value of ${name}`} />}
       </span>
@@ -88,24 +99,34 @@ export function RemovedRow({
       <span className="by" />
       <span className="when" />
       <span className="pa">
-        <RowButton label={`Past values of ${name}`} icon={History} isOpen onClick={onClose} />
+        <RowButton keys="h" label={`Past values of ${name}`} icon={History} isOpen onClick={onClose} />
       </span>
       <PastValues deviceId={deviceId} name={name} version={undefined} />
     </>
   )
 }
 
-type RowButtonProps = { label: string; icon: IconType; isOpen?: boolean; onClick: () => void }
+type RowButtonProps = {
+  /** Key that clicks the button of the focused row. */
+  keys: RowKey
+  label: string
+  icon: IconType
+  isOpen?: boolean
+  isPressed?: boolean
+  onClick: () => void
+}
 
-function RowButton({ label, icon: Icon, isOpen, onClick }: RowButtonProps) {
+function RowButton({ keys, label, icon: Icon, isOpen, isPressed, onClick }: RowButtonProps) {
   return (
     <button
       type="button"
       className="copy"
       aria-label={label}
       data-tip={label}
+      data-key={keys}
       onClick={onClick}
       {...(isOpen !== undefined && { 'aria-expanded': isOpen })}
+      {...(isPressed && { 'data-on': '' })}
     >
       <Icon className="i i-14" aria-hidden />
     </button>

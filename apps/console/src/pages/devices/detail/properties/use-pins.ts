@@ -1,0 +1,30 @@
+import { MAX_PINS } from '@muster/actions/client'
+import { useQueryClient } from '@tanstack/react-query'
+import { invoke } from '../../../../api/client.ts'
+import { actionQuery, useActionState } from '../../../../api/queries.ts'
+import { toast, toastError } from '../../../../ui/app/toast.ts'
+
+/** Properties that the person has pinned in a project, which the hub keeps, and a function that pins or unpins one. */
+export function usePins(projectId: string) {
+  const queryClient = useQueryClient()
+  const options = actionQuery('projects_GetPins', { projectId })
+  const { data } = useActionState('projects_GetPins', { projectId })
+  const pins = data?.properties ?? []
+
+  async function toggle(name: string) {
+    if (!data) return
+    const isPinned = pins.includes(name)
+    if (!isPinned && pins.length >= MAX_PINS) return toast(`At most ${MAX_PINS} properties can be pinned.`)
+    const properties = isPinned ? pins.filter(pin => pin !== name) : [...pins, name]
+    // A refresh that is in flight would bring the former pins back.
+    await queryClient.cancelQueries({ queryKey: options.queryKey })
+    queryClient.setQueryData(options.queryKey, { properties })
+    try {
+      await invoke('projects_SetPins', { projectId, properties })
+    } catch (error) {
+      toastError(`Could not ${isPinned ? 'unpin' : 'pin'} ${name}`, error)
+      await queryClient.invalidateQueries({ queryKey: options.queryKey })
+    }
+  }
+  return { pins, toggle: (name: string) => void toggle(name) }
+}
