@@ -35,7 +35,7 @@ const ActorFields = {
 }
 
 const PropertyState = z.object({
-  value: z.unknown().describe('Absent where the property was removed.'),
+  value: z.unknown().optional().describe('Absent where the property was removed.'),
   isRemoved: z.boolean(),
   valueBytes: z.int().describe('Size of the JSON text of the value, 0 for a removed property.'),
   isCut: z

@@ -221,13 +221,18 @@ describe('devices_QueryTimeline', () => {
     await owner.invoke('devices_SetProperty', { ...property, value: 18.5 })
     await owner.invoke('devices_SetProperty', { ...property, value: 16 })
     await owner.invoke('devices_SetProperty', { ...property, value: 16, protected: true })
+    await owner.invoke('devices_RemoveProperty', property)
+    await owner.invoke('devices_SetProperty', { ...property, value: null })
     const { entries } = await timelineOf(deviceId, { kinds: ['person'] })
     expect(entries.map(wordsOf)).toEqual([
+      'User wind undefined null',
+      'User wind 16 undefined',
       'User devices_PropertySet',
       'User wind 18.5 16',
       'User wind undefined 18.5',
     ])
-    expect(entries[1]).toMatchObject({ actorName: owner.email, before: { value: 18.5 }, now: { value: 16 } })
+    expect(entries[0]).toMatchObject({ now: { value: null, isRemoved: false }, before: { isRemoved: true } })
+    expect(entries[3]).toMatchObject({ actorName: owner.email, before: { value: 18.5 }, now: { value: 16 } })
   })
 
   it('cuts large values and shows events of a wrong clock with the time of their arrival', async () => {
