@@ -146,6 +146,7 @@ export const bulkActions = {
       dueAt: Timestamp.optional().describe('Time before which nothing is done.'),
       dueInSecs: U32.optional().describe('Seconds until `dueAt`.'),
       endedAt: Timestamp.optional(),
+      cancelledByUserId: UserId.optional(),
       cancelledByName: z.string().optional(),
       itemCount: U32,
       succeededCount: U32,

@@ -15,6 +15,7 @@ type Row = {
   due_at: Date | null
   due_in_secs: number | null
   ended_at: Date | null
+  cancelled_by_user_id: string | null
   cancelled_by_name: string | null
   item_count: number
   succeeded_count: number
@@ -25,7 +26,7 @@ type Row = {
 const ACTION = `
   select b.kind, b.status, b.user_id, coalesce(u.display_name, u.email) as actor_name, b.created_at, b.started_at, b.due_at,
          ceil(extract(epoch from b.due_at - now()))::integer as due_in_secs, b.ended_at,
-         coalesce(c.display_name, c.email) as cancelled_by_name, b.item_count, b.succeeded_count, b.skipped_count, b.failed_count
+         b.cancelled_by ->> 'userId' as cancelled_by_user_id, coalesce(c.display_name, c.email) as cancelled_by_name, b.item_count, b.succeeded_count, b.skipped_count, b.failed_count
     from bulk_action b
     left join "user" u on u.user_id = b.user_id
     left join "user" c on c.user_id = b.cancelled_by ->> 'userId'
@@ -54,6 +55,7 @@ export const devices_GetBulkAction = handler(
       dueAt: row.status === 'Waiting' ? timeOf(row.due_at) : undefined,
       dueInSecs: row.status === 'Waiting' ? Math.max(0, row.due_in_secs ?? 0) : undefined,
       endedAt: timeOf(row.ended_at),
+      cancelledByUserId: (row.cancelled_by_user_id ?? undefined) as never,
       cancelledByName: row.cancelled_by_name ?? undefined,
       itemCount: row.item_count,
       succeededCount: row.succeeded_count,

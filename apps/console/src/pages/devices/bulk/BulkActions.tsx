@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { Ban, ShieldCheck, Trash2, X } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useDebounced } from '../../../lib/app/use-debounced.ts'
@@ -40,10 +40,12 @@ type BulkActionsProps = {
   selection: DeviceSelection
   /** Called when nothing is left to do with the selection, after an action has ended and its outcome was closed. */
   onDone: () => void
+  /** Other actions on the selection, between Reject and Delete. */
+  children?: ReactNode
 }
 
 /** Buttons for the selected devices: accept, reject, delete, each with a preview where needed, then its progress and outcome. */
-export function BulkActions({ projectId, selection, onDone }: BulkActionsProps) {
+export function BulkActions({ projectId, selection, onDone, children }: BulkActionsProps) {
   const queryClient = useQueryClient()
   const { userId } = useSession()
   const { preview, start } = useBulkRun(projectId)
@@ -117,6 +119,7 @@ export function BulkActions({ projectId, selection, onDone }: BulkActionsProps) 
       >
         Reject {pending === undefined ? '' : formatCount(pending)}
       </Button>
+      {children}
       <Button
         icon={Trash2}
         variant="danger"
@@ -198,7 +201,7 @@ function Outcome({
   if (action && isUnfinished(action))
     return (
       <BulkProgress projectId={projectId} action={action}>
-        {result}
+        {action.status === 'Running' && result}
       </BulkProgress>
     )
   return (

@@ -125,13 +125,14 @@ function Story({ action }: { action: BulkAction }) {
     status,
     itemCount,
   } = action
+  const canceller = action.cancelledByUserId === userId ? 'you' : action.cancelledByName
   const left = itemCount - succeededCount - refusedCount(action)
   return (
     <p>
       By {action.userId === userId ? 'you' : (actorName ?? 'a deleted person')} at{' '}
       {momentOf(Date.parse(startedAt ?? createdAt), nowMs)}, {subjectWords(action)}.{' '}
       {status === 'Cancelled' &&
-        `Cancelled${action.cancelledByName ? ` by ${action.cancelledByName}` : ''} at ${momentOf(Date.parse(endedAt ?? createdAt), nowMs)}; ${formatCount(left)} left as they were. `}
+        `Cancelled${canceller ? ` by ${canceller}` : ''} at ${momentOf(Date.parse(endedAt ?? createdAt), nowMs)}; ${formatCount(left)} left as they were. `}
       {status === 'Stopped' &&
         `Stopped, because the session or the rights of that person ended; ${formatCount(left)} left as they were. `}
       {kind === 'Accept' && endedAt !== undefined && succeededCount > 0 && (

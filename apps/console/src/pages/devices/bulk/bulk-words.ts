@@ -43,6 +43,8 @@ export function progressWords(action: BulkAction): string {
 /** "20 certificates of one token and one address"; devices for a deletion. */
 export function subjectWords({ kind, itemCount, tokenCount, addressCount }: BulkAction): string {
   if (kind === 'Delete') return counted(itemCount, 'device')
+  // The hub counts tokens and addresses at the end.
+  if (tokenCount === 0) return counted(itemCount, 'certificate')
   return `${counted(itemCount, 'certificate')} of ${oneOr(tokenCount, 'token')} and ${oneOr(addressCount, 'address')}`
 }
 

@@ -35,11 +35,11 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
   useShortcut('Escape', 'Clear the selection', clear)
   const { selected, isAll, idCount } = selection
   const isActing = useCurrentBulk(input.projectId) !== undefined
-  const actions = <BulkActions projectId={input.projectId} selection={selected} onDone={clear} />
+  const bulk = { projectId: input.projectId, selection: selected, onDone: clear }
   if (isActing)
     return (
       <section className="bulk" aria-label="Selection">
-        {actions}
+        <BulkActions {...bulk} />
       </section>
     )
   const hasMore = total !== undefined && total > selection.matchCount
@@ -49,6 +49,25 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
     selected.kind === 'ids'
       ? { ...whole, filter: { deviceIds: selected.deviceIds }, countTotal: false }
       : { ...whole, countTotal: false }
+  const exports = tooMany ? (
+    <span className="muted">Export takes all that match, or up to {MAX_EXPORTED_IDS} devices.</span>
+  ) : (
+    <Menu
+      trigger={
+        <Button icon={Download}>
+          Export
+          <ChevronDown className="i i-14" aria-hidden />
+        </Button>
+      }
+    >
+      <MenuAnchor href={exportUrl('projects_QueryDevices', exported, 'csv')} download>
+        CSV
+      </MenuAnchor>
+      <MenuAnchor href={exportUrl('projects_QueryDevices', exported, 'jsonl')} download>
+        JSON Lines
+      </MenuAnchor>
+    </Menu>
+  )
   return (
     <section className="bulk" aria-label="Selection">
       <div className="who">
@@ -66,26 +85,7 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
       </div>
       <span className="vr" />
       <div className="acts">
-        {selection.matchCount > 0 && actions}
-        {tooMany ? (
-          <span className="muted">Export takes all that match, or up to {MAX_EXPORTED_IDS} devices.</span>
-        ) : (
-          <Menu
-            trigger={
-              <Button icon={Download}>
-                Export
-                <ChevronDown className="i i-14" aria-hidden />
-              </Button>
-            }
-          >
-            <MenuAnchor href={exportUrl('projects_QueryDevices', exported, 'csv')} download>
-              CSV
-            </MenuAnchor>
-            <MenuAnchor href={exportUrl('projects_QueryDevices', exported, 'jsonl')} download>
-              JSON Lines
-            </MenuAnchor>
-          </Menu>
-        )}
+        {selection.matchCount > 0 ? <BulkActions {...bulk}>{exports}</BulkActions> : exports}
       </div>
       <span className="grow" />
       <span className="keys" aria-hidden="true">
