@@ -6,7 +6,7 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { connectionsQuery, pastValuesInput } from './device-queries.ts'
 import { lastProblem } from './last-problem.ts'
 import { localText } from './timeline/time-range.ts'
-import { HEALTH, OTA_STATUS } from './well-known.ts'
+import { HEALTH, OTA_STATUS } from './property-names.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -6,8 +6,9 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { SameError } from '../SameError.tsx'
 import type { Problem } from './problems.ts'
 import { localText } from './timeline/time-range.ts'
+import { SYSTEM_INFO_NAMES } from './property-names.ts'
 import { useBeginning } from './use-problems.ts'
-import { foundProperties, readSystemInfo, SYSTEM_INFO_NAMES } from './well-known.ts'
+import { foundProperties, readSystemInfo } from './well-known.ts'
 
 /** A disk with a smaller share of free space (0.1 is 10 %) is named in the problem box. */
 const LOW_SHARE = 0.1

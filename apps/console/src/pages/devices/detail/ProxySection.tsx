@@ -5,8 +5,9 @@ import { actionQuery } from '../../../api/queries.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { FieldError } from '../../../ui/Field.tsx'
+import { SYSTEM_INFO_NAMES } from './property-names.ts'
 import { PROXY_LINK_HOURS, useProxyLink } from './use-proxy-link.ts'
-import { type Export, foundProperties, readSystemInfo, SYSTEM_INFO_NAMES } from './well-known.ts'
+import { type Export, foundProperties, readSystemInfo } from './well-known.ts'
 
 /** Number of declared services that are shown. A device may declare any number of them. */
 const MAX_SHOWN = 20

@@ -2,7 +2,8 @@ import { useActionState } from '../../../api/queries.ts'
 import { AsOf } from '../../../ui/app/AsOf.tsx'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Mark } from '../../../ui/app/Mark.tsx'
-import { HEALTH, healthOf } from './well-known.ts'
+import { HEALTH } from './property-names.ts'
+import { healthOf } from './well-known.ts'
 
 /** Whether a device is connected, followed by its health if it is connected and not healthy. */
 export function StatusBadges({ deviceId, isConnected }: { deviceId: string; isConnected: boolean }) {

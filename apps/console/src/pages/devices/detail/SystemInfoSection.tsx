@@ -5,14 +5,8 @@ import { formatBytes, formatPercent } from '../../../lib/app/format.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
-import {
-  type Disk,
-  foundProperties,
-  readSystemInfo,
-  SYSTEM_INFO,
-  SYSTEM_INFO_NAMES,
-  type SystemInfo,
-} from './well-known.ts'
+import { SYSTEM_INFO, SYSTEM_INFO_NAMES } from './property-names.ts'
+import { type Disk, foundProperties, readSystemInfo, type SystemInfo } from './well-known.ts'
 
 /** A disk with a smaller share of free space is amber (0.1 is 10 %). */
 const LOW_SPACE = 0.1

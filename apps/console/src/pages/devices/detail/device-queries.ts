@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { queryOptions } from '@tanstack/react-query'
 import { invoke } from '../../../api/client.ts'
 import { actionQuery } from '../../../api/queries.ts'
-import { HEALTH, OTA_STATUS, SYSTEM_INFO_NAMES } from './well-known.ts'
+import { HEALTH, OTA_STATUS, SYSTEM_INFO_NAMES } from './property-names.ts'
 
 /** Number of events that the page of a device shows (docs/product.md 9). */
 export const EVENT_LIMIT = 10

@@ -1,6 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted } from '../../../lib/app/format.ts'
-import { HEALTH, healthOf, OTA_STATUS, otaStatusOf, type Properties, readOtaStatus } from './well-known.ts'
+import { HEALTH, OTA_STATUS } from './property-names.ts'
+import { healthOf, otaStatusOf, type Properties, readOtaStatus } from './well-known.ts'
 
 type Details = Pick<ActionOutput<'devices_GetDetails'>, 'isConnected' | 'lastRefusal' | 'certificates'>
 type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]

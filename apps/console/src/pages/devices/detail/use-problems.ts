@@ -3,7 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { actionQuery, useActionState } from '../../../api/queries.ts'
 import { connectionsQuery, pastValuesInput } from './device-queries.ts'
 import { beginningOf, offlineProblem, type Problem, problemsOf } from './problems.ts'
-import { foundProperties, HEALTH, OTA_STATUS } from './well-known.ts'
+import { HEALTH, OTA_STATUS } from './property-names.ts'
+import { foundProperties } from './well-known.ts'
 
 /** The problems of a device, the gravest first; `undefined` until everything that reports problems has loaded. */
 export function useProblems(

@@ -1,5 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { bytesOf, countOf, recordOf, recordsOf, textOf } from './device-json.ts'
+import { OLD_SYSTEM_INFO, OTA_STATUS, SYSTEM_INFO } from './property-names.ts'
 
 /** The properties of a device in the hub's answer. */
 export type Properties = ActionOutput<'devices_QueryProperties'>['properties']
@@ -10,18 +11,6 @@ export function foundProperties(answers: readonly ActionOutput<'devices_GetPrope
     answers.flatMap(answer => (answer.result === 'Found' ? [[answer.name, answer] as const] : [])),
   )
 }
-
-/** Name of the property in which current agents report system info. */
-export const SYSTEM_INFO = 'dev.nexigon.system.info'
-const OLD_SYSTEM_INFO = 'dev.nexigon.systemInfo'
-/** Current and former name of the system info property. If a device has both, the newer value is used. */
-export const SYSTEM_INFO_NAMES = [SYSTEM_INFO, OLD_SYSTEM_INFO]
-
-/** Name of the property in which update scripts report their status. */
-export const OTA_STATUS = 'dev.nexigon.ota.status'
-
-/** Name of the property in which a device reports its health. */
-export const HEALTH = 'dev.nexigon.system.health'
 
 /** System info of a device, parsed. A field that is missing or has an unexpected type is `undefined`, a list is empty. */
 export type SystemInfo = {

@@ -9,9 +9,10 @@ import { toast } from '../../../../ui/app/toast.ts'
 import { Button } from '../../../../ui/Button.tsx'
 import { messageOf } from '../../../../ui/ErrorText.tsx'
 import { FieldError } from '../../../../ui/Field.tsx'
+import { SYSTEM_INFO_NAMES } from '../property-names.ts'
 import { nameOf } from '../timeline/Sentence.tsx'
 import { ShortValue } from '../timeline/ShortValue.tsx'
-import { type Properties, SYSTEM_INFO_NAMES } from '../well-known.ts'
+import type { Properties } from '../well-known.ts'
 import { kindOfJson, parseTyped } from './json-text.ts'
 
 type Property = Properties[string]

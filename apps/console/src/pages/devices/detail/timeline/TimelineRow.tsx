@@ -12,7 +12,7 @@ import {
 import { useId } from 'react'
 import { FoldButton } from '../../../../ui/app/FoldButton.tsx'
 import type { IconType } from '../../../../ui/icon.ts'
-import { HEALTH, OTA_STATUS } from '../well-known.ts'
+import { HEALTH, OTA_STATUS } from '../property-names.ts'
 import { ClockTime, wallTime } from './ClockTime.tsx'
 import { EntryDetails } from './EntryDetails.tsx'
 import type { Entry, EntryOf, Severity } from './entry.ts'

@@ -1,4 +1,4 @@
-import { OTA_STATUS } from '../well-known.ts'
+import { OTA_STATUS } from '../property-names.ts'
 import type { Entry, EntryOf } from './entry.ts'
 import { updateChangeOf } from './update-change.ts'
 

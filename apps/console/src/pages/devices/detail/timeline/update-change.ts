@@ -1,6 +1,7 @@
 import { durationInWords } from '../../../../lib/app/relative-time.ts'
 import { recordOf } from '../device-json.ts'
-import { HEALTH, healthOf, OTA_STATUS, otaStatusOf } from '../well-known.ts'
+import { HEALTH, OTA_STATUS } from '../property-names.ts'
+import { healthOf, otaStatusOf } from '../well-known.ts'
 import type { Entry, EntryOf } from './entry.ts'
 
 /** States in which an update has ended. */
