@@ -19,7 +19,6 @@ import {
 import { AUDIT_SEARCH } from './pages/audit/audit-params.ts'
 import { propertiesQuery } from './pages/devices/detail/device-queries.ts'
 import { allDevicesInput } from './pages/devices/list/all-devices-input.ts'
-import { attentionOf } from './pages/devices/list/attention.ts'
 import type { DeviceSearch } from './pages/devices/list/devices-input.ts'
 import { groupingOf, type PendingSearch } from './pages/devices/pending/pending-search.ts'
 import { tokensInput } from './pages/tokens/tokens-input.ts'
@@ -165,9 +164,9 @@ const devices = createRoute({
   path: 'devices',
   validateSearch: search =>
     ({
-      ...texts(search, 'q', 'where', 'error', 'sort', 'cursor', 'result'),
+      // The page drops an unknown `show`, so that the list of its values is not part of the first load.
+      ...texts(search, 'q', 'show', 'where', 'error', 'sort', 'cursor', 'result'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
-      ...('show' in search && { show: attentionOf(search.show) }),
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {
     const first = actionPagesQuery('projects_QueryDevices', allDevicesInput(projectId))

@@ -1,10 +1,11 @@
 import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { actionQuery, invalidateActions, useActionPages } from '../../api/queries.ts'
 import { ageOf } from '../../lib/app/age.ts'
 import { useChangeSearch } from '../../lib/app/search.ts'
+import { loadCode } from '../../lib/load-code.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { CardSkeletons } from '../../ui/app/Card.tsx'
 import { CardGrid } from '../../ui/app/CardGrid.tsx'
@@ -16,10 +17,13 @@ import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
 import { NoCardMatches } from '../../ui/app/NoMatch.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { InvitationHint } from '../account/InvitationHint.tsx'
-import { CreateProjectDialog } from './CreateProjectDialog.tsx'
 import { ProjectCard } from './ProjectCard.tsx'
 import { ProjectStats } from './ProjectStats.tsx'
 import { summaryInput } from './summary.ts'
+
+const CreateProjectDialog = lazy(async () => ({
+  default: (await loadCode(() => import('./CreateProjectDialog.tsx'))).CreateProjectDialog,
+}))
 
 const PAGE_SIZE = 60
 /** Maximum number of projects for which the page shows totals. The totals need one query per project. */
@@ -89,9 +93,11 @@ export function ProjectsPage() {
           </CardGrid>
         )}
       </ListPage>
-      {isCreating && (
-        <CreateProjectDialog organizationId={organizationId} onClose={() => setCreating(false)} />
-      )}
+      <Suspense>
+        {isCreating && (
+          <CreateProjectDialog organizationId={organizationId} onClose={() => setCreating(false)} />
+        )}
+      </Suspense>
     </Main>
   )
 }

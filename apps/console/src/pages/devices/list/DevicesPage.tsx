@@ -20,6 +20,7 @@ import { ErrorText } from '../../../ui/ErrorText.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { useCurrentBulk } from '../bulk/waiting-deletion.ts'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
+import { attentionOf } from './attention.ts'
 import { Conditions } from './Conditions.tsx'
 import { propertyOf } from './column-ids.ts'
 import { columnsBeside, isDefaultView } from './column-view.ts'
@@ -66,7 +67,7 @@ export function DevicesPage() {
 function Devices({ projectId }: { projectId: string }) {
   const queryClient = useQueryClient()
   const isNarrow = useIsNarrow()
-  const search = useSearch({ from: ROUTE })
+  const search = knownSearch(useSearch({ from: ROUTE }))
   const changeSearch = useChangeSearch<DeviceSearch>()
   const conditions = useMemo(() => parseConditions(search.where), [search.where])
   const { view, change: changeView } = useColumnView(projectId)
@@ -282,6 +283,12 @@ function Devices({ projectId }: { projectId: string }) {
       )}
     </Page>
   )
+}
+
+/** Search parameters without an unknown `show`. */
+function knownSearch({ show, ...others }: DeviceSearch): DeviceSearch {
+  const known = attentionOf(show)
+  return { ...others, ...(known && { show: known }) }
 }
 
 /** Properties whose values a condition makes worth seeing: all but those that are not there. */
