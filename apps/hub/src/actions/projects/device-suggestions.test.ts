@@ -7,10 +7,11 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matchesWholeFilter } from '../../database/queries/devices/device-filter.ts'
 import { columnText } from '../../database/queries/devices/property-paths.ts'
+import { namesQuery, sampledValues } from '../../database/queries/devices/property-suggestions.ts'
 
 let hub: TestHub
 let owner: TestUser
@@ -233,6 +234,44 @@ describe('suggested values of a property', () => {
 
   it('are those of no other project', async () => {
     expect(await values({ property: 'secret' })).toMatchObject({ values: [], absentCount: 5 })
+  })
+})
+
+describe('suggestions in a large project', () => {
+  it('read the newest devices and their properties by index', async () => {
+    const large = await hub.project(owner, organizationId)
+    await hub.pool.query(
+      `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, first_seen)
+       select 'd_large' || i, $1, 'd_pk_large' || i, convert_to('large' || i, 'UTF8'), now() - make_interval(secs => i)
+         from generate_series(1, 20000) i`,
+      [large],
+    )
+    await hub.pool.query(
+      `insert into device_property (device_id, name, value, value_json, value_bytes)
+       select device_id, n.name, '1', '1', 1 from device, (values ('a'), ('b'), ('c')) n (name) where project_id = $1`,
+      [large],
+    )
+    await using session = await databaseSession(hub)
+    await session.query('analyze device, device_property')
+    const planOf = async (query: RawBuilder<unknown>) => {
+      const { rows } = await sql<{ 'QUERY PLAN': string }>`explain ${query}`.execute(hub.db)
+      return rows.map(row => row['QUERY PLAN']).join('\n')
+    }
+    const plans = [
+      await planOf(namesQuery(large, 2_000, { text: undefined, namesOnly: false, limit: 50 })),
+      await planOf(
+        sql`with ${sampledValues(large, 'a', sql<boolean>`true`)} select value, count(*) from short group by value`,
+      ),
+    ]
+    for (const plan of plans) {
+      expect(plan).toContain('device_by_first_seen')
+      expect(plan).toContain('device_property_pkey')
+      expect(plan).not.toContain('Seq Scan')
+    }
+    const { devicesRead } = await owner.invoke('projects_QueryPropertyNames', { projectId: large })
+    expect(devicesRead).toBe(2_000)
+    const values = await owner.invoke('projects_QueryPropertyValues', { projectId: large, property: 'a' })
+    expect(values).toMatchObject({ values: [{ value: 1, deviceCount: 2_000 }], devicesRead: 2_000 })
   })
 })
 

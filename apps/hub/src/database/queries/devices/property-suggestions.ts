@@ -30,6 +30,8 @@ type NameRow = {
   names: number
 }
 
+type NamesOptions = { text: string | undefined; namesOnly: boolean; limit: number }
+
 /** Newest devices of a project that match a condition on `d`. */
 function newestDevices(projectId: string, condition: RawBuilder<boolean>, max: number) {
   return sql`select d.device_id from device d where d.project_id = ${projectId} and ${condition}
@@ -40,7 +42,7 @@ function newestDevices(projectId: string, condition: RawBuilder<boolean>, max: n
 export async function suggestNames(
   tx: Tx,
   projectId: string,
-  { text, namesOnly, limit }: { text: string | undefined; namesOnly: boolean; limit: number },
+  { text, namesOnly, limit }: NamesOptions,
 ): Promise<{ rows: NameRow[]; nameCount: number; devicesRead: number }> {
   const all = sql<boolean>`true`
   const probe = await sql<{ devices: number; properties: number }>`
@@ -52,8 +54,24 @@ export async function suggestNames(
   const max = Math.min(MAX_DEVICES, Math.max(PROBED_DEVICES, affordable))
   const counted = await sql<{ devices: number }>`
     select count(*) as devices from (${newestDevices(projectId, all, max)}) sample`.execute(tx)
+  const { rows } = await namesQuery(projectId, max, { text, namesOnly, limit }).execute(tx)
+  return {
+    // Without a match there is one row, which has only the number of names.
+    rows: rows.filter(row => row.path !== null),
+    nameCount: rows[0]!.names,
+    devicesRead: counted.rows[0]!.devices,
+  }
+}
+
+/** Query for the names of properties of the newest `max` devices. */
+export function namesQuery(
+  projectId: string,
+  max: number,
+  { text, namesOnly, limit }: NamesOptions,
+): RawBuilder<NameRow> {
+  const all = sql<boolean>`true`
   const levels = namesOnly ? 0 : MAX_UNFOLDED_LEVELS
-  const { rows } = await sql<NameRow>`
+  return sql<NameRow>`
     with recursive sample as materialized (${newestDevices(projectId, all, max)}),
     leaf (device_id, path, value, level) as (
       select p.device_id, p.name, case when coalesce(p.value_bytes, pg_column_size(p.value)) <= ${MAX_UNFOLDED_BYTES} then p.value_json end, 0
@@ -76,13 +94,7 @@ export async function suggestNames(
           from grouped where ${text ? sql`lower(path) like lower(${partPattern(text)})` : sql`true`}
          order by path limit ${limit}
       ) m on true
-     order by m.path`.execute(tx)
-  return {
-    // Without a match there is one row, which has only the number of names.
-    rows: rows.filter(row => row.path !== null),
-    nameCount: rows[0]!.names,
-    devicesRead: counted.rows[0]!.devices,
-  }
+     order by m.path`
 }
 
 /** Values of a property with the number of devices, and the distribution of its numbers. */
@@ -96,6 +108,20 @@ type Values = {
   numberCount: number
 }
 
+/** Common table expressions with the values of a property of the newest devices that match a condition on `d`. */
+export function sampledValues(
+  projectId: string,
+  property: string,
+  condition: RawBuilder<boolean>,
+): RawBuilder<unknown> {
+  return sql`
+    sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),
+    found as materialized (
+      select p.device_id, jsonb_scalar(p.value_json) as value
+        from sample join device_property p on p.device_id = sample.device_id and p.name = ${property}
+    ), short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
+}
+
 /** Values of a property among the newest devices that match a condition on `d`, most frequent first. */
 export async function suggestValues(
   tx: Tx,
@@ -104,12 +130,7 @@ export async function suggestValues(
   condition: RawBuilder<boolean>,
   { text, limit }: { text: string | undefined; limit: number },
 ): Promise<Values> {
-  const sample = sql`
-    sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),
-    found as materialized (
-      select p.device_id, jsonb_scalar(p.value_json) as value
-        from sample join device_property p on p.device_id = sample.device_id and p.name = ${property}
-    ), short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
+  const sample = sampledValues(projectId, property, condition)
   const { rows } = await sql<{ value: string; devices: number; distinct_count: number }>`
     with ${sample}
     select value::text, count(*) as devices, count(*) over () as distinct_count
