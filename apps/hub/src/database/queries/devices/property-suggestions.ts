@@ -32,6 +32,17 @@ type NameRow = {
 
 type NamesOptions = { text: string | undefined; namesOnly: boolean; limit: number }
 
+/**
+ * Properties of a device of `sample`, or one of them. With `offset` the subquery is run for each device: the planner would otherwise read
+ * all properties of the hub where the sample is a large part of them.
+ */
+function propertiesOfSample(property?: string): RawBuilder<unknown> {
+  const named = property === undefined ? sql`true` : sql`name = ${property}`
+  return sql`lateral (
+    select device_id, name, value, value_json, value_bytes from device_property
+     where device_id = sample.device_id and ${named} offset 0)`
+}
+
 /** Newest devices of a project that match a condition on `d`. */
 function newestDevices(projectId: string, condition: RawBuilder<boolean>, max: number) {
   return sql`select d.device_id from device d where d.project_id = ${projectId} and ${condition}
@@ -48,7 +59,7 @@ export async function suggestNames(
   const probe = await sql<{ devices: number; properties: number }>`
     with sample as (${newestDevices(projectId, all, PROBED_DEVICES)})
     select (select count(*) from sample) as devices,
-           (select count(*) from sample join device_property using (device_id)) as properties`.execute(tx)
+           (select count(*) from sample join ${propertiesOfSample()} p on true) as properties`.execute(tx)
   const { devices, properties } = probe.rows[0]!
   const affordable = Math.floor((MAX_READ_PROPERTIES * devices) / Math.max(1, properties))
   const max = Math.min(MAX_DEVICES, Math.max(PROBED_DEVICES, affordable))
@@ -75,7 +86,7 @@ export function namesQuery(
     with recursive sample as materialized (${newestDevices(projectId, all, max)}),
     leaf (device_id, path, value, level) as (
       select p.device_id, p.name, case when coalesce(p.value_bytes, pg_column_size(p.value)) <= ${MAX_UNFOLDED_BYTES} then p.value_json end, 0
-        from sample join device_property p using (device_id)
+        from sample join ${propertiesOfSample()} p on true
       union all
       select l.device_id, l.path || '.' || m.key, m.value, l.level + 1
         from leaf l cross join lateral jsonb_each(l.value) m
@@ -118,7 +129,7 @@ export function sampledValues(
     sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),
     found as materialized (
       select p.device_id, jsonb_scalar(p.value_json) as value
-        from sample join device_property p on p.device_id = sample.device_id and p.name = ${property}
+        from sample join ${propertiesOfSample(property)} p on true
     ), short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
 }
 
