@@ -244,8 +244,16 @@ it('sends nothing if the page wakes more than 60 s after the click, and brings t
   await tab.close()
 })
 
-it('shows a deletion whose row is not loaded as a notice, and takes it back by the key z', async () => {
+it('goes to the row of a deletion, or shows a notice if it is not loaded, and takes both back by the key z', async () => {
   const tab = await page.context().newPage()
+  await deleteDevice(tab, 'gateway-0030')
+  const row = tab.getByRole('row').filter({ hasText: 'gateway-0030' })
+  await until('the row is in view', async () => {
+    const { y } = (await row.boundingBox())!
+    return y > 0 && y < 1_000
+  })
+  await tab.keyboard.press('z')
+  await tab.getByRole('link', { name: 'gateway-0030', exact: true }).waitFor()
   const deviceId = await deleteDevice(tab, 'gateway-1999')
   const notice = tab.getByRole('region', { name: 'Deletions' })
   await notice.getByText('gateway-1999', { exact: true }).waitFor()
