@@ -60,6 +60,12 @@ beforeAll(async () => {
     },
   })
   await device.invoke('devices_PublishEvents', { deviceId: device.deviceId, events: [lastNight()] })
+  await changeDatabase(
+    stage.hub,
+    `insert into audit_event (event_id, event, actor, data, organization_id, project_id, created_at)
+     values ('audit_ev_20261121-0800-CchPwQrB', 'projects_NameChanged', '{"actor":"System"}',
+             '{"projectId":"${projectId}","name":"${CHANGED}"}', '${organizationId}', '${projectId}', '${night()}')`,
+  )
   // The failing device is the oldest, so that it is on none of the first pages.
   await changeDatabase(
     stage.hub,
@@ -70,13 +76,19 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const NIGHTLY = 'Bundle 2.23.0 downloaded'
+const CHANGED = 'First project, by night'
 
-/** An event of the last night, 18:00 to 08:00 in local time, as the console counts it. */
-function lastNight() {
+/** A time in the last night, 18:00 to 08:00 in local time, as the console counts it. */
+function night(): string {
   const now = new Date()
   const today = now.getHours() >= 18 ? 0 : 1
   const evening = new Date(now.getFullYear(), now.getMonth(), now.getDate() - today, 18)
-  const emittedAt = new Date(Math.min(evening.getTime() + 8 * 3_600_000, Date.now() - 1_000)).toISOString()
+  return new Date(Math.min(evening.getTime() + 8 * 3_600_000, Date.now() - 1_000)).toISOString()
+}
+
+/** An event of the last night. */
+function lastNight() {
+  const emittedAt = night()
   const eventId = `d_ev_${emittedAt.slice(0, 10).replaceAll('-', '')}-${emittedAt.slice(11, 16).replace(':', '')}-17czX8X1`
   return { eventId, severity: 'Info', body: NIGHTLY, attributes: {}, emittedAt }
 }
@@ -147,6 +159,22 @@ it('leads from the sign-in to the failing device among 2,000, its reason and its
   await keys.waitForURL(/range=night/)
   await keys.locator('.tl').getByText(NIGHTLY).waitFor()
   expect(done).toHaveLength(15)
+
+  // What people and the hub changed in the project during that night.
+  await step('Control+k', () => keys.keyboard.press('Control+k'))
+  await keys.getByRole('combobox', { name: 'Jump to' }).waitFor()
+  await step('type the name of the page', () => keys.keyboard.type('audit log'))
+  await keys.getByRole('option', { name: 'Audit Log' }).first().waitFor()
+  await step('Enter', () => keys.keyboard.press('Enter'))
+  await keys.getByRole('heading', { level: 1, name: 'Audit Log' }).waitFor()
+  await step('f', () => keys.keyboard.press('f'))
+  await step('Tab to "Last night"', () => tabTo(keys, keys.getByRole('button', { name: /^Last night/ })))
+  await step('Enter', () => keys.keyboard.press('Enter'))
+  await step('Tab to "Apply"', () => tabTo(keys, keys.getByRole('button', { name: 'Apply' })))
+  await step('Enter', () => keys.keyboard.press('Enter'))
+  await keys.waitForURL(/[?&]from=/)
+  await keys.getByRole('row').filter({ hasText: CHANGED }).waitFor()
+  expect(done).toHaveLength(23)
   await context.close()
 })
 
@@ -189,15 +217,24 @@ it('leads there by touch alone, with the first device on the first screen and ta
   expect(await smallTargets(phone)).toEqual([])
   expect(done).toHaveLength(8)
   await tap('"What happened"', phone.getByRole('link', { name: 'What happened' }))
-  const night = phone.getByRole('button', { name: 'Last night' })
-  await tap('"Last night"', night)
+  const preset = phone.getByRole('button', { name: 'Last night' })
+  await tap('"Last night"', preset)
   await phone.waitForURL(/range=night/)
   await phone.locator('.tl').getByText(NIGHTLY).waitFor()
-  const range = (await night.boundingBox())!
+  const range = (await preset.boundingBox())!
   expect(range.x).toBeGreaterThanOrEqual(0)
   expect(range.x + range.width).toBeLessThanOrEqual(PHONE.viewport.width)
   expect(await smallTargets(phone)).toEqual([])
   expect(done).toHaveLength(10)
+
+  await tap('"Audit Log"', phone.getByRole('link', { name: 'Audit Log' }).first())
+  await tap('"Time"', phone.getByRole('button', { name: /^Time/ }))
+  await tap('"Last night"', phone.getByRole('button', { name: /^Last night/ }))
+  await tap('"Apply"', phone.getByRole('button', { name: 'Apply' }))
+  await phone.waitForURL(/[?&]from=/)
+  await phone.getByRole('row').filter({ hasText: CHANGED }).waitFor()
+  expect(await smallTargets(phone)).toEqual([])
+  expect(done).toHaveLength(14)
   await context.close()
 })
 
