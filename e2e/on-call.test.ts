@@ -319,6 +319,8 @@ it('shows what is known instead of a page that fails to load, until the session 
   await until('the counts are stored', () =>
     installed.evaluate<boolean>(`(localStorage.getItem('muster.counts') ?? '').includes('First project')`),
   )
+  const devtools = await context.newCDPSession(installed)
+  expect(await devtools.send('Page.getInstallabilityErrors')).toEqual({ installabilityErrors: [] })
   // The worker stores the offline page and nothing else.
   const stored = await installed.evaluate<string[]>(`(async () => {
     const requests = []
