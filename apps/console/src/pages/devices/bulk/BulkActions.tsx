@@ -5,7 +5,6 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useDebounced } from '../../../lib/app/use-debounced.ts'
-import { useSession } from '../../../session.ts'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
 import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
@@ -47,7 +46,6 @@ type BulkActionsProps = {
 /** Buttons for the selected devices: accept, reject, delete, each with a preview where needed, then its progress and outcome. */
 export function BulkActions({ projectId, selection, onDone, children }: BulkActionsProps) {
   const queryClient = useQueryClient()
-  const { userId } = useSession()
   const { preview, start } = useBulkRun(projectId)
   const [shown, setShown] = useState<BulkPreview>()
   const bulk = useCurrentBulk(projectId)
@@ -89,7 +87,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
   }
   async function run(made: BulkPreview) {
     if (made.kind === 'Delete' && made.itemCount <= MAX_INLINE)
-      startBulkDeletion(queryClient, { projectId, preview: made, askedByUserId: userId })
+      startBulkDeletion(queryClient, { projectId, preview: made })
     else showStartedBulk(projectId, await start.mutateAsync(made))
     setShown(undefined)
   }

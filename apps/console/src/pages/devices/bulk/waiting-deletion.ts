@@ -3,6 +3,7 @@ import { invoke } from '../../../api/client.ts'
 import { announce } from '../../../lib/announce.ts'
 import { counted } from '../../../lib/app/format.ts'
 import { externalStore, useExternalStore } from '../../../lib/external-store.ts'
+import { askedByNow } from '../../../session.ts'
 import { toastError } from '../../../ui/app/toast.ts'
 import type { BulkPreview } from './use-bulk-run.ts'
 import { refetchChanged } from './use-bulk-run.ts'
@@ -12,8 +13,8 @@ export type WaitingDeletion = {
   state: 'waiting' | 'sent'
   projectId: string
   preview: BulkPreview
-  /** The person who clicked. The hub refuses the deletion from anybody else's session. */
-  askedByUserId: string
+  /** The person who clicked, in their session. The hub refuses the deletion from any other session. */
+  askedBy: ReturnType<typeof askedByNow>
   /** `Date.now()` and `performance.now()` at the click. */
   askedAtMs: number
   askedAtTick: number
@@ -43,11 +44,12 @@ export function secsLeft(deletion: WaitingDeletion): number {
 /** Starts a deletion of several devices that is sent after 10 s, unless it is undone. One that waits already is sent before. */
 export function startBulkDeletion(
   queryClient: QueryClient,
-  deletion: Pick<WaitingDeletion, 'projectId' | 'preview' | 'askedByUserId'>,
+  deletion: Pick<WaitingDeletion, 'projectId' | 'preview'>,
 ) {
   sendBulkDeletion(queryClient)
   clearTimeout(timer)
-  current.set({ ...deletion, askedAtMs: Date.now(), askedAtTick: performance.now(), state: 'waiting' })
+  const clicked = { askedBy: askedByNow(), askedAtMs: Date.now(), askedAtTick: performance.now() }
+  current.set({ ...deletion, ...clicked, state: 'waiting' })
   timer = setTimeout(() => sendBulkDeletion(queryClient), UNDO_MS)
   announce(`${counted(deletion.preview.itemCount, 'device')} will be deleted in 10 seconds.`)
 }
@@ -76,8 +78,8 @@ export function sendBulkDeletion(queryClient: QueryClient) {
     return
   }
   current.set({ ...deletion, state: 'sent' })
-  const { projectId, askedByUserId, preview } = deletion
-  const input = { projectId, bulkActionId: preview.bulkActionId, askedByUserId }
+  const { projectId, askedBy, preview } = deletion
+  const input = { projectId, bulkActionId: preview.bulkActionId, askedBy }
   answer = invoke('devices_StartBulkDeletion', input, { keepalive: true }).then(
     async () => {
       showStartedBulk(projectId, preview.bulkActionId)
