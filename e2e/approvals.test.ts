@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { changeDatabase } from './hub-child.ts'
+import { addPending } from './pending-devices.ts'
 import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
 
 let stage: Stage
@@ -12,9 +12,9 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage())
   // One accepted device, whose token has another address; 20 new ones from one address; one new one from an address of its own.
-  await addPending('dock', 31, '185.46.212.34', 'Active', 200)
-  await addPending('pier6', 20, '185.46.212.34', 'Pending', 100)
-  await addPending('stk', 1, '91.64.178.20', 'Pending', 10)
+  await addPending(stage.hub, 'dock', 31, '185.46.212.34', 'Active', 200)
+  await addPending(stage.hub, 'pier6', 20, '185.46.212.34', 'Pending', 100)
+  await addPending(stage.hub, 'stk', 1, '91.64.178.20', 'Pending', 10)
   page = await stage.newPage()
   await signIn(page, stage, stage.admin)
   await page.getByRole('link', { name: 'First project' }).click()
@@ -76,7 +76,7 @@ it('accepts 20 new devices in three steps, and says what was refused and why', a
 it('holds back certificates that come later, and selects with keys of which none decides', async () => {
   await page.goto(`${devices}/pending`)
   await table().getByText('1 new device').waitFor()
-  await addPending('late', 3, '10.0.0.7', 'Pending', 0)
+  await addPending(stage.hub, 'late', 3, '10.0.0.7', 'Pending', 0)
   await invoke(page, 'devices_SetName', { deviceId: await someDevice(), name: 'renamed' })
   await page.getByRole('button', { name: '3 new, show' }).click()
   await table().getByText('3 new devices').waitFor()
@@ -127,7 +127,7 @@ it('finds the page by the palette and by the badge of the card, and rejects all 
 })
 
 it('names a decision on more than 200 again before it starts, and runs it as a job', async () => {
-  await addPending('many', 230, '10.0.0.8', 'Pending', 300)
+  await addPending(stage.hub, 'many', 230, '10.0.0.8', 'Pending', 300)
   await page.goto(`${devices}/pending`)
   await page.getByRole('checkbox', { name: 'Select 230 new devices' }).click()
   await page.getByRole('button', { name: 'Accept 230' }).click()
@@ -140,7 +140,7 @@ it('names a decision on more than 200 again before it starts, and runs it as a j
 })
 
 it('accepts and deletes devices that are selected in the list, with a preview and time to undo', async () => {
-  await addPending('dual', 3, '10.0.0.9', 'Pending', 0)
+  await addPending(stage.hub, 'dual', 3, '10.0.0.9', 'Pending', 0)
   await page.goto(`${devices}?q=dual`)
   const list = page.getByRole('table', { name: 'Devices' })
   await list.getByRole('row', { name: 'dual-gw-003' }).waitFor()
@@ -214,29 +214,4 @@ function projectId(): string {
 async function someDevice(): Promise<string> {
   const answer = await invoke(page, 'projects_QueryDevices', { projectId: projectId(), limit: 1 })
   return answer.devices[0]!.deviceId
-}
-
-/** Adds devices to the first project, each with a certificate that came with its token from this address some minutes ago. */
-async function addPending(
-  name: string,
-  count: number,
-  address: string,
-  status: 'Pending' | 'Active',
-  minutesAgo: number,
-): Promise<void> {
-  const key = `md5('${name} ${status} ' || i)`
-  await changeDatabase(
-    stage.hub,
-    `with made as (
-       insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, pending_certificates, hostname, first_seen)
-       select 'd_' || translate(left(${key}, 22), '0', 'z'), project_id, 'd_pk_' || translate(left(${key}, 22), '0', 'z'), decode(${key}, 'hex'),
-              ${status === 'Pending' ? 1 : 0}, '${name}-gw-' || to_char(i, 'FM000'), now() - make_interval(mins => ${minutesAgo}, secs => i * 0.001)
-         from project, generate_series(1, ${count}) i returning device_id, project_id, first_seen
-     )
-     insert into device_certificate (certificate_id, device_id, fingerprint, status, token_id, remote_address, first_seen)
-     select 'd_c_' || substr(device_id, 3), device_id,
-            rtrim(regexp_replace(upper(encode(sha256(device_id::bytea), 'hex')), '(..)', '\\1:', 'g'), ':'), '${status}',
-            (select token_id from deployment_token t where t.project_id = made.project_id limit 1), '${address}', first_seen
-       from made`,
-  )
 }

@@ -3,6 +3,7 @@ import { connectDevice } from '@muster/testkit/device'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
+import { addPending } from './pending-devices.ts'
 import {
   expectGoodScreen,
   failAction,
@@ -66,6 +67,16 @@ beforeAll(async () => {
      values ('audit_ev_20261121-0800-CchPwQrB', 'projects_NameChanged', '{"actor":"System"}',
              '{"projectId":"${projectId}","name":"${CHANGED}"}', '${organizationId}', '${projectId}', '${night()}')`,
   )
+  for (const name of ['Pier 6', 'Pier 7']) {
+    const made = await invoke(page, 'projects_Create', { organizationId: organizationId as never, name })
+    const flags = { autoAccept: false }
+    await invoke(page, 'projects_CreateDeploymentToken', {
+      projectId: made.projectId,
+      name: 'factory',
+      flags,
+    })
+    await addPending(stage.hub, name, 20, '185.46.212.34', 'Pending', 5, name)
+  }
   // The failing device is the oldest, so that it is on none of the first pages.
   await changeDatabase(
     stage.hub,
@@ -236,6 +247,44 @@ it('leads there by touch alone, with the first device on the first screen and ta
   expect(await smallTargets(phone)).toEqual([])
   expect(done).toHaveLength(14)
   await context.close()
+})
+
+it('accepts 20 devices of a project in 6 steps by keys alone, and in 3 by touch alone', async () => {
+  const keyContext = await stage.browser.newContext({ viewport: { width: 1440, height: 1000 } })
+  const keys = await keyContext.newPage()
+  await signIn(keys, stage, stage.admin)
+  await keys.getByRole('link', { name: 'Pier 6' }).click()
+  await keys.getByRole('link', { name: 'Review pending certificates' }).waitFor()
+  const byKeys = counting()
+  const tabAndPress = async (what: string, target: Locator, key: string) => {
+    await byKeys.step(`Tab to ${what}`, () => tabTo(keys, target))
+    await byKeys.step(key, () => keys.keyboard.press(key))
+  }
+  await tabAndPress('Review', keys.getByRole('link', { name: 'Review pending certificates' }), 'Enter')
+  await tabAndPress('the group', keys.getByRole('checkbox', { name: 'Select 20 new devices' }), 'Space')
+  await keys.getByRole('button', { name: 'Accept 20' }).waitFor()
+  await byKeys.step('a', () => keys.keyboard.press('a'))
+  await byKeys.step('Enter', () => keys.keyboard.press('Enter'))
+  await keys.getByRole('heading', { level: 2, name: /^20 accepted/ }).waitFor()
+  expect(byKeys.done).toHaveLength(6)
+  await keyContext.close()
+
+  const phoneContext = await stage.browser.newContext(PHONE)
+  const phone = await phoneContext.newPage()
+  await signIn(phone, stage, stage.admin)
+  await phone.getByRole('link', { name: 'Pier 7' }).tap()
+  const { step, done } = counting()
+  const tap = (what: string, target: Locator) => step(`tap ${what}`, () => target.tap())
+  await tap('Review', phone.getByRole('link', { name: 'Review pending certificates' }))
+  const group = phone.getByRole('checkbox', { name: 'Select 20 new devices' })
+  await group.waitFor()
+  expect(await smallTargets(phone)).toEqual([])
+  await tap('the group', group)
+  await tap('Accept 20', phone.getByRole('button', { name: 'Accept 20' }))
+  await phone.getByRole('heading', { level: 2, name: /^20 accepted/ }).waitFor()
+  expect(await smallTargets(phone)).toEqual([])
+  expect(done).toHaveLength(3)
+  await phoneContext.close()
 })
 
 it('says that the hub is silent, and how old the page is, until the hub is back', async () => {

@@ -61,7 +61,8 @@ function useRowsAway(deletions: readonly Deletion[], shownIds: readonly string[]
   const [away, setAway] = useState<readonly string[]>([])
   const placed = useRef(new Set<string>())
   const next = deletions.find(
-    ({ state, deviceId }) => state === 'waiting' && shownIds.includes(deviceId) && !placed.current.has(deviceId),
+    ({ state, deviceId }) =>
+      state === 'waiting' && shownIds.includes(deviceId) && !placed.current.has(deviceId),
   )?.deviceId
   useEffect(() => {
     if (next === undefined) return

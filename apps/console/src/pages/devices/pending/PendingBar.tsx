@@ -3,6 +3,7 @@ import { formatCount } from '../../../lib/app/format.ts'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { oneOr } from '../bulk/bulk-words.ts'
+import { useActionsShortcut } from '../bulk/use-actions-shortcut.ts'
 import type { PendingCertificate } from './use-pending-list.ts'
 
 type PendingBarProps = {
@@ -29,8 +30,9 @@ export function PendingBar({
   onClear,
 }: PendingBarProps) {
   const count = formatCount(selected.size)
+  const bar = useActionsShortcut()
   return (
-    <section className="appr-bar" aria-label="Selected certificates">
+    <section ref={bar} className="appr-bar" aria-label="Selected certificates">
       <div className="who">
         <b role="status">{count} selected</b>
         <span className="muted hide-s">{originWords(selected, certificates)}</span>

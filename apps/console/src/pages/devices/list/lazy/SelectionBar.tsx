@@ -9,6 +9,7 @@ import { IconButton } from '../../../../ui/app/IconButton.tsx'
 import { Menu, MenuAnchor } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { BulkActions } from '../../bulk/BulkActions.tsx'
+import { useActionsShortcut } from '../../bulk/use-actions-shortcut.ts'
 import { useCurrentBulk } from '../../bulk/waiting-deletion.ts'
 import type { Selection } from '../selection.ts'
 
@@ -33,6 +34,7 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
     onClose()
   }
   useShortcut('Escape', 'Clear the selection', clear)
+  const bar = useActionsShortcut()
   const { selected, isAll, idCount } = selection
   const isActing = useCurrentBulk(input.projectId) !== undefined
   const bulk = { projectId: input.projectId, selection: selected, onDone: clear }
@@ -69,7 +71,7 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
     </Menu>
   )
   return (
-    <section className="bulk" aria-label="Selection">
+    <section ref={bar} className="bulk" aria-label="Selection">
       <div className="who">
         <b role="status">{selectionText(selection)}</b>
         {isAll && idCount > 0 && (

@@ -1,0 +1,31 @@
+import { changeDatabase, type HubChild } from './hub-child.ts'
+
+/**
+ * Adds devices to a project, by default to all, each with a certificate that came with the project's token from this address some
+ * minutes ago.
+ */
+export async function addPending(
+  hub: Pick<HubChild, 'dataDir'>,
+  name: string,
+  count: number,
+  address: string,
+  status: 'Pending' | 'Active',
+  minutesAgo: number,
+  projectName = '%',
+): Promise<void> {
+  const key = `md5('${name} ${status} ' || i)`
+  await changeDatabase(
+    hub,
+    `with made as (
+       insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, pending_certificates, hostname, first_seen)
+       select 'd_' || translate(left(${key}, 22), '0', 'z'), project_id, 'd_pk_' || translate(left(${key}, 22), '0', 'z'), decode(${key}, 'hex'),
+              ${status === 'Pending' ? 1 : 0}, '${name}-gw-' || to_char(i, 'FM000'), now() - make_interval(mins => ${minutesAgo}, secs => i * 0.001)
+         from project, generate_series(1, ${count}) i where project.name like '${projectName}' returning device_id, project_id, first_seen
+     )
+     insert into device_certificate (certificate_id, device_id, fingerprint, status, token_id, remote_address, first_seen)
+     select 'd_c_' || substr(device_id, 3), device_id,
+            rtrim(regexp_replace(upper(encode(sha256(device_id::bytea), 'hex')), '(..)', '\\1:', 'g'), ':'), '${status}',
+            (select token_id from deployment_token t where t.project_id = made.project_id limit 1), '${address}', first_seen
+       from made`,
+  )
+}
