@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { type DeviceCaller, wireActor } from '../caller.ts'
 import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
 import { isConnectionError, isUniqueViolation } from '../database/client/errors.ts'
-import { addressTextOf, SYSTEM_INFO } from '../database/queries/devices/device-addresses.ts'
+import { addressTextOf, networksTextOf, SYSTEM_INFO } from '../database/queries/devices/device-addresses.ts'
 import {
   type DeviceEvent,
   type EventRow,
@@ -54,17 +54,18 @@ type IngestOptions = {
  * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the device's
  *   `property_version_floor`, which the deletion raised.
  *
- * `parts` are `updates` for a batch that contains update statuses, whose rows in `device_update` the same statement writes, and
- * `addresses` for a batch that contains system information, whose rows in `device_address` it writes. Other batches do not pay for these
- * parts. The text of each part is a further parameter from `$9`.
+ * `parts` are `updates` for a batch that contains update statuses, whose rows in `device_update` the same statement writes; `info` for a
+ * batch that contains system information; and `addresses` when addresses in it may have changed, whose rows in `device_address` it writes.
+ * Other batches do not pay for these parts. The values of each part are a further parameter from `$9`.
  *
- * Returns a row for each write that was not stored (late, protected or of an unknown device) or that repeats the stored value.
+ * Returns a row for each write that was not stored (late, protected or of an unknown device), that repeats the stored value, or that is
+ * system information.
  */
 const upsertProperties = (parts: readonly Part[]): string => `
     with input as (
-      select i.*, d.device_id is not null as is_known, d.property_version_floor as version_floor
-        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[]${parts.map((_, at) => `, $${9 + at}::text[]`).join('')}) with ordinality
-          as i (device_id, name, value, is_plain, actor, hostname, health${parts.map(part => `, ${part}_text`).join('')}, at)
+      select i.*, d.device_id is not null as is_known, d.property_version_floor as version_floor${parts.includes('info') ? ', d.addresses_version' : ''}
+        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[]${parts.map((part, at) => `, $${9 + at}::${PARTS[part].type}[]`).join('')}) with ordinality
+          as i (device_id, name, value, is_plain, actor, hostname, health${parts.map(part => `, ${part}_value`).join('')}, at)
         left join device d using (device_id)
     ), old as (
       select p.device_id, p.name, p.value::text as value, p.version, p.protected
@@ -92,23 +93,28 @@ const upsertProperties = (parts: readonly Part[]): string => `
         from written join change using (device_id, name)
        where old_value is distinct from value and name <> all ($8::text[])
     ), summary as (
-      update device d set hostname = coalesce(s.hostname, d.hostname), health = coalesce(s.health, d.health)${parts.includes('addresses') ? ', addresses_version = coalesce(s.addresses_version, d.addresses_version)' : ''}
-        from (select device_id, max(hostname) as hostname, max(health) as health${parts.includes('addresses') ? ', max(version) filter (where addresses_text is not null) as addresses_version' : ''}
+      update device d set hostname = coalesce(s.hostname, d.hostname), health = coalesce(s.health, d.health)${parts.includes('info') ? SET_ADDRESSES_VERSION : ''}
+        from (select device_id, max(hostname) as hostname, max(health) as health${parts.includes('info') ? INFO_OF_DEVICE : ''}
                 from written join change using (device_id, name)
                where hostname is not null or health is not null group by device_id) s
        where d.device_id = s.device_id
-    )${parts.map(part => PARTS[part]).join('')}
-    select at::int, w.name is not null as is_written, w.name is null and is_known and not is_refused as is_late
+    )${parts.map(part => PARTS[part].write).join('')}
+    select at::int, w.name is not null as is_written, w.name is null and is_known and not is_refused as is_late${
+      parts.includes('info')
+        ? `,
+           version, ${HAS_ADDRESSES} as has_addresses`
+        : ''
+    }
       from change left join written w using (device_id, name)
-     where w.name is null or old_value is not distinct from value`
+     where w.name is null or old_value is not distinct from value${parts.includes('info') ? ' or info_value is not null' : ''}`
 
 /** Part of the statement that writes `device_update`. The locks of the properties, taken before, give its rows the same order. */
 const WRITE_UPDATES = `, updates as (
       insert into device_update (device_id, property_version, path, current_version, target_version, state, failure_count, error)
       select device_id, version, u.*
-        from written join change using (device_id, name) cross join lateral jsonb_to_record(updates_text::jsonb) as u
+        from written join change using (device_id, name) cross join lateral jsonb_to_record(updates_value::jsonb) as u
              (path text, current_version text, target_version text, state text, failure_count bigint, error text)
-       where updates_text is not null
+       where updates_value is not null
       on conflict (device_id) do update set property_version = excluded.property_version, path = excluded.path,
         current_version = excluded.current_version, target_version = excluded.target_version, state = excluded.state,
         failure_count = excluded.failure_count, error = excluded.error
@@ -120,11 +126,11 @@ const WRITE_UPDATES = `, updates as (
  * snapshot, for example a person's change of the same property. The next system information removes such rows.
  */
 const WRITE_ADDRESSES = `, informed as (
-      select distinct on (device_id) device_id, project_id, addresses_text
+      select distinct on (device_id) device_id, project_id, addresses_value
         from written join change using (device_id, name) join device using (device_id)
-       where addresses_text is not null order by device_id, at desc
+       where addresses_value is not null order by device_id, at desc
     ), address as (
-      select device_id, project_id, n.* from informed cross join lateral jsonb_to_recordset(addresses_text::jsonb)
+      select device_id, project_id, n.* from informed cross join lateral jsonb_to_recordset(addresses_value::jsonb)
         as n (address text, is_mac boolean, interface text)
     ), old_addresses as (
       delete from device_address o using informed i
@@ -139,15 +145,40 @@ const WRITE_ADDRESSES = `, informed as (
       on conflict (device_id, address) do update set interface = excluded.interface
     )`
 
-type Part = 'updates' | 'addresses'
-const PARTS: Record<Part, string> = { updates: WRITE_UPDATES, addresses: WRITE_ADDRESSES }
+/**
+ * Value of `info` for system information whose addresses the statement writes. Otherwise `info` is the version of the system information
+ * whose addresses are stored and equal the new ones.
+ */
+const WRITES_ADDRESSES = -1
+
+/**
+ * Notes the version of the system information whose addresses are stored, or null when another writer has stored a version in between. The
+ * job `devices_FillAddresses` then writes the addresses again.
+ */
+const SET_ADDRESSES_VERSION = `, addresses_version = case when s.info_version is null then d.addresses_version
+                   when s.has_addresses then s.info_version end`
+/** Whether the addresses of a written system information are stored: no other writer has stored a version of either name in between. */
+const HAS_ADDRESSES = `(info_value = ${WRITES_ADDRESSES} or info_value = version - 1 and info_value = addresses_version)`
+const INFO_OF_DEVICE = `, max(version) filter (where info_value is not null) as info_version,
+                     bool_and(${HAS_ADDRESSES}) as has_addresses`
+
+type Part = 'updates' | 'info' | 'addresses'
+const PARTS: Record<Part, { type: 'text' | 'bigint'; write: string }> = {
+  updates: { type: 'text', write: WRITE_UPDATES },
+  info: { type: 'bigint', write: '' },
+  addresses: { type: 'text', write: WRITE_ADDRESSES },
+}
 
 /** Statements by the names of their parts. */
 const UPSERTS = new Map<string, string>(
-  [[], ['updates'], ['addresses'], ['updates', 'addresses']].map(parts => [
-    parts.join('-'),
-    upsertProperties(parts as Part[]),
-  ]),
+  [
+    [],
+    ['updates'],
+    ['info'],
+    ['info', 'addresses'],
+    ['updates', 'info'],
+    ['updates', 'info', 'addresses'],
+  ].map(parts => [parts.join('-'), upsertProperties(parts as Part[])]),
 )
 
 /** Largest batch that uses a prepared statement. A plan cached for few rows uses nested loops, which are slow for thousands of rows. */
@@ -177,6 +208,8 @@ export class Ingest {
   readonly #events: Batcher<EventCall>
   readonly #properties: Batcher<PropertyWrite>
   #resendsUntilMs = 0
+  /** Networks of the latest stored system information, and its version, by device. The longest unused entry is first. */
+  readonly #storedAddresses = new Map<string, { digest: string; version: number }>()
 
   constructor({ pool, live, log, writeBudgets, propertyTotals, storedBytes, diskSpace }: IngestOptions) {
     this.#pool = pool
@@ -309,16 +342,23 @@ export class Ingest {
 
   /**
    * Writes at most one value per property. Returns the late writes: writes of a property that another transaction created or
-   * removed while the statement ran. The caller repeats the late writes before later writes of the property.
+   * removed while the statement ran, and system information whose addresses another transaction changed. The caller repeats the late
+   * writes before later writes of the property.
    */
   async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
     const rows = [...round.values()]
     const summaries = rows.map(row => summaryOf(row.name, row.text))
-    const texts = {
+    const reported = rows.map(row => this.#reportedAddresses(row))
+    const values = {
       updates: rows.map(row => updateTextOf(row.name, row.text)),
-      addresses: rows.map(row => addressTextOf(row.name, row.text)),
+      info: reported.map(addresses => addresses && (addresses.knownVersion ?? WRITES_ADDRESSES)),
+      addresses: rows.map((row, at) =>
+        reported[at] && reported[at].knownVersion === undefined ? addressTextOf(row.name, row.text) : null,
+      ),
     }
-    const parts = (['updates', 'addresses'] as const).filter(part => texts[part].some(text => text !== null))
+    const parts = (['updates', 'info', 'addresses'] as const).filter(part =>
+      values[part].some(value => value !== null),
+    )
     const statement = {
       text: UPSERTS.get(parts.join('-'))!,
       ...(rows.length <= MAX_PLANNED_ROWS && { name: ['ingest-properties', ...parts].join('-') }),
@@ -332,25 +372,62 @@ export class Ingest {
       summaries.map(summary => summary.hostname),
       summaries.map(summary => summary.health),
       SYSTEM_INFO,
-      ...parts.map(part => texts[part]),
+      ...parts.map(part => values[part]),
     ])
     const changed = new Set(rows)
     const late: PropertyWrite[] = []
     for (const row of rows) row.isStored = true
-    for (const { at, is_written, is_late } of outcomes) {
+    for (const { at, is_written, is_late, version = 0, has_addresses } of outcomes) {
       const write = rows[at - 1]!
+      const addresses = reported[at - 1]
       changed.delete(write)
       write.isStored = is_written
-      if (is_late) late.push(write)
+      const isOutdated = addresses && is_written && !has_addresses
+      if (is_late || isOutdated) late.push(write)
+      if (isOutdated) this.#storedAddresses.delete(write.deviceId)
+      else if (addresses && is_written) this.#rememberAddresses(write.deviceId, addresses.digest, version)
     }
     for (const { deviceId, name, sizeBytes } of changed)
       if (!SYSTEM_INFO.includes(name)) this.#storedBytes.add(deviceId, 'changeBytes', sizeBytes + ROW_BYTES)
     return late
   }
+
+  /**
+   * Networks of a write of the system information, else null. Agents repeat the same networks every 30 min, so that a digest tells whether
+   * the addresses have to be written again.
+   */
+  #reportedAddresses({ deviceId, name, text }: PropertyWrite): ReportedAddresses | null {
+    if (!SYSTEM_INFO.includes(name)) return null
+    const digest = hash('sha1', `${name} ${networksTextOf(text)}`, 'base64')
+    const stored = this.#storedAddresses.get(deviceId)
+    return { digest, knownVersion: stored?.digest === digest ? stored.version : undefined }
+  }
+
+  /** Remembers the networks of a stored system information. */
+  #rememberAddresses(deviceId: string, digest: string, version: number): void {
+    this.#storedAddresses.delete(deviceId)
+    this.#storedAddresses.set(deviceId, { digest, version })
+    const [oldest] = this.#storedAddresses.keys()
+    if (this.#storedAddresses.size > MAX_REMEMBERED && oldest !== undefined)
+      this.#storedAddresses.delete(oldest)
+  }
 }
 
 /** Result row of `upsertProperties`. `at` is the position of a write in the batch, from 1. */
-type Outcome = { at: number; is_written: boolean; is_late: boolean }
+type Outcome = {
+  at: number
+  is_written: boolean
+  is_late: boolean
+  /** Version and state of the addresses, for statements with `info`. */
+  version?: number
+  has_addresses?: boolean | null
+}
+
+/** Networks in a system information. `knownVersion` is the version whose addresses are stored, if they came from the same networks. */
+type ReportedAddresses = { digest: string; knownVersion: number | undefined }
+
+/** Maximum number of devices whose stored networks are remembered. */
+const MAX_REMEMBERED = 100_000
 
 function keyOf(deviceId: string, name: string): string {
   return `${deviceId} ${name}`

@@ -175,6 +175,21 @@ describe('the job that fills the addresses after an upgrade', () => {
   })
 })
 
+it('follows a device that repeats its networks after a person has changed or removed them', async () => {
+  await set({ networks: [ETH0] }, 'device')
+  await set({ networks: [ETH0], disks: [] }, 'device')
+  await set({ networks: [{ ipAddresses: ['10.1.1.1'] }] }, 'owner')
+  await set({ networks: [ETH0] }, 'device')
+  expect(await rowsOf()).toEqual(ETH0_ROWS)
+  await owner.invoke('devices_RemoveProperty', { deviceId, name: SYSTEM_INFO })
+  await set({ networks: [ETH0] }, 'device')
+  expect(await rowsOf()).toEqual(ETH0_ROWS)
+  await set({ networks: [ETH0] }, 'device', OLD_NAME)
+  await set({ networks: [] }, 'owner', OLD_NAME)
+  await set({ networks: [ETH0] }, 'device')
+  expect(await rowsOf()).toEqual(ETH0_ROWS)
+})
+
 it('removes the addresses with their device', async () => {
   const id = await deviceRow(hub, projectId)
   await owner.invoke('devices_SetProperty', { deviceId: id, name: SYSTEM_INFO, value: { networks: [ETH0] } })

@@ -65,6 +65,12 @@ function addressesOf(text: string): DeviceAddress[] {
   return [...distinct.values()]
 }
 
+/** JSON text of the networks in a system information. Equal texts have equal addresses. */
+export function networksTextOf(text: string): string {
+  if (!text.includes('"networks"')) return ''
+  return JSON.stringify(record(JSON.parse(text)).networks) ?? ''
+}
+
 /** Rows of `device_address` as JSON text if a property is the system information, else null. */
 export function addressTextOf(name: string, text: string): string | null {
   return SYSTEM_INFO.includes(name) ? JSON.stringify(addressesOf(text)) : null
