@@ -12,6 +12,7 @@ import {
 } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
 import type { MenuAnchorProps, MenuChoiceProps, MenuItemProps } from '../app/menu-props.ts'
+import '../../styles/menu.css'
 
 type MenuPopupProps = {
   /** Element around the trigger, in which the menu stands. */

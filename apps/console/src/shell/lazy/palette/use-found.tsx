@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { ArrowLeftRight, Blocks, Copy, Cpu, Package, Search } from 'lucide-react'
+import { ArrowLeftRight, Blocks, Copy, Cpu, Package, Search, TextAlignStart } from 'lucide-react'
 import { invoke } from '../../../api/client.ts'
 import { useActionState } from '../../../api/queries.ts'
 import { counted } from '../../../lib/app/format.ts'
@@ -122,7 +122,7 @@ function groupsOf(
         hit: repositoryId,
       })),
     },
-    ...(alone ? [foundFor(optionsOfDevice(alone, copy))] : []),
+    ...(alone ? [foundFor(optionsOfDevice(base, alone, copy))] : []),
     ...(list && isAddress(first) ? [addressOptions(first, list, place)] : []),
   ]
 }
@@ -163,11 +163,13 @@ function foundFor(group: OptionGroup): OptionGroup {
 
 /** Actions on a device. */
 export function optionsOfDevice(
-  { deviceId, name, hostname }: Pick<FoundDevice, 'deviceId' | 'name' | 'hostname'>,
+  base: string,
+  { projectId, deviceId, name, hostname }: Pick<FoundDevice, 'projectId' | 'deviceId' | 'name' | 'hostname'>,
   copy: (id: string) => void,
 ): OptionGroup {
+  const label = name ?? hostname ?? deviceId
   return {
-    label: name ?? hostname ?? deviceId,
+    label,
     options: [
       {
         key: `proxy ${deviceId}`,
@@ -183,6 +185,12 @@ export function optionsOfDevice(
         hit: deviceId,
         run: () => copy(deviceId),
         staysOpen: true,
+      },
+      {
+        key: `log ${deviceId}`,
+        icon: TextAlignStart,
+        label: `Everything about ${label} in the audit log`,
+        to: `${base}/projects/${projectId}/devices/${deviceId}/log`,
       },
     ],
   }

@@ -23,7 +23,7 @@ const MAX_RECENT = 5
 
 /** Actions of the page on screen: filters of the project's devices, actions on the device, and those that the page offers. */
 export function useThisPage(copy: (id: string) => void): OptionGroup {
-  const { projectId, deviceId } = useParams({ strict: false })
+  const { organization, projectId, deviceId } = useParams({ strict: false })
   const { pathname } = useLocation()
   const title = document.title.split(' · ')[0]
   const summary = useActionState(
@@ -42,7 +42,7 @@ export function useThisPage(copy: (id: string) => void): OptionGroup {
     aside: title,
     options: [
       ...(isList ? deviceFilters(pathname, summary) : []),
-      ...(device ? optionsOfDevice(device, copy).options : []),
+      ...(device && organization ? optionsOfDevice(`/org_${organization}`, device, copy).options : []),
       ...pageActions().map(({ label, icon, keys, run }) => ({
         key: `page ${label}`,
         icon,
