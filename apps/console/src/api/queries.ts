@@ -1,6 +1,5 @@
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions/client'
 import { ActionError } from '@muster/actions/client'
-import { FairLimiter } from '@muster/concurrency/fair-limiter'
 import {
   infiniteQueryOptions,
   QueryCache,
@@ -16,13 +15,14 @@ import { forgetCounts } from '../offline/known-counts.ts'
 import { invoke } from './client.ts'
 import { refreshOf } from './refresh.ts'
 
-/**
- * Concurrency limits for queries that a grid sends once per card. Browsers open few HTTP/1.1 connections per host, so
- * without a limit the cards would delay all other requests.
- */
-const LIMITERS: Partial<Record<ActionName, FairLimiter>> = {
-  projects_GetSummary: new FairLimiter({ max: 4 }),
-  repositories_GetDetails: new FairLimiter({ max: 4 }),
+/** Runs the request of a query, at once or when a limit allows it. */
+type QueryLimits = <T>(name: ActionName, run: () => Promise<T>, signal: AbortSignal) => Promise<T>
+
+let limited: QueryLimits = (_name, run) => run()
+
+/** Sets the limits of queries. Signed-in pages have them (`app/query-limits.ts`); the code of the sign-in page is smaller without. */
+export function setQueryLimits(limits: QueryLimits) {
+  limited = limits
 }
 
 /** Maps the error of a failed query to the hash of the query. */
@@ -58,8 +58,7 @@ function isWorthRetrying(failureCount: number, error: Error): boolean {
 }
 
 function ask<N extends ActionName>(name: N, input: ActionInput<N>, signal: AbortSignal) {
-  const run = () => invoke(name, input, { signal })
-  return LIMITERS[name]?.run(run, { signal }) ?? run()
+  return limited(name, () => invoke(name, input, { signal }), signal)
 }
 
 /** Time for which the hub keeps the counts of a project, in milliseconds. */

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
+import { limitQueries } from '../../api/app/query-limits.ts'
 import { registerServiceWorker } from '../../offline/register.ts'
 import { Toaster } from '../../ui/app/Toaster.tsx'
 import { keepCounts } from './keep-counts.ts'
@@ -9,6 +10,8 @@ import { useRecentPages } from './recent-pages.ts'
 import { Shortcuts } from './Shortcuts.tsx'
 import { TopBar } from './TopBar.tsx'
 import '../../styles/app.css'
+
+limitQueries()
 
 /** Layout of all signed-in pages. `children` replace the page of the route. */
 export function Shell({ children }: { children?: ReactNode }) {

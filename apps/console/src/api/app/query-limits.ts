@@ -1,0 +1,17 @@
+import type { ActionName } from '@muster/actions/client'
+import { FairLimiter } from '@muster/concurrency/fair-limiter'
+import { setQueryLimits } from '../queries.ts'
+
+/**
+ * Concurrency limits for queries that a grid sends once per card. Browsers open few HTTP/1.1 connections per host, so
+ * without a limit the cards would delay all other requests.
+ */
+const LIMITERS: Partial<Record<ActionName, FairLimiter>> = {
+  projects_GetSummary: new FairLimiter({ max: 4 }),
+  repositories_GetDetails: new FairLimiter({ max: 4 }),
+}
+
+/** Limits the queries of grids from now on. */
+export function limitQueries() {
+  setQueryLimits((name, run, signal) => LIMITERS[name]?.run(run, { signal }) ?? run())
+}
