@@ -20,7 +20,6 @@ import { AUDIT_SEARCH } from './pages/audit/audit-params.ts'
 import { propertiesQuery } from './pages/devices/detail/device-queries.ts'
 import { allDevicesInput } from './pages/devices/list/all-devices-input.ts'
 import type { DeviceSearch } from './pages/devices/list/devices-input.ts'
-import { groupingOf, type PendingSearch } from './pages/devices/pending/pending-search.ts'
 import { tokensInput } from './pages/tokens/tokens-input.ts'
 import { loadSession } from './session.ts'
 import { OrganizationScope } from './shell/OrganizationScope.tsx'
@@ -181,11 +180,7 @@ const devices = createRoute({
 const pendingCertificates = createRoute({
   getParentRoute: () => project,
   path: 'devices/pending',
-  validateSearch: search =>
-    ({
-      ...texts(search, 'q', 'result'),
-      ...('by' in search && { by: groupingOf(search.by) }),
-    }) as PendingSearch,
+  validateSearch: search => texts(search, 'q', 'by', 'result'),
   component: lazyPage(() => import('./pages/devices/pending/PendingPage.tsx'), 'PendingPage'),
 })
 

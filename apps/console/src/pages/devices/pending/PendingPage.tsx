@@ -26,7 +26,7 @@ import type { BulkItem } from '../bulk/bulk-words.ts'
 import { type BulkPreview, useBulkRun } from '../bulk/use-bulk-run.ts'
 import { PendingBar } from './PendingBar.tsx'
 import { PendingTable, totalWords } from './PendingTable.tsx'
-import { GROUPINGS, type PendingSearch } from './pending-search.ts'
+import { GROUPINGS, groupingOf, type PendingSearch } from './pending-search.ts'
 import { useLeavingRows } from './use-leaving-rows.ts'
 import { usePendingList } from './use-pending-list.ts'
 import { useSelectedCertificates } from './use-selected-certificates.ts'
@@ -43,7 +43,9 @@ export function PendingPage() {
 
 function Pending({ projectId }: { projectId: string }) {
   const { organization } = useParams({ from: ROUTE })
-  const { q = '', by = 'tokenAndAddress', result } = useSearch({ from: ROUTE })
+  const search = useSearch({ from: ROUTE })
+  const { q = '', result } = search
+  const by = groupingOf(search)
   const queryClient = useQueryClient()
   const changeSearch = useChangeSearch<PendingSearch>()
   const list = usePendingList(projectId, by, q.trim())

@@ -6,7 +6,8 @@ export type Grouping = NonNullable<ActionInput<'projects_QueryPendingCertificate
 /** Search parameters of the page with pending certificates. */
 export type PendingSearch = {
   q?: string
-  by?: Grouping
+  /** Name of a `Grouping`; any other text groups by token and address. */
+  by?: string
   /** Id of the bulk action whose result is shown. */
   result?: string
 }
@@ -19,7 +20,7 @@ export const GROUPINGS: Record<Grouping, string> = {
   nothing: 'Nothing',
 }
 
-/** The value if it is a way to group, else `undefined`. */
-export function groupingOf(value: unknown): Grouping | undefined {
-  return typeof value === 'string' && Object.hasOwn(GROUPINGS, value) ? (value as Grouping) : undefined
+/** The grouping that a search parameter names, by default by token and address. */
+export function groupingOf({ by = '' }: PendingSearch): Grouping {
+  return Object.hasOwn(GROUPINGS, by) ? (by as Grouping) : 'tokenAndAddress'
 }
