@@ -111,12 +111,16 @@ it('unfolds an entry with what changed, raw data, ids, address and browser', asy
   await detail.getByText('Active to Revoked').waitFor()
   for (const text of ['127.0.0.1', 'Chrome on Linux', '"status": "Revoked"', 'Seal'])
     await detail.getByText(text, { exact: true }).first().waitFor()
+  await page
+    .locator('.act')
+    .getByText(/^entries in 24 hours, 1 failed$/)
+    .waitFor()
   await expectGoodScreen(page, 'log-open')
   await detail.getByRole('link', { name: 'Everything about crane-01' }).click()
   await page.waitForURL(url => url.pathname.endsWith(`/devices/${devices['crane-01']}/log`))
   await rowOf('Ada Lovelace revoked the certificate of crane-01').waitFor()
   // The device's log has no entry of other devices. Of a long old value it has length and digest.
-  expect((await sentences()).join()).not.toContain('crane-02')
+  await expect.poll(async () => (await sentences()).join()).not.toContain('crane-02')
   await page
     .getByRole('button', { name: /^Details of / })
     .nth(2)
@@ -204,6 +208,31 @@ it("shows last night's changes within three keys and clicks", async () => {
     .getByRole('button', { name: /^Time/ })
     .filter({ hasText: 'Last night, 18:00 to 08:00' })
     .waitFor()
+})
+
+it('says whether entries are sealed and what the last verification found', async () => {
+  const verified = { verifiedAt: new Date().toISOString(), sealNo: 41_206, isIntact: true }
+  const sealedAt = new Date().toISOString()
+  let sealing: object = { newest: { sealNo: 41_207, sealedAt, newestAt: sealedAt }, verified }
+  await page.route('**/invoke/projects_QueryAuditLog', async route => {
+    const response = await route.fetch()
+    const answer = (await response.json()) as { events: { seal?: object }[] }
+    for (const [index, event] of answer.events.entries())
+      if (index > 0) event.seal = { sealNo: 41_207, sealedAt }
+      else delete event.seal
+    await route.fulfill({ response, json: { ...answer, sealing } })
+  })
+  await page.goto(logPath())
+  const line = page.locator('.sealed')
+  await line.getByText(/^Sealed up to \d\d:\d\d:\d\d\.$/).waitFor()
+  expect(await line.innerText()).toMatch(
+    /Seal 41,207, chain verified up to seal 41,206 at \d\d:\d\d and intact\. The rows above wait for the next seal\.$/,
+  )
+  sealing = { ...sealing, verified: { ...verified, isIntact: false } }
+  await page.reload()
+  await page.locator('.sealed.bad').getByText('The log is not intact.').waitFor()
+  expect(await line.innerText()).toContain('Its rows do not match the seals after seal 41,206.')
+  await page.unroute('**/invoke/projects_QueryAuditLog')
 })
 
 it('has a log of the organization, and hides address and browser in the log of the instance', async () => {

@@ -134,6 +134,24 @@ const eventsOutput = z.object({
   sealing: Sealing.optional().describe('Newest seal and result of the last verification.'),
 })
 
+const activityInput = {
+  filter: optional(z.object(commonFilter)).describe('The last 24 h if it has no beginning.'),
+}
+const activityOutput = z.object({
+  activity: z
+    .object({
+      from: Timestamp,
+      until: Timestamp,
+      entryCount: z.int().describe('Events and failed actions.'),
+      failureCount: z.int(),
+      bins: z
+        .array(z.object({ entryCount: z.int(), failureCount: z.int() }))
+        .describe('Numbers in equal parts of the time, oldest first.'),
+    })
+    .optional()
+    .describe('Absent where 2 s did not suffice.'),
+})
+
 /**
  * Queries of the audit log, newest first (docs/api.md 2.3, 3.3, 3.4 and 5). A call without `limit` returns the newest 1,000
  * rows.
@@ -144,6 +162,13 @@ export const audit = {
     cost: 'scan if filtered',
     input: z.object(eventsInput),
     output: eventsOutput,
+    permission: 'admin',
+  }),
+  audit_QueryAuditLogActivity: query({
+    summary: 'Numbers of entries in the log of the instance over time.',
+    cost: 'brief',
+    input: z.object(activityInput),
+    output: activityOutput,
     permission: 'admin',
   }),
   audit_QueryAuditLogActions: query({
@@ -165,11 +190,25 @@ export const audit = {
     output: eventsOutput,
     permission: { can: 'view', on: 'organization', id: 'organizationId' },
   }),
+  organizations_QueryAuditLogActivity: query({
+    summary: 'Numbers of entries in the log of an organization over time.',
+    cost: 'brief',
+    input: z.object({ organizationId: OrganizationId, ...activityInput }),
+    output: activityOutput,
+    permission: { can: 'view', on: 'organization', id: 'organizationId' },
+  }),
   projects_QueryAuditLog: query({
     summary: 'Audit events of a project and its devices, newest first.',
     cost: 'scan if filtered',
     input: z.object({ projectId: ProjectId, ...eventsInput }),
     output: eventsOutput,
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_QueryAuditLogActivity: query({
+    summary: 'Numbers of entries in the log of a project over time.',
+    cost: 'brief',
+    input: z.object({ projectId: ProjectId, ...activityInput }),
+    output: activityOutput,
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
   repositories_QueryAuditLog: query({
@@ -179,6 +218,20 @@ export const audit = {
     output: eventsOutput,
     permission: { can: 'view', on: 'repository', id: 'repositoryId' },
     aliases: ['repositories_QueryAuditLogEvents'],
+  }),
+  repositories_QueryAuditLogActivity: query({
+    summary: 'Numbers of entries in the log of a repository over time.',
+    cost: 'brief',
+    input: z.object({ repositoryId: RepositoryId, ...activityInput }),
+    output: activityOutput,
+    permission: { can: 'view', on: 'repository', id: 'repositoryId' },
+  }),
+  devices_QueryAuditLogActivity: query({
+    summary: 'Numbers of entries in the log of a device over time.',
+    cost: 'brief',
+    input: z.object({ deviceId: DeviceId, ...activityInput }),
+    output: activityOutput,
+    permission: { can: 'view', on: 'device', id: 'deviceId' },
   }),
   devices_QueryAuditLog: query({
     summary: 'Audit events of a device, newest first.',

@@ -4,6 +4,14 @@ import { type List, READERS, type Rows, type World } from './row.ts'
 
 export const auditRows: Rows<typeof audit> = {
   audit_QueryAuditLogEvents: { input: () => ({}), may: ['instanceAdmin'], list: eventList(() => ({})) },
+  audit_QueryAuditLogActivity: { input: () => ({}), may: ['instanceAdmin'] },
+  organizations_QueryAuditLogActivity: {
+    input: ({ organizationId }) => ({ organizationId, filter: { withinSecs: 3600 } }),
+    may: READERS,
+  },
+  projects_QueryAuditLogActivity: { input: ({ projectId }) => ({ projectId }), may: READERS },
+  repositories_QueryAuditLogActivity: { input: ({ repositoryId }) => ({ repositoryId }), may: READERS },
+  devices_QueryAuditLogActivity: { input: ({ deviceId }) => ({ deviceId }), may: READERS },
   audit_QueryAuditLogActions: {
     input: () => ({}),
     may: ['instanceAdmin'],

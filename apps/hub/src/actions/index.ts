@@ -28,11 +28,16 @@ import { users_SetView } from './accounts/SetView.ts'
 import { users_TerminateSession } from './accounts/TerminateSession.ts'
 import { users_TerminateSessions } from './accounts/TerminateSessions.ts'
 import { audit_QueryAuditLogActions } from './audit/QueryActions.ts'
+import { devices_QueryAuditLogActivity } from './audit/QueryDeviceActivity.ts'
 import { devices_QueryAuditLog } from './audit/QueryDevices.ts'
+import { audit_QueryAuditLogActivity } from './audit/QueryEventActivity.ts'
 import { audit_QueryAuditLogEvents } from './audit/QueryEvents.ts'
+import { organizations_QueryAuditLogActivity } from './audit/QueryOrganizationActivity.ts'
 import { organizations_QueryAuditLog } from './audit/QueryOrganizations.ts'
+import { projects_QueryAuditLogActivity } from './audit/QueryProjectActivity.ts'
 import { projects_QueryAuditLog } from './audit/QueryProjects.ts'
 import { repositories_QueryAuditLog } from './audit/QueryRepositories.ts'
+import { repositories_QueryAuditLogActivity } from './audit/QueryRepositoryActivity.ts'
 import { devices_AddCertificate } from './devices/AddCertificate.ts'
 import { devices_CancelBulkAction } from './devices/CancelBulkAction.ts'
 import { devices_ClaimOperationWork } from './devices/ClaimOperationWork.ts'
@@ -173,11 +178,16 @@ export const handlers: Handlers = {
   users_TerminateSession,
   users_TerminateSessions,
   audit_QueryAuditLogActions,
+  devices_QueryAuditLogActivity,
   devices_QueryAuditLog,
+  audit_QueryAuditLogActivity,
   audit_QueryAuditLogEvents,
+  organizations_QueryAuditLogActivity,
   organizations_QueryAuditLog,
+  projects_QueryAuditLogActivity,
   projects_QueryAuditLog,
   repositories_QueryAuditLog,
+  repositories_QueryAuditLogActivity,
   devices_AddCertificate,
   devices_CancelBulkAction,
   devices_ClaimOperationWork,

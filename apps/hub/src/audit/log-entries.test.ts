@@ -324,6 +324,37 @@ describe('filters of a log', () => {
     await expect(eventsOf({ withinSecs: 0 })).rejects.toThrow('not valid')
   })
 
+  it('count entries and failures over their time', async () => {
+    const { activity } = await ada.invoke('organizations_QueryAuditLogActivity', { organizationId })
+    const listed = await eventsOf({ withinSecs: 24 * 60 * 60 })
+    const sum = (field: 'entryCount' | 'failureCount'): number =>
+      activity!.bins.reduce((total, bin) => total + bin[field], 0)
+    expect(activity).toMatchObject({
+      entryCount: listed.length,
+      failureCount: listed.filter(({ status }) => status !== undefined).length,
+    })
+    expect([activity!.bins.length, sum('entryCount'), sum('failureCount')]).toEqual([
+      96,
+      activity!.entryCount,
+      activity!.failureCount,
+    ])
+    expect(Date.parse(activity!.until) - Date.parse(activity!.from)).toBe(24 * 60 * 60 * 1000)
+    const [since, until] = ['2026-10-24T00:00:00Z', '2026-10-28T00:00:00Z']
+    const days = await ada.invoke('organizations_QueryAuditLogActivity', {
+      organizationId,
+      filter: { since, until, types: ['limits_Reached'] },
+    })
+    // Five events of the test above, from 16:00 on the first day to 17:00 on the second, in bins of an hour.
+    expect(days.activity!.bins.flatMap(({ entryCount }, bin) => Array(entryCount).fill(bin))).toEqual([
+      15, 16, 30, 31, 41,
+    ])
+    const turned = await ada.invoke('organizations_QueryAuditLogActivity', {
+      organizationId,
+      filter: { since: until, until: since },
+    })
+    expect(turned.activity).toMatchObject({ entryCount: 0, failureCount: 0 })
+  })
+
   it('use indexes and never scan the audit tables', async () => {
     await using session = await databaseSession(hub)
     const fill = (table: string, id: string, columns: string, values: string) =>

@@ -1,10 +1,11 @@
 import { ScrollText } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { useActionPages } from '../../api/queries.ts'
+import { useActionPages, useActionState } from '../../api/queries.ts'
 import { useChangeSearch } from '../../lib/app/search.ts'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
+import { Activity } from './Activity.tsx'
 import { AUDIT_SEARCH, type AuditSearch, LOG_PAGE_SIZE } from './audit-params.ts'
 import { auditFilter } from './audit-search.ts'
 import { LogFilters } from './LogFilters.tsx'
@@ -39,6 +40,10 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
     outcome: search.outcome === 'failed' ? ('Failed' as const) : ('All' as const),
   }
   const list = useActionPages(action, { ...input, names: true, limit: LOG_PAGE_SIZE })
+  // The counts run after the rows, which they would delay.
+  const isCounted = list.isSuccess && !list.isPlaceholderData
+  const counts = useActionState(COUNTS[action], { ...of, filter } as never, { enabled: isCounted })
+  const activity = counts.data ? (counts.data.activity ?? null) : counts.isError ? null : undefined
   const pages = list.data?.pages
   const entries = pages?.flatMap(page => page.events)
   const subjects: Subjects = Object.assign({}, ...(pages ?? []).map(page => page.subjects))
@@ -54,22 +59,40 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
         shown={entries?.length}
         actions={<ExportMenu action={action} input={input} />}
       >
-        <LogFilters search={search} entries={entries ?? []} subjects={subjects} isInstance={isInstance} />
+        <LogFilters
+          search={search}
+          entries={entries ?? []}
+          subjects={subjects}
+          isInstance={isInstance}
+          activity={activity}
+        />
         {entries?.length === 0 && !isFiltered && !list.isPlaceholderData ? (
           <EmptyState icon={ScrollText} title="Nothing has happened here yet." />
         ) : (
-          <LogTable
-            caption={title}
-            entries={entries}
-            sealing={pages?.[0]?.sealing}
-            isWhole={isInstance}
-            onClear={() => change(NO_FILTER)}
-          />
+          <>
+            <Activity activity={activity} />
+            <LogTable
+              caption={title}
+              entries={entries}
+              sealing={pages?.[0]?.sealing}
+              isWhole={isInstance}
+              onClear={() => change(NO_FILTER)}
+            />
+          </>
         )}
       </ListPage>
     </LogSubjects>
   )
 }
+
+/** Action that counts the entries of a log. */
+const COUNTS = {
+  audit_QueryAuditLogEvents: 'audit_QueryAuditLogActivity',
+  organizations_QueryAuditLog: 'organizations_QueryAuditLogActivity',
+  projects_QueryAuditLog: 'projects_QueryAuditLogActivity',
+  repositories_QueryAuditLog: 'repositories_QueryAuditLogActivity',
+  devices_QueryAuditLog: 'devices_QueryAuditLogActivity',
+} as const
 
 const NO_FILTER = Object.fromEntries(AUDIT_SEARCH.map(name => [name, ''])) as Record<
   keyof AuditSearch,

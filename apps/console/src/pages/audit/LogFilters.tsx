@@ -2,6 +2,7 @@ import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from '@muster/actions/client'
 import { useChangeSearch } from '../../lib/app/search.ts'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Segments } from '../../ui/app/Segments.tsx'
+import type { LogActivity } from './Activity.tsx'
 import type { AuditSearch } from './audit-params.ts'
 import { isKind } from './audit-search.ts'
 import { ListPick, type PickOption } from './ListPick.tsx'
@@ -12,21 +13,18 @@ import { partsOf } from './sentences/sentence.ts'
 import { subjectLink } from './sentences/subject-link.ts'
 import { TimePick } from './TimePick.tsx'
 
-const OUTCOMES = [
-  { value: 'all', label: 'All' },
-  { value: 'failed', label: 'Failed', mark: 'error' },
-] as const
-
 type LogFiltersProps = {
   search: AuditSearch
   /** Entries on screen, whose actors, types and subjects are offered. */
   entries: readonly Entry[]
   subjects: Subjects
   isInstance: boolean
+  /** Numbers of entries and failures; `undefined` or `null` while they are not known. */
+  activity: LogActivity | null | undefined
 }
 
 /** Filters of a log: a find box, time, actor, kind, subject and outcome. All of them live in the address. */
-export function LogFilters({ search, entries, subjects, isInstance }: LogFiltersProps) {
+export function LogFilters({ search, entries, subjects, isInstance, activity }: LogFiltersProps) {
   const change = useChangeSearch<AuditSearch>()
   const { time, from, to, hours, q = '', actor = '', kind = '', type = '', subject = '' } = search
   const actors = actorOptions(entries)
@@ -88,7 +86,10 @@ export function LogFilters({ search, entries, subjects, isInstance }: LogFilters
       <Segments
         label="Outcome"
         value={search.outcome === 'failed' ? 'failed' : 'all'}
-        options={OUTCOMES}
+        options={[
+          { value: 'all', label: 'All', count: activity?.entryCount },
+          { value: 'failed', label: 'Failed', mark: 'error', count: activity?.failureCount },
+        ]}
         onChange={outcome => change({ outcome: outcome === 'all' ? '' : outcome })}
       />
     </div>

@@ -26,7 +26,7 @@ import { LogDetail, shownData } from './LogDetail.tsx'
 import { clockTime, timeZone, utcOffset } from './log-time.ts'
 import { SealLine } from './SealLine.tsx'
 import type { Entry, Sealing } from './sentences/entry.ts'
-import { iconOf } from './sentences/names.ts'
+import { entryIcon } from './sentences/names.ts'
 import { Sentence } from './sentences/Sentence.tsx'
 
 type LogTableProps = {
@@ -131,7 +131,7 @@ function LogRow({ group, isWhole, isOpen, onOpen }: LogRowProps) {
   const end = clockTime(Date.parse(newest.createdAt))
   const ended = end === clockTime(at) ? undefined : end
   const fold = <FoldButton label={`Details of ${clockTime(at)}, ${id}`} isOpen={isOpen} onChange={onOpen} />
-  const Icon = status === undefined ? iconOf(event) : OctagonAlert
+  const Icon = entryIcon(entry)
   const cause = causeOf(entry)
   return (
     <Row>

@@ -1,7 +1,8 @@
-import { CircleQuestionMark } from 'lucide-react'
+import { Ban, CircleQuestionMark, OctagonAlert, Trash2 } from 'lucide-react'
 import { lookUp } from '../../../lib/app/look-up.ts'
 import type { IconType } from '../../../ui/icon.ts'
 import { ACTION_PHRASES } from './action-phrases.ts'
+import type { Said } from './entry.ts'
 import { EVENT_SENTENCES } from './event-sentences.ts'
 import { KINDS, type Kind } from './kinds.ts'
 
@@ -11,6 +12,13 @@ const ROWS = { ...ACTION_PHRASES, ...EVENT_SENTENCES }
 export function iconOf(name: string): IconType {
   const { kind } = lookUp<{ kind: Kind | undefined }>(ROWS, name, { kind: undefined })
   return kind ? KINDS[kind].icon : CircleQuestionMark
+}
+
+/** Icon of an entry: what was deleted or refused has an icon of its own, as have failures. */
+export function entryIcon({ event, data, status }: Said): IconType {
+  if (status !== undefined) return OctagonAlert
+  if (/(Deleted|Removed)$/.test(event)) return Trash2
+  return data.status === 'Revoked' || data.status === 'Rejected' ? Ban : iconOf(event)
 }
 
 /** Names of the events and actions of a kind, for the filter of the hub. */

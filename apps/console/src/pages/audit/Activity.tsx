@@ -1,0 +1,88 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { formatCount } from '../../lib/app/format.ts'
+import { durationInWords } from '../../lib/app/relative-time.ts'
+import { hourAndMinute, shortDay } from './log-time.ts'
+
+/** Numbers of entries over time. */
+export type LogActivity = NonNullable<ActionOutput<'projects_QueryAuditLogActivity'>['activity']>
+
+type ActivityProps = {
+  /** `undefined` while the numbers load, `null` where the hub could not count them in time. */
+  activity: LogActivity | null | undefined
+}
+
+const BIN_WIDTH = 10
+const HEIGHT = 36
+/** Height of the cap that marks failures, and of the line of a bin without entries. */
+const CAP = 4
+const EMPTY = 1
+/** Places of the axis labels, as shares of the time. */
+const AXIS = [0, 0.25, 0.5, 0.75, 1]
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Numbers of entries over time, as text and as bars on a square root scale. A red cap stands for failures. */
+export function Activity({ activity }: ActivityProps) {
+  if (!activity) {
+    return (
+      <div className="sheet act">
+        <div className="c">
+          <b>–</b>
+          <span>{activity === null ? 'Too many entries to count within 2 s.' : 'Counting…'}</span>
+        </div>
+        <div className="acts" />
+      </div>
+    )
+  }
+  const { entryCount, failureCount, bins, from, until } = activity
+  const [fromMs, untilMs] = [Date.parse(from), Date.parse(until)]
+  const secs = Math.max(0, (untilMs - fromMs) / 1000)
+  const words = `${entryCount === 1 ? 'entry' : 'entries'} in ${spanOf(secs)}, ${formatCount(failureCount)} failed`
+  const most = Math.max(1, ...bins.map(bin => bin.entryCount))
+  return (
+    <div className="sheet act">
+      <div className="c">
+        <b>{formatCount(entryCount)}</b>
+        <span>{words}</span>
+      </div>
+      <div aria-hidden="true">
+        <svg className="acts" viewBox={`0 0 ${bins.length * BIN_WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
+          <title>Entries over time</title>
+          {bins.map((bin, index) => {
+            const room = HEIGHT - CAP - 2
+            const height =
+              bin.entryCount === 0 ? EMPTY : Math.max(CAP, Math.sqrt(bin.entryCount / most) * room)
+            const place = { x: index * BIN_WIDTH + 1, width: BIN_WIDTH - 2 }
+            return (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position
+              <g key={index}>
+                <rect
+                  {...place}
+                  y={HEIGHT - height}
+                  height={height}
+                  className={bin.entryCount === 0 ? 'z' : ''}
+                />
+                {bin.failureCount > 0 && (
+                  <rect {...place} y={HEIGHT - height - CAP - 1} height={CAP} className="bd" />
+                )}
+              </g>
+            )
+          })}
+        </svg>
+        <div className="axis">
+          {AXIS.map(share => {
+            const at = fromMs + (untilMs - fromMs) * share
+            return <span key={share}>{untilMs - fromMs > 2 * DAY_MS ? shortDay(at) : hourAndMinute(at)}</span>
+          })}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** A span in whole hours up to two days: "24 hours"; else in the two largest units: "7 d 0 h". */
+function spanOf(secs: number): string {
+  const hours = Math.round(secs / 3600)
+  if (hours > 48) return `${Math.round(hours / 24)} days`
+  if (hours >= 2) return `${hours} hours`
+  return durationInWords(secs)
+}
