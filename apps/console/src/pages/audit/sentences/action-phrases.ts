@@ -25,7 +25,6 @@ export const ACTION_PHRASES: Record<string, SentenceRow> = {
   users_ResendRegistrationEmail: { kind: 'account', say: 'ask for a link to activate an account' },
   users_CompleteRegistration: { kind: 'account', say: 'activate an account' },
   users_AcceptOrganizationInvitation: { kind: 'member', say: 'accept an invitation' },
-  users_SetView: { kind: 'account', say: 'save their view of a list' },
   users_TerminateSession: { kind: 'signIn', say: 'end a session' },
   users_TerminateSessions: { kind: 'signIn', say: 'end the sessions of {userId}' },
   users_CreateToken: { kind: 'token', say: 'create the user token [name]' },
