@@ -33,7 +33,7 @@ beforeAll(async () => {
     isAdmin: false,
   }).then(created => created as { userId: string })
   await invoke(root, 'organizations_AddMember', { organizationId, userId, isAdmin: true })
-  const token = await firstToken(stage.hub)
+  const token = firstToken(stage.hub)
   for (const name of ['crane-01', 'crane-02', RIGHT_TO_LEFT]) {
     await using device = await connectDevice({ url: stage.hub.url, token })
     devices[name] = device.deviceId
