@@ -104,6 +104,7 @@ it('says what happened in sentences with links, absolute times and reasons', asy
 })
 
 it('unfolds an entry with what changed, raw data, ids, address and browser', async () => {
+  await page.goto(logPath())
   await rowOf('revoked the certificate')
     .getByRole('button', { name: /^Details of / })
     .click()
