@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { command, listInput, listOutput, optional, optionalText, preference, query, TextFilter } from './define.ts'
+import {
+  command,
+  listInput,
+  listOutput,
+  optional,
+  optionalText,
+  preference,
+  query,
+  TextFilter,
+} from './define.ts'
 import { DeviceFilter, DeviceStatus, PropertyPath } from './device-filters.ts'
 import {
   DeploymentToken,

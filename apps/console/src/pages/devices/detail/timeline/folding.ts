@@ -6,9 +6,7 @@ import { updateChangeOf } from './update-change.ts'
 const FOLD_FROM = 4
 
 /** A line of a timeline: an entry, or several changes of the same property in a row, newest first. */
-export type Line =
-  | { type: 'entry'; entry: Entry }
-  | { type: 'run'; name: string; entries: EntryOf<'property'>[] }
+type Line = { type: 'entry'; entry: Entry } | { type: 'run'; name: string; entries: EntryOf<'property'>[] }
 
 /** A day of a timeline. Its entries include those that are folded into lines. */
 export type Day = { day: string; lines: Line[]; entries: Entry[] }

@@ -3,7 +3,7 @@ import { useActionState } from '../../../../api/queries.ts'
 import { recordOf, textOf } from '../device-json.ts'
 
 /** Property in which the operator sets the path of a device's updates (docs/protocol.md 4.3). */
-export const OTA_CONFIG = 'dev.nexigon.ota.config'
+const OTA_CONFIG = 'dev.nexigon.ota.config'
 
 /**
  * Path of the device's updates: the configured one, else the one that the update status reports. `undefined` while it loads and
