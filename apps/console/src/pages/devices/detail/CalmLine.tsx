@@ -5,8 +5,8 @@ import { Mark } from '../../../ui/app/Mark.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { connectionsQuery, pastValuesInput } from './device-queries.ts'
 import { lastProblem } from './last-problem.ts'
-import { localText } from './timeline/time-range.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
+import { localText } from './timeline/time-range.ts'
 
 const HOUR_MS = 3_600_000
 

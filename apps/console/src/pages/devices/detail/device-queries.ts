@@ -42,7 +42,6 @@ export function propertiesQuery(deviceId: string) {
     deviceId,
     limit: PROPERTIES_A_PAGE,
     maxValueBytes: MAX_LISTED_VALUE_BYTES,
-    withActors: true,
   }
   return queryOptions<Pick<PropertyPage, 'properties'>>({
     ...actionQuery('devices_QueryProperties', input),
@@ -61,6 +60,15 @@ export function propertiesQuery(deviceId: string) {
       return { properties: Object.fromEntries(pages.flatMap(page => Object.entries(page.properties))) }
     },
   })
+}
+
+/**
+ * Who changed the properties of a device last, for the first 500 by name. It is a query of its own: the hub looks into the history of each
+ * property, which takes several times as long as reading the properties.
+ */
+export function actorsQuery(deviceId: string) {
+  const input = { deviceId, limit: PROPERTIES_A_PAGE, maxValueBytes: 1, withActors: true }
+  return actionQuery('devices_QueryProperties', input)
 }
 
 /** Names of properties that parts of the device page load with their own queries, with their whole values. */

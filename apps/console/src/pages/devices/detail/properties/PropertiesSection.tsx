@@ -7,7 +7,7 @@ import { SearchBox } from '../../../../ui/app/SearchBox.tsx'
 import { Section } from '../../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
 import { Button } from '../../../../ui/Button.tsx'
-import { propertiesQuery } from '../device-queries.ts'
+import { actorsQuery, propertiesQuery } from '../device-queries.ts'
 import { compareNames, type Properties } from '../well-known.ts'
 import { NewPropertyDialog } from './NewPropertyDialog.tsx'
 import { type Opened, PropertyRow, RemovedRow } from './PropertyRow.tsx'
@@ -20,6 +20,7 @@ const SEARCH_FROM = 8
 /** Number of properties from which only those in view are rendered. */
 const VIRTUAL_FROM = 201
 const ROW_HEIGHT = 41
+const NO_ACTORS: Properties = {}
 /** Begins the keys of what is open in the block of pinned properties. Names of properties have no blanks. */
 const PINNED = 'pinned '
 
@@ -70,6 +71,7 @@ type PropertyListProps = { projectId: string; deviceId: string; needle: string; 
 
 function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProps) {
   const { properties } = useSuspenseQuery(propertiesQuery(deviceId)).data
+  const actors = useQuery(actorsQuery(deviceId)).data?.properties ?? NO_ACTORS
   const { pins, toggle } = usePins(projectId)
   useRowShortcuts()
   const all = useMemo(
@@ -102,11 +104,13 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
   }
   const open = (name: string, next: Opened | undefined) =>
     setOpened(({ [name]: _, ...others }) => ({ ...others, ...(next && { [name]: next }) }))
+  const changedBy = (name: string) => (Object.hasOwn(actors, name) ? actors[name]!.changedBy : undefined)
   const row = (item: Item) =>
     'value' in item ? (
       <PropertyRow
         deviceId={deviceId}
         property={item}
+        changedBy={changedBy(item.name)}
         isPinned={pins.includes(item.name)}
         onPin={() => toggle(item.name)}
         opened={opened[item.name]}
@@ -132,6 +136,7 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
                   <PropertyRow
                     deviceId={deviceId}
                     property={property}
+                    changedBy={changedBy(property.name)}
                     isPinned
                     onPin={() => toggle(property.name)}
                     opened={opened[key]}

@@ -16,6 +16,8 @@ export type Opened = 'past' | 'edit'
 type PropertyRowProps = {
   deviceId: string
   property: Properties[string]
+  /** Who changed the property last; `undefined` while it loads, and if the history does not know. */
+  changedBy: Properties[string]['changedBy']
   isPinned: boolean
   onPin: () => void
   opened: Opened | undefined
@@ -23,18 +25,24 @@ type PropertyRowProps = {
 }
 
 /** Key, value, who set it and when, with buttons to edit it, to show its past values and to copy it. */
-export function PropertyRow({ deviceId, property, isPinned, onPin, opened, onOpen }: PropertyRowProps) {
-  const {
-    name,
-    value,
-    protected: isProtected,
-    lastUpdated,
-    isCut = false,
-    valueBytes = 0,
-    changedBy,
-  } = property
+export function PropertyRow({
+  deviceId,
+  property,
+  changedBy,
+  isPinned,
+  onPin,
+  opened,
+  onOpen,
+}: PropertyRowProps) {
+  const { name, value, protected: isProtected, lastUpdated, isCut = false, valueBytes = 0 } = property
   if (opened === 'edit')
-    return <PropertyEditor deviceId={deviceId} property={property} onClose={() => onOpen(undefined)} />
+    return (
+      <PropertyEditor
+        deviceId={deviceId}
+        property={{ ...property, changedBy }}
+        onClose={() => onOpen(undefined)}
+      />
+    )
   return (
     <>
       <span className="k">

@@ -7,8 +7,8 @@ import { Time, TimesTogether } from '../../../../ui/app/Time.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { updateEntries } from '../connection/lanes.ts'
 import { pastValuesInput } from '../device-queries.ts'
-import { updateChangeOf, updateDuration } from '../timeline/update-change.ts'
 import { OTA_STATUS } from '../property-names.ts'
+import { updateChangeOf, updateDuration } from '../timeline/update-change.ts'
 
 /** Number of attempts that are shown at first. */
 const SHOWN_AT_FIRST = 3
