@@ -44,7 +44,9 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
-const names = (Object.keys(ACTION_ROWS) as ActionName[]).filter(name => actions[name].kind !== 'query')
+const writing = (Object.keys(ACTION_ROWS) as ActionName[]).filter(name => actions[name].kind !== 'query')
+const preferences = writing.filter(name => actions[name].kind === 'preference')
+const names = writing.filter(name => !preferences.includes(name))
 
 type Row = { action: string; status: string; actor: { actor: string }; data: object }
 
@@ -62,6 +64,11 @@ async function runAudited(
     .execute()
   return { status: answer.status, text: answer.text, rows: rows as Row[] }
 }
+
+it.each(preferences)('%s leaves no audit row', async name => {
+  const body = await (ACTION_ROWS[name] as ActionRow<ActionName>).input(world, root)
+  expect(await runAudited(name, body, { as: root })).toMatchObject({ status: 200, rows: [] })
+})
 
 describe('an audited action', () => {
   it.each(names)('%s leaves one audit row with its outcome and without secrets', async name => {
