@@ -213,3 +213,14 @@ it('counts after the rows, and not again while nothing changes', async () => {
   })
   expect(requests).toBe(1)
 })
+
+it('links the failed update of a device to the devices that failed with the same error', async () => {
+  await page.goto(`${address}?show=updateFailed`)
+  await page.getByText('10 of 300 devices').waitFor()
+  await rows().first().locator('a.nm').click()
+  await page.getByRole('link', { name: '10 devices fail with this error' }).click()
+  await page.getByText('10 of 300 devices').waitFor()
+  expect(new URL(page.url()).searchParams.get('error')).toBe('no space on disk #')
+  await page.getByRole('button', { name: 'Remove condition: update failed with no space on disk #' }).click()
+  await page.getByText('300 devices', { exact: true }).waitFor()
+})
