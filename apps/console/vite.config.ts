@@ -52,7 +52,7 @@ export default defineConfig({
             // modules. Modules that use the library of forms are left out: signed-in pages need forms for dialogs only.
             {
               name: 'public',
-              test: /console\/src\/((api|lib|offline|shell|ui)\/)?(?!(form|SubmitButton)\.tsx?$)[^/]+$|packages\/actions\//,
+              test: /console\/src\/((api|lib|shell|ui)\/|offline\/counts-key)?(?!(form|SubmitButton)\.tsx?$)[^/]+$|packages\/actions\//,
               priority: 2,
             },
             // A file with the modules that signed-in pages share. Without it, their dozens of small modules and icons

@@ -4,7 +4,7 @@ import { invoke } from './api/client.ts'
 import { actionQuery, useAction } from './api/queries.ts'
 import { externalStore, useExternalStore } from './lib/external-store.ts'
 import { log } from './lib/log.ts'
-import { beginCounts, forgetCounts } from './offline/known-counts.ts'
+import { beginCounts, forgetCounts } from './offline/counts-key.ts'
 
 /** The signed-in user. */
 export type Session = { userId: string; email: string; displayName?: string; isAdmin: boolean }

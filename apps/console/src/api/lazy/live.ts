@@ -1,7 +1,8 @@
 import type { ActionName, LiveChange, LiveTopic } from '@muster/actions/client'
 import type { Query, QueryClient } from '@tanstack/react-query'
 import { log } from '../../lib/log.ts'
-import { type LostHub, lostHub, probeHub, setLostHub, setRetry } from '../lost-hub.ts'
+import { setRetry } from '../app/retry-hub.ts'
+import { type LostHub, lostHub, setLostHub } from '../lost-hub.ts'
 import { isGone } from '../queries.ts'
 
 /**
@@ -85,6 +86,7 @@ const NAME = 'muster.live'
  * lost hub is reported within 5 s, also when the connection breaks without a sign.
  */
 const SILENT_AFTER_MS = 2_600
+const PROBE_MS = 1_700
 /** The same for the first connection of a page, which shares a slow link with the console's files. */
 const FIRST_WITHIN_MS = 10_000
 /**
@@ -276,6 +278,22 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
     },
     { once: true },
   )
+}
+
+/**
+ * Asks whether the hub answers, for at most 1.7 s. An event stream does not say why it broke: an ended session breaks it as well,
+ * and then the hub is not lost. Resolves to `undefined` if the hub answers.
+ */
+async function probeHub(): Promise<{ proxyStatus?: number } | undefined> {
+  try {
+    const { status } = await fetch('/api/config.json', {
+      cache: 'no-store',
+      signal: AbortSignal.timeout(PROBE_MS),
+    })
+    return [502, 503, 504].includes(status) ? { proxyStatus: status } : undefined
+  } catch {
+    return {}
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
-import { type LostHub, tryNow, useLostHub } from '../../api/lost-hub.ts'
+import { tryNow } from '../../api/app/retry-hub.ts'
+import { type LostHub, useLostHub } from '../../api/lost-hub.ts'
 import { formatDuration, ordinal } from '../../lib/app/format.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Spinner } from '../../ui/Spinner.tsx'

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
-import { useKnownNow } from '../../api/lost-hub.ts'
 import { formatDuration } from '../../lib/app/format.ts'
+import { useKnownNow } from '../../lib/app/known-now.ts'
 
 /**
  * A duration that advances between the hub's answers. `secs` is the duration at `answeredAt` (milliseconds

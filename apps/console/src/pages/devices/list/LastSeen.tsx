@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { useKnownNow } from '../../../api/lost-hub.ts'
 import { useNow } from '../../../lib/app/clock.ts'
+import { useKnownNow } from '../../../lib/app/known-now.ts'
 import { durationInWords } from '../../../lib/app/relative-time.ts'
 import { Time } from '../../../ui/app/Time.tsx'
 import type { DeviceRow } from './use-device-list.ts'

@@ -1,0 +1,11 @@
+let retry = () => {}
+
+/** Sets the function that connects at once. */
+export function setRetry(next: () => void) {
+  retry = next
+}
+
+/** Tries to connect at once, instead of at the next planned time. */
+export function tryNow() {
+  retry()
+}
