@@ -163,7 +163,9 @@ it('leads from the sign-in to the failing device among 2,000, its reason and its
   await step('Enter', () => keys.keyboard.press('Enter'))
   await keys.locator('.problem').getByRole('heading', { name: REASON }).waitFor()
   expect(done).toHaveLength(11)
-  await step('Tab to "What happened"', () => tabTo(keys, keys.getByRole('link', { name: 'What happened' })))
+  await step('Tab to "What happened"', () =>
+    tabTo(keys, keys.getByRole('link', { name: 'What happened', exact: true })),
+  )
   await step('Enter', () => keys.keyboard.press('Enter'))
   await step('Tab to "Last night"', () => tabTo(keys, keys.getByRole('button', { name: 'Last night' })))
   await step('Enter', () => keys.keyboard.press('Enter'))
@@ -227,7 +229,7 @@ it('leads there by touch alone, with the first device on the first screen and ta
   expect((await phone.locator('.problem').boundingBox())!.y).toBeLessThan(PHONE.viewport.height / 2)
   expect(await smallTargets(phone)).toEqual([])
   expect(done).toHaveLength(8)
-  await tap('"What happened"', phone.getByRole('link', { name: 'What happened' }))
+  await tap('"What happened"', phone.getByRole('link', { name: 'What happened', exact: true }))
   const preset = phone.getByRole('button', { name: 'Last night' })
   await tap('"Last night"', preset)
   await phone.waitForURL(/range=night/)
