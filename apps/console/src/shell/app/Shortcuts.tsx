@@ -36,7 +36,27 @@ function GoTo({ keys, label, to }: { keys: string; label: string; to: string }) 
 }
 
 /** Keys of all shortcuts, in the order of the dialog that lists the shortcuts. */
-const ORDER = ['g p', 'g r', 'g d', 'g s', '/', 'n', 'r', 'j', 'k', 'Enter', 'x', 'X', 'a', 'c', 'z', 'e', 'h', 'p', '?']
+const ORDER = [
+  'g p',
+  'g r',
+  'g d',
+  'g s',
+  '/',
+  'n',
+  'r',
+  'j',
+  'k',
+  'Enter',
+  'x',
+  'X',
+  'a',
+  'c',
+  'z',
+  'e',
+  'h',
+  'p',
+  '?',
+]
 
 function Sheet({ onClose }: { onClose: () => void }) {
   const isOn = useShortcutsOn()
