@@ -337,8 +337,10 @@ async function openOrganizationMenu(page: Page) {
   await page.getByRole('button', { name: /^Organization / }).click()
 }
 
+/** Opens the account menu. Resolves when its items are there: their code loads at the first use of a menu. */
 async function openAccountMenu(page: Page) {
   await page.getByRole('button', { name: /Account menu/ }).click()
+  await page.getByRole('menuitem').first().waitFor()
 }
 
 /** Checks an open menu. The menu closes when the window is resized, so `open` opens it again for each size. */

@@ -10,9 +10,9 @@ import { ListTable } from '../../ui/app/ListTable.tsx'
 import { MachineName } from '../../ui/app/MachineName.tsx'
 import { Segments } from '../../ui/app/Segments.tsx'
 import { StateBadge, type StateLook } from '../../ui/app/StateBadge.tsx'
-import { SuggestBox } from '../../ui/lazy/SuggestBox.tsx'
 import { Cell, Row } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
+import { SuggestBox } from '../../ui/lazy/SuggestBox.tsx'
 import { LOG_PAGE_SIZE } from '../audit/audit-params.ts'
 
 type Job = ActionOutput<'jobs_Query'>['jobs'][number]

@@ -30,11 +30,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [isGoing, setGoing] = useState(false)
   const [said, setSaid] = useState<string>()
   const searched = text.trim()
+  const copy = (copied: string) => void copyId(copied)
   const { pages, actions } = usePages(organization)
-  const thisPage = useThisPage(copyId)
+  const thisPage = useThisPage(copy)
   const recent = useRecent()
   const session = useSessionOptions()
-  const found = useFound(organization, searched, copyId)
+  const found = useFound(organization, searched, copy)
 
   // While a text is searched, the create actions stand under "Actions" with their page, and not again under "This page".
   const created = new Set(actions.options.map(({ label }) => label))
@@ -78,7 +79,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     if (isModified && event.key.toLowerCase() === 'c') {
       const { selectionStart, selectionEnd } = event.currentTarget
       if (!current?.id || selectionStart !== selectionEnd) return
-      void copyId(current.id)
+      copy(current.id)
     } else if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
       // Results of an earlier, shorter text stay on screen during a search. Enter does not open the first of them.
       const isEarly =
