@@ -96,13 +96,10 @@ it('holds back certificates that come later, and selects with keys of which none
   await page.getByRole('heading', { name: 'Pending certificates' }).focus()
   for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key)
   await page.getByText('2 selected').waitFor()
-  for (const key of ['a', 'r', 'Enter', 'A', 'd', 'y']) {
-    await page.keyboard.press(key)
-    await page.waitForURL(/devices/)
-    if (key === 'Enter') await page.goBack()
-  }
-  const { total } = await invoke(page, 'projects_QueryPendingCertificates', { projectId: projectId() })
-  expect(total).toBe(3)
+  const before = await pendingCount()
+  // `a` moves the focus to the actions, `r` refreshes, and the others do nothing.
+  for (const key of ['a', 'r', 'A', 'd', 'y']) await page.keyboard.press(key)
+  expect(await pendingCount()).toBe(before)
 })
 
 it('finds the page by the palette and by the badge of the card, and rejects all that match a filter', async () => {
@@ -209,6 +206,10 @@ it('deletes more than 200 devices that match a filter after ten seconds, which c
 
 function projectId(): string {
   return /p_\w{22}/.exec(devices)![0]
+}
+
+async function pendingCount(): Promise<number> {
+  return (await invoke(page, 'projects_QueryPendingCertificates', { projectId: projectId() })).total
 }
 
 async function someDevice(): Promise<string> {

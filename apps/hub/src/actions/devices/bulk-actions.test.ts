@@ -305,6 +305,21 @@ describe('a bulk action', () => {
     expect(rows).toEqual([])
   })
 
+  it('is not started while five of the project are unfinished', async () => {
+    const ids = await pendingDevices(2)
+    await hub.pool.query(
+      `insert into bulk_action (bulk_action_id, project_id, kind, status, user_id, session_id, due_at)
+       select 'bulk_' || $1 || i, $1, 'Accept', 'Running', 'none', 'none', now() + interval '1 h' from generate_series(1, 5) i`,
+      [projectId],
+    )
+    const { bulkActionId } = await preview('Accept', ids)
+    const start = () => owner.invoke('devices_StartBulkDecision', { projectId, bulkActionId })
+    expect(await failed(start())).toMatchObject({ kind: 'Invalid', status: 409 })
+    await hub.pool.query("update bulk_action set status = 'Completed' where user_id = 'none'")
+    await start()
+    expect(await statuses()).toEqual({ Active: 2 })
+  })
+
   it('replaces the previews that its person did not start', async () => {
     const ids = await pendingDevices(2)
     const { bulkActionId } = await preview('Accept', ids)

@@ -67,7 +67,10 @@ export function BulkResult({ projectId, organization, bulkActionId, onClose, onA
   return (
     <section className="sheet bulk-result" aria-labelledby="bulk-title">
       <header>
-        <span className={action.kind === 'Accept' && action.succeededCount > 0 ? 'mk ok' : 'mk'} aria-hidden="true">
+        <span
+          className={action.kind === 'Accept' && action.succeededCount > 0 ? 'mk ok' : 'mk'}
+          aria-hidden="true"
+        >
           <Icon className="i" />
         </span>
         <div className="grow">

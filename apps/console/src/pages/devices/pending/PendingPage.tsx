@@ -166,7 +166,8 @@ function Pending({ projectId }: { projectId: string }) {
         )}
         <span className="grow" />
         <span className="keys hide-s" aria-hidden="true">
-          <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>x</kbd> select <kbd>?</kbd> all keys
+          <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>x</kbd> select <kbd>a</kbd> actions{' '}
+          <kbd>?</kbd> all keys
         </span>
       </div>
     </>

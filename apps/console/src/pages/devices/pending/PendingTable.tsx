@@ -146,7 +146,11 @@ function entriesOf(
   grouping: Grouping,
 ): Entry[] {
   const loaded = new Map<string, PendingCertificate[]>()
-  for (const one of certificates) loaded.set(one.groupKey, [...(loaded.get(one.groupKey) ?? []), one])
+  for (const one of certificates) {
+    const own = loaded.get(one.groupKey)
+    if (own) own.push(one)
+    else loaded.set(one.groupKey, [one])
+  }
   return [...loaded].flatMap(([key, own]): Entry[] => {
     const group = groups.get(key)
     const rows = own.map(certificate => ({
