@@ -407,7 +407,7 @@ describe('an input', () => {
   it('may be empty text if no field is required', async () => {
     for (const text of ['', ' ', '\n']) {
       const output = await hub.pipeline.invoke(caller, 'actor_GetActor', text, 'r')
-      expect(JSON.parse(output)).toEqual({ actor: { actor: 'User', userId: owner.userId } })
+      expect(JSON.parse(output)).toMatchObject({ actor: { actor: 'User', userId: owner.userId } })
     }
   })
 

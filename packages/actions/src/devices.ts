@@ -329,7 +329,7 @@ export const devices = {
   }),
   devices_QueryTimeline: query({
     summary:
-      'What happened on a device, newest first: events, connections, changes of properties and certificates, actions of people, moves of the tag that it follows. A call reads at most 20,000 rows or 1 s.',
+      'What happened on a device, newest first, from at most 20,000 rows that are read in at most 1 s.',
     cost: 'scan',
     input: TimelineInput,
     output: TimelineOutput,

@@ -73,7 +73,7 @@ export const organizations = {
   }),
   organizations_Search: query({
     summary:
-      'Searches projects, repositories and devices of an organization by part of a name, host name or id, and devices by the start of an IP or MAC address, best match first.',
+      'Finds projects, repositories and devices by name, host name, id, IP or MAC address, best match first.',
     cost: 'scan',
     input: z.object({
       organizationId: OrganizationId,

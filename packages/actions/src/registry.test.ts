@@ -134,16 +134,19 @@ describe.each(entries)('%s', (_name, action) => {
     const { shape } = action.input as z.ZodObject
     const filter = shape.filter as z.ZodPipe<z.ZodOptional<z.ZodNullable<z.ZodObject>>> | undefined
     const conditions = Object.keys(filter?.in.unwrap().unwrap().shape ?? {})
-    const filtered = conditions.length > 0 ? 'scan if filtered' : undefined
     const isSearch = shape.text !== undefined || (action.kind === 'query' && shape.selection !== undefined)
-    expect(action.cost).toBe(isSearch ? 'scan' : filtered)
+    // A search has a cost in any case. A filter has one too, and may be costly without conditions as well.
+    if (isSearch) expect(['scan', 'brief']).toContain(action.cost)
+    else if (conditions.length > 0) expect(['scan if filtered', 'scan', 'brief']).toContain(action.cost)
+    else expect(action.cost).toBe(shape.filters === undefined ? undefined : 'brief')
   })
 
   it('is a query unless it writes', () => {
     const { shape } = action.input as z.ZodObject
     // If all input fields are secrets, there is nothing to audit.
     const hasNoSecrets = Object.keys(shape).some(field => !/password|token$/i.test(field))
-    if (action.kind === 'query') expect(action.audit).toEqual([])
+    // A preference is stored, and leaves no audit row.
+    if (action.kind === 'query' || action.kind === 'preference') expect(action.audit).toEqual([])
     else if (hasNoSecrets) expect(action.audit.length).toBeGreaterThan(0)
   })
 

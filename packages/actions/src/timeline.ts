@@ -151,7 +151,7 @@ export const TimelineOutput = z.object({
     'Time back to which the call has read, if its 20,000 rows or its 1 s ended it. Counts are of what it read.',
   ),
   counts: z
-    .record(TimelineKind, z.int())
+    .object({ event: z.int(), connection: z.int(), property: z.int(), certificate: z.int(), person: z.int() })
     .optional()
     .describe('Entries by kind that match the filter without `kinds`; with `withCounts` only.'),
 })

@@ -14,6 +14,10 @@ const KNOWN: Record<string, [times: number, what: string]> = {
   'audit/verify.ts': [3, 'constant cursor names, queries and batch size'],
   'database/client/connection.ts': [1, 'statements that callers hold as constants'],
   'database/queries/devices/device-events.ts': [1, 'one constant statement'],
+  'database/queries/devices/device-search.ts': [
+    2,
+    'ranks of the kinds of matches, which are constant numbers',
+  ],
   'database/server/embedded.ts': [
     2,
     'the names of its two roles, and passwords that it generated in base64url',

@@ -38,7 +38,8 @@ describe('an action over HTTP', () => {
   it('returns the bare output with `Cache-Control: no-store`', async () => {
     const answer = await ask(hub, `${PATH}/actor_GetActor`, { as: ada, body: {} })
     expect(answer.status).toBe(200)
-    expect(answer.text).toBe(`{"actor":{"actor":"User","userId":"${ada.userId}"}}`)
+    const { sessionId } = await ada.invoke('actor_GetActor', {})
+    expect(answer.text).toBe(`{"actor":{"actor":"User","userId":"${ada.userId}"},"sessionId":"${sessionId}"}`)
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })

@@ -25,8 +25,11 @@ describe('actor_GetActor', () => {
       expect(await hub.withToken(token)('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
   })
 
-  it('returns the person of a session', async () => {
-    expect(await ada.invoke('actor_GetActor', {})).toEqual({ actor: { actor: 'User', userId: ada.userId } })
+  it('returns the person and the id of a session', async () => {
+    expect(await ada.invoke('actor_GetActor', {})).toEqual({
+      actor: { actor: 'User', userId: ada.userId },
+      sessionId: expect.stringMatching(/^u_session_pk_/),
+    })
   })
 
   it('returns the person and the id of a user token', async () => {

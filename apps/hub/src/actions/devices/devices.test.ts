@@ -83,6 +83,9 @@ describe('devices_GetDetails', () => {
         fingerprint: expect.stringMatching(/^[0-9A-F]{2}(:[0-9A-F]{2}){31}$/),
         firstSeen: expect.any(String),
         isShared: false,
+        tokenId: expect.stringMatching(/^deployment_id_/),
+        tokenName: 'Test token',
+        remoteAddress: '127.0.0.1',
       },
     ])
     expect(details.connections).toEqual([
@@ -207,10 +210,11 @@ describe('devices_Delete', () => {
     expect((await oneShot.link.ended).reason).toBe('this device was deleted')
     expect(neighbour.link.isOpen).toBe(true)
     await hub.runJob('devices_SweepHistory', {})
+    // Deletions are recorded in `device_removal` and, with the results of bulk actions, in `bulk_action_item`.
     const { rows: tables } = await hub.pool.query<{ table: string }>(`
       select table_name as table from information_schema.columns
        where table_schema = 'public' and column_name = 'device_id' and table_name not like 'audit_%'
-         and table_name !~ '_(\\d{8}|default)$' and table_name <> 'device_removal'`)
+         and table_name !~ '_(\\d{8}|default)$' and table_name not in ('device_removal', 'bulk_action_item')`)
     expect(tables.map(({ table }) => table).sort()).toEqual([
       'device',
       'device_address',

@@ -38,7 +38,6 @@ export const ACTION_PHRASES: Record<string, SentenceRow> = {
   organizations_InviteMember: { kind: 'member', say: 'invite [email]' },
   organizations_DeleteInvitation: { kind: 'member', say: 'withdraw the invitation {invitationId}' },
   projects_Create: { kind: 'project', say: 'create the project [name]' },
-  projects_SetPins: { kind: 'project', say: 'pin properties in the project {projectId}' },
   projects_SetName: { kind: 'project', say: 'rename the project {projectId} to [name]' },
   projects_Delete: { kind: 'project', say: 'delete the project {projectId}' },
   projects_LinkRepository: { kind: 'repository', say: 'link the repository {repositoryId} to {projectId}' },
