@@ -76,7 +76,8 @@ it('C8: shows at the field that the name is taken, and writes a single message t
   await dialog.getByRole('button', { name: 'Create Repository' }).click()
   await until('a message on the console', () => messages.length > 0)
   expect(messages).toEqual(['The repository was not created NameAlreadyExists'])
-  expect(await dialog.getByRole('alert').allInnerTexts()).toEqual(['This name is taken.'])
+  // The message is written before the field is rendered with the error.
+  await expect.poll(() => dialog.getByRole('alert').allInnerTexts()).toEqual(['This name is taken.'])
   const field = dialog.getByLabel('Name (required)')
   expect(await field.getAttribute('aria-invalid')).toBe('true')
   await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('name')
