@@ -375,12 +375,6 @@ type PackageVersionRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
-type PinnedPropertiesRow = {
-  user_id: string
-  project_id: string
-  properties: ColumnType<JsonValue, string, string>
-}
-
 type ProjectRow = {
   project_id: string
   organization_id: string
@@ -503,6 +497,7 @@ type UserViewRow = {
   project_id: string
   columns: ColumnType<JsonValue | null, string | null, string | null>
   name_width_px: number | null
+  pinned_properties: ColumnType<JsonValue | null, string | null, string | null>
 }
 
 type VersionAssetRow = {
@@ -548,7 +543,6 @@ export type Tables = {
   package_tag: PackageTagRow
   package_tag_change: PackageTagChangeRow
   package_version: PackageVersionRow
-  pinned_properties: PinnedPropertiesRow
   project: ProjectRow
   project_device_count: ProjectDeviceCountRow
   project_removal: ProjectRemovalRow

@@ -4,10 +4,10 @@ import { handler } from '../../handler.ts'
 /** Returns the properties that the caller has pinned in a project. */
 export const projects_GetPins = handler('projects_GetPins', async ({ db, caller }, { projectId }) => {
   const pins = await db
-    .selectFrom('pinned_properties')
+    .selectFrom('user_view')
     .where('user_id', '=', personOf(caller)?.userId ?? '')
     .where('project_id', '=', projectId)
-    .select('properties')
+    .select('pinned_properties')
     .executeTakeFirst()
-  return { properties: (pins?.properties ?? []) as string[] }
+  return { properties: (pins?.pinned_properties ?? []) as string[] }
 })

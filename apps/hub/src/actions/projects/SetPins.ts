@@ -5,14 +5,14 @@ import { handler } from '../../handler.ts'
 /** Keeps the properties that the caller has pinned in a project. */
 export const projects_SetPins = handler(
   'projects_SetPins',
-  async ({ db, caller }, { projectId, ...input }) => {
+  async ({ db, caller }, { projectId, properties }) => {
     const person = personOf(caller)
     if (!person) throw refusal()
-    const properties = JSON.stringify(input.properties)
+    const pins = { pinned_properties: JSON.stringify(properties) }
     await db
-      .insertInto('pinned_properties')
-      .values({ user_id: person.userId, project_id: projectId, properties })
-      .onConflict(conflict => conflict.columns(['user_id', 'project_id']).doUpdateSet({ properties }))
+      .insertInto('user_view')
+      .values({ user_id: person.userId, project_id: projectId, ...pins })
+      .onConflict(conflict => conflict.columns(['user_id', 'project_id']).doUpdateSet(pins))
       .execute()
     return {}
   },

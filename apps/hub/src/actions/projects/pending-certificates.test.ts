@@ -263,6 +263,7 @@ describe('pending certificates', () => {
       expect(await planOf(statement)).not.toMatch(
         /Seq Scan on (device|device_certificate_change|audit_event)( |$)/m,
       )
+    expect(await planOf(pendingPage(input, until, 50, undefined))).toContain('device_by_hostname_start')
     await hub.db.transaction().execute(async tx => {
       await sql`set local enable_seqscan = off`.execute(tx)
       expect(await planOf(tokenAddresses([tokenId]), tx)).toContain('device_certificate_by_token')

@@ -6,9 +6,6 @@ alter table device_certificate
 -- For the question from which addresses devices came with a token. Only enrolments and decisions change an entry.
 create index device_certificate_by_token on device_certificate (token_id, remote_address, status) where token_id is not null;
 
--- For the question whether another device of the project has the same host name. No return of a device changes an entry.
-create index device_by_hostname on device (project_id, hostname, device_id) where hostname is not null;
-
 -- An action on many devices. The preview creates it as 'Prepared' and fixes its items. `filter` is the filter of the device list from
 -- which the items were found. Without foreign keys to the person and the session, results outlive both.
 create table bulk_action (

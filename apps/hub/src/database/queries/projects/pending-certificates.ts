@@ -104,7 +104,8 @@ export function pendingPage(
       ) p
       left join lateral (
         select o.device_id, o.name from device o
-         where o.project_id = ${input.projectId} and o.hostname = p.hostname and o.device_id <> p.device_id
+         where o.project_id = ${input.projectId} and o.device_id <> p.device_id
+           and lower(o.hostname) collate "C" = lower(p.hostname) collate "C"
          order by o.device_id limit 1
       ) twin on p.hostname is not null
      order by p.group_seen desc, p.group_key, p.first_seen desc, p.certificate_id`

@@ -17,4 +17,5 @@ alter table device add column addresses_version bigint;
 
 -- Beginnings of names and host names in any case. Neither connecting nor disconnecting changes an entry.
 create index device_by_name_start on device (project_id, (lower(name) collate "C"));
-create index device_by_hostname_start on device (project_id, (lower(hostname) collate "C"));
+-- With the id, other devices of the same host name are found in the order of their ids.
+create index device_by_hostname_start on device (project_id, (lower(hostname) collate "C"), device_id);
