@@ -61,6 +61,13 @@ const MAX_ATTEMPTS = 3
 
 const NEVER_ABORTED = new AbortController().signal
 
+type CallOptions = Origin & {
+  /** Called with the id of an account when the caller has opened a link that was mailed to the account's owner. */
+  onOwnerProved?: (userId: string) => void
+  /** Aborts when the caller no longer waits. It ends queries with the cost `brief`; other actions run to their end. */
+  signal?: AbortSignal | undefined
+}
+
 /** Runs actions. All transports use it: HTTP, links, and the hub's own code. */
 export type Pipeline = {
   /**
@@ -72,14 +79,7 @@ export type Pipeline = {
     name: string,
     inputText: string,
     requestId: string,
-    /** Client IP address of the caller; undefined for calls of the hub itself. */
-    address?: string,
-    /** Called with the id of an account when the caller has opened a link that was mailed to the account's owner. */
-    onOwnerProved?: (userId: string) => void,
-    /** Header `User-Agent` of the caller's browser or program, for the audit log. */
-    browser?: string,
-    /** Aborts when the caller no longer waits. It ends queries with the cost `brief`; other actions run to their end. */
-    signal?: AbortSignal,
+    options?: CallOptions,
   ): Promise<string>
   /** Runs an action like `invoke`, with values instead of JSON text. For the hub itself and for tests. */
   run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
@@ -114,10 +114,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     name: string,
     inputText: string,
     requestId: string,
-    address?: string,
-    onOwnerProved: (userId: string) => void = () => {},
-    browser?: string,
-    signal: AbortSignal = NEVER_ABORTED,
+    { address, browser, onOwnerProved = () => {}, signal = NEVER_ABORTED }: CallOptions = {},
   ): Promise<string> {
     const found = findAction(name)
     if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })

@@ -366,7 +366,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     const requestId = crypto.randomUUID()
     try {
       const currentCaller = now === undefined ? caller : await now
-      return okEnvelopeOfJson(await pipeline.invoke(currentCaller, name, decode(input), requestId, remote))
+      return okEnvelopeOfJson(
+        await pipeline.invoke(currentCaller, name, decode(input), requestId, { address: remote }),
+      )
     } catch (error) {
       const failure =
         error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')

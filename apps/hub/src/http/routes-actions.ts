@@ -50,18 +50,12 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       ownerId = userId
     }
     const text = textOf(request.body)
-    const browser = request.headers['user-agent']
-    const signal = found?.action.cost === 'brief' ? leavingSignal(reply) : undefined
-    const output = await pipeline.invoke(
-      caller,
-      name,
-      text,
-      request.id,
-      request.remote,
+    const output = await pipeline.invoke(caller, name, text, request.id, {
+      address: request.remote,
+      browser: request.headers['user-agent'],
       onOwnerProved,
-      browser,
-      signal,
-    )
+      signal: found?.action.cost === 'brief' ? leavingSignal(reply) : undefined,
+    })
     // An attacker's site could make a visitor's browser redeem a mailed link of the attacker's own account. In this case the
     // visitor's known-browser cookie must not be replaced.
     if (ownerId !== undefined && !isForeignOrigin(request, cookie))

@@ -53,7 +53,7 @@ export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
         if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
         const text = JSON.stringify({ ...input, limit: MAX_PAGE_SIZE, cursor })
         const output = parseExact(
-          await pipeline.invoke(caller, list.name, text, request.id, request.remote),
+          await pipeline.invoke(caller, list.name, text, request.id, { address: request.remote }),
         ) as Row
         const { nextCursor } = output as { nextCursor?: string }
         return { rows: output[list.member] as Row[], ...(nextCursor && { nextCursor }) }
