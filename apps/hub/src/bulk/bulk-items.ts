@@ -93,9 +93,13 @@ function skipped(reason: BulkReason, past?: Past): ItemResult {
 }
 
 async function stillMatches(tx: Tx, { filter }: BulkRun, deviceId: string): Promise<boolean> {
-  let query = tx.selectFrom('device as d').where('d.device_id', '=', deviceId).select('d.device_id')
-  for (const condition of matchesFilter(filter)) query = query.where(condition)
-  return (await query.executeTakeFirst()) !== undefined
+  const found = await tx
+    .selectFrom('device as d')
+    .where('d.device_id', '=', deviceId)
+    .where(matchesFilter(filter))
+    .select('d.device_id')
+    .executeTakeFirst()
+  return found !== undefined
 }
 
 /** Who deleted a device, from the audit log, and when. Undefined once the log no longer has it. */

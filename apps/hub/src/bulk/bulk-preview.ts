@@ -23,12 +23,11 @@ export async function resolveSelection(db: Db, projectId: string, selection: Sel
     return { of: 'devices', ids: [...new Set(selection.deviceIds)], filter: undefined }
   if (selection.kind === 'certificates')
     return { of: 'certificates', ids: [...new Set(selection.certificateIds)], filter: undefined }
-  let query = withQueryOptions(db, { plan: 'by values' })
+  const rows = await withQueryOptions(db, { plan: 'by values' })
     .selectFrom('device as d')
     .where('d.project_id', '=', projectId)
+    .where(matchesFilter(selection.filter))
     .select('d.device_id')
-  for (const condition of matchesFilter(selection.filter)) query = query.where(condition)
-  const rows = await query
     .orderBy('d.first_seen', 'desc')
     .orderBy('d.device_id')
     .limit(MAX_BULK_ITEMS + 1)

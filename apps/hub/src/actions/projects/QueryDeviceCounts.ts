@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { runBrief } from '../../database/client/brief.ts'
 import { isCancelled } from '../../database/client/errors.ts'
-import { matchesWholeFilter } from '../../database/queries/devices/device-filter.ts'
+import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { handler } from '../../handler.ts'
 
 /** Counts the devices that match each of some filters. Filters that are not counted within 2 s have no number. */
@@ -15,7 +15,7 @@ export const projects_QueryDeviceCounts = handler(
           const { count } = await tx
             .selectFrom('device as d')
             .where('d.project_id', '=', projectId)
-            .where(matchesWholeFilter(filter))
+            .where(matchesFilter(filter))
             .select(sql<number>`count(*)`.as('count'))
             .executeTakeFirstOrThrow()
           counts[index] = count

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { withQueryOptions } from '../../database/client/connection.ts'
 import { queryPage } from '../../database/client/page.ts'
-import { matchesWholeFilter } from '../../database/queries/devices/device-filter.ts'
+import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { statusOf } from '../../database/queries/devices/device-status.ts'
 import { columnText } from '../../database/queries/devices/property-paths.ts'
 import { handler } from '../../handler.ts'
@@ -45,7 +45,7 @@ export const projects_QueryDevices = handler(
     const query = (filter ? withQueryOptions(db, { plan: 'by values' }) : db)
       .selectFrom('device as d')
       .where('d.project_id', '=', projectId)
-      .where(matchesWholeFilter(filter))
+      .where(matchesFilter(filter))
       .select([
         'd.device_id',
         'd.name',

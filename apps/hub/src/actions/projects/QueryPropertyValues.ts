@@ -1,6 +1,6 @@
 import { runBrief } from '../../database/client/brief.ts'
 import { isCancelled } from '../../database/client/errors.ts'
-import { matchesWholeFilter } from '../../database/queries/devices/device-filter.ts'
+import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { suggestValues } from '../../database/queries/devices/property-suggestions.ts'
 import { handler } from '../../handler.ts'
 
@@ -12,7 +12,7 @@ export const projects_QueryPropertyValues = handler(
   async ({ db, signal }, { projectId, property, filter, text, limit = DEFAULT_LIMIT }) => {
     try {
       const found = await runBrief(db, signal, tx =>
-        suggestValues(tx, projectId, property, matchesWholeFilter(filter), { text, limit }),
+        suggestValues(tx, projectId, property, matchesFilter(filter), { text, limit }),
       )
       const [lowest, lowerQuartile, median, upperQuartile, highest] = found.numbers
       return {

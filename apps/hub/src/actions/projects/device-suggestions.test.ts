@@ -9,7 +9,7 @@ import {
 } from '@muster/testkit'
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { matchesWholeFilter } from '../../database/queries/devices/device-filter.ts'
+import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { columnText } from '../../database/queries/devices/property-paths.ts'
 import { namesQuery, sampledValues } from '../../database/queries/devices/property-suggestions.ts'
 
@@ -321,7 +321,7 @@ describe('counts of devices', () => {
     await using session = await databaseSession(hub)
     await session.query('analyze device, device_update')
     const { rows } = await sql<{ 'QUERY PLAN': string }>`
-      explain select from device d where d.project_id = ${grouped} and ${matchesWholeFilter(filter)}`.execute(
+      explain select from device d where d.project_id = ${grouped} and ${matchesFilter(filter)}`.execute(
       hub.db,
     )
     const plan = rows.map(row => row['QUERY PLAN']).join('\n')

@@ -7,9 +7,9 @@ import { matchesProperty } from './property-conditions.ts'
 /** Filter of the device list. */
 export type DeviceFilter = Partial<NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>>
 
-/** Conditions that a device meets if it matches a filter of the device list. The surrounding query must name the device `d`. */
-export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<boolean>[] {
-  if (!filter) return []
+/** Condition that a device matches a filter of the device list. The surrounding query must name the device `d`. */
+export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<boolean> {
+  if (!filter) return sql<boolean>`true`
   const { status, health, preset, text, bulkActionId, properties = [], updateError, deviceIds } = filter
   const conditions = properties.map(matchesProperty)
   if (text) conditions.unshift(sql`d.search_text like lower(${partPattern(text)})`)
@@ -25,11 +25,5 @@ export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<bool
   if (health) conditions.unshift(matchesHealth(health))
   if (status === 'pending') conditions.unshift(sql`d.pending_certificates > 0`)
   else if (status) conditions.unshift(sql`d.is_connected = ${status === 'connected'}`)
-  return conditions
-}
-
-/** The conditions of a filter as one. */
-export function matchesWholeFilter(filter: DeviceFilter | undefined): RawBuilder<boolean> {
-  const conditions = matchesFilter(filter)
   return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }
