@@ -11,7 +11,7 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  // One accepted device, whose token has another address; 20 new ones from one address; one new one from an address of its own.
+  // 31 accepted and 20 new devices from one address, and one new device from another address. All have the same token.
   await addPending(stage.hub, 'dock', 31, '185.46.212.34', 'Active', 200)
   await addPending(stage.hub, 'pier6', 20, '185.46.212.34', 'Pending', 100)
   await addPending(stage.hub, 'stk', 1, '91.64.178.20', 'Pending', 10)
@@ -26,7 +26,7 @@ afterAll(() => resources.disposeAsync())
 const table = () => page.getByRole('table', { name: 'Pending certificates' })
 
 it('accepts 20 new devices in three steps, and says what was refused and why', async () => {
-  // Step 1.
+  // Step 1: open the list.
   await page.getByRole('link', { name: 'Review pending certificates' }).click()
   await table().getByText('20 new devices').waitFor()
   await page
@@ -35,7 +35,7 @@ it('accepts 20 new devices in three steps, and says what was refused and why', a
     )
     .waitFor()
   await expectGoodScreen(page, 'pending')
-  // Step 2.
+  // Step 2: select the group.
   await page.getByRole('checkbox', { name: 'Select 20 new devices' }).click()
   await page.getByText('20 selected').waitFor()
   await page.getByText('one token, one address').waitFor()
@@ -52,7 +52,7 @@ it('accepts 20 new devices in three steps, and says what was refused and why', a
     await invoke(page, 'devices_Delete', { deviceId: deleted!.deviceId })
     await route.fulfill({ response: answer })
   })
-  // Step 3.
+  // Step 3: accept the selection.
   await page.getByRole('button', { name: 'Accept 20' }).click()
   await page.getByRole('heading', { name: '18 accepted, 2 refused' }).waitFor()
   await page.unroute('**/invoke/devices_CreateBulkDecision')
@@ -82,7 +82,7 @@ it('holds back certificates that come later, and selects with keys of which none
   await table().getByText('3 new devices').waitFor()
   await table().getByRole('checkbox', { name: 'Select unnamed (late-gw-003)' }).click()
   await page.getByText('1 selected').waitFor()
-  // Somebody else rejects it: its row says so for some seconds and leaves the selection.
+  // Somebody else rejects the certificate. Its row shows that for some seconds, and it leaves the selection.
   const { certificates } = await invoke(page, 'projects_QueryPendingCertificates', {
     projectId: projectId(),
     filter: { text: 'late-gw-003' },

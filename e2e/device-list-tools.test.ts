@@ -89,7 +89,7 @@ it('selects rows by checkbox, by range, by key and as all that match', async () 
   await bar().getByText('5 selected', { exact: true }).waitFor()
   await expectGoodScreen(page, 'device-selection')
 
-  // A filter that some of the selected devices do not match keeps them, but actions are for the others.
+  // A filter that some selected devices do not match keeps them selected, but actions apply only to those that match.
   await page.getByRole('button', { name: 'Disconnected', exact: true }).click()
   await page.getByText('30 of 300 devices').waitFor()
   await bar().getByText('0 of 5 selected match', { exact: true }).waitFor()

@@ -120,7 +120,7 @@ it('unfolds an entry with what changed, raw data, ids, address and browser', asy
   await detail.getByRole('link', { name: 'Everything about crane-01' }).click()
   await page.waitForURL(url => url.pathname.endsWith(`/devices/${devices['crane-01']}/log`))
   await rowOf('Ada Lovelace revoked the certificate of crane-01').waitFor()
-  // The device's log has no entry of other devices. Of a long old value it has length and digest.
+  // The device's log has no entry of other devices. For a long old value it has length and digest.
   await expect.poll(async () => (await sentences()).join()).not.toContain('crane-02')
   await page
     .getByRole('button', { name: /^Details of / })

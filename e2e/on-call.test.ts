@@ -26,7 +26,7 @@ let stage: Stage
 let page: Page
 let project: string
 let projectId: string
-/** In front of the hub, to break its connections. */
+/** Proxy in front of the hub that can break its connections. */
 let proxy: CuttingProxy
 const resources = new AsyncDisposableStack()
 
@@ -104,7 +104,7 @@ function lastNight() {
   return { eventId, severity: 'Info', body: NIGHTLY, attributes: {}, emittedAt }
 }
 
-/** Counts what a person does: a key or a text that is typed, a tap. */
+/** Counts the steps of a person: a pressed key, a typed text or a tap. */
 function counting() {
   const done: string[] = []
   return {
@@ -126,7 +126,7 @@ async function tabTo(on: Page, target: Locator) {
   throw new Error(`80 times Tab did not reach ${target}`)
 }
 
-/** Elements of a page for thumbs that are lower than 44 pixels, with their size. */
+/** Targets of a page that are lower than 44 pixels, too small for a thumb, with their size. */
 async function smallTargets(on: Page): Promise<string[]> {
   return on.evaluate<string[]>(`
     [...document.querySelectorAll('button, input:not([type=checkbox]), select, .side nav a, .anchor a, .btn')].flatMap(element => {
@@ -173,7 +173,7 @@ it('leads from the sign-in to the failing device among 2,000, its reason and its
   await keys.locator('.tl').getByText(NIGHTLY).waitFor()
   expect(done).toHaveLength(15)
 
-  // What people and the hub changed in the project during that night.
+  // Opens the audit log of the project with the changes of that night.
   await step('Control+k', () => keys.keyboard.press('Control+k'))
   await keys.getByRole('combobox', { name: 'Jump to' }).waitFor()
   await step('type the name of the page', () => keys.keyboard.type('audit log'))
@@ -297,7 +297,7 @@ it('says that the hub is silent, and how old the page is, until the hub is back'
   try {
     await page.getByText(/^Connection to the hub lost at \d\d:\d\d:\d\d\.$/).waitFor()
     await page.getByText(/It is \d+ s old\. (Next try in \d+ s|Trying now), the \d+(st|nd|rd|th)\./).waitFor()
-    // What needs the hub says why it does nothing.
+    // A button that needs the hub says why it does nothing.
     const refresh = page.getByRole('button', { name: 'Refresh' })
     expect(await refresh.getAttribute('aria-disabled')).toBe('true')
     expect(await refresh.getAttribute('data-tip')).toBe('The hub cannot be reached.')

@@ -1,8 +1,8 @@
 import { changeDatabase, type HubChild } from './hub-child.ts'
 
 /**
- * Adds devices to a project, by default to all, each with a certificate that came with the project's token from this address some
- * minutes ago.
+ * Adds devices to the projects with a name, by default to all projects. Each device has a certificate that was first seen some minutes ago
+ * with the project's token and this address.
  */
 export async function addPending(
   hub: Pick<HubChild, 'dataDir'>,

@@ -6,8 +6,8 @@ import { build, type Plugin } from 'vite'
 const SOURCES = join(import.meta.dirname, 'src/offline')
 
 /**
- * Builds the offline page as one file, which is all that the service worker stores, and the service worker. Both have fixed names:
- * browsers compare the service worker with the one of its name that they have.
+ * Builds the service worker, and the offline page as one file, which is all that the service worker stores. Both files have fixed names,
+ * because browsers check for a new version of a service worker at its URL.
  */
 export function offlineFiles(): Plugin {
   return {
@@ -29,7 +29,7 @@ export function offlineFiles(): Plugin {
   }
 }
 
-/** One script without imports, from a module and the modules that it imports. */
+/** Bundles a module and the modules that it imports into one script. */
 async function bundle(name: string, define: Record<string, string> = {}): Promise<string> {
   const result = await build({
     configFile: false,

@@ -367,14 +367,14 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
 /** Message of an error that is a bug of the hub. */
 const PANICKED = 'Something went wrong on the hub.'
 
-/** Reason of a failure for the audit log: what the caller was told, or more for a member of the organization. */
+/** Reason of a failure for the audit log: the message that the caller got, or a more precise one for a member of the organization. */
 function reasonOf(error: unknown): string {
   return error instanceof RefusedMember ? error.reason : (expectedError(error)?.message ?? PANICKED)
 }
 
 /**
- * Resource in whose logs a refused action stands. The refusal of a caller without a role in the organization stands in the log of the
- * instance only, since others would fill the organization's log.
+ * Resource whose logs list a refused action. If the caller has no role in the organization, only the log of the instance lists the action,
+ * so that outsiders cannot fill the organization's log.
  */
 function scopeOfRefusal(error: unknown, authorization: Authorization | undefined): Scope | undefined {
   const scope = error instanceof RefusedMember ? error.scope : authorization?.scope
@@ -382,8 +382,8 @@ function scopeOfRefusal(error: unknown, authorization: Authorization | undefined
 }
 
 /**
- * Resource in whose logs a failed action stands. Anybody may read a public repository, so the failure of a reader without a role in
- * the organization stands in the log of the instance only.
+ * Resource whose logs list a failed action. Anybody may read a public repository, so only the log of the instance lists the failure of a
+ * reader without a role in the organization.
  */
 function scopeOfFailure({ permission }: Action, { scope }: Authorization): Scope | undefined {
   const isRead = typeof permission === 'object' && permission.can === 'read'

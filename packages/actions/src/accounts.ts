@@ -53,7 +53,7 @@ const MINUTE_SECS = 60
 /** Longest validity of a user token with an expiry, in seconds: ten years. */
 const MAX_TOKEN_SECS = 315_360_000
 
-/** Columns that every device list has; properties are the others. */
+/** Columns that every device list has. The other columns show properties. */
 const ListColumn = z.enum([
   'deviceId',
   'firstSeen',

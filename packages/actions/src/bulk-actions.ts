@@ -24,7 +24,7 @@ const CertificatesSelection = z.object({
 
 /** Devices named by their ids or by a filter of the device list. */
 const DeviceSelection = z.discriminatedUnion('kind', [DevicesSelection, FilterSelection])
-/** Devices, whose pending certificates are meant, or certificates. */
+/** Certificates by their ids, or devices by id or filter, which stand for all of their pending certificates. */
 const CertificateSelection = z.discriminatedUnion('kind', [
   DevicesSelection,
   FilterSelection,
@@ -70,7 +70,7 @@ const Preview = z.object({
   first: z.array(z.object(ItemNames)).describe('The first five devices.'),
 })
 
-/** A preview stores up to `MAX_BULK_ITEMS` rows. Nobody reads more than twelve previews in a minute. */
+/** A preview stores up to `MAX_BULK_ITEMS` rows. A person reads at most about twelve previews in a minute. */
 const PREVIEWS = { perPerson: { calls: 120, perSecs: 600 } }
 
 /** Actions on many devices or certificates at once (docs/api.md 1.10). */

@@ -92,8 +92,8 @@ export type RateLimit = {
 }
 
 /**
- * `query` reads, `command` writes and is audited, `telemetry` is sent by devices continuously and written in batches. `preference`
- * stores how a person wants to see something, often and without an audit row.
+ * `query` reads, `command` writes and is audited, `telemetry` is sent by devices continuously and written in batches. `preference` stores a
+ * display setting of a person; it is written often and has no audit row.
  */
 export type ActionKind = 'query' | 'command' | 'telemetry' | 'preference'
 
@@ -196,8 +196,8 @@ export function telemetry<Input extends z.ZodType, Output extends z.ZodType>(
 }
 
 /**
- * Declares an action that stores how the caller wants to see something, such as the columns of a list. It changes nothing that other
- * people see, so it has no audit row and no audit event.
+ * Declares an action that stores a display setting of the caller, such as the columns of a list. It changes nothing that other people see,
+ * so it has no audit row and no audit event.
  */
 export function preference<Input extends z.ZodType, Output extends z.ZodType>(
   definition: Definition<Input, Output>,

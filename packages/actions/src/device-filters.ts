@@ -54,8 +54,8 @@ export const DeviceFilter = z.object({
 })
 
 /**
- * Path of a property or of a member of its object value, such as `app.modem` or `app.modem.signal`. Names of properties contain dots,
- * so the longest name that a device has wins.
+ * Path of a property or of a member of its object value, such as `app.modem` or `app.modem.signal`. Names of properties may contain dots,
+ * so the longest beginning of the path that is a property of the device counts as the name.
  */
 export const PropertyPath = text(MAX_FILTER_LENGTH).regex(
   /^[a-zA-Z0-9]/,

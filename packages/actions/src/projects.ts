@@ -75,10 +75,10 @@ export const LimitHit = z.object({
 /** Kinds of JSON values, as PostgreSQL names them. */
 const JsonKind = z.enum(['string', 'number', 'boolean', 'null', 'object', 'array'])
 
-/** Properties of the first sight by which pending certificates are grouped. */
+/** Ways to group pending certificates: by the token and the address with which they were first seen, by one of these, or not at all. */
 const PendingGrouping = z.enum(['tokenAndAddress', 'token', 'address', 'nothing'])
 
-/** Fields of answers about properties: devices that were read, newest first, and whether that took too long. */
+/** Fields of answers about properties: the number of devices that were read, newest first, and whether reading took too long. */
 const readDevices = {
   devicesRead: U32.describe('At most 2,000, the newest ones.'),
   tookTooLong: z.literal(true).optional().describe('Nothing was found within 2 s.'),
@@ -297,7 +297,7 @@ export const projects = {
           knownDeviceCount: U32.describe('Devices that had another certificate before.'),
           firstHostname: z.string().optional(),
           lastHostname: z.string().optional(),
-          /** Present where no device with this token was decided on at this address, while others were accepted elsewhere. */
+          /** Present if no certificate with this token was decided at this address, but certificates from other addresses were accepted. */
           newAddress: z
             .object({ acceptedDevices: U32, addresses: z.array(z.string()), addressCount: U32 })
             .optional(),

@@ -2,7 +2,7 @@ import { externalStore, useExternalStore } from '../lib/external-store.ts'
 
 /** The state of a lost connection to the hub. Times are milliseconds since 1970. */
 export type LostHub = {
-  /** The last sign of the hub. What the page shows is from then. */
+  /** Time of the last message from the hub. The data on screen is from this time. */
   lostAtMs: number
   /** Number of failed attempts since then. */
   attempts: number

@@ -1,6 +1,6 @@
 import { writeLocalStorage } from '../lib/local-storage.ts'
 
-/** Key of the last counts in the storage of the browser (`known-counts.ts`). */
+/** Key in `localStorage` of the last device counts (`known-counts.ts`). */
 export const COUNTS = 'muster.counts'
 
 /** Cookie with the key of the present sign-in. */
@@ -9,12 +9,12 @@ export const COUNTS_COOKIE = 'muster-counts'
 const REMEMBERED_SECS = 30 * 24 * 60 * 60
 
 /**
- * Begins the counts of a new sign-in, without any. Their key is in a cookie that ends with the session: when the browser closes, unless
- * the person is remembered. Scripts cannot see the session's own cookie.
+ * Starts the stored counts of a new sign-in, which are empty. Their key is in a cookie that ends with the session: when the browser closes,
+ * unless the person is remembered. Scripts cannot see the session's own cookie.
  */
 export function beginCounts(isRemembered: boolean) {
   forgetCounts()
-  // The offline page exists only where there are service workers, which is also where `randomUUID` is.
+  // Only browsers with service workers can show the offline page, and all of these have `randomUUID`.
   if ('serviceWorker' in navigator) setCookie(crypto.randomUUID(), isRemembered ? REMEMBERED_SECS : undefined)
 }
 

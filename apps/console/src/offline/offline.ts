@@ -5,7 +5,7 @@ import { knownCounts } from './known-counts.ts'
 const AGAIN_MS = [2_000, 5_000, 10_000]
 const PROBE_MS = 3_000
 const TICKS = 60
-/** Ticks that are drawn short, so that the strip looks like a fleet. */
+/** Indexes of the ticks that are drawn short, like disconnected devices in the console's strip of devices. */
 const SHORT = [9, 30, 45]
 /** Counts older than the newest by more than this show their own time. */
 const SAME_TIME_MS = 10 * 60_000
@@ -71,7 +71,7 @@ function showCounts(newestMs: number) {
     )
 }
 
-/** Says what does not answer, as far as the browser knows. */
+/** Shows why the page could not load: the proxy has reported an error, the hub does not answer, or the device has no network. */
 function showReason(proxyStatus: number | undefined, newestMs: number) {
   const last = newestMs > 0 ? ` It last did at ${timeOf(newestMs)}.` : ''
   const words: (string | Node)[] = proxyStatus
@@ -117,7 +117,7 @@ async function tryAgain() {
   nextAtMs = Date.now() + AGAIN_MS[Math.min(attempts++, AGAIN_MS.length - 1)]!
 }
 
-/** Loads the page again that failed. The address of the offline page itself is no page of the console. */
+/** Reloads the page that failed to load. `/offline.html` itself is no page of the console. */
 function leave() {
   if (location.pathname === '/offline.html') location.replace('/')
   else location.reload()

@@ -2,8 +2,8 @@ import { ActionError, type AskedBy } from '@muster/actions'
 import type { Caller } from '../caller.ts'
 
 /**
- * Throws `Forbidden` if a deletion that a console sent later does not come from the session in which its person asked for it. `remedy`
- * is a sentence that ends the message.
+ * Consoles send a deletion some seconds after the click. Throws `Forbidden` unless the request comes from the person and the session of the
+ * click. `remedy` is the last sentence of the error message.
  */
 export function requireAskingSession(caller: Caller, askedBy: AskedBy | undefined, remedy: string): void {
   if (!askedBy) return

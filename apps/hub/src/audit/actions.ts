@@ -17,13 +17,13 @@ type AuditEntry = {
   origin?: Origin | undefined
 }
 
-/** Facts of the end of an action. */
+/** Outcome of an action, for its audit row. */
 export type Ending = {
   /** `result` field of an answer that counts as failed, such as `InvalidToken`; added to the row's data. */
   result?: string | undefined
-  /** Why the action failed, as its caller was told. */
+  /** Reason of the failure: the message of the error that the caller got, or a more precise one. */
   reason?: string | undefined
-  /** Resource in whose logs a failed action stands. Without it, the action stands in the log of the instance only. */
+  /** Resource whose logs list a failed action. Without it, only the log of the instance lists the action. */
   scope?: Scope | undefined
 }
 

@@ -18,9 +18,9 @@ export type SealedRow = {
 }
 
 /**
- * Forms of the hashed texts. Form 1 covers the columns that audit rows had at first. Form 2 also covers the facts beside them: ids of
- * the resource of a failed action, reason, values before a change, address and browser. The number of the form is part of each hashed
- * text, so a seal cannot be passed off as one of another form.
+ * Forms of the hashed texts. Form 1 covers the columns that audit rows had at first. Form 2 also covers the columns that were added later:
+ * ids of the resource of a failed action, reason, values before a change, address and browser. The number of the form is part of each
+ * hashed text, so a seal cannot be passed off as one of another form.
  */
 export type SealForm = 1 | 2
 
@@ -29,7 +29,7 @@ export const NEWEST_FORM: SealForm = 2
 
 /** Hashed fields of a seal, which signs a batch of audit rows. Times have the format of `timeText`, hashes have 32 bytes. */
 export type Seal = {
-  /** A number that `isKnownForm` rejects comes from a newer hub or from a change of the table. */
+  /** Number of a `SealForm`. Another number comes from a newer hub or from a manipulated table. */
   form: number
   sealNo: number
   actionCount: number

@@ -11,11 +11,11 @@ type EntryFilter = Partial<NonNullable<ParsedInput<'audit_QueryAuditLogEvents'>[
 export type ResolvedFilter = Omit<EntryFilter, 'actor' | 'text'> & {
   /** Ids of the actors, at most `MAX_FOUND`. */
   actorIds?: string[]
-  /** A text to find, with the ids of the subjects and actors that it names. */
+  /** A text to find, with the ids of the subjects and actors whose names contain it. */
   text?: { text: string; ids: string[] }
 }
 
-/** Limit of people, devices, projects or repositories that a text may name. */
+/** Maximum number of ids of one kind (people, devices, projects or repositories) that a text is resolved to. */
 const MAX_FOUND = 200
 
 const INVALID_PARAMETER_VALUE = '22023'
@@ -46,10 +46,13 @@ const FIELDS: Record<string, string> = {
   repo_a: 'assetId',
 }
 
-/** Prefixes of the ids of entries and of what caused them. */
+/** Prefixes of the ids of audit events, audit actions and jobs. */
 const DATED = { event: 'audit_ev_', action: 'audit_act_', job: 'job_' } as const
 
-/** Replaces names in a filter by ids, so that the query of the log finds its rows by indexes. `of` limits names to its organization. */
+/**
+ * Replaces names in a filter by ids, so that the query of the log finds its rows by indexes. With `of`, only names within the organization
+ * of that log are found.
+ */
 export async function resolveFilter(
   db: Db,
   { actor, text, ...filter }: EntryFilter,

@@ -174,7 +174,7 @@ export type AuditEvents = {
     certificateId: string
     status: string
   }
-  /** Written by `devices_StartBulkDecision`, `devices_StartBulkDeletion`, with the number of fixed devices or certificates. */
+  /** Written by `devices_StartBulkDecision`, `devices_StartBulkDeletion`, with the number of devices or certificates in the preview. */
   devices_BulkActionStarted: { projectId: string; bulkActionId: string; kind: string; itemCount: number }
   /** Written by `devices_CancelBulkAction`, with the number of devices or certificates that were done until then. */
   devices_BulkActionCancelled: { projectId: string; bulkActionId: string; kind: string; doneCount: number }
@@ -190,7 +190,10 @@ export type AuditEvents = {
 export type EventOptions = {
   /** False keeps the event out of the log of the repository that the event's data name. The default is true. */
   isForRepository?: boolean
-  /** Values before the change, under the names of the fields of the event's data that replace them, or of what was deleted. */
+  /**
+   * Values before the change, under the names of the fields in the event's data that replace them. After a deletion: fields of the deleted
+   * object.
+   */
   old?: Record<string, unknown>
 }
 

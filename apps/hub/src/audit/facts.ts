@@ -2,10 +2,10 @@ import { stringify } from '@muster/actions/exact-json'
 import { type Caller, personOf } from '../caller.ts'
 import { sha256 } from './chain.ts'
 
-/** Where a request came from: client IP address, and the text of the header `User-Agent`. */
+/** Origin of a request: the client's IP address, and the text of the header `User-Agent`. */
 export type Origin = { address?: string | undefined; browser?: string | undefined }
 
-/** Longest text that an audit row stores as it is, in bytes. Of longer texts it stores length and digest. */
+/** Longest text that an audit row stores unchanged, in bytes. A longer text is replaced by its length and digest. */
 const MAX_STORED_BYTES = 1024
 
 /**

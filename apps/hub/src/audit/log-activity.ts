@@ -18,11 +18,14 @@ type ActivityOutput = {
   }
 }
 
-/** Parts of the time that are counted: quarters of an hour of a day. */
+/** Number of bins into which the time is divided. For a day, each bin is 15 min long. */
 const BINS = 96
 const DAY_SECS = 24 * 60 * 60
 
-/** Counts events and failed actions over the time of a filter, or over the last 24 h. Answers without numbers if 2 s do not suffice. */
+/**
+ * Counts events and failed actions over the time of a filter, or over the last 24 h. The answer has no numbers if counting takes more than
+ * 2 s.
+ */
 export async function queryActivity(
   db: Db,
   signal: AbortSignal,
@@ -53,7 +56,7 @@ async function count(
            least(${until ?? null}::timestamptz, now()) as until`.execute(tx)
   const { from, until: end } = ends[0]!
   const own = of ? sql`and ${sql.ref(`a.${of.column}`)} = ${of.id}` : sql``
-  // `width_bucket` needs different ends. Times outside of them are in the first and last bin.
+  // `width_bucket` rejects equal bounds, so the range has at least 1 s. Times outside of the range are counted in the first or last bin.
   const seconds = Math.max(1, (end.getTime() - from.getTime()) / 1000)
   const { rows } = await sql<{ bin: number; isFailed: boolean; count: number }>`
     select least(greatest(width_bucket(extract(epoch from created_at - ${from}::timestamptz)::float8, 0, ${seconds}::float8, ${BINS}::integer), 1),

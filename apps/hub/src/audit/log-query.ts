@@ -56,8 +56,8 @@ type EntryRow = CommonColumns &
   }
 
 /**
- * Lists audit events of the instance or of one resource, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. With the input
- * `outcome`, failed actions stand among the events or alone.
+ * Lists audit events of the instance or of one resource, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. The input `outcome`
+ * adds failed actions, or selects them alone.
  */
 export async function queryAuditEvents(
   db: Db,

@@ -2,18 +2,18 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 import type { LogOf } from './log-scope.ts'
 
-/** A thing that entries of a log name by its id. */
+/** Object that log entries refer to by id, such as a person, a device or a project. */
 export type Subject = {
-  /** Current name, or the last one of a deleted device. Absent for a thing without a name. */
+  /** Current name, or the last name of a deleted device. Absent for an object without a name. */
   name?: string
   /** Host name of a device. */
   hostname?: string
-  /** Ids that a link to the thing needs. */
+  /** Ids that a link to the object needs. */
   organizationId?: string
   projectId?: string
   repositoryId?: string
   packageId?: string
-  /** True if the thing no longer exists. */
+  /** True if the object no longer exists. */
   isDeleted?: true
 }
 
@@ -28,14 +28,14 @@ type Entry = {
   repository_id: string | null
 }
 
-/** Ids of one entry that are looked up at most. Entries of the hub have fewer. */
+/** Maximum number of ids that are looked up for one entry. Entries that the hub writes have fewer. */
 const MAX_IDS_PER_ENTRY = 12
 
 const ID = /^((?:[a-z]+_)+)[1-9A-HJ-NP-Za-km-z]{22}$/
 
 /**
- * Finds what the ids in the data of entries stand for. In the log of an organization, ids of other tenants are not resolved. A failed
- * action has the ids that its caller sent, so there a person is resolved only as a member of the organization.
+ * Looks up the objects whose ids occur in the data of entries. In the log of an organization, ids of other tenants are not resolved. The
+ * ids in a failed action come from its caller, so a person among them is resolved only as a member of the organization.
  */
 export async function findSubjects(
   db: Db,
@@ -74,7 +74,7 @@ function idsIn({ data, actor, device_id, project_id, repository_id }: Entry): st
 
 type LookUp = (ids: string[]) => RawBuilder<unknown>
 
-/** A look-up selects the columns of `SubjectRow`; absent ones are null. */
+/** SQL columns of a `SubjectRow`, for a look-up. Columns that are not given are null. */
 function subject(
   id: RawBuilder<unknown>,
   name: RawBuilder<unknown>,
@@ -92,7 +92,7 @@ function subject(
 type Columns = Record<'hostname' | 'organization' | 'project' | 'repository' | 'pack', RawBuilder<unknown>>
 const NULL = sql`null::text`
 
-/** Look-ups by the prefix of the ids. `organizationId` limits them to what the organization may see. */
+/** Look-ups by the prefix of the ids. With `organizationId` they find only objects that this organization may see. */
 function lookUps(organizationId: string | undefined): Record<string, LookUp> {
   const own = (column: RawBuilder<unknown>): RawBuilder<unknown> =>
     organizationId === undefined ? sql`true` : sql`${column} = ${organizationId}`
@@ -145,7 +145,7 @@ function lookUps(organizationId: string | undefined): Record<string, LookUp> {
 
 const PERSON = sql`coalesce(nullif(u.display_name, ''), u.email)`
 
-/** Look-up of people as members of an organization; of everybody in the log of the instance. */
+/** Look-up of people: only members of the organization, or everybody in the log of the instance. */
 function people(ids: string[], organizationId: string | undefined): RawBuilder<unknown> {
   return organizationId === undefined
     ? sql`select ${subject(sql`u.user_id`, PERSON)} from "user" u where u.user_id = any(${ids})`

@@ -85,7 +85,9 @@ export async function verifyAuditLog(
   }
 }
 
-/** Newest seal up to which the chain was verified. `hash` is hexadecimal; seal 0 with the empty text stands for the begin of the chain. */
+/**
+ * Newest seal up to which the chain was verified. `hash` is hexadecimal. Seal 0 with an empty hash stands for the beginning of the chain.
+ */
 export type VerifiedUpTo = { seal: number; hash: string }
 
 /** Result of the verification of a part of the chain. `isAtEnd` is true if no further seal exists. */

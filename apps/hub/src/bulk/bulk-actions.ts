@@ -20,20 +20,20 @@ import type { Logger } from '../runtime/log.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type BulkRun, type ItemResult, type ItemWork, type OpenItem, processItem } from './bulk-items.ts'
 
-/** Items for which the rights of the person are read once. */
+/** Items per portion. The person's rights are read again before each portion. */
 const PORTION = 50
-/** Items that are processed at once, each on a connection of the pool. */
+/** Items that are processed in parallel, each on its own connection of the pool. */
 const PARALLEL = 4
-/** Portions of a job's bulk action before another due one has its turn. */
+/** Portions of one bulk action after which the job turns to the next due one. */
 const PORTIONS_PER_TURN = 20
 /** Maximum number of attempts of an item whose transaction fails because of a deadlock or a serialization conflict. */
 const MAX_ATTEMPTS = 3
-/** Pause before the next look at items that another node processes, and at bulk actions that are about to be due, in milliseconds. */
+/** Pause before the job checks again: for items that another node processes, and for bulk actions that are soon due. In milliseconds. */
 const PAUSE_MS = 100
-/** Time for which the job waits for bulk actions that are not due yet, in milliseconds. It exceeds the delay of a bulk deletion. */
+/** The running job waits for bulk actions that are due within this time, in milliseconds. It exceeds the delay of a bulk deletion. */
 const SOON_MS = 15_000
 
-/** Permission that the person of a bulk action needs for each portion: that of the action that started it. */
+/** Permission that the person needs before each portion. It is that of the action that started the bulk action. */
 const PERMISSION: Record<BulkActionKind, AnyPermission> = {
   Accept: actions.devices_StartBulkDecision.permission,
   Reject: actions.devices_StartBulkDecision.permission,
@@ -50,8 +50,8 @@ type BulkActionsOptions = {
 }
 
 /**
- * Processes the items of started bulk actions (docs/decisions.md, "Bulk actions"). Each item has a transaction of its own, which also stores its
- * result, so several nodes may process one bulk action and a killed process loses nothing: the next one continues with the items that
+ * Processes the items of started bulk actions (docs/decisions.md, "Bulk actions"). Each item has a transaction of its own, which also
+ * stores its result. Several nodes may therefore process one bulk action. After a crash, the next process continues with the items that
  * have no result.
  */
 export class BulkActions {
@@ -81,7 +81,7 @@ export class BulkActions {
     }
   }
 
-  /** Processes the bulk actions that are due in turns, until none is due and none will be within seconds. */
+  /** Processes due bulk actions in turns, until none is due now or within `SOON_MS`. */
   async runDue(signal: AbortSignal, jobId: string): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
@@ -124,7 +124,7 @@ export class BulkActions {
       signal.throwIfAborted()
       if (!(await this.#runPortion(bulkActionId, jobId))) return
     }
-    // The bulk action that waits longest is next.
+    // Bulk actions are taken in the order of `due_at`, so this one goes to the end of the queue.
     await this.#db
       .updateTable('bulk_action')
       .set({ due_at: sql`now()` })
@@ -154,7 +154,7 @@ export class BulkActions {
       if (outcomes.includes('ended')) return false
     }
     await this.#saveCounts(bulkActionId)
-    // Another node has the items of this portion in its hands.
+    // Another node processes the items of this portion.
     if (!outcomes.includes('processed')) await sleep(PAUSE_MS)
     return true
   }
@@ -180,7 +180,9 @@ export class BulkActions {
     )
   }
 
-  /** The person of a bulk action with the organization, if the session is open and the person has the right; else undefined. */
+  /**
+   * The person of a bulk action and the organization of its project. Undefined if the session has ended or the person lacks the permission.
+   */
   async #permittedPerson({ sessionId, kind, projectId }: BulkRun): Promise<Person | undefined> {
     const caller = await this.#sessions.personOfSession(sessionId)
     if (!caller) return undefined
@@ -232,7 +234,7 @@ export class BulkActions {
     }
   }
 
-  /** Processes an item in a transaction with its result. Its effects follow after the commit. */
+  /** Processes an item and stores its result in one transaction. Runs the effects after the commit. */
   async #tryItem(
     run: BulkRun,
     { caller, organizationId }: Person,
@@ -244,7 +246,7 @@ export class BulkActions {
     const scope = { organizationId, projectId, deviceId }
     const effects: (() => void | Promise<void>)[] = []
     const outcome = await this.#db.transaction().execute(async tx => {
-      // The lock makes a cancellation wait for this item. The items after a cancellation see it.
+      // The lock makes a cancellation wait for this item. Later items read the new status and are not processed.
       const state = await tx
         .selectFrom('bulk_action')
         .where('bulk_action_id', '=', run.bulkActionId)
@@ -345,7 +347,7 @@ type ItemOutcome = 'processed' | 'taken' | 'ended'
 
 type Person = { caller: Caller & { actor: 'User' }; organizationId: string }
 
-/** Counts of the results of a bulk action, for an update of its row. */
+/** Columns with the counts of a bulk action's results, for an update of its row. */
 export function countsOf(bulkActionId: string) {
   const count = (outcome: ItemResult['outcome']) =>
     sql<number>`(select count(*) from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = ${outcome})`

@@ -9,7 +9,7 @@ import { deleteDevice } from '../database/queries/devices/device-deletion.ts'
 import { type DeviceFilter, matchesFilter } from '../database/queries/devices/device-filter.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 
-/** A started bulk action as its row has it. */
+/** Fields of the row of a started bulk action. */
 export type BulkRun = {
   bulkActionId: string
   projectId: string
@@ -17,19 +17,19 @@ export type BulkRun = {
   sessionId: string
   filter: DeviceFilter | undefined
   actionId: string | undefined
-  /** Where the request came from that started the bulk action. */
+  /** Origin of the request that started the bulk action. */
   origin: Origin
 }
 
 /** A device or certificate of a bulk action that was not processed yet. */
 export type OpenItem = { position: number; deviceId: string; certificateId: string | undefined }
 
-/** Parts of a command's transaction with which an item is processed. */
+/** Transaction, events and effects that the processing of an item needs, as in a command. */
 export type ItemWork = Pick<CommandTransaction, 'tx' | 'events' | 'changed' | 'afterCommit'> & {
   caller: Caller
 }
 
-/** Result of an item. A skipped one has its reason and, where known, who had decided or deleted it before, and when. */
+/** Result of an item. A skipped item has a reason and, where known, the actor and the time of the earlier decision or deletion. */
 export type ItemResult = {
   outcome: 'Succeeded' | 'Skipped' | 'Failed'
   reason?: BulkReason
@@ -46,8 +46,8 @@ const ALREADY: Record<Exclude<CertificateStatus, 'Pending'>, BulkReason> = {
 }
 
 /**
- * Checks an item again and does its part of the bulk action, in the caller's transaction. The device is locked, so a concurrent decision
- * or deletion either came first, and the item is skipped, or comes afterwards.
+ * Checks again whether an item applies, and accepts, rejects or deletes it in the caller's transaction. The device is locked. If a
+ * concurrent decision or deletion came first, the item is skipped; otherwise, that one waits for this transaction.
  */
 export async function processItem(
   work: ItemWork,
@@ -102,7 +102,7 @@ async function stillMatches(tx: Tx, { filter }: BulkRun, deviceId: string): Prom
   return found !== undefined
 }
 
-/** Who deleted a device, from the audit log, and when. Undefined once the log no longer has it. */
+/** Actor and time of a device's deletion, from the audit log. Undefined once the log no longer has the event. */
 async function deletionOf(tx: Tx, deviceId: string): Promise<Past | undefined> {
   return tx
     .selectFrom('audit_event')
@@ -114,7 +114,7 @@ async function deletionOf(tx: Tx, deviceId: string): Promise<Past | undefined> {
     .executeTakeFirst()
 }
 
-/** Who gave a certificate this status last, and when. */
+/** Actor and time of the change that last gave a certificate this status. */
 async function changeOf(
   tx: Tx,
   deviceId: string,

@@ -5,13 +5,13 @@ import type { Caller } from '../caller.ts'
 import { type Db, type Tx, withQueryOptions } from '../database/client/connection.ts'
 import { type DeviceFilter, matchesFilter } from '../database/queries/devices/device-filter.ts'
 
-/** What a person selected: devices by id or filter, or certificates by id. */
+/** Selection of a person: devices by id or filter, or certificates by id. */
 export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']
 
 /** A selection whose filter is resolved to ids. */
 type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceFilter | undefined }
 
-/** Number of devices that a preview names. */
+/** Number of devices that a preview lists by name. */
 const NAMED = 5
 
 /**
@@ -36,7 +36,7 @@ export async function resolveSelection(db: Db, projectId: string, selection: Sel
   return { of: 'devices', ids: rows.map(row => row.device_id), filter: selection.filter }
 }
 
-/** Creates a bulk action with its fixed items. Replaces the person's previews in this project that were not started. */
+/** Creates a bulk action with the list of its items. Replaces the person's previews in this project that were not started. */
 export async function createPreview(
   tx: Tx,
   caller: Caller,

@@ -13,7 +13,7 @@ import type { BulkActions } from './bulk-actions.ts'
 
 /** Time for which a preview can be started. */
 const PREVIEW_MINUTES = 60
-/** Time after which the job continues a bulk action whose request ended before its items, in seconds. */
+/** If a request has not finished its bulk action after this time, in seconds, the job continues it. */
 const INLINE_SECS = 10
 
 /** Largest number of unfinished bulk actions of a project. */
@@ -31,9 +31,8 @@ type Start = {
 }
 
 /**
- * Starts a previewed bulk action. Up to `MAX_INLINE_BULK_ITEMS` items are processed before the request is answered, more by the job,
- * which waits 10 s before a deletion. Throws `Forbidden` for an absent preview, `Invalid` for an old
- * or started one.
+ * Starts a previewed bulk action. Up to `MAX_INLINE_BULK_ITEMS` items are processed before the request is answered. The job processes
+ * larger bulk actions; it waits 10 s before a deletion. Throws `Forbidden` for an absent preview, `Invalid` for an old or started one.
  */
 export async function startBulkAction({
   context: { tx, events, enqueue, afterCommit, caller, actionId },

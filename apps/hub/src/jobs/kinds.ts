@@ -37,9 +37,9 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   // The first run after an upgrade of the hub adds a row of `device_update` for every device, which takes minutes for a large
   // fleet. Later runs find all rows present and end at once.
   devices_FillUpdates: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
-  // Like `devices_FillUpdates`, for the system information.
+  // Like `devices_FillUpdates`, for the rows of `device_address`.
   devices_FillAddresses: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
-  // Starts queue this job as well. The interval is for bulk actions whose node has ended.
+  // The start of a bulk action queues this job as well. The interval is for bulk actions whose node has ended.
   devices_RunBulkActions: { ...RECURRING, timeoutSecs: 1500, everySecs: 5 * 60 },
   // A project gets one count in 10 minutes. The job runs twice as often, so that a late run leaves no gap.
   projects_SampleConnected: { ...RECURRING, timeoutSecs: 120, everySecs: 5 * 60 },
@@ -47,6 +47,6 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   repositories_SweepBlobs: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
   audit_SealRows: { ...RECURRING, timeoutSecs: 120, everySecs: 5 * 60 },
   audit_RemoveSealed: { ...RECURRING, timeoutSecs: 1500, everySecs: 24 * HOUR_SECS },
-  // The first run verifies the whole chain. Each portion is kept, so a later run continues where an attempt ended.
+  // The first run verifies the whole chain. The result of each portion is stored, so a later run continues where an attempt ended.
   audit_VerifySeals: { ...RECURRING, timeoutSecs: 1500, everySecs: 24 * HOUR_SECS },
 }

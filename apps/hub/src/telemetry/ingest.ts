@@ -393,8 +393,8 @@ export class Ingest {
   }
 
   /**
-   * Networks of a write of the system information, else null. Agents repeat the same networks every 30 min, so that a digest tells whether
-   * the addresses have to be written again.
+   * Digest of the networks in a written system information, or null for other properties. Agents repeat the same networks every 30 min; the
+   * digest shows whether the addresses have to be written again.
    */
   #reportedAddresses({ deviceId, name, text }: PropertyWrite): ReportedAddresses | null {
     if (!SYSTEM_INFO.includes(name)) return null

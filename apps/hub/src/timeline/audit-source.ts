@@ -15,8 +15,8 @@ type Row = { at: At; id: string; event: string; is_person: boolean; is_known: bo
 const SAME_COMMAND = '60 s'
 
 /**
- * Reads the audit events of a device: what people did, and changes of its certificates. An event of a property that a person set or
- * removed is left out if the history of the property has the change, which the timeline shows with both values.
+ * Reads the audit events of a device: actions of people, and changes of its certificates. If a person set or removed a property and its
+ * history has the change, the event is left out: the timeline shows the change with both values.
  */
 export function auditSource(
   reader: Reader,
@@ -76,7 +76,7 @@ export function auditSource(
 
 const LIMIT_EVENT = 'limits_Reached'
 
-/** A limit that the device has hit stands with its connections, its enrolment with its certificates. */
+/** A limit that the device has hit counts as `connection`, the device's enrolment as `certificate`. */
 function kindOf({ event, is_person }: Row): TimelineKind {
   if (event.startsWith('devices_Certificate')) return 'certificate'
   if (is_person) return 'person'

@@ -13,10 +13,10 @@ const QUERY_CANCELED = '57014'
 /** Ends the reading of a call whose budget is spent. */
 class BudgetSpent extends Error {}
 
-/** What sources read with. */
+/** Part of `Budget` that sources need to read their rows. */
 export type Reader = Pick<Budget, 'rows' | 'read' | 'within'>
 
-/** Budget of one call. Statements that run through it are cancelled in PostgreSQL when the time is over. */
+/** Rows and time that one call may spend. Statements that run through it are cancelled in PostgreSQL when the time is over. */
 export class Budget {
   readonly #tx: Tx
   readonly #endsAtMs = performance.now() + MAX_MS
@@ -32,14 +32,14 @@ export class Budget {
     return Math.min(wanted, this.#rowsLeft)
   }
 
-  /** Runs a statement, whose rows count. Throws `BudgetSpent` when the time is over before the statement ends. */
+  /** Runs a statement and counts its rows. Throws `BudgetSpent` when the time is over before the statement ends. */
   async read<Row>(statement: RawBuilder<Row>): Promise<Row[]> {
     const { rows } = await this.within(tx => statement.execute(tx))
     this.#rowsLeft -= rows.length
     return rows
   }
 
-  /** Runs statements whose rows do not count. Throws `BudgetSpent` when the time is over before they end. */
+  /** Runs statements without counting their rows. Throws `BudgetSpent` when the time is over before they end. */
   async within<Result>(run: (tx: Tx) => Promise<Result>): Promise<Result> {
     const leftMs = Math.ceil(this.#endsAtMs - performance.now())
     if (leftMs <= 0) throw new BudgetSpent()

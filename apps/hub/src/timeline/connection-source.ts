@@ -12,13 +12,13 @@ type Row = {
   at: At
   ended_at: At | null
   end_reason: string | null
-  /** When the next connection began, and when the previous connection ended. */
+  /** Beginning of the next connection, and end of the previous connection. */
   next_at: At | null
   previous_end: At | null
   has_previous: boolean
 }
 
-/** Begin or end of a connection. */
+/** Beginning or end of a connection. */
 export type ConnectionSourceRow = SourceRow & {
   connectionId: string
   nodeId: string
@@ -30,9 +30,9 @@ export type ConnectionSourceRow = SourceRow & {
 }
 
 /**
- * Reads when the connections of a device began and ended. The end of a connection is left out if the next one had begun before it:
- * the device was connected all the time, and the order of the begins is then the order of all rows. Unlike other sources it also
- * returns rows before `since`, because the first of them says whether the device was connected at that time.
+ * Reads the beginnings and ends of a device's connections. An end is left out if the next connection had begun before it, because the
+ * device was connected all the time. Without such ends, the order of the beginnings is the order of all rows. Unlike other sources, it also
+ * returns rows before `since`: the first of them shows whether the device was connected at that time.
  */
 export function connectionSource(
   reader: Reader,
@@ -93,7 +93,7 @@ function connections(deviceId: string, start: Start | undefined, limit: number) 
      order by c.connected_at desc, c.connection_id`
 }
 
-/** End and begin of a connection, in this order. */
+/** The end and the beginning of a connection, in this order. */
 function changesOf(row: Row): Omit<ConnectionSourceRow, 'isMatch'>[] {
   const common = {
     kind: 'connection' as const,

@@ -74,7 +74,7 @@ function rowsOf<N extends Read['source']>(source: N, reads: readonly Read[]): Of
   return reads.filter(read => read.source === source).map(read => read.row as Of<N>)
 }
 
-/** Identifies a row whose id is not unique in time. */
+/** Key of a row whose id may occur at several times. */
 function keyOf({ id, at }: { id: string; at: string }): string {
   return `${id} ${at}`
 }

@@ -9,7 +9,7 @@ import { jsonContains } from './text-search.ts'
 
 type Row = { at: string; id: string; severity: string; day: string; is_match: boolean }
 
-/** Row of an event. `day` is the day of its partition, which its content is read by. */
+/** Row of an event. `day` is the day of its partition, in which its content is looked up. */
 export type EventSourceRow = SourceRow & { day: string }
 
 /** Reads the events of a device by the time of their emission. */
@@ -32,7 +32,7 @@ export function eventSource(
     rank,
     async next(limit) {
       const atMost = reader.rows(limit)
-      // The condition is checked outside of the sub-query, so that the limit is one of the rows that are read.
+      // The condition is checked outside of the subquery, so that `limit` bounds the rows that are read, not the rows that match.
       const rows = await reader.read(sql<Row>`
         select ${atOf(sql`e.emitted_at`)} as at, e.event_id as id, e.severity, e.event_day::text as day,
                coalesce(${isMatch}, false) as is_match

@@ -16,7 +16,7 @@ const MAX_CHANGES = 50
 const MAX_PATH = 1_000
 const MAX_CONFIG_BYTES = 16_384
 
-/** A tag that a device followed, with the times between which it did. Without `from` it did from the beginning. */
+/** A tag from which a device took its updates, and the period in which it did. Without `from`, the beginning of the period is unknown. */
 export type FollowedTag = {
   path: string
   repositoryId: string
@@ -67,7 +67,7 @@ async function configuredPaths(db: Db, deviceId: string): Promise<PathPeriod[]> 
     until = at ?? undefined
   }
   const configured = pathIn(current.find(row => row.name === name)?.value ?? null)
-  // Values older than the retention of the history, and values that were never changed since, have no change.
+  // The history may lack the change that set the current value: older changes are removed after its retention.
   if (periods.length === 0 && configured !== undefined)
     return [{ path: configured, from: undefined, until: undefined }]
   if (periods.length > 0) return periods

@@ -30,7 +30,7 @@ type Page = {
   counts: Record<TimelineKind, number>
   /** Whether all rows of the range were read. */
   isWhole: boolean
-  /** Whether the budget was spent before. */
+  /** Whether the budget was spent before the call had read everything it needed. */
   isSpent: boolean
   /** Whether a further row of the page's kinds follows. Known only if all rows were read. */
   hasMore: boolean

@@ -7,7 +7,9 @@ export type At = string
 /** Place of an entry in a timeline, newest first: its time, the rank of its source, and its id within the source. */
 export type Place = { at: At; rank: number; id: string }
 
-/** Where a source begins to read: before a time, or from a time on downwards, or after the entry with this id. */
+/**
+ * Point from which a source reads backwards in time: before `at`, from `at` on if `isIncluded`, or after the entry `afterId` at this time.
+ */
 export type Start = { at: At; isIncluded: boolean; afterId?: string }
 
 /** SQL for a time as `At`. */
@@ -37,7 +39,7 @@ export function comesAfter(
   return isIncluded ? sql<boolean>`${time} <= ${at}::timestamptz` : sql<boolean>`${time} < ${at}::timestamptz`
 }
 
-/** Where a source of the given rank begins after an entry that any source returned. */
+/** Start of the source with the rank `ownRank` after an entry that any source returned. */
 export function startAfter({ at, rank, id }: Place, ownRank: number): Start {
   if (rank === ownRank) return { at, isIncluded: true, afterId: id }
   return { at, isIncluded: ownRank > rank }

@@ -16,7 +16,7 @@ const MAX_READ_BYTES = 64 * 1024
 const HOUR_MS = 3_600_000
 /** Length of the first window of time in milliseconds. */
 const FIRST_WINDOW_MS = 6 * HOUR_MS
-/** Windows grow while they are empty, up to 256 days. The next window has no beginning. */
+/** Windows grow while they are empty, up to 256 days. The window after that reaches back without limit. */
 const LONGEST_WINDOW_MS = 256 * 24 * HOUR_MS
 /** A window of this length is read even if it has more rows than the limit. */
 const SHORTEST_WINDOW_MS = 1_000

@@ -1,6 +1,6 @@
 let retry = () => {}
 
-/** Sets the function that connects at once. */
+/** Sets the function that reconnects to the hub at once. */
 export function setRetry(next: () => void) {
   retry = next
 }

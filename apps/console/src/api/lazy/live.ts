@@ -82,12 +82,12 @@ type Message =
 const STREAM_URL = '/api/v1/live'
 const NAME = 'muster.live'
 /**
- * Silence after which the page asks whether the hub is lost. The hub sends a ping every 2 s. Together with the 1.7 s of `probeHub`, a
- * lost hub is reported within 5 s, also when the connection breaks without a sign.
+ * Time without an event after which the page checks whether the hub is lost. The hub sends a ping every 2 s. Together with the 1.7 s of
+ * `probeHub`, a lost hub is reported within 5 s, even if the connection breaks without an error.
  */
 const SILENT_AFTER_MS = 2_600
 const PROBE_MS = 1_700
-/** The same for the first connection of a page, which shares a slow link with the console's files. */
+/** Like `SILENT_AFTER_MS`, for the first connection of a page, which shares a slow network with the console's files. */
 const FIRST_WITHIN_MS = 10_000
 /**
  * Delays between attempts to reconnect. The last delay repeats, so the stream is back within 10 s after the hub has
@@ -211,7 +211,7 @@ let hasOpened = false
 function openStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
   let source: EventSource | undefined
   let failures = 0
-  // A tab that was hidden while the hub was lost goes on with the time of that loss.
+  // If the hub was lost when this tab was hidden, the time of that loss still counts.
   let heardAtMs = lostHub()?.lostAtMs ?? Date.now()
   let timer: ReturnType<typeof setTimeout> | undefined
   let attempt = 0
@@ -250,8 +250,8 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
   }
 
   /**
-   * Asks after a failure or a silence whether the hub is lost, reports it, and plans the next attempt. The silent stream stays open
-   * until then, and an event on it wins: on a slow link, pings come late behind large answers.
+   * After a failure or a silence, checks whether the hub is lost, reports it, and plans the next attempt. The silent stream stays open
+   * during the check. An event on it ends the check, because on a slow network pings come late behind large answers.
    */
   async function check() {
     const [heardBeforeMs, checked] = [heardAtMs, attempt]

@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from 'react'
 import type { IconType } from '../../ui/icon.ts'
 
-/** An action of the page on screen, which the palette offers. */
+/** An action of the page on screen, which the search dialog (`Palette`) offers. */
 export type PageAction = {
   label: string
   icon: IconType

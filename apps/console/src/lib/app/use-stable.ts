@@ -1,6 +1,9 @@
 import { useCallback, useLayoutEffect, useRef } from 'react'
 
-/** A function that stays the same and calls the one of the last render, for memoized components. Not for use while rendering. */
+/**
+ * A function that keeps its identity and calls the `run` of the last render, for props of memoized components. It must not be called while
+ * rendering.
+ */
 export function useStable<Args extends unknown[], Result>(
   run: (...args: Args) => Result,
 ): (...args: Args) => Result {

@@ -79,7 +79,7 @@ export function Activity({ activity }: ActivityProps) {
   )
 }
 
-/** A span in whole hours up to two days: "24 hours"; else in the two largest units: "7 d 0 h". */
+/** A duration in words: whole days above 48 h ("7 days"), whole hours from 2 h on ("24 hours"), else "1 h 30 min". */
 function spanOf(secs: number): string {
   const hours = Math.round(secs / 3600)
   if (hours > 48) return `${Math.round(hours / 24)} days`

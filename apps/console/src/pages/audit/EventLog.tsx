@@ -30,7 +30,7 @@ type EventLogProps = {
   search: AuditSearch
 }
 
-/** Log of the instance, an organization, a project, a repository or a device: what happened, as sentences, and what failed. */
+/** Log of the instance, an organization, a project, a repository or a device: its events and failed actions as sentences. */
 export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
   const filter = auditFilter(search)
   const isInstance = action === 'audit_QueryAuditLogEvents'
@@ -40,7 +40,7 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
     outcome: search.outcome === 'failed' ? ('Failed' as const) : ('All' as const),
   }
   const list = useActionPages(action, { ...input, names: true, limit: LOG_PAGE_SIZE })
-  // The counts run after the rows, which they would delay.
+  // The counts are requested after the rows, because they would delay the rows.
   const isCounted = list.isSuccess && !list.isPlaceholderData
   const counts = useActionState(COUNTS[action], { ...of, filter } as never, { enabled: isCounted })
   const activity = counts.data ? (counts.data.activity ?? null) : counts.isError ? null : undefined

@@ -28,7 +28,7 @@ type ListPickProps = {
   maxLength: number
 }
 
-/** Options that the popover shows at once. The find box leads to the others. */
+/** Maximum number of options that the popover shows. The find box leads to the others. */
 const MAX_SHOWN = 100
 
 /** A filter with a list of choices and a find box. */

@@ -18,12 +18,12 @@ import { LogSubjects, Sentence } from './sentences/Sentence.tsx'
 import { partsOf } from './sentences/sentence.ts'
 import { prefixOf, subjectLink } from './sentences/subject-link.ts'
 
-/** Rows of one action that the details list. */
+/** Maximum number of entries of one action that the details list. */
 const MAX_LISTED = 50
 
 type LogDetailProps = { group: Group; sealing: Sealing | undefined }
 
-/** The unfolded details of a row: what changed, the raw data, ids, times, actor and seal. */
+/** The unfolded details of a row: changed values, raw data, ids, times, actor and seal. */
 export function LogDetail({ group: { entries }, sealing }: LogDetailProps) {
   const [entry] = entries
   const data = shownData(entry.data)
@@ -81,7 +81,7 @@ function Line({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-/** Entries of one action, of which the row shows the first. */
+/** The entries of one action that share a row of the log. */
 function Listed({ entries }: { entries: readonly Entry[] }) {
   return (
     <>
@@ -103,7 +103,7 @@ function Listed({ entries }: { entries: readonly Entry[] }) {
   )
 }
 
-/** Values before and after a change. The data of some events have no new value, for example of a property. */
+/** Values before and after a change. Some events do not record the new value, for example those of properties. */
 function Changes({ entry: { old, data, reason, status } }: { entry: Entry }) {
   const changes = Object.entries(old ?? {})
   if (changes.length === 0 && reason === undefined) return null
@@ -144,7 +144,7 @@ function wordsOf(field: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** A value: of a value above 1 KiB the log keeps length and digest. */
+/** A value. For a value above 1 KiB, the log keeps only length and digest. */
 function Value({ value }: { value: unknown }) {
   const { bytes, sha256 } = (value ?? {}) as { bytes?: unknown; sha256?: unknown }
   if (typeof bytes === 'number' && typeof sha256 === 'string')
@@ -220,7 +220,7 @@ function sealText({ seal }: Entry, sealing: Sealing | undefined): string {
   return `${formatCount(seal.sealNo)} of ${clockTime(Date.parse(seal.sealedAt))}, ${state}`
 }
 
-/** Links from an entry: its subject, everything about it, everything by its actor, and the entry itself. */
+/** Links of an entry: to its subject, to all entries about the subject, to all entries by the actor, and to the entry itself. */
 function Ways({ entry }: { entry: Entry }) {
   const { subjects, isInstance } = useContext(LogSubjects)
   const subject = partsOf(entry).find(part => part.kind === 'subject')

@@ -15,7 +15,7 @@ import { TimePick } from './TimePick.tsx'
 
 type LogFiltersProps = {
   search: AuditSearch
-  /** Entries on screen, whose actors, types and subjects are offered. */
+  /** Entries on screen. The filters offer their actors, types and subjects as options. */
   entries: readonly Entry[]
   subjects: Subjects
   isInstance: boolean

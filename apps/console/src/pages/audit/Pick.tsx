@@ -13,7 +13,7 @@ import { useShortcut } from '../../lib/app/shortcuts.ts'
 type PickProps = {
   /** Name of the filter, for example "Actor". */
   label: string
-  /** What is chosen, for example "Anyone". */
+  /** Label of the chosen option, for example "Anyone". */
   value: string
   /** Whether the filter is set. */
   isOn: boolean

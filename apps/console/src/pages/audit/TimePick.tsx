@@ -81,7 +81,7 @@ function TimeForm({ search, nowMs, onApply }: TimeFormProps) {
       isOn: !draft.moving && isSame(range, weekend),
     },
   ]
-  // Typing into a field ends a range that moves on with the clock.
+  // Typing into a field replaces a moving range, such as the last hour, by a fixed one.
   const change = (next: Partial<Draft>) => {
     const { moving: _, ...rest } = draft
     setDraft({ ...rest, ...next })
@@ -214,7 +214,7 @@ function fixedDraft({ fromMs, untilMs }: TimeRange): Draft {
   }
 }
 
-/** A day without a time begins or ends at midnight. The hours of each day do not limit the range itself. */
+/** Range that the form describes. A day without a time begins or ends at midnight. The daily hours do not limit the range itself. */
 function draftRange(draft: Draft, nowMs: number): TimeRange {
   if (draft.moving) return rangeOf({ time: draft.moving }, nowMs)
   const fromMs = momentOf(draft.fromDay, draft.fromTime, 0)

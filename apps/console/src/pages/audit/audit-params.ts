@@ -5,7 +5,7 @@ export const LOG_PAGE_SIZE = 100
 
 /**
  * Search parameters of a log. `q` is part of a name or an id, `kind` a kind of subject, `type` the exact name of an event or action,
- * `subject` the id of what the entries are about, `outcome` is `failed` for failed actions alone.
+ * `subject` the id of the object that the entries are about. `outcome` is `failed` for failed actions alone.
  */
 export type AuditSearch = TimeSearch & {
   q?: string

@@ -8,7 +8,7 @@ export function isKind(text: string | undefined): text is Kind {
   return text !== undefined && Object.hasOwn(KINDS, text)
 }
 
-/** Filter of the query for these search parameters. Ignores texts that no filter has. */
+/** Filter of the query for these search parameters. Ignores invalid values. */
 export function auditFilter(search: AuditSearch) {
   const { q, actor, kind, type, subject } = search
   const types = type ? [type] : isKind(kind) ? namesOf(kind) : undefined

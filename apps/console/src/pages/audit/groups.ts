@@ -2,10 +2,13 @@ import type { Entry } from './sentences/entry.ts'
 import type { Several } from './sentences/Sentence.tsx'
 import { partsOf } from './sentences/sentence.ts'
 
-/** Entries that stand in one row of a log: usually one, or all of one action or job that say the same of several things, newest first. */
+/**
+ * Entries in one row of a log, newest first: a single entry, or entries of one action or job that differ only in their subject, such as the
+ * device.
+ */
 export type Group = { entries: readonly [Entry, ...Entry[]]; several?: Several }
 
-/** Joins neighbouring entries of one action or job whose sentences differ in one thing only, such as the device. */
+/** Joins neighbouring entries of one action or job whose sentences differ in one subject only, such as the device. */
 export function groupsOf(entries: readonly Entry[]): Group[] {
   const groups: Entry[][] = []
   for (const entry of entries) {
@@ -31,7 +34,7 @@ function isTogether(a: Entry, b: Entry): boolean {
   return cause !== undefined && cause === causeOf(b) && shapeOf(a) === shapeOf(b)
 }
 
-/** The sentence of an entry without its things, as a text to compare. */
+/** The sentence of an entry without the ids of its subjects, as a text to compare. */
 function shapeOf(entry: Entry): string {
   return JSON.stringify(partsOf(entry).map(part => (part.kind === 'subject' ? part.field : part.text)))
 }

@@ -12,7 +12,7 @@ export const MOVING = {
 
 export type Moving = keyof typeof MOVING
 
-/** Search parameters of the time of a log. `from` and `to` are times or whole days, `hours` is such as `18:00-08:00`. */
+/** Search parameters of the time of a log. `from` and `to` are times or whole days. `hours` are daily hours such as `18:00-08:00`. */
 export type TimeSearch = { time?: string; from?: string; to?: string; hours?: string }
 
 /** Time from which and until which entries are shown, in milliseconds since 1970. */

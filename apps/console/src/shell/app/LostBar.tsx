@@ -63,8 +63,8 @@ export function LostBar() {
 }
 
 /**
- * The age of what is shown, and the time until the next attempt. They count outside of the live region, so that screen readers do
- * not read each second.
+ * Age of the data on screen, and time until the next attempt. Both are outside of the live region, so that screen readers do not read each
+ * second.
  */
 function Clock({ lostAtMs, nextTryAtMs, attempts }: LostHub) {
   const [nowMs, setNowMs] = useState(Date.now)

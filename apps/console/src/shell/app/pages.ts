@@ -66,7 +66,7 @@ export function projectPages(base: string): PageLink[] {
   ]
 }
 
-/** The page with a project's pending certificates, which only the palette lists; `base` is the project's path. */
+/** The page with a project's pending certificates. Only the search dialog lists it, not the navigation. `base` is the project's path. */
 export function pendingPage(base: string): PageLink {
   return { to: `${base}/devices/pending`, icon: ShieldAlert, label: 'Pending certificates' }
 }

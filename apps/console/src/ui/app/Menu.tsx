@@ -48,7 +48,7 @@ type MenuProps = {
   children: ReactNode | ((filter: string) => ReactNode)
 }
 
-/** The open menu: its parts, and how an item closes it. */
+/** The components of the open menu, and the function with which an item closes it. */
 const OpenMenu = createContext<{ parts: Parts; close: () => void } | undefined>(undefined)
 
 /** Parts of the surrounding menu. Throws outside of an open menu. */
@@ -123,7 +123,7 @@ export function Menu({ trigger, align = 'start', filterLabel, children }: MenuPr
             </parts.MenuPopup>
           </OpenMenu>
         ) : (
-          // Keys that are pressed meanwhile are for the menu, and no shortcuts of the page.
+          // While the code loads, the page's shortcuts ignore pressed keys, which are meant for the menu.
           <span className="menu-loading" hidden />
         ))}
     </span>

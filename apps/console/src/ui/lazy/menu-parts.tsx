@@ -54,7 +54,8 @@ export function MenuPopup(props: MenuPopupProps) {
     }
   }, [])
 
-  // The focus moves on from the trigger. The focus guards of the library, which `aria-hidden` hides in vain, are not displayed.
+  // Tab closes the menu, so that the focus moves on from the trigger. CSS hides the library's focus guards, which `aria-hidden` alone does
+  // not.
   function onKeyDown(event: KeyboardEvent) {
     if (event.key === 'Tab') onClose()
   }

@@ -1,7 +1,7 @@
 import { createPreview, resolveSelection } from '../../bulk/bulk-preview.ts'
 import { handler } from '../../handler.ts'
 
-/** Fixes the pending certificates of a selection, which `devices_StartBulkDecision` then accepts or rejects. */
+/** Stores the ids of the pending certificates of a selection. `devices_StartBulkDecision` then accepts or rejects exactly these. */
 export const devices_CreateBulkDecision = handler('devices_CreateBulkDecision', {
   async prepare({ db }, { projectId, decision, selection }) {
     const resolved = await resolveSelection(db, projectId, selection)

@@ -4,7 +4,8 @@ import { handler } from '../../handler.ts'
 
 /**
  * Deletes a device and closes its connections. The job `devices_SweepHistory` removes its history. A console sends the deletion some
- * seconds after the click, and its browser may hold another session by then, even one of another person. `askedBy` refuses that.
+ * seconds after the click. Its browser may have another session by then, even one of another person. `askedBy` names the session of the
+ * click, so that the hub can refuse the deletion from another one.
  */
 export const devices_Delete = handler('devices_Delete', async (context, { deviceId, askedBy }) => {
   const { caller, scope, services, enqueue } = context

@@ -102,8 +102,8 @@ async function propertyPage(
 }
 
 /**
- * Actors of the last change of each property that the history has. It has none of system information, and none that is older than
- * its retention.
+ * Actors of the last change of each property, from the history. The history has no changes of system information, and none that are older
+ * than its retention.
  */
 async function lastActors(db: Db, deviceId: string, names: readonly string[]) {
   const { rows } = await sql<{ name: string; actor: Actor; actor_name: string | null }>`

@@ -18,7 +18,7 @@ const DEFAULT_LIMIT = 50
 /** Order of entries with equal times, by their source. Cursors contain these numbers. */
 const RANK = { connection: 0, event: 1, property: 2, tag: 3, audit: 4 } as const
 
-/** Merges what happened on a device from the append-only records of its history, newest first. */
+/** Merges the connections, events, property changes, tag moves and audit events of a device into one list, newest first. */
 export const devices_QueryTimeline = handler(
   'devices_QueryTimeline',
   async (
@@ -36,7 +36,7 @@ export const devices_QueryTimeline = handler(
     const search = { deviceId, text: filter.text, category: filter.category, since }
     const reads = (...of: NonNullable<typeof kinds>): boolean =>
       withCounts || !kinds?.length || of.some(kind => kinds.includes(kind))
-    // As the device, so that the path of its updates resolves as it does for the device.
+    // The path of the device's updates is resolved with the rights of the device.
     const { organizationId = '', projectId = '' } = scope
     const asDevice: DeviceCaller = { actor: 'Device', deviceId, projectId, organizationId, tokenId: '' }
 

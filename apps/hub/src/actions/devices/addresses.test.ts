@@ -45,7 +45,7 @@ beforeEach(async () => {
 
 type Writer = 'device' | 'owner'
 
-/** Sets a property as the device itself, which is stored in batches, or as a person, which is a command. */
+/** Sets a property. A write by the device is stored in a batch, a write by a person is a command. */
 const set = (value: unknown, by: Writer, name = SYSTEM_INFO) =>
   (by === 'device' ? device : owner).invoke('devices_SetProperty', { deviceId, name, value })
 

@@ -99,7 +99,7 @@ function ended(bulkActionId: string) {
   )
 }
 
-/** Statuses of the certificates of the project, with their numbers. */
+/** Number of certificates of the project by status. */
 async function statuses(): Promise<Record<string, number>> {
   const { rows } = await hub.pool.query<{ status: string; count: number }>(
     `select c.status, count(*)::int as count from device_certificate c join device d using (device_id)
@@ -464,7 +464,7 @@ it('continues a bulk action after its process was killed, and decides nothing tw
   const { rows: sessions } = await hub.pool.query('select session_id from session where user_id = $1', [
     owner.userId,
   ])
-  // The hub of this test does not continue it before its process is killed.
+  // The time in `due_at` keeps the hub of this test from continuing the bulk action before the other process is killed.
   await hub.pool.query(
     `update bulk_action set status = 'Running', session_id = $2, due_at = now() + interval '1 h' where bulk_action_id = $1`,
     [bulkActionId, sessions[0].session_id],

@@ -281,7 +281,7 @@ describe('devices_QueryTimeline', () => {
     const first = await owner.invoke('devices_QueryTimeline', { ...input, withCounts: true })
     expect(first).toMatchObject({ entries: [], counts: { event: 0 } })
     const searched = Date.parse(first.searchedBackTo!)
-    // Rows that were read and not merged yet belong to the budget as well.
+    // Rows that were read but not merged yet count towards the budget as well.
     expect(searched).toBeGreaterThanOrEqual(Date.now() - 20_100_000)
     expect(searched).toBeLessThan(Date.now() - 60_000)
     const entries: Entry[] = []
@@ -344,7 +344,7 @@ describe('tags in a timeline', () => {
     expect(await tagsFor(publisher)).toMatchObject([
       { path, details: { from: { name: '1.0' }, to: { name: '2.0' }, actorName: 'Paula' } },
     ])
-    // An administrator of the instance reads this organization, not the log of the other one.
+    // An administrator of the instance sees the move, but no details: another organization owns the repository.
     const [move] = await tagsFor(await hub.user({ isAdmin: true }))
     expect(move).not.toHaveProperty('details')
   })

@@ -4,7 +4,7 @@ import { isCancelled } from '../../database/client/errors.ts'
 import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { handler } from '../../handler.ts'
 
-/** Counts the devices that match each of some filters. Filters that are not counted within 2 s have no number. */
+/** For each filter, counts the devices that match it. Filters that are not counted within 2 s get null. */
 export const projects_QueryDeviceCounts = handler(
   'projects_QueryDeviceCounts',
   async ({ db, signal }, { projectId, filters }) => {

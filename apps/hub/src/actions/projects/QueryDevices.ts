@@ -35,7 +35,7 @@ const LAST_SEEN_OF_PAGE = sql<string | null>`case when not d.is_connected then (
   select coalesce(c.ended_at, c.connected_at)::text from device_connection c where c.device_id = d.device_id
    order by c.connected_at desc limit 1) end`
 
-/** Orders that `device_by_first_seen` returns, forwards or backwards. A return of a device changes no entry of the index. */
+/** Orders that the index `device_by_first_seen` returns, forwards or backwards. A device that reconnects keeps its place in them. */
 const FIRST_SEEN_ORDERS: readonly (string | undefined)[] = [undefined, 'firstSeen', '-firstSeen']
 
 /** Lists the devices of a project that match a filter, with chosen properties as columns. */
@@ -115,7 +115,7 @@ export const projects_QueryDevices = handler(
   },
 )
 
-/** Texts of the columns with properties, in their order; null without such columns. */
+/** Texts of the property columns, in the order of `columns`. Null if there are no property columns. */
 function columnTexts(columns: readonly string[]): RawBuilder<(string | null)[] | null> {
   if (columns.length === 0) return sql`null::text[]`
   return sql`array[${sql.join(columns.map(columnText))}]`

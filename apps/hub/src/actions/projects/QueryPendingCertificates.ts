@@ -16,12 +16,12 @@ import { handler } from '../../handler.ts'
 import { wireTime, wireTimeOf } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 50
-/** Number of addresses that a fact about a group names. */
+/** Maximum number of addresses that the fact `newAddress` of a group names. */
 const NAMED_ADDRESSES = 3
 
 /**
- * Lists the pending certificates of a project in groups by the token and address of their first sight, with facts that a person should
- * know before a decision.
+ * Lists the pending certificates of a project, grouped by the deployment token and the IP address with which they were first seen. The
+ * groups and certificates have facts that a person should know before a decision.
  */
 export const projects_QueryPendingCertificates = handler(
   'projects_QueryPendingCertificates',
@@ -56,9 +56,12 @@ export const projects_QueryPendingCertificates = handler(
   },
 )
 
-/** The time to which the list keeps, by the clock of the database, which also stamps certificates. */
+/**
+ * Time until which certificates must have been first seen to be listed. It is taken from the clock of the database, which also stamps
+ * certificates.
+ */
 async function untilOf(db: Db, given: string | undefined): Promise<string> {
-  // A time of the API has milliseconds, and certificates of that millisecond are meant too.
+  // Times of the API have milliseconds. Certificates that were first seen within the same millisecond are listed too.
   const time = given === undefined ? sql`clock_timestamp()` : sql`${given}::timestamptz + interval '0.999 ms'`
   const { rows } = await sql<{ until: string }>`select (${time})::text as until`.execute(db)
   return rows[0]!.until
@@ -102,7 +105,7 @@ function groupOf(group: PendingGroup, addresses: TokenAddress[]) {
   }
 }
 
-/** The fact that no device with the group's token was decided on at the group's address, while others were accepted elsewhere. */
+/** Fact of a group: no certificate with its token was decided at its address, but certificates from other addresses were accepted. */
 function newAddressOf({ token_id, remote_address }: PendingGroup, addresses: TokenAddress[]) {
   if (token_id === null || remote_address === null) return undefined
   const ofToken = addresses.filter(one => one.token_id === token_id)

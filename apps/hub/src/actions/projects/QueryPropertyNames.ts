@@ -36,7 +36,7 @@ export const projects_QueryPropertyNames = handler(
 
 type Kind = 'string' | 'number' | 'boolean' | 'null' | 'object' | 'array'
 
-/** A number that JSON can hold. PostgreSQL keeps numbers of any size. */
+/** Parses a number; undefined if it is too large for JavaScript. PostgreSQL keeps numbers of any size. */
 function finite(text: string | null): number | undefined {
   const number = Number(text ?? Number.NaN)
   return Number.isFinite(number) ? number : undefined

@@ -47,7 +47,7 @@ type Seen = {
   at?: Date
 }
 
-/** Inserts a certificate, a minute newer than the one before, of a new device unless one is given. */
+/** Inserts a certificate, a minute newer than the previous one. It belongs to a new device unless `deviceId` is given. */
 async function seen({
   tokenId = null,
   address = null,
@@ -235,7 +235,7 @@ describe('pending certificates', () => {
          from generate_series(1, 10000) i`,
       [tokenId],
     )
-    // Rows of other projects, among which a sequential scan would search.
+    // Rows of another project, which a sequential scan would read too.
     const others = await hub.project(owner, organizationId)
     await hub.pool.query(
       `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)

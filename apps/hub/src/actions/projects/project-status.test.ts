@@ -1,7 +1,7 @@
 import { type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** One device more than the console shows as one mark each. */
+/** One more device than the console still draws as one mark each. */
 const DEVICES = 201
 const STEP_MS = 600_000
 

@@ -6,7 +6,7 @@ import type { Entry, Subjects } from './entry.ts'
 import { type Part, partsOf } from './sentence.ts'
 import { subjectLink } from './subject-link.ts'
 
-/** What the ids in the entries on screen stand for. `isInstance` is true in the log of the instance. */
+/** Objects whose ids occur in the entries on screen, by id. `isInstance` is true in the log of the instance. */
 export const LogSubjects = createContext<{ subjects: Subjects; isInstance: boolean }>({
   subjects: {},
   isInstance: false,
@@ -15,7 +15,7 @@ export const LogSubjects = createContext<{ subjects: Subjects; isInstance: boole
 /** Entries of one action that differ in one subject: the field with the subject's id, and the number of subjects. */
 export type Several = { field: string; count: number }
 
-/** What happened in an entry: actor, verb, subject. Names have their own text direction. */
+/** The sentence of an entry: actor, verb, subject. Names are isolated with `bdi`, because they may be written from right to left. */
 export function Sentence({ entry, several }: { entry: Entry; several?: Several | undefined }) {
   return (
     <>
@@ -63,7 +63,7 @@ const PLURALS: Record<string, string> = {
   versionId: 'versions',
 }
 
-/** A thing by its name, as a link while it exists. `name` replaces its current name. */
+/** Name of an object, as a link while the object exists. `name` replaces its current name. */
 function SubjectName({ id, name }: { id: string; name?: string | undefined }) {
   const { subjects, isInstance } = useContext(LogSubjects)
   const { label, to, search } = subjectLink(id, subjects, isInstance)
@@ -77,7 +77,7 @@ function SubjectName({ id, name }: { id: string; name?: string | undefined }) {
   )
 }
 
-/** Who did it: a person, a user token of a person, a device, the hub. */
+/** Name of an entry's actor: a person, a user token of a person, a device or the hub. */
 function Actor({ entry: { actor, actorName, tokenName } }: { entry: Entry }) {
   switch (actor.actor) {
     case 'User':

@@ -1,8 +1,8 @@
 import type { SentenceRow } from './event-sentences.ts'
 
 /**
- * What each action does, for the sentences about failed actions, in the notation of `SentenceRow`. A test compares the names with the
- * registry of actions.
+ * Phrases for failed actions, by the name of the action. They follow "could not" and have the notation of `SentenceRow`. A test compares
+ * the names with the registry of actions.
  */
 export const ACTION_PHRASES: Record<string, SentenceRow> = {
   users_InitiateSession: {

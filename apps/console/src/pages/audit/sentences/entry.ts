@@ -5,13 +5,13 @@ type LogOutput = ActionOutput<'projects_QueryAuditLog'>
 /** An entry of a log as the hub answers it: an event, or a failed action. */
 export type Entry = LogOutput['events'][number]
 
-/** What the ids in entries stand for, by id. */
+/** Objects whose ids occur in entries, by id. */
 export type Subjects = NonNullable<LogOutput['subjects']>
 
 /** Newest seal and result of the last verification. */
 export type Sealing = NonNullable<LogOutput['sealing']>
 
-/** What an entry needs for its sentence. */
+/** Fields of an entry from which its sentence is made. */
 export type Said = Pick<Entry, 'event' | 'actor' | 'data'> & Partial<Pick<Entry, 'old' | 'owners' | 'status'>>
 
 /** Whether a person did something to their own account. */

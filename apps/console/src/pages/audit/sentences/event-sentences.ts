@@ -2,13 +2,13 @@ import { isOfOneself, type Said } from './entry.ts'
 import type { Kind } from './kinds.ts'
 
 /**
- * Kind of an event, and what its actor did. In the text, `{deviceId}` stands for the thing with that id in the event's data, `[name]`
- * for a value of the data and `<propertyName>` for a value that machines read. `old.name` is the value before the change,
- * `actor.tokenId` an id of the actor.
+ * Kind of an event or action, and the phrase that follows the actor's name. In the phrase, `{deviceId}` stands for the object with that id
+ * in the event's data, `[name]` for a value of the data, and `<propertyName>` for a value in the monospace font. `old.name` is the value
+ * before the change, `actor.tokenId` an id of the actor.
  */
 export type SentenceRow = { kind: Kind; say: string | ((entry: Said) => string) }
 
-/** What each audit event says. A test compares the names with docs/api.md 5. */
+/** Phrases for audit events, by the name of the event. A test compares the names with docs/api.md 5. */
 export const EVENT_SENTENCES: Record<string, SentenceRow> = {
   users_Created: { kind: 'account', say: 'created the account [email]' },
   users_Deleted: {
@@ -284,7 +284,7 @@ const BULK_WORDS = new Map<unknown, [verb: string, things: string]>([
   ['Delete', ['deleting', 'devices']],
 ])
 
-/** What a bulk action does: "deleting [itemCount] devices". */
+/** A bulk action in words: "deleting [itemCount] devices". */
 function bulkWords({ data }: Said, count = ''): string {
   const [verb, things] = BULK_WORDS.get(data.kind) ?? ['<kind>', 'devices']
   return [verb, count, things].filter(Boolean).join(' ')

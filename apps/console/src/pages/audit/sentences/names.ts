@@ -14,7 +14,7 @@ export function iconOf(name: string): IconType {
   return kind ? KINDS[kind].icon : CircleQuestionMark
 }
 
-/** Icon of an entry: what was deleted or refused has an icon of its own, as have failures. */
+/** Icon of an entry. Failures, deletions and refusals have icons of their own. */
 export function entryIcon({ event, data, status }: Said): IconType {
   if (status !== undefined) return OctagonAlert
   if (/(Deleted|Removed)$/.test(event)) return Trash2

@@ -3,7 +3,7 @@ import { ACTION_PHRASES } from './action-phrases.ts'
 import type { Said } from './entry.ts'
 import { EVENT_SENTENCES, type SentenceRow } from './event-sentences.ts'
 
-/** A part of a sentence: text, a value of people, a value of machines, or a thing with its id. */
+/** A part of a sentence: text, a value that people chose, a technical value (`code`), or an object with its id. */
 export type Part =
   | { kind: 'text'; text: string }
   | { kind: 'value'; text: string }
@@ -13,10 +13,12 @@ export type Part =
 /** Longest value that a sentence shows, in characters. The opened row shows the whole value. */
 const MAX_VALUE_CHARS = 120
 
-/** Words for a thing whose id is not in the entry, by field. */
+/** Words for an object whose id is not in the entry, by field. */
 const UNNAMED: Record<string, string> = { deviceId: 'a device', userId: 'a person', tokenId: 'a token' }
 
-/** What the actor of an entry did, or could not do. An event that this console does not know is shown by its name. */
+/**
+ * Parts of an entry's sentence about what the actor did, or could not do. An event that this console does not know is shown by its name.
+ */
 export function partsOf(entry: Said): Part[] {
   const isFailure = entry.status !== undefined
   const row = lookUp<SentenceRow | undefined>(
@@ -57,7 +59,7 @@ function valueAt({ data, old, actor, owners }: Said, path: string): unknown {
   return (root === 'old' ? old : (actor as Record<string, unknown>))?.[field]
 }
 
-/** A value in a sentence. Words that this console does not know are shown as they are. */
+/** Text of a value in a sentence. Texts stay unchanged, other values become JSON, and long texts are truncated. */
 function textOf(value: unknown): string {
   const text =
     typeof value === 'string'

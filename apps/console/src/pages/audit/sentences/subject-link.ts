@@ -1,10 +1,10 @@
 import { deviceNameText } from '../../devices/device-name.ts'
 import type { Subjects } from './entry.ts'
 
-/** A thing that a sentence names: its label, and the page that shows it, if there is one. */
+/** Label of an object in a sentence, and the path of the page that shows it, if there is one. */
 export type SubjectLink = { label: string; to?: string; search?: Record<string, string> }
 
-/** Label and page of the thing with an id. A deleted or unknown thing has no page and, if its name is unknown, its id as label. */
+/** Label and page of the object with an id. A deleted or unknown object has no page and, if its name is unknown, its id as label. */
 export function subjectLink(id: string, subjects: Subjects, isInstance: boolean): SubjectLink {
   const subject = Object.hasOwn(subjects, id) ? subjects[id] : undefined
   if (!subject) return { label: id }

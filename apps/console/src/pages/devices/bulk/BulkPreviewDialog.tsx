@@ -22,7 +22,7 @@ type BulkPreviewDialogProps = {
   onClose: () => void
 }
 
-/** Names what a bulk action will touch, before it starts: the number, the first devices, and what is left out. */
+/** Preview of a bulk action before it starts: the number of items, the first devices, and the number of items that are left out. */
 export function BulkPreviewDialog({ preview, busy, error, onStart, onClose }: BulkPreviewDialogProps) {
   const { kind, itemCount, deviceCount, connectedCount, leftOutCount, first } = preview
   const isDeletion = kind === 'Delete'

@@ -8,7 +8,7 @@ import { type BulkAction, progressWords, refusedCount } from './bulk-words.ts'
 
 type BulkProgressProps = { projectId: string; action: BulkAction; children?: ReactNode }
 
-/** How far a bulk action is, with a bar and the button that cancels it. The page may be left meanwhile. */
+/** Progress of a bulk action, with a bar and a button that cancels it. The action continues when the page is left. */
 export function BulkProgress({ projectId, action, children }: BulkProgressProps) {
   const { bulkActionId, itemCount, succeededCount, status } = action
   const done = succeededCount + refusedCount(action)

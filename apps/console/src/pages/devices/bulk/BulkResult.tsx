@@ -30,7 +30,7 @@ import { momentOf } from './moment.ts'
 import { useBulkAction } from './use-bulk-action.ts'
 import '../../../styles/approvals.css'
 
-/** Rows of the done devices before "Show 11 more". */
+/** Number of succeeded devices that are shown before the button "Show 11 more". */
 const FIRST_ROWS = 7
 const PAGE_SIZE = 50
 
@@ -41,11 +41,11 @@ type BulkResultProps = {
   organization: string
   bulkActionId: string
   onClose: () => void
-  /** Does the refused certificates and devices again that failed on the hub. */
+  /** Repeats the action for an item that failed because of an error of the hub. */
   onAgain?: ((item: BulkItem) => void) | undefined
 }
 
-/** What a bulk action did, refused ones first, and what to do next. While it runs, its progress. */
+/** Result of a bulk action with next steps: refused items first, then the others. While the action runs, shows its progress. */
 export function BulkResult({ projectId, organization, bulkActionId, onClose, onAgain }: BulkResultProps) {
   const { data: action, error } = useBulkAction(projectId, bulkActionId)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -113,7 +113,7 @@ function CloseButton({ onClose }: { onClose: () => void }) {
   return <IconButton icon={X} label="Close the result" onClick={onClose} />
 }
 
-/** Who did it, when, to what, and how many of the accepted devices have connected. */
+/** Actor, times and items of a bulk action, and the number of accepted devices that have connected. */
 function Story({ action }: { action: BulkAction }) {
   const { userId } = useSession()
   const nowMs = useNow()
@@ -209,7 +209,7 @@ function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, '
   )
 }
 
-/** The reason in a sentence with who and when, and a line with what it means. */
+/** Reason why an item was left as it is, with actor and time, and a line that explains it. */
 function Why({ item }: { item: BulkItem }) {
   const { userId } = useSession()
   const nowMs = useNow()

@@ -55,9 +55,9 @@ export function oneOr(count: number, noun: 'token' | 'address'): string {
 }
 
 type Reason = {
-  /** What happened, before "by …": "The device was deleted". */
+  /** Words before "by …": "The device was deleted". */
   what: string
-  /** What it means. */
+  /** Sentence that explains the reason. */
   means: string
   next: 'device' | 'log' | 'again' | undefined
 }

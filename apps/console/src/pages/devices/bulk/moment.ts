@@ -8,7 +8,7 @@ const ofAnyYear = new Intl.DateTimeFormat('en-GB', {
   ...TIME,
 })
 
-/** A time in the browser's time zone, as short as today allows: "14:41:07", "20 Nov, 16:41:02". */
+/** A time in the browser's time zone, without the day if it is today: "14:41:07", "20 Nov, 16:41:02". */
 export function momentOf(atMs: number, nowMs: number): string {
   const isToday = new Date(atMs).toDateString() === new Date(nowMs).toDateString()
   return isToday ? ofToday.format(atMs) : dayAndTime(atMs, nowMs)

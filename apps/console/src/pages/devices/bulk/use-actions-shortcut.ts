@@ -2,8 +2,8 @@ import { useRef } from 'react'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
 
 /**
- * Binds the key `a` to the focus of the actions in a bar below a long list, which Tab would reach after all rows. It decides nothing:
- * Enter does, on the button that has the focus. Returns the ref of the bar.
+ * Binds the key `a`, which moves the focus to the action bar below a long list. Tab would reach the bar only after all rows. The key runs
+ * no action; Enter then presses the focused button. Returns the ref of the bar.
  */
 export function useActionsShortcut() {
   const bar = useRef<HTMLElement>(null)

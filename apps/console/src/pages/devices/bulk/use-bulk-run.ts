@@ -6,10 +6,10 @@ import type { BulkKind } from './bulk-words.ts'
 
 /** Devices by id or filter, or certificates by id. */
 export type BulkSelection = ActionInput<'devices_CreateBulkDecision'>['selection']
-/** Preview of a bulk action: the hub has fixed what it means. */
+/** Preview of a bulk action whose items the hub has stored. */
 export type BulkPreview = ActionOutput<'devices_CreateBulkDecision'> & { kind: BulkKind }
 
-/** Fixes what a bulk action means. Rejects with `ActionError`. */
+/** Lets the hub store the items of a bulk action, and resolves to its preview. Rejects with `ActionError`. */
 async function previewBulk(
   projectId: string,
   kind: BulkKind,
@@ -23,14 +23,14 @@ async function previewBulk(
   return { kind, ...(await invoke('devices_CreateBulkDeletion', { projectId, selection })) }
 }
 
-/** Starts a previewed bulk action. Resolves when up to 200 items are done, or when the hub has queued more. */
+/** Starts a previewed bulk action. Resolves when its items are done or, above 200 items, when the hub has queued it. */
 async function startBulk(projectId: string, { kind, bulkActionId }: BulkPreview): Promise<string> {
   const name = kind === 'Delete' ? 'devices_StartBulkDeletion' : 'devices_StartBulkDecision'
   await invoke(name, { projectId, bulkActionId })
   return bulkActionId
 }
 
-/** Lists whose answers a bulk action changes. */
+/** Queries whose answers a bulk action changes. */
 const CHANGED = [
   'projects_QueryPendingCertificates',
   'projects_QueryDevices',
@@ -53,7 +53,7 @@ export function useBulkRun(projectId: string) {
   return { preview, start }
 }
 
-/** Fetches the lists again that a bulk action changes. Never rejects. */
+/** Refetches the queries whose answers a bulk action changes. Never rejects. */
 export function refetchChanged(queryClient: ReturnType<typeof useQueryClient>): Promise<void> {
   return invalidateActions(queryClient, CHANGED).catch(() => {})
 }

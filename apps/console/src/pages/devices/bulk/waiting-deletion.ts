@@ -8,7 +8,7 @@ import { toastError } from '../../../ui/app/toast.ts'
 import type { BulkPreview } from './use-bulk-run.ts'
 import { refetchChanged } from './use-bulk-run.ts'
 
-/** A previewed deletion that is sent after 10 s, or whose answer is awaited. */
+/** A previewed deletion that waits 10 s before it is sent, or that was sent and has no answer yet. */
 export type WaitingDeletion = {
   state: 'waiting' | 'sent'
   projectId: string
@@ -41,7 +41,7 @@ export function secsLeft(deletion: WaitingDeletion): number {
   return Math.max(0, Math.ceil((UNDO_MS - ageMs(deletion)) / 1000))
 }
 
-/** Starts a deletion of several devices that is sent after 10 s, unless it is undone. One that waits already is sent before. */
+/** Starts a deletion of several devices that is sent after 10 s, unless it is undone. Another deletion that still waits is sent at once. */
 export function startBulkDeletion(
   queryClient: QueryClient,
   deletion: Pick<WaitingDeletion, 'projectId' | 'preview'>,
@@ -59,7 +59,7 @@ export function showStartedBulk(projectId: string, bulkActionId: string) {
   current.set({ state: 'started', projectId, bulkActionId })
 }
 
-/** Takes a deletion back that was not sent yet, or closes the outcome of a started bulk action. */
+/** Cancels a deletion that was not sent yet, or closes the outcome of a started bulk action. */
 export function closeBulk() {
   if (current.get()?.state === 'sent') return
   clearTimeout(timer)

@@ -50,7 +50,7 @@ export function DeletingNotice({ projectId, shownIds }: DeletingNoticeProps) {
 
 let leaving: ReturnType<typeof setTimeout> | undefined
 
-/** Pause before the scroll to a row, after which the router has restored its own position. */
+/** Pause before the scroll to a row. By then, the router has restored its own scroll position. */
 const SCROLL_AFTER_MS = 100
 
 /**

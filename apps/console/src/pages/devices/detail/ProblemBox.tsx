@@ -145,7 +145,7 @@ function LowDisks({ deviceId }: { deviceId: string }): ReactNode {
 
 type Step = {
   label: string
-  /** What is behind the link. */
+  /** Description of the link's target. */
   why: string
   target: { href: string } | { aroundMs: number }
 }

@@ -63,8 +63,8 @@ export function propertiesQuery(deviceId: string) {
 }
 
 /**
- * Who changed the properties of a device last, for the first 500 by name. It is a query of its own: the hub looks into the history of each
- * property, which takes several times as long as reading the properties.
+ * Query for the actors of the last property changes of a device, for the first 500 properties by name. It is separate from
+ * `propertiesQuery`, because the hub reads the history of each property, which takes several times as long as reading the properties.
  */
 export function actorsQuery(deviceId: string) {
   const input = { deviceId, limit: PROPERTIES_A_PAGE, maxValueBytes: 1, withActors: true }

@@ -45,7 +45,7 @@ function endedHealth(changes: readonly Change[]): PastProblem | undefined {
   return { ...run, words: `health ${healthOf(run.newest.value)} for ${durationInWords(secs)}` }
 }
 
-/** The last changes in a row for which `isBad` holds and that another change has ended. */
+/** The latest consecutive changes for which `isBad` holds, if a later change has ended them. */
 function lastRun(changes: readonly Change[], isBad: (change: Change) => boolean) {
   const first = changes.findIndex(isBad)
   if (first <= 0) return undefined

@@ -35,7 +35,7 @@ export function problemsOf(
   { isConnected, lastRefusal, certificates }: Details,
   properties: Properties,
 ): Problem[] {
-  // A box of its own says that a certificate waits for approval.
+  // `PendingBox` shows a certificate that waits for approval, so refused connections are no further problem then.
   const isPending = certificates.some(({ status }) => status === 'Pending')
   return [
     ...(lastRefusal && !isConnected && !isPending ? [refused(lastRefusal)] : []),
@@ -71,7 +71,7 @@ function badHealth(properties: Properties): Problem[] {
 
 /** Shortest time without a connection that is a problem, in milliseconds. */
 export const SHORTEST_OFFLINE_MS = 10 * 60_000
-/** Time in which earlier interruptions count. */
+/** Time before the last connection ended in which earlier interruptions are compared: 30 days. */
 const USUAL_MS = 30 * 24 * 3_600_000
 
 type Connection = Pick<

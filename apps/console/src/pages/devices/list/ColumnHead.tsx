@@ -12,7 +12,7 @@ const PADDING_PX = 20
 
 type ColumnHeadProps = {
   column: ReturnType<DeviceTableModel['getVisibleLeafColumns']>[number]
-  /** Whether a condition shows the column. */
+  /** Whether the column is shown because of a condition in the filter. */
   isMatched: boolean
   sort: string
   onSort: (sort: string) => void

@@ -39,7 +39,7 @@ type DeviceTableProps = {
   onView: (firstRow: number, lastRow: number) => void
   isBusy: boolean
   view: ColumnView
-  /** Whether the view is the default one, whose columns leave one by one in narrow windows. */
+  /** Whether the view is the default one, whose columns are hidden one by one in narrow windows. */
   isDefaultView: boolean
   onColumns: (view: ColumnView) => void
   matched: readonly string[]
@@ -81,7 +81,7 @@ export function DeviceTable({
   })
   const columns = table.getVisibleLeafColumns()
   const idsText = columns.map(({ id }) => id).join('\n')
-  // The same array while the columns stay, so that rows do not render again when a width or the selection changes.
+  // The array keeps its identity while the columns stay the same, so that rows do not render again when a width or the selection changes.
   const columnIds = useMemo(() => idsText.split('\n'), [idsText])
   const columnCount = columnIds.length + 2
   const propertyCount = columnIds.filter(id => propertyOf(id) !== undefined).length
@@ -99,7 +99,7 @@ export function DeviceTable({
 
   const { isAll, selectRows } = selection
   const onSelect = useStable((deviceId: string, event: unknown) => {
-    // A row that is taken out of "all that match" leaves the rows that were chosen one by one.
+    // Deselecting a row while all matches are selected goes back to the rows that were selected one by one.
     if (isAll) selectRows()
     table.getRow(deviceId).getToggleSelectedHandler()(event)
   })

@@ -159,7 +159,7 @@ export function DeviceTools({
   )
 }
 
-/** How many devices match the filter: "12 of 1,284 devices". */
+/** Number of devices that match the filter: "12 of 1,284 devices". */
 export function Matches({ total, of }: { total: number | undefined; of: number | undefined }) {
   if (total === undefined) return <span className="match">Counting…</span>
   if (of === undefined || of === total) return <span className="match">{counted(total, 'device')}</span>

@@ -291,7 +291,7 @@ function knownSearch({ show, ...others }: DeviceSearch): DeviceSearch {
   return { ...others, ...(known && { show: known }) }
 }
 
-/** Properties whose values a condition makes worth seeing: all but those that are not there. */
+/** Properties of the conditions that get a column. A condition that a property is absent gets none. */
 function shownBy(conditions: readonly Condition[]): string[] {
   return conditions.flatMap(({ property, operator }) => (operator === 'absent' ? [] : [property]))
 }

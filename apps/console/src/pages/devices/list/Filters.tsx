@@ -21,7 +21,7 @@ type FiltersProps = {
   /** The filter of the list. */
   filter: Filter
   summary: Summary
-  /** Whether the rows are there, so that the presets may be counted. */
+  /** Whether the rows have loaded, so that the presets may be counted. */
   isCounting: boolean
   onChange: (next: { status?: string | undefined; show?: string | undefined }) => void
 }

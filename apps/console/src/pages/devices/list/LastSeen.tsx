@@ -10,7 +10,7 @@ type LastSeenProps = Pick<
   'isConnected' | 'lastSeenAt' | 'lastConnectedAt' | 'currentConnectionDurationSecs'
 >
 
-/** How long a device has been connected, "for 2 h 11 min", or when it was last seen. */
+/** Duration of a device's connection, "for 2 h 11 min", or the time when the device was last seen. */
 export function LastSeen({ currentConnectionDurationSecs: secs, ...device }: LastSeenProps) {
   if (device.isConnected)
     return secs === undefined ? <span className="muted">–</span> : <ConnectedFor secs={secs} />

@@ -1,6 +1,6 @@
 type MarkedProps = { text: string; part: string; className?: string }
 
-/** A text in which the part that was searched for is marked. */
+/** A text with its first occurrence of the searched part marked. */
 export function Marked({ text, part, className }: MarkedProps) {
   const at = part ? text.toLowerCase().indexOf(part.toLowerCase()) : -1
   if (at === -1) return <span className={className}>{text}</span>

@@ -1,4 +1,4 @@
-/** Ids of the columns that need no choice, in their default order. */
+/** Ids of the columns that do not show a property, in their default order. */
 export const COLUMN_IDS = [
   'name',
   'deviceId',
@@ -12,7 +12,7 @@ export const COLUMN_IDS = [
 
 export type ColumnId = (typeof COLUMN_IDS)[number]
 
-/** Id of the column that shows a property. The sign keeps a property `status` apart from the column `status`. */
+/** Id of the column that shows a property. The prefix `=` keeps a property `status` apart from the column `status`. */
 export function propertyColumn(path: string): string {
   return `=${path}`
 }

@@ -7,12 +7,12 @@ export type ColumnView = { columns: readonly string[]; widths: Readonly<Record<s
 /** Columns of a person who has chosen nothing: all, in the order of docs/product.md 5. */
 export const DEFAULT_VIEW: ColumnView = { columns: COLUMN_IDS.slice(1), widths: {} }
 
-/** Whether a view is the default one, whose columns leave one by one in narrow windows. */
+/** Whether a view is the default one, whose columns are hidden one by one in narrow windows. */
 export function isDefaultView({ columns, widths }: ColumnView): boolean {
   return columns.join() === DEFAULT_VIEW.columns.join() && Object.keys(widths).length === 0
 }
 
-/** Properties of conditions that get a column: those that the view does not show anyway, while there are at most 8 columns. */
+/** Properties of conditions that get a column in addition to the view's own columns, up to 8 property columns in total. */
 export function columnsBeside({ columns }: ColumnView, properties: readonly string[]): string[] {
   const chosen = columns.flatMap(id => propertyOf(id) ?? [])
   const others = [...new Set(properties)].filter(path => !chosen.includes(path))

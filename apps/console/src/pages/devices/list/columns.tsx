@@ -14,14 +14,14 @@ type Column = {
   label: string
   /** Class of the column's cells; `w-…` of its `col` has the default width. */
   className: string
-  /** Width in pixels while a person has chosen columns and not this width. */
+  /** Width in pixels in a view with chosen columns, unless the person has changed this width. */
   widthPx: number
   /** Sort field of `projects_QueryDevices`. */
   sort?: string
   cell: (device: DeviceRow) => ReactNode
 }
 
-/** Columns of the device list that need no choice. Their names and their order come first from docs/product.md 5. */
+/** Columns of the device list that do not show a property. Names and order of the first ones come from docs/product.md 5. */
 const COLUMNS: Readonly<Record<ColumnId, Column>> = {
   name: { label: 'Name', className: 'c-name', widthPx: 200, sort: 'name', cell: () => null },
   deviceId: {

@@ -79,7 +79,7 @@ export function writeConditionValue(condition: Condition): string {
   return operator === 'contains' ? String(value) : writeValue(value)
 }
 
-/** A value as the form accepts it. */
+/** Text of a value for the form, from which `readValue` reads the same value. */
 export function writeValue(value: string | number | boolean | null): string {
   return readValue(String(value)) === value ? String(value) : JSON.stringify(value)
 }

@@ -19,7 +19,7 @@ type SelectionOptions = {
   total: number | undefined
 }
 
-/** Selected devices of the list. They stay selected while the filter changes, but actions are for those that still match. */
+/** Selected devices of the list. They stay selected while the filter changes, but actions apply only to those that still match. */
 export function useSelection({ projectId, devices, filter, total }: SelectionOptions) {
   const filterKey = JSON.stringify(filter ?? {})
   const [rows, setRows] = useState<{ ids: RowSelection; filterKey: string }>({ ids: {}, filterKey })
@@ -47,7 +47,7 @@ export function useSelection({ projectId, devices, filter, total }: SelectionOpt
   return {
     rowIds: rows.ids,
     setRowIds: (next: RowSelection) => {
-      // Rows that left with another filter go when the selection changes under the new one.
+      // Rows that do not match the new filter stay selected until the selection changes.
       const kept = Object.keys(next).filter(id => !gone.has(id))
       setRows({ ids: Object.fromEntries(kept.map(id => [id, true as const])), filterKey })
     },

@@ -67,7 +67,7 @@ export function PendingBar({
   )
 }
 
-/** "one token, one address", as far as the loaded rows tell. */
+/** Origin of the selected certificates: "one token, one address". Empty unless all selected rows are loaded. */
 function originWords(selected: ReadonlySet<string>, certificates: readonly PendingCertificate[]): string {
   const known = certificates.filter(({ certificateId }) => selected.has(certificateId))
   if (known.length < selected.size) return ''

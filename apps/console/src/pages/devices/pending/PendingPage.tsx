@@ -82,7 +82,7 @@ function Pending({ projectId }: { projectId: string }) {
     leaving.setOwn(true)
     try {
       const made = await preview.mutateAsync({ kind, selection: { kind: 'certificates', certificateIds } })
-      // Selected rows are their own preview. More than the hub decides at once are named again.
+      // The selected rows are on screen, so up to 200 certificates need no preview. For more, a dialog names them before the start.
       if (certificateIds.length > MAX_INLINE || made.itemCount === 0) setShown(made)
       else await run(made)
     } catch (error) {

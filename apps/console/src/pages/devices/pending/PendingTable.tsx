@@ -260,12 +260,12 @@ function GroupRow({
   )
 }
 
-/** Facts about single devices, where the group has few enough to say them above it. */
+/** Facts about the device of a group, if the group has only one loaded row. They are shown above the group. */
 function factsOf(loaded: readonly PendingCertificate[]): string[] {
   return loaded.length > 1 ? [] : loaded.flatMap(certificateFacts)
 }
 
-/** What is unusual about the device of a certificate, in sentences. */
+/** Sentences about unusual facts of a certificate's device. */
 function certificateFacts({ known, sameHostname, hostname }: PendingCertificate): string[] {
   return [
     ...(known ? [knownWords(known)] : []),
@@ -367,7 +367,7 @@ const DECISIONS: Readonly<Record<string, string>> = {
   Revoked: 'Revoked',
 }
 
-/** What somebody else did with a certificate that was pending until now. */
+/** Decision of somebody else about a certificate that was pending until now. */
 function Decision({ deviceId, certificateId }: Pick<PendingCertificate, 'deviceId' | 'certificateId'>) {
   const { data, error } = useActionState('devices_GetDetails', { deviceId })
   if (!data && !isAbsent(error)) return null

@@ -3,7 +3,7 @@ import type { PendingGroup } from './use-pending-list.ts'
 
 type Group = Pick<PendingGroup, 'certificateCount' | 'deviceCount' | 'knownDeviceCount'>
 
-/** What a group has: "20 new devices", "1 known device with another certificate", "3 new and 2 known devices". */
+/** Title of a group: "20 new devices", "1 known device with another certificate", "3 new and 2 known devices". */
 export function groupTitle({ certificateCount, deviceCount, knownDeviceCount }: Group): string {
   const newCount = deviceCount - knownDeviceCount
   const extra = certificateCount > deviceCount ? `, ${counted(certificateCount, 'certificate')}` : ''

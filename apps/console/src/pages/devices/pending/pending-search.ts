@@ -1,6 +1,6 @@
 import type { ActionInput } from '@muster/actions/client'
 
-/** By what pending certificates are grouped. */
+/** Way to group pending certificates. */
 export type Grouping = NonNullable<ActionInput<'projects_QueryPendingCertificates'>['groupBy']>
 
 /** Search parameters of the page with pending certificates. */

@@ -9,8 +9,8 @@ const MOST = 5
 type Left = { certificate: PendingCertificate; index: number }
 
 /**
- * Keeps rows for some seconds that left the list because somebody else decided their certificates. `listKey` names the filter and the
- * grouping: another list has other rows. Rows of own decisions go at once.
+ * Keeps the rows of certificates that somebody else has decided on screen for 4 s after they left the list. `listKey` names the filter and
+ * the grouping; a change of it drops these rows. Rows of own decisions disappear at once.
  */
 export function useLeavingRows(certificates: readonly PendingCertificate[], listKey: string) {
   const [left, setLeft] = useState<readonly Left[]>([])

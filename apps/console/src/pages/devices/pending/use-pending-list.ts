@@ -14,8 +14,8 @@ export type PendingGroup = PendingPageAnswer['groups'][number]
 const PAGE_SIZE = 50
 
 /**
- * The pending certificates of a project in pages. A refetch keeps to the time of the first load, so that certificates that come later do not
- * move the rows on screen; `newerCount` is their number, and `showNewer` lets them in.
+ * The pending certificates of a project in pages. A refetch keeps to the time of the first load, so that later certificates do not move the
+ * rows on screen. `newerCount` is their number, and `showNewer` lets them in.
  */
 export function usePendingList(projectId: string, groupBy: Grouping, text: string) {
   const queryClient = useQueryClient()
@@ -41,7 +41,7 @@ export function usePendingList(projectId: string, groupBy: Grouping, text: strin
   })
   const pages = query.data?.pages ?? []
   const first = pages[0]
-  // A decision between two pages may move a group behind the cursor, so that the hub answers its rows again.
+  // A decision between two requests may move a group behind the cursor, so that the hub returns its rows twice.
   const certificates = [
     ...new Map(pages.flatMap(page => page.certificates).map(one => [one.certificateId, one])).values(),
   ]

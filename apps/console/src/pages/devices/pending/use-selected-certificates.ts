@@ -35,7 +35,7 @@ export function useSelectedCertificates(list: PendingList) {
     selected,
     /** Whether ids of rows that are not loaded are being fetched. */
     isAsking,
-    /** Toggles a row; with `isRange`, all rows from the last clicked row to this one become as this one. */
+    /** Toggles a row. With `isRange`, all rows from the last clicked row to this one get the new state of this row. */
     toggle({ certificateId }: PendingCertificate, isRange: boolean) {
       const isOn = !selected.has(certificateId)
       const order: string[] = certificates.map(one => one.certificateId)
@@ -45,7 +45,7 @@ export function useSelectedCertificates(list: PendingList) {
       if (from === -1) set([certificateId], isOn)
       else set(order.slice(Math.min(from, to), Math.max(from, to) + 1), isOn)
     },
-    /** Selects or clears the loaded rows, and fetches the ids of the others of this group, or of all. */
+    /** Selects or clears the rows of a group, or of the whole list. Fetches the ids of those that are not loaded. */
     async toggleMany(loaded: readonly string[], count: number, isOn: boolean, groupKey?: string) {
       set(loaded, isOn)
       if (loaded.length >= count) return

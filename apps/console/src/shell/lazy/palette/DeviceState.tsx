@@ -7,7 +7,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 type DeviceStateProps = { isConnected: boolean; status?: string | undefined; lastSeenAt?: string | undefined }
 
-/** Connection state of a device in one line: how long it has been away, or its health when it is not healthy. */
+/** Connection state of a device in one line: the time since it was last seen, or its health when it is connected and not healthy. */
 export function DeviceState({ isConnected, status, lastSeenAt }: DeviceStateProps) {
   if (!isConnected) {
     return (

@@ -74,7 +74,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   })
   function onKeyDown(event: InputKeyDown) {
     const isModified = event.ctrlKey || event.metaKey
-    // The library keeps the option of an earlier render.
+    // `highlighted` may hold an option of an earlier render, so the current one is looked up by its key.
     const current = options.find(({ key }) => key === highlighted.current?.key)
     if (isModified && event.key.toLowerCase() === 'c') {
       const { selectionStart, selectionEnd } = event.currentTarget
@@ -88,7 +88,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       else go(current, isModified)
       event.preventBaseUIHandler()
     } else {
-      // The dialog closes at Escape.
+      // Escape closes the dialog, so the library must not handle the key.
       if (event.key === 'Escape') event.preventBaseUIHandler()
       return
     }

@@ -156,7 +156,7 @@ function deviceOption(base: string, device: FoundDevice): Option {
   }
 }
 
-/** A group whose options stand for the searched text, whatever their own text is. */
+/** Marks all options of a group as found, so that they are shown whatever their labels are. */
 function foundFor(group: OptionGroup): OptionGroup {
   return { ...group, options: group.options.map(option => ({ ...option, isFound: true })) }
 }

@@ -11,7 +11,7 @@ import { toast, toastError } from '../../../ui/app/toast.ts'
 import { useLogOut } from '../../app/use-log-out.ts'
 import type { OptionGroup } from './option.ts'
 
-/** Sessions that are counted. More of them are shown as this number. */
+/** Maximum number of sessions that are counted. More sessions are shown as this number. */
 const MAX_SESSIONS = 100
 
 /** Theme, invitations, other sessions and Log Out. */

@@ -40,8 +40,8 @@ function macOf(value: unknown): string | undefined {
 }
 
 /**
- * Reads the addresses in the JSON text of a system information. Devices report any value, so a member of a wrong type is skipped.
- * Networks with an address beyond the local link come first, and local addresses last: containers add many of them.
+ * Reads the addresses in the JSON text of a system information. Devices report any value, so a member of a wrong type is skipped. Networks
+ * with an address that is not link-local come first. Link-local addresses come last, because containers add many of them.
  */
 function addressesOf(text: string): DeviceAddress[] {
   if (!text.includes('"networks"')) return []
@@ -77,8 +77,8 @@ export function addressTextOf(name: string, text: string): string | null {
 }
 
 /**
- * Replaces the rows of `device_address` by those of a device's latest system information, or removes them when it has none. The
- * transaction holds the lock of the device's row.
+ * Replaces the rows of `device_address` by those of a device's latest system information, or removes them when it has none. The transaction
+ * must hold the lock of the device's row.
  */
 export async function writeAddresses(
   tx: Tx,
@@ -122,7 +122,10 @@ export async function fillAddresses(db: Db, deviceId: string, count: number): Pr
   return devices.at(-1)?.device_id
 }
 
-/** Writes the addresses of a device from its latest system information. Locks both, so that a concurrent change is not overwritten. */
+/**
+ * Writes the addresses of a device from its latest system information. Locks the property and the device, so that a concurrent change is
+ * not overwritten.
+ */
 async function refreshAddresses(tx: Tx, deviceId: string): Promise<void> {
   const latest = await tx
     .selectFrom('device_property')

@@ -24,8 +24,8 @@ export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCer
 }
 
 /**
- * Adds a certificate and its history entry; returns its id. A certificate that people add has no `sight`. The device must be locked. Throws a unique violation when the device has a
- * certificate with this fingerprint already.
+ * Adds a certificate and its history entry; returns its id. A certificate that a person adds has no `sight`. The device must be locked.
+ * Throws a unique violation when the device has a certificate with this fingerprint already.
  */
 export async function addCertificate(
   tx: Tx,

@@ -119,7 +119,10 @@ export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promi
   return { result: 'Set', before: before?.value }
 }
 
-/** Removes one property; resolves to its value, or to undefined if it did not exist. Throws `Forbidden` when a device removes a protected property. */
+/**
+ * Removes one property; resolves to its value, or to undefined if it did not exist. Throws `Forbidden` when a device removes a protected
+ * property.
+ */
 export async function removeProperty(
   tx: Tx,
   caller: Caller,

@@ -4,11 +4,11 @@ import { sqlState } from '../../client/errors.ts'
 import { partPattern } from '../../client/page.ts'
 import { type AddressStarts, addressStartsOf } from './address-texts.ts'
 
-/** Time for the search within names, host names and ids, which reads the devices of the organization, in milliseconds. */
+/** Deadline of the search within names, host names and ids, which reads all devices of the organization. In milliseconds. */
 const PART_SEARCH_MS = 2_000
 const QUERY_CANCELED = '57014'
 
-/** Greater than any other character in the order of bytes. Values from `x` to `x` with this character behind it begin with `x`. */
+/** Greater than any other character in the order of bytes. The texts from `x` to `x` followed by this character begin with `x`. */
 const LAST_CHARACTER = '\u{10ffff}'
 
 /** A device that a search found, with the address that matched, if any. */
@@ -35,9 +35,8 @@ const COLUMNS = sql`d.device_id, d.name, d.hostname, p.project_id, p.name as pro
      order by c.connected_at desc limit 1) end as last_seen_at`
 
 /**
- * Finds devices of an organization, best match first: the id, then the start of a name, of a host name, of an IP address and of a MAC
- * address, which indexes find. Then parts of names, host names and ids, for which the organization's devices are read within a
- * deadline; this search is skipped when indexes have found enough.
+ * Finds devices of an organization, best match first. Indexes find an id, and the start of a name, host name, IP address or MAC address. If
+ * these are too few, all devices of the organization are searched for parts of names, host names and ids, within a deadline.
  */
 export async function searchDevices(
   db: Db,
@@ -122,7 +121,7 @@ type Match = {
   interface?: string | undefined
 }
 
-/** Describes where a found device has the text. */
+/** Returns the field of a found device that matches the text, and the position of the match. */
 export function matchOf(device: FoundDevice, text: string): Match {
   const { address } = device
   if (address !== null) {

@@ -5,7 +5,9 @@ const COLUMN_CHARS = 200
 /** Largest value, in bytes of JSON, that a column reads. Reading eight values of 1 MiB for each of 500 rows would take seconds. */
 const MAX_READ_BYTES = 64 * 1024
 
-/** The ways to read a path as the name of a property and the path of a member of its value, the longest name first. */
+/**
+ * Ways to split a path into the name of a property and the path of a member of its value, the longest name first. Both may contain dots.
+ */
 function readings(path: string): { names: string[]; members: string[] } {
   const parts = path.split('.')
   const ends = parts.map((_, index) => parts.length - index)

@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../client/connection.ts'
 import { partPattern } from '../../client/page.ts'
 
-/** Devices from which names and values of properties are suggested. */
+/** Maximum number of devices from which names and values of properties are suggested. */
 const MAX_DEVICES = 2_000
-/** Properties that one call for names reads. 100,000 take about 0.3 s, and devices may have 500 each. */
+/** Maximum number of properties that one call for names reads. Reading 100,000 takes about 0.3 s, and a device may have 500. */
 const MAX_READ_PROPERTIES = 100_000
-/** Newest devices whose properties are counted, to learn how many devices `MAX_READ_PROPERTIES` allows. */
+/** Number of the newest devices whose properties are counted first, to estimate how many devices `MAX_READ_PROPERTIES` allows. */
 const PROBED_DEVICES = 20
 /** Largest value, in bytes of JSON, and deepest level whose members are suggested. */
 const MAX_UNFOLDED_BYTES = 8 * 1024
@@ -33,8 +33,8 @@ type NameRow = {
 type NamesOptions = { text: string | undefined; namesOnly: boolean; limit: number }
 
 /**
- * Properties of a device of `sample`, or one of them. With `offset` the subquery is run for each device: the planner would otherwise read
- * all properties of the hub where the sample is a large part of them.
+ * Subquery for all properties of a device of `sample`, or for one property. `offset 0` makes PostgreSQL run it for each device. Otherwise,
+ * the planner would read all properties of the hub when the sample is a large part of them.
  */
 function propertiesOfSample(property?: string): RawBuilder<unknown> {
   const named = property === undefined ? sql`true` : sql`name = ${property}`

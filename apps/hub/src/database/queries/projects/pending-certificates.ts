@@ -51,7 +51,7 @@ const GROUP_KEY: Record<PendingGrouping, RawBuilder<string>> = {
 const IS_KNOWN = sql<boolean>`exists (
   select from device_certificate o where o.device_id = p.device_id and o.status <> 'Pending')`
 
-/** All matches as a subquery. Starts from the devices with a pending certificate, of which an index has few. */
+/** Subquery for all matches. It starts from the devices with a pending certificate, which an index finds and which are few. */
 function matches({ projectId, groupBy = 'tokenAndAddress', filter }: Input): RawBuilder<unknown> {
   const { groupKey, text } = filter ?? {}
   const ofGroup = groupKey === undefined ? sql`true` : sql`${GROUP_KEY[groupBy]} = ${groupKey}`
@@ -74,8 +74,8 @@ function matches({ projectId, groupBy = 'tokenAndAddress', filter }: Input): Raw
 }
 
 /**
- * A page of up to `limit` certificates and one more, that were first seen until a time: the newest group first, in a group the newest
- * certificate first.
+ * A page of up to `limit` + 1 certificates that were first seen until a time. The newest group comes first, and in each group the newest
+ * certificate.
  */
 export function pendingPage(
   input: Input,
@@ -147,7 +147,7 @@ export function pendingIds(input: Input, until: string): RawBuilder<{ certificat
      order by first_seen desc, certificate_id limit ${MAX_BULK_ITEMS}`
 }
 
-/** Where the devices of a token came from whose certificates were decided. */
+/** Numbers of decided certificates of a token by the IP address with which they were first seen. */
 export type TokenAddress = { token_id: string; remote_address: string; accepted: number; decided: number }
 
 /** Counts the decided certificates of tokens by address. Reads the index `device_certificate_by_token` only. */

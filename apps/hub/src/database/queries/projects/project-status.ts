@@ -2,13 +2,13 @@ import { MAX_MARKED_DEVICES } from '@muster/actions'
 import { sql } from 'kysely'
 import { type Db, select } from '../../client/connection.ts'
 
-/** Time between two numbers of connected devices, and how many are kept: 24 h. */
+/** Time between two samples of the number of connected devices, and the number of samples that are kept: those of 24 h. */
 export const STEP_SECS = 10 * 60
 const STEPS = 144
 /** Time for which the counts of a project are kept, in milliseconds. */
 const KEPT_MS = 2_000
 
-/** Neighbouring devices of a project as one mark. */
+/** Counts of neighbouring devices of a project that the console draws as one mark. */
 export type Bin = { devices: number; connected: number; pending: number }
 
 /** Counts of the devices of a project. */
@@ -22,7 +22,7 @@ export type ProjectCounts = {
   bins: Bin[]
 }
 
-/** Numbers of connected devices, oldest first, with the time of the first in seconds. Null where nothing was counted. */
+/** Samples of the number of connected devices, oldest first; null where nothing was counted. `fromSecs` is the time of the first sample. */
 export type ConnectedSeries = { fromSecs: number; counts: (number | null)[] }
 
 type StatusRow = {
@@ -38,7 +38,7 @@ type StatusRow = {
   connected_counts: (number | null)[]
 }
 
-/** The kept counts of a project, if they are less than 2 s old, and its connected devices of the last 24 h. */
+/** The stored counts of a project, if they are less than 2 s old, and the samples of its connected devices in the last 24 h. */
 export async function keptStatus(
   db: Db,
   projectId: string,
@@ -94,7 +94,7 @@ export async function keepCounts(db: Db, projectId: string, counts: ProjectCount
     .execute()
 }
 
-/** Adds the number of connected devices of each project with many devices, once in 10 minutes. */
+/** Stores the number of connected devices of each project with many devices, one sample for each 10 min. */
 export async function sampleConnected(db: Db): Promise<void> {
   await sql`
     with large as (

@@ -16,7 +16,7 @@ import { type Mark, personMarks, updateEntries, updateMarks } from './lanes.ts'
 import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf } from './ranges.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId'
-/** Number of changes by people that the lane reads. Marks that lie close together are one mark. */
+/** Maximum number of changes by people that are requested for the time axis. Marks that lie close together are drawn as one. */
 const CHANGES_READ = 200
 
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'long' })
@@ -25,11 +25,11 @@ const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
 
 type ConnectionSectionProps = {
   deviceId: string
-  /** When the gravest problem of the device began; undefined without one, or while it is unknown. */
+  /** Time when the gravest problem of the device began; undefined without one, or while it is unknown. */
   problemBeganAt: string | undefined
 }
 
-/** When the device was connected, in three ranges, with its updates and with changes by people on the same time axis. */
+/** Connection times of the device in one of three ranges, with its updates and with changes by people on the same time axis. */
 export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectionProps) {
   const { connection } = useSearch({ from: ROUTE })
   const navigate = useNavigate()
@@ -98,7 +98,7 @@ function History({ deviceId, range }: { deviceId: string; range: ConnectionRange
 
 type LanesProps = { deviceId: string; range: ConnectionRange; nowMs: number }
 
-/** Updates and changes by people, the axis, and a key of the marks that occur. */
+/** Rows with updates and with changes by people, the time axis, and a legend of the marks that occur. */
 function Lanes({ deviceId, range, nowMs }: LanesProps) {
   const span = { fromMs: nowMs - range.ticks * range.tickMs, toMs: nowMs }
   const past = useQuery(

@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import type { Entry } from '../timeline/entry.ts'
 import { type UpdateChange, updateChangeOf } from '../timeline/update-change.ts'
 
-/** Something that happened, at a place of the time axis. */
+/** Mark of a timeline entry on the time axis. */
 export type Mark = {
   look: 'installed' | 'failed' | 'person'
   /** Place on the axis, 0 to 1. */
@@ -24,7 +24,7 @@ export function updateMarks(entries: readonly Entry[], span: Span): Mark[] {
   )
 }
 
-/** Marks of what people did, oldest first. */
+/** Marks of changes by people, oldest first. */
 export function personMarks(entries: readonly Entry[], span: Span): Mark[] {
   return inOrder(entries.filter(({ kind }) => kind === 'person').map(entry => markOf('person', entry, span)))
 }

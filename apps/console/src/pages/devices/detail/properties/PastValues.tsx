@@ -10,7 +10,7 @@ import { Button } from '../../../../ui/Button.tsx'
 import { nameOf } from '../timeline/Sentence.tsx'
 import { ShortValue } from '../timeline/ShortValue.tsx'
 
-/** Number of values per page. It is low, because the values stand within the list of properties. */
+/** Number of values per page. It is low, because the values are shown within the list of properties. */
 const PAGE_SIZE = 20
 
 type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]

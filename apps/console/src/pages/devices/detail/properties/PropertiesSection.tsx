@@ -15,13 +15,13 @@ import { searchText } from './search-text.ts'
 import { usePins } from './use-pins.ts'
 import { useRowShortcuts } from './use-row-shortcuts.ts'
 
-/** Number of properties from which they can be searched. */
+/** Number of properties from which the list has a search box. */
 const SEARCH_FROM = 8
 /** Number of properties from which only those in view are rendered. */
 const VIRTUAL_FROM = 201
 const ROW_HEIGHT = 41
 const NO_ACTORS: Properties = {}
-/** Begins the keys of what is open in the block of pinned properties. Names of properties have no blanks. */
+/** Prefix of the keys in `opened` for rows in the block of pinned properties. Names of properties contain no blanks. */
 const PINNED = 'pinned '
 
 /** A property, or the name of a removed one whose past values are open. */
@@ -78,7 +78,7 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
     () => Object.values(properties).sort((a, b) => compareNames(a.name, b.name)),
     [properties],
   )
-  // What is open is kept here by name: rows outside of the viewport are unmounted, and a property may be removed meanwhile.
+  // Open rows are kept here by name, because rows outside of the viewport are unmounted, and a property may be removed meanwhile.
   const [opened, setOpened] = useState<Readonly<Record<string, Opened>>>({})
   const found = useMemo(() => {
     const matching = needle ? all.filter(property => searchText(property).includes(needle)) : all
@@ -129,7 +129,7 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
           <h3 className="grp">Pinned</h3>
           <ul>
             {pinned.map(property => {
-              // A pinned property also stands in the list below. What is open here stays closed there.
+              // A pinned property is also in the list below. The two rows open and close independently.
               const key = `${PINNED}${property.name}`
               return (
                 <li key={key} className={classOf(opened[key])}>

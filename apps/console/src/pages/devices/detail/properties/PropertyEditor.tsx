@@ -40,7 +40,7 @@ export function PropertyEditor({ deviceId, property, onClose }: PropertyEditorPr
   )
 }
 
-/** The property as it was when the form was opened, and its newer value if it has changed since. */
+/** State of the property on the hub, if it has changed since the form was opened. */
 type Conflict = { value: unknown; version: number; isRemoved: boolean }
 
 function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {

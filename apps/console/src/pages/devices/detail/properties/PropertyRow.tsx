@@ -10,13 +10,13 @@ import { PastValues } from './PastValues.tsx'
 import { PropertyEditor } from './PropertyEditor.tsx'
 import type { RowKey } from './use-row-shortcuts.ts'
 
-/** What is open in the row of a property. */
+/** Open part of a property's row: its past values or its editor. */
 export type Opened = 'past' | 'edit'
 
 type PropertyRowProps = {
   deviceId: string
   property: Properties[string]
-  /** Who changed the property last; `undefined` while it loads, and if the history does not know. */
+  /** Actor of the last change; `undefined` while it loads, and if the history does not know. */
   changedBy: Properties[string]['changedBy']
   isPinned: boolean
   onPin: () => void
@@ -24,7 +24,7 @@ type PropertyRowProps = {
   onOpen: (opened: Opened | undefined) => void
 }
 
-/** Key, value, who set it and when, with buttons to edit it, to show its past values and to copy it. */
+/** Row of a property: key, value, actor and time of the last change, with buttons to edit it, to show its past values and to copy it. */
 export function PropertyRow({
   deviceId,
   property,

@@ -14,7 +14,7 @@ export function parseTyped(text: string): Parsed {
   }
 }
 
-/** Why a text is no JSON: an unclosed bracket or text, else the place that the browser names. */
+/** Reason why a text is not JSON: an unclosed bracket or quote, else the place that the browser names. */
 function reasonOf(text: string, error: unknown): string {
   const missing = missingAtEnd(text)
   if (missing) return `missing ${missing} at ${placeOf(text, text.trimEnd().length)}`
@@ -51,7 +51,7 @@ function placeOf(text: string, at: number): string {
   return text.trimEnd().includes('\n') ? `line ${before.length}, ${column}` : column
 }
 
-/** What a JSON value is, in words: "A number", "An object". */
+/** Type of a JSON value in words: "A number", "An object". */
 export function kindOfJson(value: unknown): string {
   if (value === null) return 'Null'
   if (Array.isArray(value)) return 'A list'

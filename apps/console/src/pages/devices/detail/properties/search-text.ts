@@ -3,7 +3,7 @@ import type { Properties } from '../well-known.ts'
 
 const texts = new WeakMap<object, string>()
 
-/** Key and value of a property in lower case. A value that the hub has cut is searched in its beginning. */
+/** Key and value of a property in lower case. For a value that the hub has truncated, only the beginning is searched. */
 export function searchText(property: Properties[string]): string {
   const known = texts.get(property)
   if (known !== undefined) return known

@@ -19,7 +19,7 @@ const CLOCKS_DIFFER_MS = 5 * 60_000
 
 type EntryDetailsProps = { deviceId: string; entry: Entry; labelledBy: string }
 
-/** Details of an entry: what changed, facts, and buttons for its link and its raw data. */
+/** Details of an entry: changed values, facts, and buttons for its link and its raw data. */
 export function EntryDetails({ deviceId, entry, labelledBy }: EntryDetailsProps) {
   const [isRaw, setRaw] = useState(false)
   const [hasHistory, setHistory] = useState(false)

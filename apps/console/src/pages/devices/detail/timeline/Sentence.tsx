@@ -8,7 +8,7 @@ import { changedMembers, healthChangeOf, updateChangeOf, updateDuration } from '
 /** Longest text of a device in a sentence, in characters. */
 const LONGEST_TEXT = 300
 
-/** What happened, as one sentence without a period. */
+/** The sentence of a timeline entry, without a period. */
 export function Sentence({ entry }: { entry: Entry }): ReactNode {
   switch (entry.type) {
     case 'event':
@@ -122,7 +122,7 @@ function ChangeText({ entry, isByPerson }: { entry: EntryOf<'property'>; isByPer
   )
 }
 
-/** Name of the actor, in front of what the actor did. */
+/** Name of the actor at the beginning of a sentence. */
 function Who({ entry }: { entry: Pick<EntryOf<'property'>, 'actor' | 'actorName' | 'tokenName'> }) {
   return (
     <>

@@ -17,7 +17,7 @@ type TimelineListProps = {
   timeline: ReturnType<typeof useTimeline>
   /** Number of entries that the hub has counted. */
   total: number | undefined
-  /** Whether no filter hides entries of a day. Only then a day's sentence tells about the connection. */
+  /** Whether no filter hides entries of a day. Only then the sentence about a day mentions the connection. */
   hasAllKinds: boolean
   isFiltered: boolean
   range: Range | 'between'

@@ -41,7 +41,7 @@ const KINDS: { value: Kind | ''; label: string }[] = [
   { value: 'person', label: 'People' },
 ]
 
-/** What happened on a device: events, connections, changes and actions of people in one list, newest first. */
+/** History of a device: events, connections, changes and actions of people in one list, newest first. */
 export function TimelinePage() {
   const { deviceId } = useParams({ from: ROUTE })
   return <Timeline key={deviceId} deviceId={deviceId} />

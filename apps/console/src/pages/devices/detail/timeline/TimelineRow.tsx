@@ -81,14 +81,14 @@ export function RunRow({ name, entries, isOpen, onOpen }: RunRowProps) {
   )
 }
 
-/** How the line beside the row is drawn: the device was connected, was not, has just connected, or has just lost the connection. */
+/** CSS classes of the line beside a row: the device was connected, was not, has just connected, or has just lost the connection. */
 function lineOf(entry: Entry): string {
   if (entry.type === 'connected')
     return entry.offlineSecs === undefined ? 'edge first' : entry.offlineSecs === 0 ? 'on' : 'edge'
   return entry.type === 'disconnected' ? 'last' : lineWhile(entry.isConnected)
 }
 
-/** How the line is drawn while the device was connected, was not, or before its first record. */
+/** CSS class of the line while the device was connected, while it was not, or before its first record. */
 export function lineWhile(isConnected: boolean | undefined): string {
   return isConnected === undefined ? 'none' : isConnected ? 'on' : 'off'
 }
@@ -113,7 +113,7 @@ function lookOf(entry: Entry): Look {
   return { icon: Braces, tone: '' }
 }
 
-/** Where the entry comes from, in one word. */
+/** Source of an entry in one word. */
 function sourceOf(entry: Entry): string {
   if (entry.type === 'event') return entry.category ?? 'event'
   if (entry.type === 'tag') return 'tag'

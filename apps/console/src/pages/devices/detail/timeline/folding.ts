@@ -2,7 +2,7 @@ import { OTA_STATUS } from '../property-names.ts'
 import type { Entry, EntryOf } from './entry.ts'
 import { updateChangeOf } from './update-change.ts'
 
-/** Changes of the same property in a row from which they are one line. */
+/** Number of consecutive changes of a property from which they are folded into one line. */
 const FOLD_FROM = 4
 
 /** A line of a timeline: an entry, or several changes of the same property in a row, newest first. */
@@ -12,8 +12,8 @@ type Line = { type: 'entry'; entry: Entry } | { type: 'run'; name: string; entri
 export type Day = { day: string; lines: Line[]; entries: Entry[] }
 
 /**
- * Groups entries, newest first, into days and lines. The beginning of an update goes into its result. Changes by the device of one
- * property in a row become one line. A change by a person is always a line of its own.
+ * Groups entries, newest first, into days and lines. The entry for the beginning of an update is left out if its result is shown.
+ * Consecutive changes of one property by the device become one line. A change by a person is always a line of its own.
  */
 export function daysOf(entries: readonly Entry[], dayOf: (ms: number) => string): Day[] {
   const days: Day[] = []

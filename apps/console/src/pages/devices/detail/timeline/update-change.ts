@@ -15,7 +15,7 @@ export type UpdateChange = {
   /** Number of the failed attempt, if the device counts them. */
   attempt: number | undefined
   error: string | undefined
-  /** When the update began, if the change before this one says so. */
+  /** Time when the update began, if the previous change has it. */
   startedAt: string | undefined
 }
 

@@ -87,7 +87,7 @@ function join(kept: Kept | undefined, key: string, answer: Answer): Kept {
   return { ...kept, answer, entries, shown: isAtTop ? entries : updated(kept.shown, answer) }
 }
 
-/** The entries on screen with their latest content: a connection may have got its name, a person another one. */
+/** The entries on screen with their latest content, for example with a new name of a person. */
 function updated(shown: readonly Entry[], answer: Answer): Entry[] {
   const latest = new Map(answer.entries.map(entry => [entry.entryId, entry]))
   return shown.map(entry => latest.get(entry.entryId) ?? entry)
@@ -105,7 +105,7 @@ function withOlder(kept: Kept, page: Answer): Kept {
   }
 }
 
-/** Time back to which a search went that ended before its page was full. */
+/** Time back to which the hub has searched, if it stopped before the page was full. */
 function spentAt({ entries, searchedBackTo }: Answer): string | undefined {
   return entries.length < PAGE_SIZE ? searchedBackTo : undefined
 }

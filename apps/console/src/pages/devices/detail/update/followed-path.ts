@@ -6,8 +6,8 @@ import { recordOf, textOf } from '../device-json.ts'
 const OTA_CONFIG = 'dev.nexigon.ota.config'
 
 /**
- * Path of the device's updates: the configured one, else the one that the update status reports. `undefined` while it loads and
- * without a path.
+ * Path of the tag from which the device takes its updates: the configured path, else the one in the update status. `undefined` while it
+ * loads and without a path.
  */
 export function useFollowedPath(deviceId: string, status: unknown): string | undefined {
   const config = useActionState('devices_GetProperty', { deviceId, name: OTA_CONFIG }).data
