@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { formatCount } from '../../lib/app/format.ts'
+import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import { durationInWords } from '../../lib/app/relative-time.ts'
-import { hourAndMinute, shortDay } from './log-time.ts'
 
 /** Numbers of entries over time. */
 export type LogActivity = NonNullable<ActionOutput<'projects_QueryAuditLogActivity'>['activity']>

@@ -1,6 +1,6 @@
 import { ShieldCheck, ShieldQuestionMark, ShieldX } from 'lucide-react'
 import { formatCount } from '../../lib/app/format.ts'
-import { clockTime, hourAndMinute, shortDay } from './log-time.ts'
+import { clockTime, hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import type { Sealing } from './sentences/entry.ts'
 
 type SealLineProps = {

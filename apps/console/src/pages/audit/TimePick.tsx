@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useNow } from '../../lib/app/clock.ts'
+import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import { Button } from '../../ui/Button.tsx'
-import { clockTime, hourAndMinute, shortDay } from './log-time.ts'
 import { Pick } from './Pick.tsx'
 import {
   hoursOf,
@@ -207,9 +207,9 @@ function draftOf(search: TimeSearch, nowMs: number): Draft {
 function fixedDraft({ fromMs, untilMs }: TimeRange): Draft {
   return {
     fromDay: fromMs === undefined ? '' : isoDay(fromMs),
-    fromTime: fromMs === undefined ? '' : clockTime(fromMs).slice(0, 5),
+    fromTime: fromMs === undefined ? '' : hourAndMinute(fromMs),
     toDay: untilMs === undefined ? '' : isoDay(untilMs),
-    toTime: untilMs === undefined ? '' : clockTime(untilMs).slice(0, 5),
+    toTime: untilMs === undefined ? '' : hourAndMinute(untilMs),
     isDaily: false,
   }
 }

@@ -1,10 +1,5 @@
-const clock = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hour12: false,
-})
-const minutes = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
+import { hourAndMinute } from '../../lib/app/local-time.ts'
+
 const exact = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'long',
@@ -16,24 +11,8 @@ const exact = new Intl.DateTimeFormat('en-GB', {
   hour12: false,
 })
 const exactUtc = new Intl.DateTimeFormat('en-GB', { ...exact.resolvedOptions(), timeZone: 'UTC' } as never)
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const longDay = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' })
 const offset = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' })
-
-/** A time of day with seconds in the browser's time zone: "08:41:10". */
-export function clockTime(atMs: number): string {
-  return clock.format(atMs)
-}
-
-/** A time of day in the browser's time zone: "08:41". */
-export function hourAndMinute(atMs: number): string {
-  return minutes.format(atMs)
-}
-
-/** A day in the browser's time zone: "22 Nov". */
-export function shortDay(atMs: number): string {
-  return day.format(atMs)
-}
 
 /** Day and time of day in the browser's time zone: "Sunday 22 November 18:00". */
 export function dayAndTime(atMs: number): string {

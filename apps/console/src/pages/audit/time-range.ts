@@ -1,4 +1,5 @@
-import { dayAndTime, hourAndMinute, shortDay, timeZone, utcOffset } from './log-time.ts'
+import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
+import { dayAndTime, timeZone, utcOffset } from './log-time.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

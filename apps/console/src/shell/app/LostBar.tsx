@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { tryNow } from '../../api/app/retry-hub.ts'
 import { type LostHub, useLostHub } from '../../api/lost-hub.ts'
 import { formatDuration, ordinal } from '../../lib/app/format.ts'
+import { clockTime } from '../../lib/app/local-time.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Spinner } from '../../ui/Spinner.tsx'
 import '../../styles/lost.css'
@@ -29,7 +30,7 @@ export function LostBar() {
     document.documentElement.classList.toggle('stale', lost !== undefined)
   }, [lost])
 
-  const since = lost && timeOf(lost.lostAtMs)
+  const since = lost && clockTime(lost.lostAtMs)
   return (
     <section
       aria-label="Connection to the hub"
@@ -49,7 +50,7 @@ export function LostBar() {
               <span className="hide-s"> and may have changed</span>.
             </>
           )}
-          {backAtMs !== undefined && `Connected again. Updated ${timeOf(backAtMs)}.`}
+          {backAtMs !== undefined && `Connected again. Updated ${clockTime(backAtMs)}.`}
         </span>
         {lost && <Clock {...lost} />}
       </p>
@@ -81,8 +82,4 @@ function Clock({ lostAtMs, nextTryAtMs, attempts }: LostHub) {
       <span className="hide-s">, the {ordinal(attempts + 1)}</span>.
     </>
   )
-}
-
-function timeOf(atMs: number): string {
-  return new Date(atMs).toLocaleTimeString('en-GB')
 }

@@ -1,5 +1,6 @@
+import { clockTime } from '../../../lib/app/local-time.ts'
+
 const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
-const ofToday = new Intl.DateTimeFormat('en-GB', TIME)
 const ofYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...TIME })
 const ofAnyYear = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
@@ -11,7 +12,7 @@ const ofAnyYear = new Intl.DateTimeFormat('en-GB', {
 /** A time in the browser's time zone, without the day if it is today: "14:41:07", "20 Nov, 16:41:02". */
 export function momentOf(atMs: number, nowMs: number): string {
   const isToday = new Date(atMs).toDateString() === new Date(nowMs).toDateString()
-  return isToday ? ofToday.format(atMs) : dayAndTime(atMs, nowMs)
+  return isToday ? clockTime(atMs) : dayAndTime(atMs, nowMs)
 }
 
 /** A time with its day: "23 Nov, 14:26:08", with the year if it is another one. */

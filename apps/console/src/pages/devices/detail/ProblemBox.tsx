@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { ArrowRight, OctagonAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useActionState } from '../../../api/queries.ts'
+import { hourAndMinute } from '../../../lib/app/local-time.ts'
 import { Time } from '../../../ui/app/Time.tsx'
 import { SameError } from '../SameError.tsx'
 import type { Problem } from './problems.ts'
@@ -152,7 +153,6 @@ type Step = {
 
 const HOUR_MS = 3_600_000
 const LONGEST_VERSION = 100
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
 
 /** Next steps for a problem, at most three, the most useful first. */
 function stepsOf(problem: Problem): Step[] {
@@ -214,5 +214,5 @@ function stepsOf(problem: Problem): Step[] {
 /** The timeline around the last time of a problem. */
 function around({ lastAt }: Problem): Step {
   const aroundMs = Date.parse(lastAt)
-  return { label: `Around ${clock.format(aroundMs)}`, why: '', target: { aroundMs } }
+  return { label: `Around ${hourAndMinute(aroundMs)}`, why: '', target: { aroundMs } }
 }

@@ -1,5 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted } from '../../../lib/app/format.ts'
+import { dayAndMonth, hourAndMinute } from '../../../lib/app/local-time.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
 import { healthOf, otaStatusOf, type Properties, readOtaStatus } from './well-known.ts'
 
@@ -79,9 +80,6 @@ type Connection = Pick<
   'connectedAt' | 'endedAt'
 >
 
-const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
-
 /** A device that is not connected for longer than it ever was in the 30 days before. `connections` are newest first. */
 export function offlineProblem(connections: readonly Connection[], nowMs: number): Problem[] {
   const ends = connections.map(({ endedAt }) => (endedAt === undefined ? nowMs : Date.parse(endedAt)))
@@ -95,7 +93,7 @@ export function offlineProblem(connections: readonly Connection[], nowMs: number
     begunMs = Math.min(begunMs, Date.parse(connectedAt))
   }
   if (nowMs - lastMs <= longestMs) return []
-  const sentence = `Not connected since ${date.format(lastMs)}, ${clock.format(lastMs)}`
+  const sentence = `Not connected since ${dayAndMonth(lastMs)}, ${hourAndMinute(lastMs)}`
   return [{ kind: 'offline', tone: 'warn', sentence, lastAt: new Date(lastMs).toISOString() }]
 }
 

@@ -4,6 +4,7 @@ import { Fragment, type ReactNode, type Ref, useMemo, useRef } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { useNow } from '../../../lib/app/clock.ts'
 import { counted, formatCount } from '../../../lib/app/format.ts'
+import { dayAndMonth } from '../../../lib/app/local-time.ts'
 import { lookUp } from '../../../lib/app/look-up.ts'
 import { absoluteTime, relativeTime } from '../../../lib/app/relative-time.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
@@ -276,10 +277,7 @@ function certificateFacts({ known, sameHostname, hostname }: PendingCertificate)
 }
 
 function knownWords({ isConnected, acceptedAt }: NonNullable<PendingCertificate['known']>): string {
-  const day =
-    acceptedAt === undefined
-      ? undefined
-      : new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' }).format(Date.parse(acceptedAt))
+  const day = acceptedAt === undefined ? undefined : dayAndMonth(Date.parse(acceptedAt))
   const meaning = 'Another certificate means a new key on it, or another device that uses its identity.'
   if (day === undefined) return `It had another certificate before, which is not accepted. ${meaning}`
   return isConnected

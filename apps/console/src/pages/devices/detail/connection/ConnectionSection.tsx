@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type CSSProperties, useState } from 'react'
 import { actionQuery, useActionState } from '../../../../api/queries.ts'
 import { formatDuration, formatShare } from '../../../../lib/app/format.ts'
+import { dayAndMonth, hourAndMinute } from '../../../../lib/app/local-time.ts'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
 import { Section } from '../../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
@@ -20,8 +21,6 @@ const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$d
 const CHANGES_READ = 200
 
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'long' })
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
-const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
 
 type ConnectionSectionProps = {
   deviceId: string
@@ -152,7 +151,7 @@ function interruptionsOf(
 ): string {
   if (!longest) return 'no interruption'
   if (share === 0) return 'never in this time'
-  const format = value === '24h' ? clock : value === '7d' ? weekday : date
-  const span = `${formatDuration(longest.secs)} ${value === '24h' ? 'from' : 'on'} ${format.format(longest.startedAt)}`
+  const format = value === '24h' ? hourAndMinute : value === '7d' ? weekday.format : dayAndMonth
+  const span = `${formatDuration(longest.secs)} ${value === '24h' ? 'from' : 'on'} ${format(longest.startedAt)}`
   return interruptions === 1 ? `1 interruption, ${span}` : `${interruptions} interruptions, longest ${span}`
 }

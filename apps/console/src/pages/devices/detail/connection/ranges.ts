@@ -1,3 +1,5 @@
+import { hourAndMinute, shortDay } from '../../../../lib/app/local-time.ts'
+
 /** A time range of the section Connection: its length, and the length of one tick. */
 export type ConnectionRange = {
   value: '24h' | '7d' | '30d'
@@ -32,16 +34,18 @@ export function connectionRangeOf(
 /** A label of the time axis with its place, 0 to 1. */
 type AxisLabel = { text: string; place: number }
 
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false })
 const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' })
-const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
 /** Labels of the axis at round local times: every 4 hours, every day or every 5 days. */
 export function axisOf({ value, ticks, tickMs }: ConnectionRange, nowMs: number): AxisLabel[] {
   const startMs = nowMs - ticks * tickMs
   const start = new Date(startMs)
   const [format, stepHours, stepDays] =
-    value === '24h' ? [clock, 4, 0] : value === '7d' ? [weekday, 0, 1] : [date, 0, 5]
+    value === '24h'
+      ? ([hourAndMinute, 4, 0] as const)
+      : value === '7d'
+        ? ([weekday.format, 0, 1] as const)
+        : ([shortDay, 0, 5] as const)
   const labels: AxisLabel[] = []
   for (let step = 0; ; step++) {
     // `Date` with local parts keeps midnight at midnight when clocks change.
@@ -53,7 +57,7 @@ export function axisOf({ value, ticks, tickMs }: ConnectionRange, nowMs: number)
     ).getTime()
     if (at >= nowMs) return labels
     const place = (at - startMs) / (nowMs - startMs)
-    if (place >= 0 && place < LAST_LABEL) labels.push({ text: format.format(at), place })
+    if (place >= 0 && place < LAST_LABEL) labels.push({ text: format(at), place })
   }
 }
 

@@ -1,15 +1,9 @@
+import { clockTime } from '../../../../lib/app/local-time.ts'
 import { absoluteTime } from '../../../../lib/app/relative-time.ts'
-
-const clock = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hour12: false,
-})
 
 /** Time of day in the browser's time zone: "13:58:04". */
 export function wallTime(at: string): string {
-  return clock.format(Date.parse(at))
+  return clockTime(Date.parse(at))
 }
 
 /** Time of day of a moment. The tooltip has the date, in UTC and local. */

@@ -1,6 +1,7 @@
 import { History } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { formatCount } from '../../../../lib/app/format.ts'
+import { dayAndMonth } from '../../../../lib/app/local-time.ts'
 import { durationInWords } from '../../../../lib/app/relative-time.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { EmptyState } from '../../../../ui/app/EmptyState.tsx'
@@ -185,11 +186,10 @@ function headOfDay(ms: number): string {
   return (date.getFullYear() === new Date().getFullYear() ? weekday : weekdayWithYear).format(date)
 }
 
-const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
 const withYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
 
 /** A day as "14 November", with its year unless it is this year's. */
 function shortDay(at: string): string {
   const date = new Date(at)
-  return (date.getFullYear() === new Date().getFullYear() ? short : withYear).format(date)
+  return date.getFullYear() === new Date().getFullYear() ? dayAndMonth(date.getTime()) : withYear.format(date)
 }

@@ -2,6 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { type KeyboardEvent, type PointerEvent, useState } from 'react'
 import { useNow } from '../../../../lib/app/clock.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
+import { hourAndMinute } from '../../../../lib/app/local-time.ts'
 import { comparison, lowestDip, type Sample, samplesOf } from './connected-series.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -91,7 +92,7 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
           <>
             <span className="at" style={percent(dip)} />
             <span className={tipClass(x(dip.atMs))} style={percent(dip)} aria-hidden="true">
-              {formatCount(dip.count)} at {clockTime(dip.atMs)}
+              {formatCount(dip.count)} at {hourAndMinute(dip.atMs)}
               {dip.minutes !== undefined && <span className="wide-only">, back after {dip.minutes} min</span>}
             </span>
           </>
@@ -113,7 +114,7 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
             className={index % 2 ? 'opt' : undefined}
             style={{ left: `${(100 * x(atMs)) / WIDTH}%` }}
           >
-            {clockTime(atMs)}
+            {hourAndMinute(atMs)}
           </span>
         ))}
         <span className="now">now</span>
@@ -149,12 +150,8 @@ function axisTimes(nowMs: number): number[] {
   return times
 }
 
-function clockTime(atMs: number): string {
-  return new Date(atMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
-}
-
 function readText({ atMs, count }: Sample, nowMs: number): string {
-  const time = nowMs - atMs < 60_000 ? 'now' : `at ${clockTime(atMs)}`
+  const time = nowMs - atMs < 60_000 ? 'now' : `at ${hourAndMinute(atMs)}`
   return count === null ? `not counted ${time}` : `${formatCount(count)} ${time}`
 }
 
@@ -163,6 +160,6 @@ function wholeText(
   dip: ReturnType<typeof lowestDip>,
   deviceCount: number,
 ): string {
-  const lowest = dip ? `, lowest ${formatCount(dip.count)} at ${clockTime(dip.atMs)}` : ''
+  const lowest = dip ? `, lowest ${formatCount(dip.count)} at ${hourAndMinute(dip.atMs)}` : ''
   return `${formatCount(samples.at(-1)!.count!)} now of ${formatCount(deviceCount)} devices${lowest}`
 }

@@ -1,3 +1,5 @@
+import { formatCount } from '../../../../lib/app/format.ts'
+
 /** A number of connected devices at a time, or null where nothing was counted. */
 export type Sample = { atMs: number; count: number | null }
 
@@ -46,5 +48,5 @@ export function comparison(samples: readonly Sample[], nowMs: number): string | 
     return undefined
   const more = last.count - first.count
   if (more === 0) return 'as many as 24 h ago'
-  return `${Math.abs(more).toLocaleString('en-US')} ${more > 0 ? 'more' : 'fewer'} than 24 h ago`
+  return `${formatCount(Math.abs(more))} ${more > 0 ? 'more' : 'fewer'} than 24 h ago`
 }
