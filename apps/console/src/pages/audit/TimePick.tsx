@@ -1,14 +1,13 @@
 import { useState } from 'react'
 import { useNow } from '../../lib/app/clock.ts'
 import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
+import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Pick } from './Pick.tsx'
 import {
   hoursOf,
   isMoving,
   isSame,
-  lastNight,
-  lastWeekend,
   MOVING,
   type Moving,
   rangeLabel,

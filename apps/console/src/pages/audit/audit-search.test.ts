@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { auditFilter } from './audit-search.ts'
-import { lastNight, lastWeekend, rangeLabel } from './time-range.ts'
+import { rangeLabel } from './time-range.ts'
 
 describe('auditFilter', () => {
   it('is empty without search parameters', () => {

@@ -1,4 +1,5 @@
 import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
+import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { dayAndTime, timeZone, utcOffset } from './log-time.ts'
 
 const MINUTE_MS = 60_000
@@ -65,25 +66,6 @@ function momentOf(text: string, daysLater = 0): number | undefined {
   const [, year, month, date] = /^([1-9]\d{3})-(\d\d)-(\d\d)$/.exec(text) ?? []
   if (!date) return undefined
   return new Date(Number(year), Number(month) - 1, Number(date) + daysLater).getTime()
-}
-
-/** The night from 18:00 to 08:00 local time: before 18:00 the last one, later the one that has begun. */
-export function lastNight(nowMs: number): Required<TimeRange> {
-  const now = new Date(nowMs)
-  const day = now.getHours() < 18 ? -1 : 0
-  return { fromMs: at(now, day, 18), untilMs: at(now, day + 1, 8) }
-}
-
-/** The latest weekend that has begun, from Friday 18:00 to Monday 08:00 local time. */
-export function lastWeekend(nowMs: number): Required<TimeRange> {
-  const now = new Date(nowMs)
-  const sinceFriday = (now.getDay() + 2) % 7
-  const friday = at(now, -sinceFriday, 18) <= nowMs ? -sinceFriday : -sinceFriday - 7
-  return { fromMs: at(now, friday, 18), untilMs: at(now, friday + 3, 8) }
-}
-
-function at(day: Date, daysLater: number, hour: number): number {
-  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + daysLater, hour).getTime()
 }
 
 /** A range in few words for the button of the filter. */

@@ -1,3 +1,5 @@
+import { lastNight } from '../../../../lib/app/out-of-hours.ts'
+
 /** Search parameters of a time range: a preset, or `from` and `to` as local times `YYYY-MM-DDTHH:MM`. */
 export type RangeSearch = { range?: string; from?: string; to?: string }
 
@@ -19,9 +21,6 @@ const LENGTH_MS: Partial<Record<Range, number>> = {
   '30d': 30 * 24 * HOUR_MS,
 }
 
-/** Hours of the last night, local time. */
-const NIGHT = { begins: 18, ends: 8 }
-
 /** The range in the address: a preset, `between` for two times, or 7 d. */
 export function rangeOf({ range, from, to }: RangeSearch): Range | 'between' {
   if (localTime(from) || localTime(to)) return 'between'
@@ -36,23 +35,12 @@ export function timesOf(search: RangeSearch, nowMs: number): { since?: string; u
     const [since, until] = [localTime(search.from), localTime(search.to)]
     return { ...(since && { since: since.toISOString() }), ...(until && { until: until.toISOString() }) }
   }
-  if (range === 'night') return nightBefore(nowMs)
+  if (range === 'night') {
+    const { fromMs, untilMs } = lastNight(nowMs)
+    return { since: new Date(fromMs).toISOString(), until: new Date(untilMs).toISOString() }
+  }
   const sinceMs = nowMs - LENGTH_MS[range]!
   return { since: new Date(sinceMs - (sinceMs % 60_000)).toISOString() }
-}
-
-/** The last night that has begun: 18:00 to 08:00, local time. */
-function nightBefore(nowMs: number): { since: string; until: string } {
-  const now = new Date(nowMs)
-  const hasBegun = now.getHours() >= NIGHT.begins
-  const evening = new Date(
-    now.getFullYear(),
-    now.getMonth(),
-    now.getDate() - (hasBegun ? 0 : 1),
-    NIGHT.begins,
-  )
-  const morning = new Date(evening.getFullYear(), evening.getMonth(), evening.getDate() + 1, NIGHT.ends)
-  return { since: evening.toISOString(), until: morning.toISOString() }
 }
 
 /** A local time `YYYY-MM-DDTHH:MM`; undefined for other texts, such as a year that is still being typed. */
