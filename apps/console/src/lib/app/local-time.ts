@@ -23,3 +23,16 @@ export function shortDay(atMs: number): string {
 export function dayAndMonth(atMs: number): string {
   return long.format(atMs)
 }
+
+/** A day in the format of `date` fields: `YYYY-MM-DD` in the browser's time zone. */
+export function localDay(atMs: number): string {
+  return localMinute(atMs).slice(0, 10)
+}
+
+/** A time in the format of `datetime-local` fields: `YYYY-MM-DDTHH:MM` in the browser's time zone. */
+export function localMinute(atMs: number): string {
+  const at = new Date(atMs)
+  const two = (part: number) => String(part).padStart(2, '0')
+  const day = `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`
+}

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useNow } from '../../lib/app/clock.ts'
-import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
+import { hourAndMinute, localDay, shortDay } from '../../lib/app/local-time.ts'
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Pick } from './Pick.tsx'
@@ -205,9 +205,9 @@ function draftOf(search: TimeSearch, nowMs: number): Draft {
 
 function fixedDraft({ fromMs, untilMs }: TimeRange): Draft {
   return {
-    fromDay: fromMs === undefined ? '' : isoDay(fromMs),
+    fromDay: fromMs === undefined ? '' : localDay(fromMs),
     fromTime: fromMs === undefined ? '' : hourAndMinute(fromMs),
-    toDay: untilMs === undefined ? '' : isoDay(untilMs),
+    toDay: untilMs === undefined ? '' : localDay(untilMs),
     toTime: untilMs === undefined ? '' : hourAndMinute(untilMs),
     isDaily: false,
   }
@@ -239,11 +239,4 @@ function searchOf(draft: Draft, { fromMs, untilMs }: TimeRange): Required<TimeSe
 
 function iso(atMs: number): string {
   return new Date(atMs).toISOString().replace('.000Z', 'Z')
-}
-
-/** A day in the browser's time zone as `YYYY-MM-DD`. */
-function isoDay(atMs: number): string {
-  const at = new Date(atMs)
-  const two = (part: number) => String(part).padStart(2, '0')
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
 }

@@ -1,13 +1,14 @@
 import { MAX_NEW_DEVICES, MAX_TOKEN_DEVICES } from '@muster/actions/client'
 import { useCommand } from '../../api/queries.ts'
 import { formatCount } from '../../lib/app/format.ts'
+import { localMinute } from '../../lib/app/local-time.ts'
 import { bindText, useTextForm } from '../../lib/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { FormDialog } from '../../ui/app/FormDialog.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { TextField } from '../../ui/TextField.tsx'
 import type { Token } from './TokenRow.tsx'
-import { type LimitTexts, limitsOf, localMinute } from './token-limits.ts'
+import { type LimitTexts, limitsOf } from './token-limits.ts'
 
 type TokenLimitsDialogProps = { token: Token; onClose: () => void }
 
@@ -24,7 +25,7 @@ export function TokenLimitsDialog({ token, onClose }: TokenLimitsDialogProps) {
   })
   const form = useTextForm<LimitTexts>({
     defaultValues: {
-      expiresAt: limits.expiresAt === undefined ? '' : localMinute(new Date(limits.expiresAt)),
+      expiresAt: limits.expiresAt === undefined ? '' : localMinute(Date.parse(limits.expiresAt)),
       deviceLimit: String(limits.deviceLimit ?? ''),
       newDevicesAtOnce: String(limits.newDevicesAtOnce ?? ''),
       newDevicesPerHour: String(limits.newDevicesPerHour ?? ''),

@@ -20,10 +20,3 @@ export function limitsOf(texts: LimitTexts): TokenLimits {
     newDevicesPerHour: count(texts.newDevicesPerHour),
   }
 }
-
-/** A time in the format of `datetime-local` fields: local, to the minute, `YYYY-MM-DDTHH:MM`. */
-export function localMinute(date: Date): string {
-  const two = (part: number): string => String(part).padStart(2, '0')
-  const day = `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
-  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`
-}

@@ -6,9 +6,7 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { connectionsQuery, pastValuesInput } from './device-queries.ts'
 import { lastProblem } from './last-problem.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
-import { localText } from './timeline/time-range.ts'
-
-const HOUR_MS = 3_600_000
+import { hourAround } from './timeline/time-range.ts'
 
 /** Says in one line that nothing is wrong with a device, and which problem ended last. */
 export function CalmLine({ deviceId }: { deviceId: string }) {
@@ -31,10 +29,7 @@ export function CalmLine({ deviceId }: { deviceId: string }) {
             <Link
               from="/org_{$organization}/projects/$projectId/devices/$deviceId"
               to="./timeline"
-              search={{
-                from: localText(new Date(Date.parse(past.beganAt) - HOUR_MS)),
-                to: localText(new Date(Date.parse(past.endedAt) + HOUR_MS)),
-              }}
+              search={hourAround(Date.parse(past.beganAt), Date.parse(past.endedAt))}
             >
               See it
             </Link>

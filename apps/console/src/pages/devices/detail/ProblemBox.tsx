@@ -7,7 +7,7 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { SameError } from '../SameError.tsx'
 import type { Problem } from './problems.ts'
 import { SYSTEM_INFO_NAMES } from './property-names.ts'
-import { localText } from './timeline/time-range.ts'
+import { hourAround } from './timeline/time-range.ts'
 import { useBeginning } from './use-problems.ts'
 import { foundProperties, readSystemInfo } from './well-known.ts'
 
@@ -74,10 +74,7 @@ function StepLink({ step: { target }, children }: { step: Step; children: ReactN
     <Link
       from="/org_{$organization}/projects/$projectId/devices/$deviceId"
       to="./timeline"
-      search={{
-        from: localText(new Date(target.aroundMs - HOUR_MS)),
-        to: localText(new Date(target.aroundMs + HOUR_MS)),
-      }}
+      search={hourAround(target.aroundMs)}
     >
       {children}
     </Link>
@@ -151,7 +148,6 @@ type Step = {
   target: { href: string } | { aroundMs: number }
 }
 
-const HOUR_MS = 3_600_000
 const LONGEST_VERSION = 100
 
 /** Next steps for a problem, at most three, the most useful first. */

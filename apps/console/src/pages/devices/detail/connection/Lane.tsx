@@ -3,7 +3,7 @@ import type { CSSProperties, ReactNode } from 'react'
 import { counted } from '../../../../lib/app/format.ts'
 import { absoluteTime } from '../../../../lib/app/relative-time.ts'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
-import { localText } from '../timeline/time-range.ts'
+import { hourAround } from '../timeline/time-range.ts'
 import { groupsOf, type Mark } from './lanes.ts'
 
 const GLYPH: Record<Mark['look'], ReactNode> = {
@@ -31,7 +31,6 @@ export function Glyph({ look }: { look: Mark['look'] }) {
   )
 }
 
-const HOUR_MS = 3_600_000
 /** Smallest distance of two links as a share of the axis: 24 px of about 550 px, on phones of about 330 px. */
 const MIN_DISTANCE = { wide: 0.05, narrow: 0.08 }
 /** Marks of the same look that lie closer together than this share of the axis are drawn once. */
@@ -76,7 +75,7 @@ function Group({ marks }: { marks: readonly Mark[] }) {
       <Link
         from="/org_{$organization}/projects/$projectId/devices/$deviceId"
         to="./timeline"
-        search={{ from: localText(new Date(from - HOUR_MS)), to: localText(new Date(to + HOUR_MS)) }}
+        search={hourAround(from, to)}
         data-tip={`${words}\n${absoluteTime(to)}`}
         aria-label={words}
       >

@@ -1,3 +1,4 @@
+import { localMinute } from '../../../../lib/app/local-time.ts'
 import { lastNight } from '../../../../lib/app/out-of-hours.ts'
 
 /** Search parameters of a time range: a preset, or `from` and `to` as local times `YYYY-MM-DDTHH:MM`. */
@@ -52,8 +53,7 @@ export function localTime(text: string | undefined): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-/** The text of a time for the address and for fields: local, to the minute. */
-export function localText(date: Date): string {
-  const two = (value: number) => String(value).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${two(date.getHours())}:${two(date.getMinutes())}`
+/** Search parameters of the timeline from an hour before a time, or the first of two times, until an hour after it. */
+export function hourAround(firstMs: number, lastMs = firstMs): { from: string; to: string } {
+  return { from: localMinute(firstMs - HOUR_MS), to: localMinute(lastMs + HOUR_MS) }
 }
