@@ -1,32 +1,22 @@
-import { Link, useParams, useSearch } from '@tanstack/react-router'
-import { useActionState } from '../../../../api/queries.ts'
+import { useParams, useSearch } from '@tanstack/react-router'
 import { useChangeSearch } from '../../../../lib/app/search.ts'
-import { Breadcrumb } from '../../../../ui/app/Breadcrumb.tsx'
 import { FilterBox } from '../../../../ui/app/FilterBox.tsx'
-import { LiveStamp } from '../../../../ui/app/LiveStamp.tsx'
-import { Page } from '../../../../ui/app/Page.tsx'
 import { Segments } from '../../../../ui/app/Segments.tsx'
-import { isAbsent } from '../../../../ui/is-absent.ts'
 import { SuggestBox } from '../../../../ui/lazy/SuggestBox.tsx'
-import { Absent } from '../../../../ui/NotFound.tsx'
-import { Title } from '../../../../ui/Title.tsx'
-import { deviceNameText } from '../../device-name.ts'
+import { EntriesPage } from './EntriesPage.tsx'
 import type { Severity } from './entry.ts'
 import { TimelineList } from './TimelineList.tsx'
 import { TimeTools, useTimes } from './TimeTools.tsx'
-import { rangeOf } from './time-range.ts'
+import { type RangeSearch, rangeOf } from './time-range.ts'
 import { useTimeline } from './use-timeline.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId/events'
 
 /** Search parameters of the events of a device. `level` is the least severity. */
-export type EventsSearch = {
+export type EventsSearch = RangeSearch & {
   q?: string
   level?: string
   category?: string
-  range?: string
-  from?: string
-  to?: string
   /** Id of the entry that is open. */
   entry?: string
 }
@@ -47,7 +37,6 @@ export function EventsPage() {
 function Events({ deviceId }: { deviceId: string }) {
   const search = useSearch({ from: ROUTE })
   const change = useChangeSearch<EventsSearch>()
-  const { data: details, error } = useActionState('devices_GetDetails', { deviceId })
   const level = LEVELS.find(({ value }) => value === search.level)?.value ?? ''
   const times = useTimes(search)
   const timeline = useTimeline(deviceId, {
@@ -57,32 +46,10 @@ function Events({ deviceId }: { deviceId: string }) {
     ...(search.category && { category: search.category }),
     ...(level && { minSeverity: level }),
   })
-  if (isAbsent(error)) return <Absent reason={error} />
-  const name = details ? deviceNameText(details) : deviceId
-  const { entries = [], first, counts } = timeline
+  const { entries = [], counts } = timeline
   const categories = new Set(entries.flatMap(entry => (entry.type === 'event' ? (entry.category ?? []) : [])))
   return (
-    <Page>
-      <Title page={`Events · ${name}`} />
-      <Breadcrumb
-        links={[
-          <Link key="devices" from="/org_{$organization}/projects/$projectId" to="./devices">
-            Devices
-          </Link>,
-          <Link key="device" from="/org_{$organization}/projects/$projectId/devices/$deviceId" to=".">
-            {name}
-          </Link>,
-        ]}
-        here="Events"
-      />
-      <div className="phead tlh">
-        <h1 tabIndex={-1}>Events</h1>
-        <span className="cnt">
-          <bdi>{name}</bdi>
-        </span>
-        <span className="grow" />
-        {first.data && <LiveStamp updatedAt={first.dataUpdatedAt} failedAt={first.errorUpdatedAt} />}
-      </div>
+    <EntriesPage deviceId={deviceId} title="Events" timeline={timeline}>
       <div className="tools tlt">
         <FilterBox
           value={search.q ?? ''}
@@ -117,6 +84,6 @@ function Events({ deviceId }: { deviceId: string }) {
         onClear={() => change({ q: '', level: '', category: '' })}
         isFiltered={Boolean(search.q || level || search.category)}
       />
-    </Page>
+    </EntriesPage>
   )
 }

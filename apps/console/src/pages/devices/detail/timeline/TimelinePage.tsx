@@ -1,31 +1,20 @@
-import { Link, useParams, useSearch } from '@tanstack/react-router'
-import { useActionState } from '../../../../api/queries.ts'
+import { useParams, useSearch } from '@tanstack/react-router'
 import { useChangeSearch } from '../../../../lib/app/search.ts'
-import { Breadcrumb } from '../../../../ui/app/Breadcrumb.tsx'
 import { FilterBox } from '../../../../ui/app/FilterBox.tsx'
-import { LiveStamp } from '../../../../ui/app/LiveStamp.tsx'
-import { Page } from '../../../../ui/app/Page.tsx'
 import { Segments } from '../../../../ui/app/Segments.tsx'
-import { isAbsent } from '../../../../ui/is-absent.ts'
-import { Absent } from '../../../../ui/NotFound.tsx'
-import { Title } from '../../../../ui/Title.tsx'
-import { deviceNameText } from '../../device-name.ts'
-import { StatusBadges } from '../StatusBadges.tsx'
+import { EntriesPage } from './EntriesPage.tsx'
 import type { Kind } from './entry.ts'
 import { TimelineList } from './TimelineList.tsx'
 import { TimeTools, useTimes } from './TimeTools.tsx'
-import { rangeOf } from './time-range.ts'
+import { type RangeSearch, rangeOf } from './time-range.ts'
 import { useTimeline } from './use-timeline.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId/timeline'
 
 /** Search parameters of the timeline of a device. */
-export type TimelineSearch = {
+export type TimelineSearch = RangeSearch & {
   q?: string
   kind?: string
-  range?: string
-  from?: string
-  to?: string
   /** `problems` shows warnings and errors only. */
   level?: string
   /** Id of the entry that is open. */
@@ -50,7 +39,6 @@ export function TimelinePage() {
 function Timeline({ deviceId }: { deviceId: string }) {
   const search = useSearch({ from: ROUTE })
   const change = useChangeSearch<TimelineSearch>()
-  const { data: details, error } = useActionState('devices_GetDetails', { deviceId })
   const kind = KINDS.find(({ value }) => value === search.kind)?.value ?? ''
   const range = rangeOf(search)
   const times = useTimes(search)
@@ -60,33 +48,10 @@ function Timeline({ deviceId }: { deviceId: string }) {
     ...(search.q?.trim() && { text: search.q.trim() }),
     minSeverity: search.level === 'problems' ? 'Warning' : 'Info',
   })
-  if (isAbsent(error)) return <Absent reason={error} />
-  const { counts, first } = timeline
+  const { counts } = timeline
   const all = counts && Object.values(counts).reduce((sum, count) => sum + count, 0)
-  const name = details ? deviceNameText(details) : deviceId
   return (
-    <Page>
-      <Title page={`What happened · ${name}`} />
-      <Breadcrumb
-        links={[
-          <Link key="devices" from="/org_{$organization}/projects/$projectId" to="./devices">
-            Devices
-          </Link>,
-          <Link key="device" from="/org_{$organization}/projects/$projectId/devices/$deviceId" to=".">
-            {name}
-          </Link>,
-        ]}
-        here="What happened"
-      />
-      <div className="phead tlh">
-        <h1 tabIndex={-1}>What happened</h1>
-        <span className="cnt">
-          <bdi>{name}</bdi>
-        </span>
-        {details && <StatusBadges deviceId={deviceId} isConnected={details.isConnected} />}
-        <span className="grow" />
-        {first.data && <LiveStamp updatedAt={first.dataUpdatedAt} failedAt={first.errorUpdatedAt} />}
-      </div>
+    <EntriesPage deviceId={deviceId} title="What happened" hasStatus timeline={timeline}>
       <div className="tools tlt">
         <FilterBox
           value={search.q ?? ''}
@@ -123,6 +88,6 @@ function Timeline({ deviceId }: { deviceId: string }) {
         onClear={() => change({ q: '', kind: '', level: '' })}
         isFiltered={Boolean(search.q || kind || search.level)}
       />
-    </Page>
+    </EntriesPage>
   )
 }
