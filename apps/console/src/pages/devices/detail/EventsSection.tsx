@@ -1,29 +1,14 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
-import { Bug, CircleQuestionMark, Info, OctagonAlert, TriangleAlert } from 'lucide-react'
 import { useAction } from '../../../api/queries.ts'
-import { lookUp } from '../../../lib/app/look-up.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
-import type { IconType } from '../../../ui/icon.ts'
 import { EVENT_LIMIT, eventsInput } from './device-queries.ts'
 import { EventText } from './timeline/Sentence.tsx'
+import { severityLook } from './timeline/severity-look.ts'
 
 type DeviceEvent = ActionOutput<'devices_QueryEvents'>['events'][number]
-
-type EventLook = { className: string; icon: IconType }
-
-const LOOKS: Record<DeviceEvent['severity'], EventLook> = {
-  Trace: { className: 'ev dbg', icon: Bug },
-  Debug: { className: 'ev dbg', icon: Bug },
-  Info: { className: 'ev info', icon: Info },
-  Warning: { className: 'ev warn', icon: TriangleAlert },
-  Error: { className: 'ev bad', icon: OctagonAlert },
-  Critical: { className: 'ev bad', icon: OctagonAlert },
-}
-
-const UNKNOWN: EventLook = { className: 'ev dbg', icon: CircleQuestionMark }
 
 /** The latest events of a device, newest first. */
 export function EventsSection({ deviceId }: { deviceId: string }) {
@@ -63,9 +48,9 @@ function Events({ deviceId }: { deviceId: string }) {
 }
 
 function EventRow({ event: { severity, category, body, emittedAt } }: { event: DeviceEvent }) {
-  const { className, icon: Icon } = lookUp(LOOKS, severity, UNKNOWN)
+  const { tone, icon: Icon } = severityLook(severity)
   return (
-    <li className={className}>
+    <li className={`ev ${tone}`}>
       <Icon className="i" aria-hidden />
       <div className="tx">
         <span className="t2">{severity}</span>

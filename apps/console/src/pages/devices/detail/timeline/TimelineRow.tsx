@@ -1,23 +1,14 @@
-import {
-  Braces,
-  Bug,
-  Info,
-  OctagonAlert,
-  Plug,
-  ShieldCheck,
-  TriangleAlert,
-  Unplug,
-  UserRound,
-} from 'lucide-react'
+import { Braces, Plug, ShieldCheck, Unplug, UserRound } from 'lucide-react'
 import { useId } from 'react'
 import { FoldButton } from '../../../../ui/app/FoldButton.tsx'
 import type { IconType } from '../../../../ui/icon.ts'
 import { HEALTH, OTA_STATUS } from '../property-names.ts'
 import { ClockTime, wallTime } from './ClockTime.tsx'
 import { EntryDetails } from './EntryDetails.tsx'
-import type { Entry, EntryOf, Severity } from './entry.ts'
+import type { Entry, EntryOf } from './entry.ts'
 import { Sentence } from './Sentence.tsx'
 import { ShortValue } from './ShortValue.tsx'
+import { severityLook } from './severity-look.ts'
 
 type EntryRowProps = { deviceId: string; entry: Entry; isOpen: boolean; onOpen: (isOpen: boolean) => void }
 
@@ -95,20 +86,12 @@ export function lineWhile(isConnected: boolean | undefined): string {
 
 type Look = { icon: IconType; tone: string; word?: string }
 
-const SEVERITY_LOOKS: Record<Severity, Look> = {
-  Trace: { icon: Bug, tone: '', word: 'Trace' },
-  Debug: { icon: Bug, tone: '', word: 'Debug' },
-  Info: { icon: Info, tone: 'info', word: 'Info' },
-  Warning: { icon: TriangleAlert, tone: 'warn', word: 'Warning' },
-  Error: { icon: OctagonAlert, tone: 'bad', word: 'Error' },
-  Critical: { icon: OctagonAlert, tone: 'bad', word: 'Critical' },
-}
-
 function lookOf(entry: Entry): Look {
   if (entry.type === 'connected') return { icon: Plug, tone: 'ok' }
   if (entry.type === 'disconnected') return { icon: Unplug, tone: '' }
   if (entry.kind === 'person') return { icon: UserRound, tone: '' }
-  if (entry.type === 'event' || entry.severity !== 'Info') return SEVERITY_LOOKS[entry.severity]
+  if (entry.type === 'event' || entry.severity !== 'Info')
+    return { ...severityLook(entry.severity), word: entry.severity }
   if (entry.kind === 'certificate') return { icon: ShieldCheck, tone: '' }
   return { icon: Braces, tone: '' }
 }

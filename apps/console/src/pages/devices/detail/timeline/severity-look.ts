@@ -1,0 +1,21 @@
+import { Bug, CircleQuestionMark, Info, OctagonAlert, TriangleAlert } from 'lucide-react'
+import { lookUp } from '../../../../lib/app/look-up.ts'
+import type { IconType } from '../../../../ui/icon.ts'
+import type { Severity } from './entry.ts'
+
+/** Icon of a severity, and the class of its colour. */
+type SeverityLook = { icon: IconType; tone: string }
+
+const LOOKS: Record<Severity, SeverityLook> = {
+  Trace: { icon: Bug, tone: 'dbg' },
+  Debug: { icon: Bug, tone: 'dbg' },
+  Info: { icon: Info, tone: 'info' },
+  Warning: { icon: TriangleAlert, tone: 'warn' },
+  Error: { icon: OctagonAlert, tone: 'bad' },
+  Critical: { icon: OctagonAlert, tone: 'bad' },
+}
+
+/** Look of a severity; a question mark for one that this console does not know. */
+export function severityLook(severity: string): SeverityLook {
+  return lookUp(LOOKS, severity, { icon: CircleQuestionMark, tone: 'dbg' })
+}
