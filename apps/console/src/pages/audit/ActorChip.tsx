@@ -1,18 +1,7 @@
 import type { Actor } from '@muster/actions/client'
-import { CircleQuestionMark, CircleUser, Cog, Cpu, KeyRound, Server, UserRound } from 'lucide-react'
-import { lookUp } from '../../lib/app/look-up.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { Id } from '../../ui/app/Id.tsx'
-import type { IconType } from '../../ui/icon.ts'
-
-const LOOKS: Record<Actor['actor'], { icon: IconType; kind: string }> = {
-  Anonymous: { icon: CircleUser, kind: 'Anonymous' },
-  System: { icon: Cog, kind: 'System' },
-  User: { icon: UserRound, kind: 'User' },
-  UserToken: { icon: KeyRound, kind: 'User token' },
-  Device: { icon: Cpu, kind: 'Device' },
-  ClusterNode: { icon: Server, kind: 'Cluster node' },
-}
+import { actorIdOf, actorLook } from './actors.ts'
 
 type ActorChipProps = {
   actor: Actor
@@ -40,8 +29,8 @@ export function ActorChip({ actor, name, tokenName }: ActorChipProps) {
 
 /** Icon of the actor's kind, then the actor's name. If the name is unknown, shows the actor's id, or else the kind as text. */
 function Who({ actor, name }: { actor: Actor; name: string | undefined }) {
-  const { icon: Icon, kind } = lookUp(LOOKS, actor.actor, { icon: CircleQuestionMark, kind: actor.actor })
-  const id = name === undefined ? idOf(actor) : undefined
+  const { icon: Icon, kind } = actorLook(actor)
+  const id = name === undefined ? actorIdOf(actor) : undefined
   if (id !== undefined) {
     return (
       <span className="row" style={{ gap: 5, minWidth: 0 }}>
@@ -57,18 +46,4 @@ function Who({ actor, name }: { actor: Actor; name: string | undefined }) {
       <span className="trunc">{name ?? kind}</span>
     </Badge>
   )
-}
-
-function idOf(actor: Actor): string | undefined {
-  switch (actor.actor) {
-    case 'User':
-    case 'UserToken':
-      return actor.userId
-    case 'Device':
-      return actor.deviceId
-    case 'ClusterNode':
-      return actor.nodeId
-    default:
-      return undefined
-  }
 }

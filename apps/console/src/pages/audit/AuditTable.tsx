@@ -10,6 +10,7 @@ import { Cell, Row } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { ActorChip } from './ActorChip.tsx'
+import { dataPreview, shownData } from './shown-data.ts'
 
 /** A row of an audit log. */
 export type AuditRow = {
@@ -39,9 +40,6 @@ type AuditTableProps = {
   /** Removes the filter. */
   onClear: () => void
 }
-
-/** Maximum number of characters that a cell shows of a row's data. A longer text would not fit. */
-const DATA_PREVIEW_CHARS = 300
 
 /** Rows of a log in order of time, with a heading per day. Each row unfolds to show its complete data. */
 export function AuditTable({
@@ -140,9 +138,7 @@ function LogRow({ row, hasTimestamp, endHead, isOpen, onOpen }: LogRowProps) {
         <ActorChip actor={actor} name={actorName} tokenName={tokenName} />
       </Cell>
       <Cell label="Data">
-        <code className="mono trunc cut">
-          {JSON.stringify(shownData(row.data)).slice(0, DATA_PREVIEW_CHARS)}
-        </code>
+        <code className="mono trunc cut">{dataPreview(row.data)}</code>
       </Cell>
       <Cell label={endHead}>{end}</Cell>
     </Row>
@@ -181,9 +177,4 @@ function LogDetail({ row, columns }: { row: AuditRow; columns: number }) {
       </Cell>
     </Row>
   )
-}
-
-/** Data of a row for display. Omits the project's own id (docs/product.md 3). */
-function shownData(data: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(data).filter(([key]) => key !== 'projectId'))
 }

@@ -11,13 +11,14 @@ import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { useCopy } from '../../ui/use-copy.ts'
+import { actorIdOf } from './actors.ts'
 import type { Group } from './groups.ts'
-import { actorIdOf } from './LogFilters.tsx'
 import { exactTimes, utcOffset } from './log-time.ts'
 import type { Entry, Sealing } from './sentences/entry.ts'
 import { LogSubjects, Sentence } from './sentences/Sentence.tsx'
 import { partsOf } from './sentences/sentence.ts'
 import { prefixOf, subjectLink } from './sentences/subject-link.ts'
+import { shownData } from './shown-data.ts'
 
 /** Maximum number of entries of one action that the details list. */
 const MAX_LISTED = 50
@@ -262,9 +263,4 @@ function Ways({ entry }: { entry: Entry }) {
       </Button>
     </div>
   )
-}
-
-/** Data of an entry for display. Omits the project's own id (docs/product.md 3). */
-export function shownData(data: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(data).filter(([key]) => key !== 'projectId'))
 }

@@ -3,6 +3,7 @@ import { useChangeSearch } from '../../lib/app/search.ts'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Segments } from '../../ui/app/Segments.tsx'
 import type { LogActivity } from './Activity.tsx'
+import { actorIdOf } from './actors.ts'
 import type { AuditSearch } from './audit-params.ts'
 import { isKind } from './audit-search.ts'
 import { ListPick, type PickOption } from './ListPick.tsx'
@@ -107,13 +108,6 @@ function actorOptions(entries: readonly Entry[]): PickOption[] {
     if (id !== undefined && !names.has(id)) names.set(id, actorName ?? id)
   }
   return [...names].map(([value, label]) => ({ value, label })).sort(byLabel)
-}
-
-/** Id by which a log is filtered for an actor: that of the person, device or node. */
-export function actorIdOf(actor: Entry['actor']): string | undefined {
-  if ('userId' in actor) return actor.userId
-  if ('deviceId' in actor) return actor.deviceId
-  return 'nodeId' in actor ? actor.nodeId : undefined
 }
 
 function kindOptions(entries: readonly Entry[]): PickOption[] {

@@ -1,17 +1,6 @@
-import {
-  CircleQuestionMark,
-  CircleUser,
-  Cog,
-  Cpu,
-  KeyRound,
-  OctagonAlert,
-  Server,
-  UserRound,
-  X,
-} from 'lucide-react'
+import { OctagonAlert, X } from 'lucide-react'
 import { type ReactNode, useContext, useState } from 'react'
 import { clockTime } from '../../lib/app/local-time.ts'
-import { lookUp } from '../../lib/app/look-up.ts'
 import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { FoldButton } from '../../ui/app/FoldButton.tsx'
@@ -20,15 +9,16 @@ import { MachineName } from '../../ui/app/MachineName.tsx'
 import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import type { IconType } from '../../ui/icon.ts'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { actorLook } from './actors.ts'
 import { causeOf, type Group, groupsOf } from './groups.ts'
-import { LogDetail, shownData } from './LogDetail.tsx'
+import { LogDetail } from './LogDetail.tsx'
 import { timeZone, utcOffset } from './log-time.ts'
 import { SealLine } from './SealLine.tsx'
 import type { Entry, Sealing } from './sentences/entry.ts'
 import { entryIcon } from './sentences/names.ts'
 import { Sentence } from './sentences/Sentence.tsx'
+import { dataPreview } from './shown-data.ts'
 
 type LogTableProps = {
   caption: string
@@ -43,8 +33,6 @@ type LogTableProps = {
 
 /** Characters of an id that the table shows, from its end. The row's details show the whole id. */
 const TAIL_CHARS = 8
-/** Maximum number of characters that a cell shows of an entry's data. A longer text would not fit. */
-const DATA_PREVIEW_CHARS = 300
 
 /** Entries of a log as sentences, newest first, with a heading per day. Each row unfolds. */
 export function LogTable({ caption, entries, sealing, isWhole, onClear }: LogTableProps) {
@@ -178,7 +166,7 @@ function LogRow({ group, isWhole, isOpen, onOpen }: LogRowProps) {
       </Cell>
       {isWhole && (
         <Cell label="Data">
-          <code className="dat">{JSON.stringify(shownData(data)).slice(0, DATA_PREVIEW_CHARS)}</code>
+          <code className="dat">{dataPreview(data)}</code>
         </Cell>
       )}
       <Cell label="Action/Job id">
@@ -199,18 +187,9 @@ function Tail({ id, what }: { id: string; what: string }) {
   )
 }
 
-const ACTORS: Record<string, { icon: IconType; kind: string }> = {
-  Anonymous: { icon: CircleUser, kind: 'Anonymous' },
-  System: { icon: Cog, kind: 'System' },
-  User: { icon: UserRound, kind: 'User' },
-  UserToken: { icon: KeyRound, kind: 'User token' },
-  Device: { icon: Cpu, kind: 'Device' },
-  ClusterNode: { icon: Server, kind: 'Cluster node' },
-}
-
 /** The kind of an actor in the words of the specification. The name is in the sentence. */
 function ActorKind({ entry: { actor } }: { entry: Entry }) {
-  const { icon: Icon, kind } = lookUp(ACTORS, actor.actor, { icon: CircleQuestionMark, kind: actor.actor })
+  const { icon: Icon, kind } = actorLook(actor)
   return (
     <span className="who2">
       <Icon className="i i-14" aria-hidden />

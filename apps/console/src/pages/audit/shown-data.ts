@@ -1,0 +1,12 @@
+/** Maximum number of characters that a cell shows of an entry's data. A longer text would not fit. */
+const PREVIEW_CHARS = 300
+
+/** Data of an entry for display. Omits the project's own id (docs/product.md 3). */
+export function shownData(data: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(data).filter(([key]) => key !== 'projectId'))
+}
+
+/** The beginning of an entry's data, for a cell of one line. */
+export function dataPreview(data: Record<string, unknown>): string {
+  return JSON.stringify(shownData(data)).slice(0, PREVIEW_CHARS)
+}
