@@ -1,6 +1,7 @@
 import type { Actor } from '@muster/actions/client'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { dayOf } from '../../lib/app/relative-time.ts'
+import { useToggled } from '../../lib/app/use-toggled.ts'
 import { FoldButton } from '../../ui/app/FoldButton.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { JsonValue } from '../../ui/app/JsonValue.tsx'
@@ -52,12 +53,7 @@ export function AuditTable({
 }: AuditTableProps) {
   const columns = hasTimestamp ? 6 : 5
   // The ids of unfolded rows are kept here and not in the rows, because rows outside of the viewport are unmounted.
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
-  function toggle(id: string) {
-    const next = new Set(open)
-    if (!next.delete(id)) next.add(id)
-    setOpen(next)
-  }
+  const [open, toggle] = useToggled()
   return (
     <ListTable
       caption={caption}

@@ -1,7 +1,8 @@
 import { OctagonAlert, X } from 'lucide-react'
-import { type ReactNode, useContext, useState } from 'react'
+import { type ReactNode, useContext } from 'react'
 import { clockTime } from '../../lib/app/local-time.ts'
 import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
+import { useToggled } from '../../lib/app/use-toggled.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { FoldButton } from '../../ui/app/FoldButton.tsx'
 import { ListFailed } from '../../ui/app/ListPage.tsx'
@@ -37,14 +38,9 @@ const TAIL_CHARS = 8
 /** Entries of a log as sentences, newest first, with a heading per day. Each row unfolds. */
 export function LogTable({ caption, entries, sealing, isWhole, onClear }: LogTableProps) {
   // The ids of unfolded rows are kept here and not in the rows, because rows outside of the viewport are unmounted.
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const [open, toggle] = useToggled()
   const isFailed = useContext(ListFailed)
   const columns = isWhole ? 7 : 5
-  function toggle(id: string) {
-    const next = new Set(open)
-    if (!next.delete(id)) next.add(id)
-    setOpen(next)
-  }
   const wide = (key: string, content: ReactNode, detail = false) => (
     <Row key={key} detail={detail}>
       <Cell span={columns}>{content}</Cell>

@@ -1,8 +1,9 @@
 import { History } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { dayAndMonth } from '../../../../lib/app/local-time.ts'
 import { durationInWords } from '../../../../lib/app/relative-time.ts'
+import { useToggled } from '../../../../lib/app/use-toggled.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { EmptyState } from '../../../../ui/app/EmptyState.tsx'
 import { Button } from '../../../../ui/Button.tsx'
@@ -43,7 +44,7 @@ export function TimelineList({
 }: TimelineListProps) {
   const { first, entries, hasMore, waiting } = timeline
   const days = useMemo(() => daysOf(entries ?? [], headOfDay), [entries])
-  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
+  const [unfolded, toggleRun] = useToggled()
   if (!entries) {
     if (first.error) return <ErrorAlert title="Could not load what happened." error={first.error} />
     return (
@@ -51,11 +52,6 @@ export function TimelineList({
         <Skeleton label="Loading what happened" />
       </div>
     )
-  }
-  const toggleRun = (id: string) => {
-    const next = new Set(unfolded)
-    if (!next.delete(id)) next.add(id)
-    setUnfolded(next)
   }
   const backTo = timeline.searchedBackTo
   return (
