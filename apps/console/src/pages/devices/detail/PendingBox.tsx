@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { Check, ShieldAlert } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { useCommand } from '../../../api/queries.ts'
 import { counted } from '../../../lib/app/format.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
@@ -11,6 +11,7 @@ import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { Fact } from './Fact.tsx'
 import { Fingerprint } from './Fingerprint.tsx'
 
 type Details = ActionOutput<'devices_GetDetails'>
@@ -164,14 +165,5 @@ function TokenName({ certificate: { tokenId, tokenName } }: { certificate: Certi
     <Link from="/org_{$organization}/projects/$projectId" to="./tokens" search={{ q: tokenName }}>
       <bdi>{tokenName}</bdi>
     </Link>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }

@@ -1,14 +1,12 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted } from '../../../lib/app/format.ts'
 import { dayAndMonth, hourAndMinute } from '../../../lib/app/local-time.ts'
+import { cut } from './cut.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
 import { healthOf, otaStatusOf, type Properties, readOtaStatus } from './well-known.ts'
 
 type Details = Pick<ActionOutput<'devices_GetDetails'>, 'isConnected' | 'lastRefusal' | 'certificates'>
 type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
-
-/** Maximum length in characters of a text from a device. A longer text is truncated, because a property may hold up to 1 MiB. */
-const LONGEST_TEXT = 300
 
 /** Something that is wrong with a device. */
 export type Problem = {
@@ -146,8 +144,4 @@ function sameUpdate(latest: unknown): (value: unknown) => boolean {
 
 function times(count: number): string {
   return count === 1 ? 'once' : counted(count, 'time')
-}
-
-function cut(text: string): string {
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text
 }

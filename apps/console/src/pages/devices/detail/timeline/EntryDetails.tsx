@@ -1,4 +1,3 @@
-import { Link, useParams } from '@tanstack/react-router'
 import { Link as LinkIcon } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { formatBytes } from '../../../../lib/app/format.ts'
@@ -6,7 +5,9 @@ import { copyText } from '../../../../lib/clipboard.ts'
 import { JsonValue } from '../../../../ui/app/JsonValue.tsx'
 import { toast } from '../../../../ui/app/toast.ts'
 import { Button } from '../../../../ui/Button.tsx'
+import { Fact } from '../Fact.tsx'
 import { PropertyHistoryDialog } from '../PropertyHistoryDialog.tsx'
+import { VersionLink } from '../VersionLink.tsx'
 import { wallTime } from './ClockTime.tsx'
 import { Diff } from './Diff.tsx'
 import type { Entry } from './entry.ts'
@@ -148,31 +149,6 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
         </>
       )
   }
-}
-
-type VersionLinkProps = { repositoryId: string; packageId: string; versionId: string; children: ReactNode }
-
-function VersionLink({ repositoryId, packageId, versionId, children }: VersionLinkProps) {
-  const { organization } = useParams({
-    from: '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId/timeline',
-  })
-  return (
-    <Link
-      to="/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId"
-      params={{ organization, repositoryId, packageId, versionId }}
-    >
-      {children}
-    </Link>
-  )
-}
-
-function Fact({ label, mono = false, children }: { label: string; mono?: boolean; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd className={mono ? 'mono' : undefined}>{children}</dd>
-    </div>
-  )
 }
 
 /** A time in UTC to the millisecond: "2026-11-23 12:58:04.218 UTC". */

@@ -1,14 +1,12 @@
 import type { ReactNode } from 'react'
 import { lookUp } from '../../../../lib/app/look-up.ts'
 import { durationInWords } from '../../../../lib/app/relative-time.ts'
+import { cut, LONGEST_TEXT } from '../cut.ts'
 import type { Entry, EntryOf } from './entry.ts'
 import { ShortValue } from './ShortValue.tsx'
 import { changedMembers, healthChangeOf, updateChangeOf, updateDuration } from './update-change.ts'
 
-/** Longest text of a device in a sentence, in characters. */
-const LONGEST_TEXT = 300
-
-/** The sentence of a timeline entry, without a period. */
+/** What happened, as one sentence without a period. */
 export function Sentence({ entry }: { entry: Entry }): ReactNode {
   switch (entry.type) {
     case 'event':
@@ -220,8 +218,4 @@ function TagText({ entry: { path, details } }: { entry: EntryOf<'tag'> }) {
       )}
     </>
   )
-}
-
-function cut(text: string): string {
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text
 }

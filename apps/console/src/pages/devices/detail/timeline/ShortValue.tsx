@@ -1,4 +1,5 @@
 import { RawJson, stringify } from '@muster/actions/exact-json'
+import { cut } from '../cut.ts'
 
 type ShortValueProps = {
   value: unknown
@@ -13,8 +14,7 @@ const LONGEST_VALUE = 60
 /** A JSON value on one line, coloured by type. A long value is truncated. */
 export function ShortValue({ value, isCut = false, chars = LONGEST_VALUE }: ShortValueProps) {
   const text = isCut ? String(value) : value === undefined ? 'nothing' : stringify(value)
-  const shown = text.length > chars ? `${text.slice(0, chars)}…` : text
-  return <bdi className={`mono json ${kindOf(value, isCut)}`}>{shown}</bdi>
+  return <bdi className={`mono json ${kindOf(value, isCut)}`}>{cut(text, chars)}</bdi>
 }
 
 function kindOf(value: unknown, isCut: boolean): string {

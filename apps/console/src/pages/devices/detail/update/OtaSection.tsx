@@ -1,12 +1,13 @@
-import { Link, useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { useAction, useActionState } from '../../../../api/queries.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { Badge, type Tone } from '../../../../ui/app/Badge.tsx'
 import { LongText } from '../../../../ui/app/JsonValue.tsx'
 import { Section } from '../../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
+import { cut } from '../cut.ts'
+import { Fact } from '../Fact.tsx'
 import { OTA_STATUS } from '../property-names.ts'
+import { VersionLink } from '../VersionLink.tsx'
 import { foundProperties, readOtaStatus } from '../well-known.ts'
 import { Attempts } from './Attempts.tsx'
 import { pathOf, useFollowedPath, useVersionAt } from './followed-path.ts'
@@ -29,10 +30,9 @@ function OtaState({ deviceId }: { deviceId: string }) {
   const status = data && readOtaStatus(foundProperties([data]))
   if (!status || status === 'unreadable' || status.state === undefined) return null
   const { state } = status
-  const text = state.length > LONGEST_STATE ? `${state.slice(0, LONGEST_STATE)}…` : state
   return (
     <Badge tone={toneOf(state)} caps>
-      {text.toUpperCase()}
+      {cut(state, LONGEST_STATE).toUpperCase()}
     </Badge>
   )
 }
@@ -50,7 +50,7 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
         </p>
         {follows !== undefined && (
           <dl className="kv">
-            <Fact label="Follows">
+            <Fact label="Follows" mono>
               <Followed path={follows} />
             </Fact>
           </dl>
@@ -64,33 +64,28 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
     <>
       <div className="in">
         <dl className="kv ota5">
-          <Fact label="Current version">
+          <Fact label="Current version" mono>
             <VersionName version={currentVersion} follows={follows} />
           </Fact>
-          <Fact label="Target version">
+          <Fact label="Target version" mono>
             <VersionName version={targetVersion} follows={follows} />
           </Fact>
           <div>
             <dt>Failures</dt>
             <dd className="num">{formatCount(failureCount)}</dd>
           </div>
-          <Fact label="Last error">{lastError === undefined ? '–' : <LongText text={lastError} />}</Fact>
-          <Fact label="Follows">{follows === undefined ? '–' : <Followed path={follows} />}</Fact>
+          <Fact label="Last error" mono>
+            {lastError === undefined ? '–' : <LongText text={lastError} />}
+          </Fact>
+          <Fact label="Follows" mono>
+            {follows === undefined ? '–' : <Followed path={follows} />}
+          </Fact>
         </dl>
       </div>
       {hasFailed && targetVersion !== undefined && (
         <Attempts deviceId={deviceId} targetVersion={targetVersion} />
       )}
     </>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd className="mono">{children}</dd>
-    </div>
   )
 }
 
@@ -108,22 +103,6 @@ function Followed({ path }: { path: string }) {
   const found = useVersionAt(pathOf(path))
   const text = <LongText text={path} />
   return found ? <VersionLink {...found}>{text}</VersionLink> : text
-}
-
-type VersionLinkProps = { repositoryId: string; packageId: string; versionId: string; children: ReactNode }
-
-function VersionLink({ repositoryId, packageId, versionId, children }: VersionLinkProps) {
-  const { organization } = useParams({
-    from: '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId',
-  })
-  return (
-    <Link
-      to="/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId"
-      params={{ organization, repositoryId, packageId, versionId }}
-    >
-      {children}
-    </Link>
-  )
 }
 
 function toneOf(state: string): Tone {
