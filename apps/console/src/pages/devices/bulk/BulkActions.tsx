@@ -8,6 +8,7 @@ import { useDebounced } from '../../../lib/app/use-debounced.ts'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
 import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
+import { useSecsLeft } from '../deleting/undo-time.ts'
 import { BulkPreviewDialog, MAX_INLINE } from './BulkPreviewDialog.tsx'
 import { BulkProgress } from './BulkProgress.tsx'
 import { type BulkKind, isUnfinished, resultTitle } from './bulk-words.ts'
@@ -15,7 +16,6 @@ import { useBulkAction } from './use-bulk-action.ts'
 import { type BulkPreview, type BulkSelection, useBulkRun } from './use-bulk-run.ts'
 import {
   closeBulk,
-  secsLeft,
   sendBulkDeletion,
   showStartedBulk,
   startBulkDeletion,
@@ -159,16 +159,12 @@ function useSendOnLeave(projectId: string) {
 }
 
 function Waiting({ deletion }: { deletion: WaitingDeletion }) {
-  const [, setTick] = useState(0)
-  useEffect(() => {
-    const tick = setInterval(() => setTick(now => now + 1), 250)
-    return () => clearInterval(tick)
-  }, [])
+  const secs = useSecsLeft(deletion)
   const what = counted(deletion.preview.itemCount, 'device')
   return (
     <div className="bulk-acts">
       <span className="num">
-        {deletion.state === 'waiting' ? `Deleting ${what} in ${secsLeft(deletion)} s.` : `Deleting ${what}…`}
+        {deletion.state === 'waiting' ? `Deleting ${what} in ${secs} s.` : `Deleting ${what}…`}
       </span>
       {deletion.state === 'waiting' && <Button onClick={closeBulk}>Undo</Button>}
     </div>

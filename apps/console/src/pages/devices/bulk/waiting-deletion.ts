@@ -3,53 +3,33 @@ import { invoke } from '../../../api/client.ts'
 import { announce } from '../../../lib/announce.ts'
 import { counted } from '../../../lib/app/format.ts'
 import { externalStore, useExternalStore } from '../../../lib/external-store.ts'
-import { askedByNow } from '../../../session.ts'
 import { toastError } from '../../../ui/app/toast.ts'
+import { type Click, clickNow, tooLate, UNDO_MS } from '../deleting/undo-time.ts'
 import type { BulkPreview } from './use-bulk-run.ts'
 import { refetchChanged } from './use-bulk-run.ts'
 
-/** A previewed deletion that waits 10 s before it is sent, or that was sent and has no answer yet. */
-export type WaitingDeletion = {
+/** A previewed deletion that is sent after 10 s, or whose answer is awaited. */
+export type WaitingDeletion = Click & {
   state: 'waiting' | 'sent'
   projectId: string
   preview: BulkPreview
-  /** The person who clicked, in their session. The hub refuses the deletion from any other session. */
-  askedBy: ReturnType<typeof askedByNow>
-  /** `Date.now()` and `performance.now()` at the click. */
-  askedAtMs: number
-  askedAtTick: number
 }
 
 /** A bulk action that runs, or whose outcome is not closed yet. */
 type StartedBulk = { state: 'started'; projectId: string; bulkActionId: string }
 
-const UNDO_MS = 10_000
-/** A page that wakes later than this after the click sends nothing: its user has left, and the fleet may have changed. */
-const TOO_LATE_MS = 60_000
-
 const current = externalStore<WaitingDeletion | StartedBulk | undefined>(undefined)
 let timer: ReturnType<typeof setTimeout> | undefined
 let answer: Promise<void> = Promise.resolve()
 
-/** Milliseconds since the click. Two clocks, because one stops while the machine sleeps and the other can be set. */
-function ageMs({ askedAtMs, askedAtTick }: WaitingDeletion): number {
-  return Math.max(Date.now() - askedAtMs, performance.now() - askedAtTick)
-}
-
-/** Whole seconds until the deletion is sent, at least 0. */
-export function secsLeft(deletion: WaitingDeletion): number {
-  return Math.max(0, Math.ceil((UNDO_MS - ageMs(deletion)) / 1000))
-}
-
-/** Starts a deletion of several devices that is sent after 10 s, unless it is undone. Another deletion that still waits is sent at once. */
+/** Starts a deletion of several devices that is sent after 10 s, unless it is undone. One that waits already is sent before. */
 export function startBulkDeletion(
   queryClient: QueryClient,
   deletion: Pick<WaitingDeletion, 'projectId' | 'preview'>,
 ) {
   sendBulkDeletion(queryClient)
   clearTimeout(timer)
-  const clicked = { askedBy: askedByNow(), askedAtMs: Date.now(), askedAtTick: performance.now() }
-  current.set({ ...deletion, ...clicked, state: 'waiting' })
+  current.set({ ...deletion, ...clickNow(), state: 'waiting' })
   timer = setTimeout(() => sendBulkDeletion(queryClient), UNDO_MS)
   announce(`${counted(deletion.preview.itemCount, 'device')} will be deleted in 10 seconds.`)
 }
@@ -71,9 +51,9 @@ export function sendBulkDeletion(queryClient: QueryClient) {
   const deletion = current.get()
   if (deletion?.state !== 'waiting') return
   clearTimeout(timer)
-  if (ageMs(deletion) > TOO_LATE_MS) {
+  const reason = tooLate(deletion)
+  if (reason) {
     current.set(undefined)
-    const reason = new Error('The page slept for more than a minute after the click. Nothing was sent.')
     toastError('The devices were not deleted', reason)
     return
   }

@@ -3,8 +3,9 @@ import { Trash2 } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { Button } from '../../../ui/Button.tsx'
-import { DeletingWords, NotDeleted, useSecsLeft } from './DeletingRow.tsx'
+import { DeletingWords, NotDeleted } from './DeletingRow.tsx'
 import { type Deletion, sendAll, showList, undoDeletion, undoLast, useDeletions } from './deletions.ts'
+import { useSecsLeft } from './undo-time.ts'
 import '../../../styles/deleting.css'
 
 type DeletingNoticeProps = { projectId: string; shownIds: readonly string[] }

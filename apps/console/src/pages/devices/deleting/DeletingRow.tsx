@@ -1,8 +1,9 @@
 import { CircleAlert, X } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../ui/Button.tsx'
 import { ErrorText } from '../../../ui/ErrorText.tsx'
-import { ageMs, type Deletion, UNDO_MS, undoDeletion } from './deletions.ts'
+import { type Deletion, undoDeletion } from './deletions.ts'
+import { ageMs, useSecsLeft } from './undo-time.ts'
 import '../../../styles/deleting.css'
 
 // The role is explicit, because on phones CSS changes `display`, and browsers then drop the implicit role.
@@ -44,16 +45,6 @@ export function DeletingCells({ deletion, columns }: { deletion: Deletion; colum
 export function DeletingWords({ deletion }: { deletion: Deletion }) {
   const secs = useSecsLeft(deletion)
   return deletion.state === 'waiting' ? `Deleting in ${secs} s.` : 'Deleting…'
-}
-
-/** Whole seconds until a deletion is sent, at least 0. */
-export function useSecsLeft(deletion: Deletion): number {
-  const [, setTick] = useState(0)
-  useEffect(() => {
-    const timer = setInterval(() => setTick(tick => tick + 1), 250)
-    return () => clearInterval(timer)
-  }, [])
-  return Math.max(0, Math.ceil((UNDO_MS - ageMs(deletion)) / 1000))
 }
 
 /** The reason why a device was not deleted, below its name. It stays until it is dismissed. */

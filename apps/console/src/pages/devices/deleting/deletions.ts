@@ -3,27 +3,18 @@ import { invoke } from '../../../api/client.ts'
 import { invalidateActions, setGone } from '../../../api/queries.ts'
 import { announce } from '../../../lib/announce.ts'
 import { externalStore, useExternalStore } from '../../../lib/external-store.ts'
-import { askedByNow } from '../../../session.ts'
 import { toastError } from '../../../ui/app/toast.ts'
+import { type Click, clickNow, tooLate, UNDO_MS } from './undo-time.ts'
 
 /** A device that is about to be deleted, or whose deletion was refused. */
-export type Deletion = {
+export type Deletion = Click & {
   projectId: string
   deviceId: string
   name: string
-  /** The person who clicked, in their session. The hub refuses the deletion from any other session. */
-  askedBy: ReturnType<typeof askedByNow>
-  /** `Date.now()` and `performance.now()` at the click. */
-  askedAtMs: number
-  askedAtTick: number
   state: 'waiting' | 'sent' | 'refused'
   reason?: Error
 }
 
-/** Time in which a deletion can be undone. */
-export const UNDO_MS = 10_000
-/** A page that wakes later than this after the click sends nothing: its user has left, and the fleet may have changed. */
-const TOO_LATE_MS = 60_000
 /** Longest wait of a sign-out for the answers of the hub. */
 const SETTLE_MS = 30_000
 
@@ -32,11 +23,6 @@ const timers = new Map<string, ReturnType<typeof setTimeout>>()
 const answers = new Map<string, Promise<void>>()
 /** Projects whose list is on screen and shows a refusal in its row. */
 const listed = new Set<string>()
-
-/** Milliseconds since the click. Two clocks, because one stops while the machine sleeps and the other can be set. */
-export function ageMs({ askedAtMs, askedAtTick }: Deletion): number {
-  return Math.max(Date.now() - askedAtMs, performance.now() - askedAtTick)
-}
 
 function update(deviceId: string, change: Partial<Deletion>) {
   deletions.set(deletions.get().map(each => (each.deviceId === deviceId ? { ...each, ...change } : each)))
@@ -56,13 +42,7 @@ export function startDeletion(
   const { deviceId, name } = device
   if (deletions.get().some(each => each.deviceId === deviceId && each.state !== 'refused')) return
   remove(deviceId)
-  const clicked = {
-    askedBy: askedByNow(),
-    askedAtMs: Date.now(),
-    askedAtTick: performance.now(),
-    state: 'waiting' as const,
-  }
-  deletions.set([...deletions.get(), { ...device, ...clicked }])
+  deletions.set([...deletions.get(), { ...device, ...clickNow(), state: 'waiting' }])
   addEventListener('pagehide', () => sendAll(queryClient), { once: true })
   timers.set(
     deviceId,
@@ -108,8 +88,9 @@ function send(queryClient: QueryClient, deviceId: string): Promise<void> {
   if (deletion?.state !== 'waiting') return Promise.resolve()
   clearTimeout(timers.get(deviceId))
   timers.delete(deviceId)
-  if (ageMs(deletion) > TOO_LATE_MS) {
-    refuse(deletion, new Error('The page slept for more than a minute after the click. Nothing was sent.'))
+  const reason = tooLate(deletion)
+  if (reason) {
+    refuse(deletion, reason)
     return Promise.resolve()
   }
   update(deviceId, { state: 'sent' })

@@ -1,0 +1,42 @@
+import { useEffect, useState } from 'react'
+import { askedByNow } from '../../../session.ts'
+
+/** The click that asked for a deletion. The deletion is sent 10 s later, unless it is undone. */
+export type Click = {
+  /** The person who clicked, in their session. The hub refuses the deletion from any other session. */
+  askedBy: ReturnType<typeof askedByNow>
+  /** `Date.now()` and `performance.now()` at the click. */
+  askedAtMs: number
+  askedAtTick: number
+}
+
+/** Time in which a deletion can be undone. */
+export const UNDO_MS = 10_000
+/** A page that wakes later than this after the click sends nothing: its user has left, and the fleet may have changed. */
+const TOO_LATE_MS = 60_000
+
+/** A click at this moment. */
+export function clickNow(): Click {
+  return { askedBy: askedByNow(), askedAtMs: Date.now(), askedAtTick: performance.now() }
+}
+
+/** Milliseconds since the click. Two clocks, because one stops while the machine sleeps and the other can be set. */
+export function ageMs({ askedAtMs, askedAtTick }: Click): number {
+  return Math.max(Date.now() - askedAtMs, performance.now() - askedAtTick)
+}
+
+/** The reason why a deletion is sent no more; `undefined` while it may be sent. */
+export function tooLate(click: Click): Error | undefined {
+  if (ageMs(click) <= TOO_LATE_MS) return undefined
+  return new Error('The page slept for more than a minute after the click. Nothing was sent.')
+}
+
+/** Whole seconds until a deletion is sent, at least 0. */
+export function useSecsLeft(click: Click): number {
+  const [, setTick] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => setTick(tick => tick + 1), 250)
+    return () => clearInterval(timer)
+  }, [])
+  return Math.max(0, Math.ceil((UNDO_MS - ageMs(click)) / 1000))
+}
