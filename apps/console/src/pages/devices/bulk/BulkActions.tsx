@@ -46,7 +46,7 @@ type BulkActionsProps = {
 /** Buttons for the selected devices: accept, reject, delete, each with a preview where needed, then its progress and outcome. */
 export function BulkActions({ projectId, selection, onDone, children }: BulkActionsProps) {
   const queryClient = useQueryClient()
-  const { preview, start } = useBulkRun(projectId)
+  const { preview, start, busy } = useBulkRun(projectId)
   const [shown, setShown] = useState<BulkPreview>()
   const bulk = useCurrentBulk(projectId)
   useSendOnLeave(projectId)
@@ -92,8 +92,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
     setShown(undefined)
   }
 
-  const isBusy = preview.isPending || start.isPending
-  const busy = preview.isPending ? preview.variables.kind : start.isPending ? start.variables.kind : undefined
+  const isBusy = busy !== undefined
   const nothing = pending === 0 ? 'None of these has a pending certificate.' : undefined
   return (
     <div className="bulk-acts">

@@ -50,7 +50,9 @@ export function useBulkRun(projectId: string) {
     mutationFn: (previewed: BulkPreview) => startBulk(projectId, previewed),
     onSettled: () => refetchChanged(queryClient),
   })
-  return { preview, start }
+  /** The action that is being previewed or started. */
+  const busy = preview.isPending ? preview.variables.kind : start.isPending ? start.variables.kind : undefined
+  return { preview, start, busy }
 }
 
 /** Refetches the queries whose answers a bulk action changes. Never rejects. */

@@ -51,7 +51,7 @@ function Pending({ projectId }: { projectId: string }) {
   const list = usePendingList(projectId, by, q.trim())
   const selection = useSelectedCertificates(list)
   const leaving = useLeavingRows(list.certificates, `${by} ${q}`)
-  const { preview, start } = useBulkRun(projectId)
+  const { preview, start, busy } = useBulkRun(projectId)
   const [shown, setShown] = useState<BulkPreview>()
   const { certificates, total, deviceTotal, newerCount } = list
   const { selected } = selection
@@ -60,23 +60,19 @@ function Pending({ projectId }: { projectId: string }) {
   // If the first load failed, the route's error page is shown. With a filter the page stays, because the filter can be undone.
   if (list.error && !list.data && !q) throw list.error
 
-  useShortcut('x', 'Select the row', () => {
-    const row = document.activeElement?.closest<HTMLElement>('tr[data-certificate]')
-    const certificate = certificates.find(one => one.certificateId === row?.dataset.certificate)
-    if (!certificate) return false
-    selection.toggle(certificate, false)
-  })
-  useShortcut('X', 'Select the rows up to this one', () => {
-    const row = document.activeElement?.closest<HTMLElement>('tr[data-certificate]')
-    const certificate = certificates.find(one => one.certificateId === row?.dataset.certificate)
-    if (!certificate) return false
-    selection.toggle(certificate, true)
-  })
+  useShortcut('x', 'Select the row', () => selectFocused(false))
+  useShortcut('X', 'Select the rows up to this one', () => selectFocused(true))
   useShortcut('Escape', 'Clear the selection', () => {
     if (selected.size === 0) return false
     selection.clear()
   })
 
+  function selectFocused(isRange: boolean) {
+    const row = document.activeElement?.closest<HTMLElement>('tr[data-certificate]')
+    const certificate = certificates.find(one => one.certificateId === row?.dataset.certificate)
+    if (!certificate) return false
+    selection.toggle(certificate, isRange)
+  }
   async function act(kind: 'Accept' | 'Reject', certificateIds: string[]) {
     start.reset()
     leaving.setOwn(true)
@@ -107,7 +103,6 @@ function Pending({ projectId }: { projectId: string }) {
   }
 
   const isEmpty = total === 0 && !q && !list.isPlaceholderData
-  const busy = preview.isPending ? preview.variables.kind : start.isPending ? start.variables.kind : undefined
   const table = (
     <>
       <div className="sheet appr-sheet">
