@@ -9,10 +9,7 @@ import type { Problem } from './problems.ts'
 import { SYSTEM_INFO_NAMES } from './property-names.ts'
 import { hourAround } from './timeline/time-range.ts'
 import { useBeginning } from './use-problems.ts'
-import { foundProperties, readSystemInfo } from './well-known.ts'
-
-/** A disk with a smaller share of free space (0.1 is 10 %) is named in the problem box. */
-const LOW_SHARE = 0.1
+import { foundProperties, LOW_SHARE, readSystemInfo } from './well-known.ts'
 
 /**
  * Box with the problems of a device. The gravest problem is shown with its times and with links to the next steps. Each other

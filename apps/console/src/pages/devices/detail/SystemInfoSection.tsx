@@ -6,10 +6,8 @@ import { Section } from '../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { SYSTEM_INFO, SYSTEM_INFO_NAMES } from './property-names.ts'
-import { type Disk, foundProperties, readSystemInfo, type SystemInfo } from './well-known.ts'
+import { type Disk, foundProperties, LOW_SHARE, readSystemInfo, type SystemInfo } from './well-known.ts'
 
-/** A disk with a smaller share of free space is amber (0.1 is 10 %). */
-const LOW_SPACE = 0.1
 const WRAP: CSSProperties = { overflowWrap: 'anywhere', whiteSpace: 'normal' }
 /** Style of the name column: names such as `/dev/mmcblk0p3` stay on one line beside long mount points. */
 const DISK_NAME: CSSProperties = { ...WRAP, minWidth: 'calc(15ch + 32px)' }
@@ -170,7 +168,7 @@ function Available({ disk: { availableBytes, availableShare } }: { disk: Disk })
   if (availableBytes === undefined) return '–'
   if (availableShare === undefined) return <span className="num">{formatBytes(availableBytes)}</span>
   return (
-    <span className={availableShare < LOW_SPACE ? 'bar warn' : 'bar'}>
+    <span className={availableShare < LOW_SHARE ? 'bar warn' : 'bar'}>
       <i style={{ '--v': `${availableShare * 100}%` } as CSSProperties} />
       <span className="num">
         {formatBytes(availableBytes)} ({formatPercent(availableShare)})
