@@ -1,3 +1,5 @@
+import { fingerprintGroups } from '../fingerprint-groups.ts'
+
 /** Number of bytes in a group. A SHA-256 fingerprint has four groups. */
 const GROUP_BYTES = 8
 
@@ -9,10 +11,7 @@ type FingerprintProps = {
 
 /** A certificate fingerprint in groups, so that people can compare it. The text of the page is the fingerprint without spaces. */
 export function Fingerprint({ fingerprint, isBig = false }: FingerprintProps) {
-  const bytes = fingerprint.split(':')
-  const groups = Array.from({ length: Math.ceil(bytes.length / GROUP_BYTES) }, (_, index) =>
-    bytes.slice(index * GROUP_BYTES, (index + 1) * GROUP_BYTES).join(':'),
-  )
+  const groups = fingerprintGroups(fingerprint, GROUP_BYTES)
   return (
     <span className={isBig ? 'fp big mono' : 'fp mono'}>
       {groups.map((group, index) => (

@@ -1,14 +1,12 @@
 import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { fingerprintGroups } from '../fingerprint-groups.ts'
 
 /** Bytes in a group. */
 const GROUP_BYTES = 4
 
 /** The SHA-256 fingerprint of a certificate in groups of four bytes. The button copies the plain text. */
 export function Fingerprint({ text, of }: { text: string; of: string }) {
-  const bytes = text.split(':')
-  const groups = Array.from({ length: Math.ceil(bytes.length / GROUP_BYTES) }, (_, index) =>
-    bytes.slice(index * GROUP_BYTES, (index + 1) * GROUP_BYTES).join(':'),
-  )
+  const groups = fingerprintGroups(text, GROUP_BYTES)
   return (
     <>
       <span className="fp mono">
