@@ -2,7 +2,7 @@ import type { ActionInput, ActionOutput } from '@muster/actions/client'
 import { MAX_MARKED_DEVICES } from '@muster/actions/client'
 import { useActionState } from '../../../api/queries.ts'
 import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
-import type { Attention } from './attention.ts'
+import { ATTENTION_LABELS, type Attention } from './attention.ts'
 import type { DeviceSearch } from './devices-input.ts'
 
 type Status = NonNullable<DeviceSearch['status']>
@@ -27,12 +27,6 @@ type FiltersProps = {
 }
 
 const PRESETS = ['updateFailed', 'offlineLong', 'neverUpdated', 'pending'] as const
-const LABELS = {
-  updateFailed: 'Update failed',
-  offlineLong: 'Offline for more than 24 h',
-  neverUpdated: 'Never updated',
-  pending: 'Pending',
-}
 
 /** Filters of one click: presets with their counts, and below 201 devices also connection and health. */
 export function Filters({ projectId, search, filter, summary, isCounting, onChange }: FiltersProps) {
@@ -47,7 +41,7 @@ export function Filters({ projectId, search, filter, summary, isCounting, onChan
   const [all, ...presets] = counted?.counts ?? []
   const options: SegmentOption<Attention>[] = PRESETS.map((value, index) => ({
     value,
-    label: LABELS[value],
+    label: ATTENTION_LABELS[value],
     count: presets[index] ?? undefined,
     ...(value === 'pending' && { mark: 'pending' as const }),
   }))
@@ -74,8 +68,13 @@ export function Filters({ projectId, search, filter, summary, isCounting, onChan
         value={search.show ?? 'all'}
         options={[
           { value: 'all', label: 'Any health' },
-          { value: 'warning', label: 'Warning', count: summary?.warningCount, mark: 'warning' },
-          { value: 'error', label: 'Error', count: summary?.errorCount, mark: 'error' },
+          {
+            value: 'warning',
+            label: ATTENTION_LABELS.warning,
+            count: summary?.warningCount,
+            mark: 'warning',
+          },
+          { value: 'error', label: ATTENTION_LABELS.error, count: summary?.errorCount, mark: 'error' },
           ...options.slice(0, -1),
         ]}
         onChange={setShow}

@@ -16,6 +16,17 @@ export const ATTENTION = {
 /** Name of a filter for devices that need attention. */
 export type Attention = keyof typeof ATTENTION
 
+/** Labels of the filters. */
+export const ATTENTION_LABELS: Record<Attention, string> = {
+  healthy: 'Healthy',
+  warning: 'Warning',
+  error: 'Error',
+  updateFailed: 'Update failed',
+  offlineLong: 'Offline for more than 24 h',
+  neverUpdated: 'Never updated',
+  pending: 'Pending',
+}
+
 /** The value if it is the name of a filter for devices that need attention, else `undefined`. */
 export function attentionOf(value: unknown): Attention | undefined {
   return typeof value === 'string' && Object.hasOwn(ATTENTION, value) ? (value as Attention) : undefined

@@ -3,7 +3,7 @@ import { useActionState } from '../../../../api/queries.ts'
 import { counted } from '../../../../lib/app/format.ts'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
 import { Button } from '../../../../ui/Button.tsx'
-import type { Attention } from '../attention.ts'
+import { ATTENTION_LABELS } from '../attention.ts'
 import { type Condition, conditionText, writeConditions } from '../conditions.ts'
 import { type DeviceSearch, devicesInput } from '../devices-input.ts'
 import '../../../../styles/device-list-panels.css'
@@ -76,15 +76,6 @@ function countText(count: number | null | undefined): string {
 }
 
 const STATUS_WORDS = { connected: 'Connected', disconnected: 'Disconnected', pending: 'Pending' }
-const SHOW_WORDS: Record<Attention, string> = {
-  healthy: 'Healthy',
-  warning: 'Warning',
-  error: 'Error',
-  updateFailed: 'Update failed',
-  offlineLong: 'Offline for more than 24 h',
-  neverUpdated: 'Never updated',
-  pending: 'Pending',
-}
 
 function partsOf(search: DeviceSearch, conditions: readonly Condition[]): Part[] {
   return [
@@ -94,7 +85,7 @@ function partsOf(search: DeviceSearch, conditions: readonly Condition[]): Part[]
     })),
     ...(search.q?.trim() ? [{ words: `“${search.q.trim()}”`, without: { q: undefined } }] : []),
     ...(search.status ? [{ words: STATUS_WORDS[search.status], without: { status: undefined } }] : []),
-    ...(search.show ? [{ words: SHOW_WORDS[search.show], without: { show: undefined } }] : []),
+    ...(search.show ? [{ words: ATTENTION_LABELS[search.show], without: { show: undefined } }] : []),
     ...(search.error ? [{ words: `the error ${search.error}`, without: { error: undefined } }] : []),
   ]
 }
