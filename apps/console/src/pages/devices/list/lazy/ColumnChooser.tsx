@@ -13,6 +13,7 @@ import { columnOf } from '../columns.tsx'
 import { Marked } from '../Marked.tsx'
 import { Popover } from '../Popover.tsx'
 import { propertyWords } from '../property-words.ts'
+import { Note } from './Note.tsx'
 import '../../../../styles/device-list-panels.css'
 
 type ColumnChooserProps = {
@@ -181,14 +182,6 @@ function placeOf({ names, matchCount, nameCount }: ActionOutput<'projects_QueryP
   return isCut
     ? `first ${names.length} of ${formatCount(matchCount)}`
     : `${formatCount(matchCount)} of ${formatCount(nameCount)}`
-}
-
-function Note({ children }: { children: React.ReactNode }) {
-  return (
-    <p className="hint" role="status">
-      {children}
-    </p>
-  )
 }
 
 type HandleProps = { id: string; place: number; onMove: (id: string, to: number) => void }

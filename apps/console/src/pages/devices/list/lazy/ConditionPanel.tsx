@@ -23,6 +23,7 @@ import {
 import { Marked } from '../Marked.tsx'
 import { Popover } from '../Popover.tsx'
 import { propertyWords } from '../property-words.ts'
+import { Note } from './Note.tsx'
 import { type Option, Options } from './Options.tsx'
 import '../../../../styles/device-list-panels.css'
 
@@ -369,13 +370,5 @@ function WillMatch({ projectId, rest, typed }: WillMatchProps) {
     <span role="status">
       <b>{formatCount(count)}</b> of {counted(of, 'device')} will match
     </span>
-  )
-}
-
-function Note({ children }: { children: ReactNode }) {
-  return (
-    <p className="hint" role="status">
-      {children}
-    </p>
   )
 }
