@@ -45,13 +45,18 @@ export function ExportMenu({
         </Button>
       }
     >
-      {FORMATS.map(({ extension, label }) => (
-        <MenuAnchor key={extension} href={exportUrl(action, input, extension)} download>
-          {label}
-        </MenuAnchor>
-      ))}
+      <ExportItems action={action} input={input} />
     </Menu>
   )
+}
+
+/** The downloads as items of a menu. */
+export function ExportItems({ action, input }: Pick<ExportMenuProps, 'action' | 'input'>) {
+  return FORMATS.map(({ extension, label }) => (
+    <MenuAnchor key={extension} href={exportUrl(action, input, extension)} download>
+      {label}
+    </MenuAnchor>
+  ))
 }
 
 function download(url: string) {

@@ -4,9 +4,9 @@ import { formatCount } from '../../../../lib/app/format.ts'
 import { useShortcut } from '../../../../lib/app/shortcuts.ts'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
-import { exportUrl } from '../../../../ui/app/ExportMenu.tsx'
+import { ExportItems } from '../../../../ui/app/ExportMenu.tsx'
 import { IconButton } from '../../../../ui/app/IconButton.tsx'
-import { Menu, MenuAnchor } from '../../../../ui/app/Menu.tsx'
+import { Menu } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { BulkActions } from '../../bulk/BulkActions.tsx'
 import { useActionsShortcut } from '../../bulk/use-actions-shortcut.ts'
@@ -62,12 +62,7 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
         </Button>
       }
     >
-      <MenuAnchor href={exportUrl('projects_QueryDevices', exported, 'csv')} download>
-        CSV
-      </MenuAnchor>
-      <MenuAnchor href={exportUrl('projects_QueryDevices', exported, 'jsonl')} download>
-        JSON Lines
-      </MenuAnchor>
+      <ExportItems action="projects_QueryDevices" input={exported} />
     </Menu>
   )
   return (
