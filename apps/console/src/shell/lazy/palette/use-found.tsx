@@ -8,6 +8,7 @@ import { counted } from '../../../lib/app/format.ts'
 import { openIssued } from '../../../lib/app/open-window.ts'
 import { useDebounced } from '../../../lib/app/use-debounced.ts'
 import type { Organization } from '../../../organization.ts'
+import { PROXY_LINK_HOURS } from '../../../pages/devices/detail/use-proxy-link.ts'
 import { writeConditions } from '../../../pages/devices/list/conditions.ts'
 import { toastError } from '../../../ui/app/toast.ts'
 import { DeviceState } from './DeviceState.tsx'
@@ -19,8 +20,6 @@ type FoundDevice = Answer['devices'][number]
 
 /** Time after the last key before the hub is asked, in milliseconds. */
 const PAUSE_MS = 150
-/** Lifetime of a link to a device's web pages, in hours (docs/product.md 9). */
-const PROXY_LINK_HOURS = 2
 
 const FIELD_WORDS: Partial<Record<FoundDevice['match']['field'], string>> = {
   hostname: 'Host name',
