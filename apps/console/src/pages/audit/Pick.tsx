@@ -78,7 +78,7 @@ export function Pick({ label, value, isOn, className, keys, children }: PickProp
       <button
         ref={button}
         type="button"
-        className={isOn ? 'pick on' : 'pick'}
+        className={isOn ? 'logpick on' : 'logpick'}
         aria-haspopup="dialog"
         aria-expanded={isOpen}
         {...(isOpen && { 'aria-controls': popupId })}
@@ -98,7 +98,7 @@ export function Pick({ label, value, isOn, className, keys, children }: PickProp
           popover="manual"
           role="dialog"
           aria-label={label}
-          className={`pop ${className}`}
+          className={`logpop ${className}`}
           onKeyDown={onKeyDown}
         >
           {children(close)}
