@@ -61,6 +61,7 @@ export const DeviceRowView = memo(function DeviceRowView({
         <label className="pick">
           <input
             type="checkbox"
+            className="bx"
             aria-label={`Select ${name ?? hostname ?? deviceId}`}
             checked={isSelected}
             onChange={event => onSelect(deviceId, event)}

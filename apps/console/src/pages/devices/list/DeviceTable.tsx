@@ -160,6 +160,7 @@ export function DeviceTable({
             <label className="pick">
               <input
                 type="checkbox"
+                className="bx"
                 aria-label="Select all on this list"
                 checked={isEverySelected}
                 ref={box => {

@@ -15,6 +15,7 @@ export function Pick({ label, state, onToggle }: PickProps) {
     <label className="appr-pick">
       <input
         type="checkbox"
+        className="bx"
         aria-label={label}
         checked={state === 'all'}
         ref={input => {
