@@ -10,6 +10,7 @@ import { ErrorAlert } from '../../../ui/Alert.tsx'
 import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
 import { Mark } from '../../../ui/app/Mark.tsx'
+import { ActionsHead } from '../../../ui/app/Table.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
 import { DeviceName } from '../DeviceName.tsx'
@@ -294,11 +295,7 @@ function Done({ action, place }: PartProps) {
             <th scope="col">Id</th>
             {kind !== 'Delete' && <th scope="col">Status</th>}
             {kind !== 'Delete' && <th scope="col">Connected for</th>}
-            {kind !== 'Delete' && (
-              <th scope="col">
-                <span className="sr">Actions</span>
-              </th>
-            )}
+            {kind !== 'Delete' && <ActionsHead />}
           </tr>
         </thead>
         <tbody {...GROUP}>

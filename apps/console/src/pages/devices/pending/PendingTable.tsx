@@ -10,6 +10,7 @@ import { absoluteTime, relativeTime } from '../../../lib/app/relative-time.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
+import { ActionsHead } from '../../../ui/app/Table.tsx'
 import { Gap, useVirtualRows } from '../../../ui/app/virtual-rows.tsx'
 import { isAbsent } from '../../../ui/is-absent.ts'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
@@ -107,9 +108,7 @@ export function PendingTable({
           <th scope="col">Name and id</th>
           <th scope="col">First Seen</th>
           <th scope="col">Fingerprint of the certificate, SHA-256</th>
-          <th scope="col">
-            <span className="sr">Actions</span>
-          </th>
+          <ActionsHead />
         </tr>
       </thead>
       <tbody {...ROWS}>

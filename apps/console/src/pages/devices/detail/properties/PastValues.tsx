@@ -4,6 +4,7 @@ import { actionPagesQuery, useCommand } from '../../../../api/queries.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { JsonValue } from '../../../../ui/app/JsonValue.tsx'
 import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
+import { ActionsHead } from '../../../../ui/app/Table.tsx'
 import { Time, TimesTogether } from '../../../../ui/app/Time.tsx'
 import { toast, toastError } from '../../../../ui/app/toast.ts'
 import { Button } from '../../../../ui/Button.tsx'
@@ -50,9 +51,7 @@ function ValueTable({ deviceId, name, version }: PastValuesProps) {
             <th scope="col">Set</th>
             <th scope="col">Value</th>
             <th scope="col">By</th>
-            <th scope="col">
-              <span className="sr">Actions</span>
-            </th>
+            <ActionsHead />
           </tr>
         </thead>
         <tbody>
