@@ -53,7 +53,6 @@ export function useFound(organization: Organization | undefined, text: string, c
   const place = { organizationId, name: organization?.name ?? '', projectId, projectName: project?.name }
   return {
     groups: answer ? groupsOf(answer.found, text, place, copy) : [],
-    isCut: answer?.found.isCut ?? false,
     ms: answer?.ms,
     isPending: isFetching || asked !== text,
     error: isAsked ? error : null,
