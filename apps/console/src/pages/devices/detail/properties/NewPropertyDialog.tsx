@@ -1,5 +1,4 @@
 import { type FormEvent, useId, useState } from 'react'
-import { useCommand } from '../../../../api/queries.ts'
 import { Dialog, DialogBody, DialogFoot } from '../../../../ui/app/Dialog.tsx'
 import { toast } from '../../../../ui/app/toast.ts'
 import { Button } from '../../../../ui/Button.tsx'
@@ -7,6 +6,8 @@ import { messageOf } from '../../../../ui/ErrorText.tsx'
 import { Field } from '../../../../ui/Field.tsx'
 import { TextField } from '../../../../ui/TextField.tsx'
 import { parseTyped } from './json-text.ts'
+import { ProtectedBox } from './ProtectedBox.tsx'
+import { useSetProperty } from './use-set-property.ts'
 
 /** Dialog that sets a property by its key. An existing property gets the new value. */
 export function NewPropertyDialog({ deviceId, onClose }: { deviceId: string; onClose: () => void }) {
@@ -15,9 +16,7 @@ export function NewPropertyDialog({ deviceId, onClose }: { deviceId: string; onC
   const [text, setText] = useState('')
   const [isProtected, setProtected] = useState(false)
   const [errors, setErrors] = useState<{ name?: string; value?: string; hub?: string }>({})
-  const set = useCommand('devices_SetProperty', {
-    invalidates: ['devices_QueryProperties', 'devices_GetProperty', 'devices_QueryPropertyHistory'],
-  })
+  const set = useSetProperty()
 
   async function submit(event: FormEvent) {
     event.preventDefault()
@@ -66,16 +65,7 @@ export function NewPropertyDialog({ deviceId, onClose }: { deviceId: string; onC
               onChange={event => setText(event.target.value)}
             />
           </Field>
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={isProtected}
-              onChange={event => setProtected(event.target.checked)}
-            />
-            <span>
-              Protected <span className="muted">only people can change it</span>
-            </span>
-          </label>
+          <ProtectedBox checked={isProtected} onChange={setProtected} />
         </DialogBody>
         <DialogFoot>
           <Button disabled={set.isPending} onClick={onClose}>

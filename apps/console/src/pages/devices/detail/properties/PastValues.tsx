@@ -1,6 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { useSuspenseInfiniteQuery } from '@tanstack/react-query'
-import { actionPagesQuery, useCommand } from '../../../../api/queries.ts'
+import { actionPagesQuery } from '../../../../api/queries.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { JsonValue } from '../../../../ui/app/JsonValue.tsx'
 import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
@@ -10,6 +10,7 @@ import { toast, toastError } from '../../../../ui/app/toast.ts'
 import { Button } from '../../../../ui/Button.tsx'
 import { nameOf } from '../timeline/Sentence.tsx'
 import { ShortValue } from '../timeline/ShortValue.tsx'
+import { useSetProperty } from './use-set-property.ts'
 
 /** Number of values per page. It is low, because the values are shown within the list of properties. */
 const PAGE_SIZE = 20
@@ -97,9 +98,7 @@ type ValueRowProps = {
 
 function ValueRow({ deviceId, name, change, isCurrent, expectedVersion }: ValueRowProps) {
   const { value, isRemoved, changedAt } = change
-  const set = useCommand('devices_SetProperty', {
-    invalidates: ['devices_QueryProperties', 'devices_GetProperty', 'devices_QueryPropertyHistory'],
-  })
+  const set = useSetProperty()
   async function setAgain() {
     try {
       const { result } = await set.mutateAsync({

@@ -1,7 +1,7 @@
 import { stringify } from '@muster/actions/exact-json'
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { invoke } from '../../../../api/client.ts'
-import { useActionState, useCommand } from '../../../../api/queries.ts'
+import { useActionState } from '../../../../api/queries.ts'
 import { formatBytes } from '../../../../lib/app/format.ts'
 import { Alert } from '../../../../ui/Alert.tsx'
 import { Time } from '../../../../ui/app/Time.tsx'
@@ -14,6 +14,8 @@ import { nameOf } from '../timeline/Sentence.tsx'
 import { ShortValue } from '../timeline/ShortValue.tsx'
 import type { Properties } from '../well-known.ts'
 import { kindOfJson, parseTyped } from './json-text.ts'
+import { ProtectedBox } from './ProtectedBox.tsx'
+import { useSetProperty } from './use-set-property.ts'
 
 type Property = Properties[string]
 type PropertyEditorProps = { deviceId: string; property: Property; onClose: () => void }
@@ -53,9 +55,7 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
   const [isProtected, setProtected] = useState(wasProtected)
   const [error, setError] = useState<string>()
   const [conflict, setConflict] = useState<Conflict>()
-  const set = useCommand('devices_SetProperty', {
-    invalidates: ['devices_QueryProperties', 'devices_GetProperty', 'devices_QueryPropertyHistory'],
-  })
+  const set = useSetProperty()
 
   useEffect(() => {
     field.current?.focus()
@@ -164,12 +164,7 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
           </Alert>
         )}
       </div>
-      <label className="check">
-        <input type="checkbox" checked={isProtected} onChange={event => setProtected(event.target.checked)} />
-        <span>
-          Protected <span className="muted">only people can change it</span>
-        </span>
-      </label>
+      <ProtectedBox checked={isProtected} onChange={setProtected} />
       <div className="row end">
         <Button size="sm" variant="ghost" onClick={onClose}>
           Cancel
