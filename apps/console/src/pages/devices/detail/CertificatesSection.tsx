@@ -15,6 +15,7 @@ import { Time, TimesTogether } from '../../../ui/app/Time.tsx'
 import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { SHOW_CERTIFICATES } from './device-queries.ts'
 import { Fingerprint } from './Fingerprint.tsx'
 
 type Certificate = ActionOutput<'devices_GetDetails'>['certificates'][number]
@@ -37,8 +38,6 @@ const MOVES: Record<Status, { label: string; to: Status; failed: string }[]> = {
   Rejected: [],
   Revoked: [],
 }
-
-const INVALIDATES = ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'] as const
 
 /** The certificates of a device with buttons for the allowed changes, without confirmation (docs/product.md 5). */
 export function CertificatesSection({ deviceId }: { deviceId: string }) {
@@ -141,8 +140,8 @@ function CertificateActions({
   onGone: () => void
 }) {
   const actions = useRef<HTMLSpanElement>(null)
-  const setStatus = useCommand('devices_SetCertificateStatus', { invalidates: INVALIDATES })
-  const remove = useCommand('devices_DeleteCertificate', { invalidates: INVALIDATES })
+  const setStatus = useCommand('devices_SetCertificateStatus', { invalidates: SHOW_CERTIFICATES })
+  const remove = useCommand('devices_DeleteCertificate', { invalidates: SHOW_CERTIFICATES })
   const isBusy = setStatus.isPending || remove.isPending
   const hasMoved = useRef(false)
   // The clicked button disappears with the old status. The focus moves to the row, not to the next button: holding

@@ -11,6 +11,7 @@ import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { SHOW_CERTIFICATES } from './device-queries.ts'
 import { Fact } from './Fact.tsx'
 import { Fingerprint } from './Fingerprint.tsx'
 
@@ -59,9 +60,7 @@ type BoxProps = { details: Details; certificate: Certificate; others: number; on
 function Box({ details, certificate, others, onAccepted }: BoxProps) {
   const { certificateId, fingerprint, firstSeen } = certificate
   const isNew = details.certificates.some(({ status }) => status === 'Active')
-  const setStatus = useCommand('devices_SetCertificateStatus', {
-    invalidates: ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'],
-  })
+  const setStatus = useCommand('devices_SetCertificateStatus', { invalidates: SHOW_CERTIFICATES })
   async function decide(status: 'Active' | 'Rejected') {
     try {
       await setStatus.mutateAsync({ certificateId, status })

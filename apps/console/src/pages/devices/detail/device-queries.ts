@@ -84,3 +84,10 @@ export function deviceQueries(deviceId: string) {
     connectionsQuery(deviceId),
   ] as const
 }
+
+/** Queries whose answers change with a certificate of a device. */
+export const SHOW_CERTIFICATES = [
+  'devices_GetDetails',
+  'projects_QueryDevices',
+  'projects_GetSummary',
+] as const
