@@ -1,7 +1,8 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted } from '../../../lib/app/format.ts'
 import { durationInWords } from '../../../lib/app/relative-time.ts'
-import { hasFailed, SHORTEST_OFFLINE_MS } from './problems.ts'
+import { hasFailed } from '../has-failed.ts'
+import { SHORTEST_OFFLINE_MS } from './problems.ts'
 import { healthOf, otaStatusOf } from './well-known.ts'
 
 type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]

@@ -1,6 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted } from '../../../lib/app/format.ts'
 import { dayAndMonth, hourAndMinute } from '../../../lib/app/local-time.ts'
+import { hasFailed } from '../has-failed.ts'
 import { cut } from './cut.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
 import { healthOf, otaStatusOf, type Properties, readOtaStatus } from './well-known.ts'
@@ -93,20 +94,6 @@ export function offlineProblem(connections: readonly Connection[], nowMs: number
   if (nowMs - lastMs <= longestMs) return []
   const sentence = `Not connected since ${dayAndMonth(lastMs)}, ${hourAndMinute(lastMs)}`
   return [{ kind: 'offline', tone: 'warn', sentence, lastAt: new Date(lastMs).toISOString() }]
-}
-
-/**
- * Whether an update has failed and has not succeeded since. A device that retries the update still reports its number of
- * failures.
- */
-export function hasFailed({
-  state,
-  failureCount,
-}: {
-  state: string | undefined
-  failureCount: number
-}): boolean {
-  return state === 'failed' || (failureCount > 0 && state !== 'completed')
 }
 
 /**

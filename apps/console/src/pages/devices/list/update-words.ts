@@ -1,3 +1,4 @@
+import { hasFailed } from '../has-failed.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
 type Update = Pick<DeviceRow, 'currentVersion' | 'updateTargetVersion' | 'updateState' | 'updateFailureCount'>
@@ -19,7 +20,7 @@ export function updateWords({
   updateState: state,
   updateFailureCount: failures = 0,
 }: Update): UpdateWords {
-  if (state === 'failed' || (failures > 0 && state !== 'completed')) {
+  if (hasFailed({ state, failureCount: failures })) {
     const count = Math.max(1, failures)
     return { text: `Failed ${count} time${count === 1 ? '' : 's'}`, tone: 'bad' }
   }

@@ -1,0 +1,13 @@
+/**
+ * Whether an update has failed and has not succeeded since. A device that retries the update still reports its number of
+ * failures.
+ */
+export function hasFailed({
+  state,
+  failureCount,
+}: {
+  state: string | undefined
+  failureCount: number
+}): boolean {
+  return state === 'failed' || (failureCount > 0 && state !== 'completed')
+}
