@@ -1,5 +1,5 @@
 import { connectDevice } from '@muster/testkit'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
@@ -234,6 +234,27 @@ it('says whether entries are sealed and what the last verification found', async
   await page.locator('.sealed.bad').getByText('The log is not intact.').waitFor()
   expect(await line.innerText()).toContain('Its rows do not match the seals after seal 41,206.')
   await page.unroute('**/invoke/projects_QueryAuditLog')
+})
+
+it('leaves the looks of other pages as they are without a visit of a log', async () => {
+  const head = page.locator('.dhead .acts')
+  const all = page.getByRole('checkbox', { name: 'Select all on this list' }).locator('..')
+  const sizeOf = (part: Locator) =>
+    part.evaluate(({ clientWidth, clientHeight }) => ({ clientWidth, clientHeight }))
+  const project = `${stage.hub.url}/${organizationId}/projects/${projectId}`
+  await page.goto(`${project}/devices/${devices['crane-01']}`)
+  const headSize = await sizeOf(head)
+  await page.goto(`${project}/devices`)
+  const allSize = await sizeOf(all)
+  expect([headSize.clientHeight, allSize.clientHeight]).toEqual([32, 32])
+
+  // Styles stay loaded while pages change without a reload.
+  const navigation = page.getByRole('navigation')
+  await navigation.getByRole('link', { name: 'Audit Log', exact: true }).click()
+  await rowOf('revoked the certificate').getByRole('link', { name: 'crane-01' }).click()
+  expect(await sizeOf(head)).toEqual(headSize)
+  await navigation.getByRole('link', { name: 'Devices', exact: true }).first().click()
+  expect(await sizeOf(all)).toEqual(allSize)
 })
 
 it('has a log of the organization, and hides address and browser in the log of the instance', async () => {
