@@ -179,7 +179,7 @@ function looksNow(): Look[] {
   return inject('onlyPictures') ? LOOKS.slice(0, 4) : [DESKTOP, { ...DESKTOP, ...SIZES[1]! }]
 }
 
-/** Options for a picture of the page down to 2,400 pixels. Dialogs and menus are pictured in the viewport. */
+/** Options for a screenshot of the whole page, at most 2,400 pixels high. With an open dialog or menu, only the viewport is taken. */
 async function wholePage(page: Page) {
   const height = await page.evaluate<number>(
     `document.querySelector('dialog[open], .menu') ? 0 : Math.min(2400, document.documentElement.scrollHeight)`,

@@ -60,7 +60,7 @@ function scaled(shape: Shape, by: number): Shape {
   }
 }
 
-/** The pixels of a square picture as RGBA rows. */
+/** The pixels of a square image as RGBA rows. */
 function draw(pixels: number, shapes: Shape[]): Buffer {
   const data = Buffer.alloc(pixels * pixels * 4)
   for (let row = 0; row < pixels; row++) {

@@ -33,7 +33,7 @@ function run(command: string, options: string[]): boolean {
   return status === 0
 }
 
-/** All screens in the order of their names, with their four pictures beside each other. */
+/** All screens in the order of their names, with the four screenshots of each screen beside each other. */
 function indexPage(): string {
   const names = [...screens.keys()].sort()
   const links = names.map(name => `<a href="#${name}">${name}</a>`).join(' ')

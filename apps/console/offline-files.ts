@@ -6,8 +6,8 @@ import { build, type Plugin } from 'vite'
 const SOURCES = join(import.meta.dirname, 'src/offline')
 
 /**
- * Builds the service worker, and the offline page as one file, which is all that the service worker stores. Both files have fixed names,
- * because browsers check for a new version of a service worker at its URL.
+ * Builds the service worker and the offline page. The offline page is one file, because the service worker stores nothing else. Both files
+ * have fixed names, because browsers check for a new version of a service worker at its URL.
  */
 export function offlineFiles(): Plugin {
   return {

@@ -92,7 +92,7 @@ const Sealing = z.object({
 
 const TimeOfDay = text(5).regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'expected a time of day such as 18:00')
 
-/** Longest time before now that `withinSecs` can name, in seconds: a year. */
+/** Maximum of `withinSecs`, in seconds: a year. */
 const MAX_WITHIN_SECS = 366 * 24 * 60 * 60
 
 const commonFilter = {

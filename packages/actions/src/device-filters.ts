@@ -12,7 +12,7 @@ import { PropertyName, text } from './scalars.ts'
 /** State of a device, derived from its connection and its health report (protocol 4.3). */
 export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
 
-/** Frequent questions about a fleet, as filters of its device list. */
+/** Preset filters of the device list, for frequent questions about a fleet. */
 const DevicePreset = z.enum(['updateFailed', 'offlineLong', 'neverUpdated', 'pending'])
 
 const ConditionText = text(MAX_CONDITION_LENGTH)

@@ -16,7 +16,7 @@ export const MAX_EVENT_BYTES = 64 * 1024
 export const MAX_PAGE_SIZE = 500
 /** Maximum number of properties that a person can pin in a project. */
 export const MAX_PINS = 50
-/** Largest page of a device's timeline, in entries. */
+/** Maximum number of entries in a page of a device's timeline. */
 export const MAX_TIMELINE_PAGE = 200
 /**
  * Longest cursor of a list, in characters: the base64 form of the longest email address with four bytes for each character, and
@@ -27,7 +27,7 @@ export const MAX_CURSOR_LENGTH = 2048
 export const MAX_BULK_ITEMS = 20_000
 /** Number of items up to which a bulk action is run within its request. Above it, a job runs the action. */
 export const MAX_INLINE_BULK_ITEMS = 200
-/** Time between the start of a bulk deletion above `MAX_INLINE_BULK_ITEMS` and its first deleted device, in seconds. */
+/** Seconds between the start of a bulk deletion with more than `MAX_INLINE_BULK_ITEMS` items and its first deleted device. */
 export const BULK_DELETION_DELAY_SECS = 10
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
@@ -42,11 +42,11 @@ export const MAX_SUGGESTED_NAMES = 200
 export const MAX_SUGGESTED_VALUES = 50
 /** Number of devices above which the console shows a project as counts and a line of the last 24 h, not as one mark a device. */
 export const MAX_MARKED_DEVICES = 200
-/** Longest text in a filter of a list, in characters. */
+/** Maximum length, in characters, of a text in a filter of a list. */
 export const MAX_FILTER_LENGTH = 256
-/** Longest name of an event, of an action or of a kind of job in a filter of a list, in characters. */
+/** Maximum length, in characters, of the name of an event, of an action or of a kind of job in a filter of a list. */
 export const MAX_KIND_LENGTH = 128
-/** Longest text with which a filter compares a property, in characters. */
+/** Maximum length, in characters, of a text with which a filter compares a property. */
 export const MAX_CONDITION_LENGTH = 256
 /** Shortest password, in characters (docs/product.md 9). */
 export const MIN_PASSWORD_LENGTH = 8

@@ -4,7 +4,7 @@ export type BatcherOptions<Item> = {
   write: (items: Item[]) => Promise<void>
   /** Weight of an item, in the unit of the limits below, for example 1 to count items or the size in bytes. */
   weigh: (item: Item) => number
-  /** Largest weight of one batch. A single heavier item makes a batch of its own. */
+  /** Maximum weight of one batch. A single heavier item makes a batch of its own. */
   maxBatch: number
   /** Limit of the weight of all waiting items. Further items are rejected, so that a slow database does not fill the memory. */
   maxWaiting: number

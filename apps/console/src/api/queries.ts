@@ -61,7 +61,7 @@ function ask<N extends ActionName>(name: N, input: ActionInput<N>, signal: Abort
   return limited(name, () => invoke(name, input, { signal }), signal)
 }
 
-/** Time for which the hub keeps the counts of a project, in milliseconds. */
+/** Time, in milliseconds, for which the hub caches the counts of a project. */
 const KEPT_MS = 2_000
 
 /** Query options of an action with the key `[name, input]` and the polling interval from `refresh.ts`. */
@@ -70,7 +70,7 @@ export function actionQuery<N extends ActionName>(name: N, input: ActionInput<N>
   return queryOptions<ActionOutput<N>>({
     queryKey: [name, input],
     queryFn: ({ signal }) => ask(name, input, signal),
-    // The hub keeps counts of large projects for 2 s. An answer with kept counts may miss the change that caused the refetch.
+    // The hub caches counts of large projects for 2 s. An answer with cached counts may miss the change that caused the refetch.
     refetchInterval: ({ state }) =>
       (state.data as { isKept?: boolean } | undefined)?.isKept ? KEPT_MS : intervalMs,
     staleTime: staleMs,

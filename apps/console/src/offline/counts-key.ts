@@ -3,14 +3,14 @@ import { writeLocalStorage } from '../lib/local-storage.ts'
 /** Key in `localStorage` of the last device counts (`known-counts.ts`). */
 export const COUNTS = 'muster.counts'
 
-/** Cookie with the key of the present sign-in. */
+/** Name of the cookie that holds the key of the present sign-in. */
 export const COUNTS_COOKIE = 'muster-counts'
-/** The longest lifetime of a session, "Remember me" (30 days). */
+/** Lifetime, in seconds, of a session with "Remember me": 30 days. */
 const REMEMBERED_SECS = 30 * 24 * 60 * 60
 
 /**
- * Starts the stored counts of a new sign-in, which are empty. Their key is in a cookie that ends with the session: when the browser closes,
- * unless the person is remembered. Scripts cannot see the session's own cookie.
+ * Removes the stored device counts and creates a key for the counts of a new sign-in. The key is in a cookie that ends with the session:
+ * when the browser closes, unless the person is remembered. Scripts cannot see the session's own cookie.
  */
 export function beginCounts(isRemembered: boolean) {
   forgetCounts()

@@ -7,9 +7,9 @@ export type KnownCounts = { path: string; name: string; connected: number; total
 /** All last counts of the person who is signed in. `key` belongs to the sign-in and is in the cookie as well. */
 type Stored = { key: string; projects: KnownCounts[] }
 
-/** Counts that are older than this are not shown. */
+/** Maximum age, in milliseconds, of counts that are shown. */
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
-/** Projects whose counts are stored. */
+/** Maximum number of projects whose counts are stored. */
 const MAX_PROJECTS = 50
 
 /** The key of the present sign-in, or `undefined`. */
@@ -26,7 +26,7 @@ export function storeCounts(key: string, newer: readonly KnownCounts[]) {
   writeLocalStorage(COUNTS, JSON.stringify({ key, projects } satisfies Stored))
 }
 
-/** The counts of the present sign-in that are at most 24 h old. Removes all others. */
+/** The counts of the present sign-in that are less than 24 h old. Removes the stored counts if there are none. */
 export function knownCounts(): KnownCounts[] {
   const stored = parse(readLocalStorage(COUNTS))
   const isOurs = stored !== undefined && stored.key === keyOfCounts()

@@ -1,13 +1,13 @@
 // The script of the offline page. It runs without the console and without the hub.
 import { knownCounts } from './known-counts.ts'
 
-/** Delays between attempts. The last delay repeats. */
+/** Delays, in milliseconds, between attempts to reach the hub. The last delay repeats. */
 const AGAIN_MS = [2_000, 5_000, 10_000]
 const PROBE_MS = 3_000
 const TICKS = 60
 /** Indexes of the ticks that are drawn short, like disconnected devices in the console's strip of devices. */
 const SHORT = [9, 30, 45]
-/** Counts older than the newest by more than this show their own time. */
+/** Counts that are older than the newest counts by more than this, in milliseconds, are shown with their own time. */
 const SAME_TIME_MS = 10 * 60_000
 
 let attempts = 0

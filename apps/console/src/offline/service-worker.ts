@@ -18,7 +18,7 @@ declare const OFFLINE_VERSION: string
 
 const CACHE = `muster-offline-${OFFLINE_VERSION}`
 const PAGE = '/offline.html'
-/** A page load that is not answered within this time has failed. The index page is a few kilobytes. */
+/** Time, in milliseconds, after which a page load without an answer counts as failed. The index page is a few kilobytes. */
 const LOAD_WITHIN_MS = 15_000
 /** Statuses with which a proxy says that the hub behind it does not answer. */
 const UNREACHABLE = [502, 503, 504]

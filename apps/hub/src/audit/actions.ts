@@ -43,8 +43,8 @@ export async function recordAuditAction(
 }
 
 /**
- * Sets the final status of an audit row: in the transaction of a command that commits, or after the rollback of a command that
- * fails. Returns false when the row is no longer `Pending`, because it was closed before or another node marked this node as dead.
+ * Sets the final status of an audit row: in the transaction of a command that commits, or after the rollback of a command that fails.
+ * Returns false when the row is no longer `Pending`, because it already has a final status or another node marked this node as dead.
  */
 export async function closeAuditAction(
   db: Db,

@@ -19,7 +19,7 @@ export type SealedRow = {
 
 /**
  * Forms of the hashed texts. Form 1 covers the columns that audit rows had at first. Form 2 also covers the columns that were added later:
- * ids of the resource of a failed action, reason, values before a change, address and browser. The number of the form is part of each
+ * ids of the resource of a failed action, reason, values before a change, IP address and browser. The number of the form is part of each
  * hashed text, so a seal cannot be passed off as one of another form.
  */
 export type SealForm = 1 | 2
@@ -139,7 +139,7 @@ export async function hashRows(
   return hashes
 }
 
-/** True if this version can verify a seal of a form. */
+/** True if this version of the hub can verify seals of the given form. */
 export function isKnownForm(form: number): form is SealForm {
   return form === 1 || form === 2
 }

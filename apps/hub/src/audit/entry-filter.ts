@@ -11,7 +11,7 @@ type EntryFilter = Partial<NonNullable<ParsedInput<'audit_QueryAuditLogEvents'>[
 export type ResolvedFilter = Omit<EntryFilter, 'actor' | 'text'> & {
   /** Ids of the actors, at most `MAX_FOUND`. */
   actorIds?: string[]
-  /** A text to find, with the ids of the subjects and actors whose names contain it. */
+  /** A text to search for, with the ids of the subjects and actors whose names contain it. */
   text?: { text: string; ids: string[] }
 }
 
@@ -50,8 +50,8 @@ const FIELDS: Record<string, string> = {
 const DATED = { event: 'audit_ev_', action: 'audit_act_', job: 'job_' } as const
 
 /**
- * Replaces names in a filter by ids, so that the query of the log finds its rows by indexes. With `of`, only names within the organization
- * of that log are found.
+ * Replaces names in a filter by ids, so that the query of the log finds its rows by indexes. If `of` names a log, only names within the
+ * organization of this log are found.
  */
 export async function resolveFilter(
   db: Db,
@@ -68,7 +68,7 @@ export async function resolveFilter(
   }
 }
 
-/** Ids of people whose name or email address contains a text. */
+/** Ids of people whose name or email address contains the given text. */
 async function peopleIds(db: Db, text: string): Promise<string[]> {
   const rows = await db
     .selectFrom('user as u')
@@ -79,7 +79,7 @@ async function peopleIds(db: Db, text: string): Promise<string[]> {
   return rows.map(row => row.user_id)
 }
 
-/** Ids of people, devices, projects and repositories whose name contains a text, in the organization of `of` or everywhere. */
+/** Ids of people, devices, projects and repositories whose name contains the given text, in the organization of `of` or everywhere. */
 async function subjectIds(db: Db, text: string, of: LogOf | undefined): Promise<string[]> {
   const own = (column: RawBuilder<unknown>): RawBuilder<unknown> =>
     of ? sql`${column} = ${of.scope.organizationId}` : sql`true`
@@ -108,7 +108,7 @@ function isId(text: string): boolean {
   return prefixOf(text) !== undefined
 }
 
-/** SQL condition that a row `a` of an audit table is about the subject with an id. */
+/** SQL condition that the row `a` of an audit table is about the subject with the given id. */
 function isAbout(id: string): RawBuilder<boolean> {
   const prefix = prefixOf(id)
   if (prefix !== undefined && Object.hasOwn(COLUMNS, prefix))
@@ -155,7 +155,7 @@ function matchesFound(
   )})`
 }
 
-/** SQL condition that the local time of a row is within hours of the day, which may pass midnight. */
+/** SQL condition that the local time of a row is within the given hours of the day. The hours may span midnight. */
 function isWithin({ from, to, timeZone }: NonNullable<EntryFilter['hours']>): RawBuilder<boolean> {
   const time = sql`(a.created_at at time zone ${timeZone}::text)::time`
   return from <= to

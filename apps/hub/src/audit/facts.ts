@@ -5,7 +5,7 @@ import { sha256 } from './chain.ts'
 /** Origin of a request: the client's IP address, and the text of the header `User-Agent`. */
 export type Origin = { address?: string | undefined; browser?: string | undefined }
 
-/** Longest text that an audit row stores unchanged, in bytes. A longer text is replaced by its length and digest. */
+/** Maximum size, in bytes, of a text that an audit row stores unchanged. A longer text is replaced by its length and digest. */
 const MAX_STORED_BYTES = 1024
 
 /**
@@ -20,7 +20,7 @@ export function originColumns(
   return { address: storedText(address), browser: storedText(browser) }
 }
 
-/** A text as it is stored in an audit row. A text above 1 KiB becomes a note with its length and digest. */
+/** A text as it is stored in an audit row. A text above 1 KiB is replaced by its length and SHA-256 digest. */
 export function storedText(text: string | undefined): string | null {
   if (text === undefined || text === '') return null
   const bytes = Buffer.byteLength(text)

@@ -18,13 +18,13 @@ type ActivityOutput = {
   }
 }
 
-/** Number of bins into which the time is divided. For a day, each bin is 15 min long. */
+/** Number of bins into which the counted time range is divided. In a range of one day, each bin is 15 min long. */
 const BINS = 96
 const DAY_SECS = 24 * 60 * 60
 
 /**
- * Counts events and failed actions over the time of a filter, or over the last 24 h. The answer has no numbers if counting takes more than
- * 2 s.
+ * Counts events and failed actions in the time range of a filter, or in the last 24 h. The answer has no numbers if counting takes more
+ * than 2 s.
  */
 export async function queryActivity(
   db: Db,
@@ -49,7 +49,7 @@ async function count(
   of: LogOf | undefined,
 ): Promise<NonNullable<ActivityOutput['activity']>> {
   const { since, until, withinSecs } = filter
-  // A long range would make PostgreSQL scan the whole table, whose other rows push everything else out of the caches.
+  // For a long range, PostgreSQL would scan the whole table, which evicts other data from its caches.
   await sql`select set_config('enable_seqscan', 'off', true)`.execute(tx)
   const { rows: ends } = await sql<{ from: Date; until: Date }>`
     select greatest(${since ?? null}::timestamptz, now() - make_interval(secs => ${withinSecs ?? null}::integer)) as "from",

@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** Runs an action over HTTP with a browser's header. */
+/** Runs an action over HTTP with the `User-Agent` header of a browser. */
 async function act(as: TestUser, action: string, body: object): Promise<number> {
   const headers = { 'user-agent': BROWSER }
   return (await ask(hub, `/api/v1/actions/invoke/${action}`, { as, body, headers })).status

@@ -133,7 +133,7 @@ const EVENT_COLUMNS = sql`a.event_id as id, a.event as name, a.action_id, a.job_
 const ACTION_COLUMNS = sql`a.action_id as id, a.action as name, a.action_id, null::text as job_id, a.status, a.reason,
   null::json as old_data, ${SHARED_COLUMNS}`
 
-/** Converts a row to the form of the API. Facts that the row's seal does not cover are left out. `mayTrace` adds address and browser. */
+/** Converts a row to the form of the API. Facts that the row's seal does not cover are left out. `mayTrace` adds IP address and browser. */
 function entryOf(row: EntryRow, mayTrace: boolean) {
   const hasFacts = row.form !== 1
   const { status, reason, old_data: old } = row

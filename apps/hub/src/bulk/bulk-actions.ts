@@ -24,16 +24,21 @@ import { type BulkRun, type ItemResult, type ItemWork, type OpenItem, processIte
 const PORTION = 50
 /** Items that are processed in parallel, each on its own connection of the pool. */
 const PARALLEL = 4
-/** Portions of one bulk action after which the job turns to the next due one. */
+/** Maximum number of portions of one bulk action before the job turns to the next bulk action that is due. */
 const PORTIONS_PER_TURN = 20
 /** Maximum number of attempts of an item whose transaction fails because of a deadlock or a serialization conflict. */
 const MAX_ATTEMPTS = 3
-/** Pause before the job checks again: for items that another node processes, and for bulk actions that are soon due. In milliseconds. */
+/**
+ * Pause, in milliseconds, before a run looks again for work: while another node processes the next items, or while a bulk action is due
+ * soon.
+ */
 const PAUSE_MS = 100
-/** The running job waits for bulk actions that are due within this time, in milliseconds. It exceeds the delay of a bulk deletion. */
+/**
+ * Maximum time, in milliseconds, that a running job waits for the next bulk action to become due. It exceeds the delay of a bulk deletion.
+ */
 const SOON_MS = 15_000
 
-/** Permission that the person needs before each portion. It is that of the action that started the bulk action. */
+/** Permission that the person needs before each portion: the permission of the action that started the bulk action. */
 const PERMISSION: Record<BulkActionKind, AnyPermission> = {
   Accept: actions.devices_StartBulkDecision.permission,
   Reject: actions.devices_StartBulkDecision.permission,

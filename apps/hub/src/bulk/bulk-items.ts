@@ -46,8 +46,9 @@ const ALREADY: Record<Exclude<CertificateStatus, 'Pending'>, BulkReason> = {
 }
 
 /**
- * Checks again whether an item applies, and accepts, rejects or deletes it in the caller's transaction. The device is locked. If a
- * concurrent decision or deletion came first, the item is skipped; otherwise, that one waits for this transaction.
+ * Checks again whether the bulk action may still process an item. If so, accepts, rejects or deletes the item in the caller's transaction.
+ * Locks the device: if another decision or deletion was committed before, the item is skipped; a later decision or deletion waits until
+ * this transaction ends.
  */
 export async function processItem(
   work: ItemWork,
@@ -114,7 +115,7 @@ async function deletionOf(tx: Tx, deviceId: string): Promise<Past | undefined> {
     .executeTakeFirst()
 }
 
-/** Actor and time of the change that last gave a certificate this status. */
+/** Actor and time of the change that last gave the certificate the given status. */
 async function changeOf(
   tx: Tx,
   deviceId: string,

@@ -11,7 +11,7 @@ export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']
 /** A selection whose filter is resolved to ids. */
 type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceFilter | undefined }
 
-/** Number of devices that a preview lists by name. */
+/** Maximum number of devices that a preview lists by name. */
 const NAMED = 5
 
 /**
@@ -102,7 +102,7 @@ export async function createPreview(
 
 type Counts = { items: number; devices: number; connected: number }
 
-/** Subquery with the devices or pending certificates of a project among these ids, in their order. */
+/** Subquery with the devices or pending certificates of a project among the given ids, in the order of the ids. */
 function itemsOf(
   kind: BulkActionKind,
   projectId: string,

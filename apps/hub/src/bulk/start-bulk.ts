@@ -11,12 +11,12 @@ import type { CommandTransaction } from '../command-transaction.ts'
 import type { Tx } from '../database/client/connection.ts'
 import type { BulkActions } from './bulk-actions.ts'
 
-/** Time for which a preview can be started. */
+/** Maximum age, in minutes, of a preview that is started. */
 const PREVIEW_MINUTES = 60
 /** If a request has not finished its bulk action after this time, in seconds, the job continues it. */
 const INLINE_SECS = 10
 
-/** Largest number of unfinished bulk actions of a project. */
+/** Maximum number of unfinished bulk actions of a project. */
 const MAX_UNFINISHED = 5
 
 type Start = {
@@ -72,7 +72,7 @@ export async function startBulkAction({
     .set({
       status: !isInline && kind === 'Delete' ? 'Waiting' : 'Running',
       action_id: actionId,
-      // A colleague may start it too; it then runs with the rights of the colleague.
+      // A colleague may start this preview too; the bulk action then runs with the rights of the colleague.
       user_id: caller.userId,
       session_id: caller.sessionId,
       started_at: sql`now()`,
@@ -85,7 +85,7 @@ export async function startBulkAction({
   else await enqueue('devices_RunBulkActions', {})
 }
 
-/** Throws `Invalid` when a project has as many unfinished bulk actions as it may have. */
+/** Throws `Invalid` if the project already has `MAX_UNFINISHED` unfinished bulk actions. */
 async function requireRoomForRun(tx: Tx, projectId: string): Promise<void> {
   const { count } = await tx
     .selectFrom('bulk_action')

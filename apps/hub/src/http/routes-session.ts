@@ -106,7 +106,7 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
   })
 }
 
-/** Address and browser of a request, for the audit log. */
+/** IP address and browser of a request, for the audit log. */
 function originOf(request: FastifyRequest): Origin {
   return { address: request.remote, browser: request.headers['user-agent'] }
 }

@@ -121,9 +121,10 @@ const WRITE_UPDATES = `, updates as (
     )`
 
 /**
- * Part of the statement that writes `device_address`. Agents repeat their system information every 30 min, mostly with the same
- * addresses: rows that do not change are only read. The statement does not see rows that another transaction has committed since its
- * snapshot, for example a person's change of the same property. The next system information removes such rows.
+ * Part of the statement of `upsertProperties` that writes `device_address`. Agents repeat their system information every 30 min, mostly
+ * with the same addresses, so unchanged address rows are only read. The statement does not see address rows that another transaction
+ * commits after the statement's snapshot, for example when a person sets the system information at the same time. Such rows remain until
+ * the addresses are written again.
  */
 const WRITE_ADDRESSES = `, informed as (
       select distinct on (device_id) device_id, project_id, addresses_value
@@ -152,12 +153,17 @@ const WRITE_ADDRESSES = `, informed as (
 const WRITES_ADDRESSES = -1
 
 /**
- * Notes the version of the system information whose addresses are stored, or null when another writer has stored a version in between. The
- * job `devices_FillAddresses` then writes the addresses again.
+ * Sets `addresses_version` to the version of the system information that the statement writes, if the stored addresses are those of this
+ * system information. Otherwise another writer has stored system information since this node last wrote the addresses, and
+ * `addresses_version` becomes null. The caller then repeats the write with the addresses. If it cannot, the job `devices_FillAddresses`
+ * writes them.
  */
 const SET_ADDRESSES_VERSION = `, addresses_version = case when s.info_version is null then d.addresses_version
                    when s.has_addresses then s.info_version end`
-/** Whether the addresses of a written system information are stored: no other writer has stored a version of either name in between. */
+/**
+ * Whether the stored addresses are those of the system information that the statement writes: the statement writes them too, or no other
+ * writer has stored system information, under either of its two property names, since this node last wrote the addresses.
+ */
 const HAS_ADDRESSES = `(info_value = ${WRITES_ADDRESSES} or info_value = version - 1 and info_value = addresses_version)`
 const INFO_OF_DEVICE = `, max(version) filter (where info_value is not null) as info_version,
                      bool_and(${HAS_ADDRESSES}) as has_addresses`
@@ -169,7 +175,7 @@ const PARTS: Record<Part, { type: 'text' | 'bigint'; write: string }> = {
   addresses: { type: 'text', write: WRITE_ADDRESSES },
 }
 
-/** Statements by the names of their parts. */
+/** Statements of `upsertProperties`, keyed by the names of their parts. */
 const UPSERTS = new Map<string, string>(
   [
     [],
@@ -208,7 +214,7 @@ export class Ingest {
   readonly #events: Batcher<EventCall>
   readonly #properties: Batcher<PropertyWrite>
   #resendsUntilMs = 0
-  /** Networks of the latest stored system information, and its version, by device. The longest unused entry is first. */
+  /** Digest of the networks in the latest stored system information, and its version, by device. The least recently used entry is first. */
   readonly #storedAddresses = new Map<string, { digest: string; version: number }>()
 
   constructor({ pool, live, log, writeBudgets, propertyTotals, storedBytes, diskSpace }: IngestOptions) {

@@ -9,8 +9,8 @@ import { jsonContains } from './text-search.ts'
 type Row = { at: At; id: string; event: string; is_person: boolean; is_known: boolean; is_match: boolean }
 
 /**
- * Longest time from the change of a property to the audit event of the same command, which are written in one transaction. Commands
- * on the same property wait for each other, so no event of another command lies between the two.
+ * Maximum time between the change of a property and the audit event of the same command. Both are written in one transaction. Commands on
+ * the same property wait for each other, so no event of another command lies between the two.
  */
 const SAME_COMMAND = '60 s'
 

@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/client/connection.ts'
 import { sqlState } from '../database/client/errors.ts'
 
-/** Largest number of rows that one call reads to find the entries of a page. */
+/** Maximum number of rows that one call reads to find the entries of a page. */
 const MAX_ROWS = 20_000
-/** Time after which a call reads no further rows, in milliseconds. */
+/** Time, in milliseconds, after which a call reads no further rows. */
 const MAX_MS = 1_000
 
 /** SQLSTATE of a statement that PostgreSQL has cancelled, for example because of `statement_timeout`. */

@@ -59,7 +59,7 @@ export function connectionSource(
               hasText(text, row.nodeName, row.nodeId, row.connectionId, wordsOf(row.change)),
           }))
           .filter(row => isAfter(row, first))
-        // All rows of a chunk may come before the start, when a connection began before the cursor and ended after it.
+        // The query also returns connections that began exactly at the cursor's time. The filter may drop all rows of such a chunk.
         if (found.length > 0 || isEnd) return { rows: found, isEnd }
       }
     },
@@ -104,7 +104,8 @@ function changesOf(row: Row): Omit<ConnectionSourceRow, 'isMatch'>[] {
   const began = {
     ...common,
     at: row.at,
-    // The order of ids at equal times is: end before begin.
+    // The prefix orders rows with the same time. The timeline is sorted by id in descending order, so the end of a connection is listed
+    // above its beginning.
     id: `a ${row.id}`,
     severity: 'Info' as const,
     change: {

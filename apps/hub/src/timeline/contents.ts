@@ -15,9 +15,9 @@ type Content = Entry extends infer One ? (One extends Entry ? Omit<One, CommonFi
 type CommonField = 'entryId' | 'kind' | 'at' | 'severity' | 'isConnected'
 type Of<N extends Read['source']> = Extract<Read, { source: N }>['row']
 
-/** Longest JSON text of a value in an entry, in characters. A longer one is cut. */
+/** Maximum length, in characters, of the JSON text of a value in an entry. Longer texts are cut. */
 const MAX_VALUE_CHARS = 4_096
-/** Largest total size of the events of a page, in bytes. The other half of the largest answer is for the remaining fields. */
+/** Maximum total size, in bytes, of the events of a page: half of the largest answer. The other half is for the remaining fields. */
 const MAX_EVENTS_BYTES = MAX_ACTION_BODY_BYTES / 2
 
 /** Number of rows that fit into one answer. A page of large events ends after these rows. */
@@ -237,9 +237,9 @@ async function auditContents(db: Db, events: readonly Of<'audit'>[]) {
 }
 
 /**
- * Reads the moves of tags. Actor and versions are only for members of the organization that owns the repository, who may read its
- * log. Administrators of the instance get them only in the organization of the device, because each of their reads is audited in the
- * organization that it concerns.
+ * Reads the moves of tags. Actor and versions are shown only to members of the organization that owns the repository, because they may read
+ * its log. Administrators of the instance see them only if the device's organization owns the repository. The reason is that this read is
+ * audited in the device's organization: data of another organization would be read without an audit entry there.
  */
 async function tagContents(db: Db, caller: Caller, scope: Scope, moves: readonly Of<'tag'>[]) {
   if (moves.length === 0) return new Map<string, Content>()

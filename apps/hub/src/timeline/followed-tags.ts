@@ -10,9 +10,9 @@ import { resolvePath } from '../database/queries/repositories/repositories.ts'
 const CONFIG = ['dev.nexigon.ota.config', 'org.rugix.ota.config']
 /** Maximum number of tags, the latest, whose moves a timeline shows. */
 const MAX_TAGS = 5
-/** Number of changes of the configuration that are read. */
+/** Maximum number of changes of the configuration that are read. */
 const MAX_CHANGES = 50
-/** Longest path, in characters. Longer texts are no paths. */
+/** Maximum length, in characters, of a path. Longer texts are not treated as paths. */
 const MAX_PATH = 1_000
 const MAX_CONFIG_BYTES = 16_384
 
@@ -27,8 +27,8 @@ export type FollowedTag = {
 }
 
 /**
- * Finds the tags that a device followed, the latest first. Only repositories that the device may read are considered, so that a path in
- * a property does not disclose others.
+ * Finds the tags that a device followed, the latest first. Only repositories that the device may read are considered, so that a path in a
+ * property does not disclose other repositories.
  */
 export async function followedTags(db: Db, device: DeviceCaller): Promise<FollowedTag[]> {
   const found: FollowedTag[] = []
@@ -46,7 +46,10 @@ export async function followedTags(db: Db, device: DeviceCaller): Promise<Follow
 
 type PathPeriod = { path: string; from: string | undefined; until: string | undefined }
 
-/** Paths in the history of the configuration, the latest first. Without one, the path in the status of the last update. */
+/**
+ * Repository paths that the device's configuration has named over time, latest first. If the configuration never named one, the path in the
+ * status of the last update.
+ */
 async function configuredPaths(db: Db, deviceId: string): Promise<PathPeriod[]> {
   const { rows: current } = await readValues(
     db,

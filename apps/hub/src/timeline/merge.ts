@@ -41,7 +41,7 @@ type Page = {
 type Wishes = {
   limit: number
   since: At | undefined
-  /** Whether to read on after the page, to count. */
+  /** Whether to continue reading after the page is full, in order to count all entries. */
   readsOn: boolean
   isMatch: (row: SourceRow) => boolean
   isOnPage: (row: SourceRow) => boolean

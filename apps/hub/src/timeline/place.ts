@@ -17,17 +17,17 @@ export function atOf(time: RawBuilder<unknown>): RawBuilder<At> {
   return sql<At>`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 }
 
-/** A time of the API as `At`, to the millisecond. */
+/** Converts a time of the API, which has milliseconds, to `At`. */
 export function atOfTime(time: string): At {
   return `${new Date(time).toISOString().slice(0, -1)}000Z`
 }
 
-/** A time as the API writes it, to the millisecond. */
+/** Converts `At` to a time of the API, which has milliseconds. */
 export function wireTimeAt(at: At): string {
   return `${at.slice(0, 23)}Z`
 }
 
-/** SQL condition for the rows of a source that come after its start, by their time and id. */
+/** SQL condition that a row of a source comes after `start` in the timeline (newest first), by time and id. */
 export function comesAfter(
   start: Start | undefined,
   time: RawBuilder<unknown>,
@@ -39,13 +39,16 @@ export function comesAfter(
   return isIncluded ? sql<boolean>`${time} <= ${at}::timestamptz` : sql<boolean>`${time} < ${at}::timestamptz`
 }
 
-/** Start of the source with the rank `ownRank` after an entry that any source returned. */
+/**
+ * Returns where to continue reading the source with the rank `ownRank`, so that its rows follow a given entry. The entry may come from this
+ * or from another source; at equal times, sources are ordered by rank.
+ */
 export function startAfter({ at, rank, id }: Place, ownRank: number): Start {
   if (rank === ownRank) return { at, isIncluded: true, afterId: id }
   return { at, isIncluded: ownRank > rank }
 }
 
-/** Cursor of the page that begins after an entry. */
+/** Encodes the cursor of the page that begins after the given entry. */
 export function writePlace({ at, rank, id }: Place): string {
   return Buffer.from(JSON.stringify([at, rank, id])).toString('base64url')
 }

@@ -10,11 +10,11 @@ import { jsonContains } from './text-search.ts'
 
 /** Property in which a device reports its health (protocol 4.3). */
 const HEALTH = 'dev.nexigon.system.health'
-/** Largest JSON text from which a severity is read, in bytes. */
+/** Maximum size, in bytes, of a JSON value from which a severity is read. */
 const MAX_READ_BYTES = 64 * 1024
 
 const HOUR_MS = 3_600_000
-/** Length of the first window of time in milliseconds. */
+/** Length, in milliseconds, of the first time window whose changes are read. */
 const FIRST_WINDOW_MS = 6 * HOUR_MS
 /** Windows grow while they are empty, up to 256 days. The window after that reaches back without limit. */
 const LONGEST_WINDOW_MS = 256 * 24 * HOUR_MS
@@ -131,7 +131,7 @@ function severityOf(name: string, value: unknown): Severity {
   return status === 'degraded' ? 'Warning' : 'Info'
 }
 
-/** A time in milliseconds since 1970 for SQL, not before the year 1. */
+/** Converts milliseconds since 1970 to an ISO timestamp for SQL. Times before the year 1 become the start of the year 1. */
 function timeAt(ms: number): string {
   return new Date(Math.max(ms, Date.parse('0001-01-01T00:00:00Z'))).toISOString()
 }

@@ -20,13 +20,13 @@ export type Search = {
   since: string | undefined
 }
 
-/** Reads one kind of record, newest first. `next` returns about `limit` rows at most, and none only at the end. */
+/** Reads one kind of record, newest first. `next` returns about `limit` rows at most, and no rows only at the end. */
 export type Source<Row extends SourceRow = SourceRow> = {
   rank: number
   next(limit: number): Promise<{ rows: Row[]; isEnd: boolean }>
 }
 
-/** Start of the next read after these rows. */
+/** Point from which to read on after the given rows; `start` if there are none. */
 export function startBelow(rows: readonly SourceRow[], start: Start | undefined): Start | undefined {
   const last = rows.at(-1)
   return last ? { at: last.at, isIncluded: true, afterId: last.id } : start

@@ -8,7 +8,7 @@ import { hasText } from './text-search.ts'
 
 type Row = { at: At; id: string; period: number }
 
-/** Row of a moved tag, with the tag that the device followed then. */
+/** Row of a moved tag, with the tag that the device followed at that time. */
 export type TagSourceRow = SourceRow & { followed: FollowedTag }
 
 /** Reads the moves of the tags that a device followed, each while the device followed it. Locking a tag is no move. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 
 /**
- * SQL condition that a JSON text contains a text, ignoring case. JSON of devices may hold letters as escapes (`\u00e9`), so the
+ * SQL condition that a JSON text contains the given text, ignoring case. JSON of devices may hold letters as escapes (`\u00e9`), so the
  * text is searched in both forms.
  */
 export function jsonContains(text: string, json: RawBuilder<unknown>): RawBuilder<boolean> {
@@ -16,7 +16,7 @@ export function jsonContains(text: string, json: RawBuilder<unknown>): RawBuilde
     : sql<boolean>`(${isIn(written)} or ${isIn(escaped)})`
 }
 
-/** Whether one of the texts contains a text, ignoring case; true without a text. */
+/** Whether one of `texts` contains `text`, ignoring case; true if `text` is undefined. */
 export function hasText(text: string | undefined, ...texts: (string | null | undefined)[]): boolean {
   if (text === undefined) return true
   const needle = text.toLowerCase()

@@ -1,8 +1,8 @@
 import { type MouseEvent, type PointerEvent, useRef } from 'react'
 
-/** Time after which a touch counts as a long press, as in Android and iOS. */
+/** Time, in milliseconds, after which a touch counts as a long press, as in Android and iOS. */
 const LONG_PRESS_MS = 500
-/** Movement in pixels that makes a touch a scroll. */
+/** Maximum movement, in pixels, of a touch that is not a scroll. */
 const MAX_MOVE_PX = 10
 
 /**

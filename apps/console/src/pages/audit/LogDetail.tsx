@@ -146,7 +146,7 @@ function wordsOf(field: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** A value. For a value above 1 KiB, the log keeps only length and digest. */
+/** A value. For a value above 1 KiB, the log stores only length and digest. */
 function Value({ value }: { value: unknown }) {
   const { bytes, sha256 } = (value ?? {}) as { bytes?: unknown; sha256?: unknown }
   if (typeof bytes === 'number' && typeof sha256 === 'string')

@@ -24,7 +24,7 @@ type LogFiltersProps = {
   activity: LogActivity | null | undefined
 }
 
-/** Filters of a log: a find box, time, actor, kind, subject and outcome. All of them live in the address. */
+/** Filters of a log: a search box, time, actor, kind, subject and outcome. Their values are search parameters of the URL. */
 export function LogFilters({ search, entries, subjects, isInstance, activity }: LogFiltersProps) {
   const change = useChangeSearch<AuditSearch>()
   const { time, from, to, hours, q = '', actor = '', kind = '', type = '', subject = '' } = search

@@ -32,7 +32,7 @@ type LogTableProps = {
   onClear: () => void
 }
 
-/** Characters of an id that the table shows, from its end. The row's details show the whole id. */
+/** Number of characters, from the end of an id, that the table shows. The row's details show the whole id. */
 const TAIL_CHARS = 8
 
 /** Entries of a log as sentences, newest first, with a heading per day. Each row unfolds. */

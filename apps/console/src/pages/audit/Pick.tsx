@@ -24,7 +24,7 @@ type PickProps = {
   children: (close: () => void) => ReactNode
 }
 
-/** Distance between button and popover, and between popover and window, in pixels. */
+/** Distances, in pixels: between button and popover, and between popover and window. */
 const GAP = 6
 const EDGE = 8
 

@@ -22,7 +22,7 @@ type TimePickProps = {
   onChange: (search: Required<TimeSearch>) => void
 }
 
-/** The filter of a log by time, with presets, dates and times of day. It takes effect with Apply. */
+/** The filter of a log by time, with presets, dates and times of day. It takes effect when "Apply" is pressed. */
 export function TimePick({ search, onChange }: TimePickProps) {
   const nowMs = useNow()
   const isOn = Object.values(search).some(Boolean)

@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
 import { type KnownCounts, keyOfCounts, storeCounts } from '../../offline/known-counts.ts'
 
-/** Time for which answers are collected before the counts are stored. */
+/** Time, in milliseconds, for which answers are collected before the counts are stored. */
 const COLLECT_MS = 1_000
 
 /** Stores the counts of the projects on screen for the offline page, whenever the hub answers them. Returns a function that stops. */

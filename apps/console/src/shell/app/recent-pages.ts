@@ -6,7 +6,7 @@ import { useSignedInUserId } from '../../session.ts'
 export type RecentPage = { path: string; title: string }
 
 const STORED_AS = 'muster.recent'
-/** Pages that are kept. The palette shows the latest ones. */
+/** Maximum number of pages that are stored. The palette shows the latest ones. */
 const MAX_PAGES = 12
 
 type Stored = { userId: string; pages: RecentPage[] }

@@ -12,7 +12,7 @@ type IdProps = {
   cutMiddle?: boolean
 }
 
-/** Characters at the end of an id that stay visible when its middle is cut. */
+/** Number of characters at the end of an id that stay visible when its middle is cut. */
 const TAIL_CHARS = 6
 
 /** An identifier in the monospace font with its copy button. */

@@ -1,7 +1,10 @@
 import { createPreview, resolveSelection } from '../../bulk/bulk-preview.ts'
 import { handler } from '../../handler.ts'
 
-/** Stores the ids of the pending certificates of a selection. `devices_StartBulkDecision` then accepts or rejects exactly these. */
+/**
+ * Stores the ids of the pending certificates of a selection. `devices_StartBulkDecision` then accepts or rejects exactly these
+ * certificates.
+ */
 export const devices_CreateBulkDecision = handler('devices_CreateBulkDecision', {
   async prepare({ db }, { projectId, decision, selection }) {
     const resolved = await resolveSelection(db, projectId, selection)

@@ -1,7 +1,7 @@
 import { createPreview, resolveSelection } from '../../bulk/bulk-preview.ts'
 import { handler } from '../../handler.ts'
 
-/** Stores the ids of the devices of a selection. `devices_StartBulkDeletion` then deletes exactly these. */
+/** Stores the ids of the devices of a selection. `devices_StartBulkDeletion` then deletes exactly these devices. */
 export const devices_CreateBulkDeletion = handler('devices_CreateBulkDeletion', {
   async prepare({ db }, { projectId, selection }) {
     const resolved = await resolveSelection(db, projectId, selection)

@@ -38,7 +38,7 @@ export const devices_GetBulkAction = handler(
   async ({ db }, { projectId, bulkActionId }) => {
     const [row] = await select<Row>(db, ACTION, [bulkActionId, projectId])
     if (!row) throw refusal()
-    // While a bulk action runs, the console asks every second and the items change all the time. They are not counted then.
+    // While a bulk action runs, the console polls every second and the items change all the time, so the items are not counted.
     const isRunning = row.status === 'Running' || row.status === 'Waiting'
     const { connected, tokens, addresses } = isRunning
       ? { connected: 0, tokens: 0, addresses: 0 }

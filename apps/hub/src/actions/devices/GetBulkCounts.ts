@@ -4,7 +4,7 @@ import { isCancelled } from '../../database/client/errors.ts'
 import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { handler } from '../../handler.ts'
 
-/** Counts the devices of a selection and their pending certificates. Answers no counts if they take more than 2 s. */
+/** Counts the devices of a selection and their pending certificates. Returns no counts if counting takes more than 2 s. */
 export const devices_GetBulkCounts = handler(
   'devices_GetBulkCounts',
   async ({ db, signal }, { projectId, selection }) => {

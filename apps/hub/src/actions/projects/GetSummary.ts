@@ -19,8 +19,8 @@ const STATES = sql<string | null>`string_agg(
   (is_connected::integer + 2 * (pending_certificates > 0)::integer)::text, '' order by first_seen, device_id)`
 
 /**
- * Returns the device counts of a project and its devices grouped into bins, ordered by the time when they were first seen. The
- * console draws the bins as a device strip: a row with one mark for each bin. Counts of projects with many devices are kept for 2 s.
+ * Returns the device counts of a project and its devices grouped into bins, ordered by the time when they were first seen. The console
+ * draws the bins as a device strip: a row with one mark for each bin. Counts of projects with many devices are cached for 2 s.
  */
 export const projects_GetSummary = handler(
   'projects_GetSummary',
@@ -73,7 +73,7 @@ export const projects_GetSummary = handler(
 
 type Counted = { counts: ProjectCounts; states: string }
 
-/** Counts in flight by database and project, so that consoles which ask at the same time share one. */
+/** Counts in flight by database and project, so that consoles which ask at the same time share one count. */
 const countsInFlight = new WeakMap<Db, Map<string, Promise<Counted>>>()
 
 /** Counts the devices of a project, or waits for the count in flight, which may have begun before the latest change. */

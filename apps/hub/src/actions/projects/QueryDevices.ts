@@ -57,8 +57,8 @@ export const projects_QueryDevices = handler(
         sql<string | null>`d.last_connected_at::text`.as('last_connected_at'),
         columnTexts(columns).as('texts'),
       ])
-    // Any filter but the one by status reads each row, so the query of the page also counts the total (`along`). With the filter by
-    // status alone, a second query can count the total in an index.
+    // Any filter except the filter by status reads the row of each device, so the query of the page also counts the total (`along`). With
+    // the filter by status alone, a second query can count the total in an index.
     const { status: _, ...others } = filter ?? {}
     const counting = Object.values(others).some(condition => condition !== undefined) ? 'along' : true
     // Without filter, an index returns the page by first seen. Such a query is fast enough for the shared look-up connection.

@@ -1,7 +1,7 @@
 import { type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** One more device than the console still draws as one mark each. */
+/** One device more than the number up to which the console draws one mark for each device. */
 const DEVICES = 201
 const STEP_MS = 600_000
 
@@ -37,7 +37,7 @@ const connect = (isConnected: boolean) =>
     `update device set is_connected = $2 where project_id = $1 and fingerprint_hash = convert_to('x1', 'UTF8')`,
     [projectId, isConnected],
   )
-/** Makes the kept counts or the samples older. */
+/** Makes the cached counts or the samples older. */
 const age = (set: string) =>
   hub.pool.query(`update project_status set ${set} where project_id = $1`, [projectId])
 

@@ -245,7 +245,7 @@ describe('projects_QueryDevices', () => {
     })
     expect(offline).toMatchObject({ status: 'offline', lastConnectedAt: expect.any(String) })
     expect(offline).not.toHaveProperty('currentConnectionDurationSecs')
-    // Pages have the end of the last connection too.
+    // A page of the device list also has the end of the device's last connection.
     const page = await owner.invoke('projects_QueryDevices', { projectId, limit: 1, sort: '-firstSeen' })
     const { lastConnectedAt, lastSeenAt } = page.devices[0]!
     expect(Date.parse(lastSeenAt!)).toBeGreaterThanOrEqual(Date.parse(lastConnectedAt!))

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type Db, type Tx, withQueryOptions } from './connection.ts'
 
-/** Longest time of a brief query in milliseconds, from its first statement to its last. */
+/** Maximum duration, in milliseconds, of a brief query, from its first statement to its last. */
 const BRIEF_MS = 2_000
 
 /**
@@ -38,7 +38,8 @@ export async function runBrief<Result>(
       } finally {
         clearTimeout(timer)
         signal.removeEventListener('abort', cancel)
-        // The connection is returned only after the request to cancel, which would otherwise hit its next statement.
+        // The connection returns to the pool only after the request to cancel has ended. Otherwise, this request could cancel the next
+        // statement on the connection.
         await cancelling
       }
     })

@@ -10,14 +10,15 @@ export type Part =
   | { kind: 'code'; text: string }
   | { kind: 'subject'; id: string; field: string; name?: string }
 
-/** Longest value that a sentence shows, in characters. The opened row shows the whole value. */
+/** Maximum length, in characters, of a value in a sentence. The opened row shows the whole value. */
 const MAX_VALUE_CHARS = 120
 
 /** Words for an object whose id is not in the entry, by field. */
 const UNNAMED: Record<string, string> = { deviceId: 'a device', userId: 'a person', tokenId: 'a token' }
 
 /**
- * Parts of an entry's sentence about what the actor did, or could not do. An event that this console does not know is shown by its name.
+ * Splits the sentence of an entry, which says what the actor did or could not do, into parts. An event that this version of the console
+ * does not know is shown by its name.
  */
 export function partsOf(entry: Said): Part[] {
   const isFailure = entry.status !== undefined

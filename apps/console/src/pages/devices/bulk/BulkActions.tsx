@@ -37,7 +37,7 @@ type DeviceSelection =
 type BulkActionsProps = {
   projectId: string
   selection: DeviceSelection
-  /** Called when nothing is left to do with the selection, after an action has ended and its outcome was closed. */
+  /** Called when nothing is left to do with the selection, after an action has ended and the user has dismissed its result. */
   onDone: () => void
   /** Other actions on the selection, between Reject and Delete. */
   children?: ReactNode
@@ -55,7 +55,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
     selection.kind === 'ids'
       ? { kind: 'devices', deviceIds: selection.deviceIds }
       : { kind: 'filter', filter: selection.filter }
-  // The counts follow the selection when clicks pause.
+  // The counts are requested once the selection has not changed for 250 ms.
   const asked = useDebounced(JSON.stringify({ projectId, selection: devices }), 250)
   const counts = useActionState('devices_GetBulkCounts', JSON.parse(asked), { keepPrevious: true }).data
   const pending = counts?.pendingCertificateCount

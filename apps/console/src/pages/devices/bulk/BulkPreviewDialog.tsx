@@ -11,7 +11,7 @@ const CONSEQUENCE: Record<BulkKind, string> = {
   Reject: 'A rejected certificate stays rejected. The device needs a new one.',
   Delete: 'Their history goes with them. A device that still runs appears again as a new one.',
 }
-/** Largest number of items that the hub processes before it answers (`MAX_INLINE_BULK_ITEMS` of the contract). */
+/** Maximum number of items that the hub processes before it answers (`MAX_INLINE_BULK_ITEMS` of the contract). */
 export const MAX_INLINE = 200
 
 type BulkPreviewDialogProps = {

@@ -31,7 +31,7 @@ import { momentOf } from './moment.ts'
 import { useBulkAction } from './use-bulk-action.ts'
 import '../../../styles/approvals.css'
 
-/** Number of succeeded devices that are shown before the button "Show 11 more". */
+/** Number of succeeded devices shown at first. A button such as "Show 11 more" reveals the rest. */
 const FIRST_ROWS = 7
 const PAGE_SIZE = 50
 
@@ -376,7 +376,7 @@ function Name({ item, place }: { item: BulkItem; place: Place }) {
   )
 }
 
-/** The items with an outcome, with a button for further pages. */
+/** The items that have the given outcome, and a button that loads further pages. */
 function useItems(
   { bulkActionId }: BulkAction,
   projectId: string,

@@ -43,7 +43,7 @@ export function progressWords(action: BulkAction): string {
 /** "20 certificates of one token and one address"; devices for a deletion. */
 export function subjectWords({ kind, itemCount, tokenCount, addressCount }: BulkAction): string {
   if (kind === 'Delete') return counted(itemCount, 'device')
-  // The hub counts tokens and addresses at the end.
+  // The hub counts tokens and addresses only after the bulk action has ended. Until then, both counts are 0.
   if (tokenCount === 0) return counted(itemCount, 'certificate')
   return `${counted(itemCount, 'certificate')} of ${oneOr(tokenCount, 'token')} and ${oneOr(addressCount, 'address')}`
 }

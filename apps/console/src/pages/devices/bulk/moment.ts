@@ -15,7 +15,7 @@ export function momentOf(atMs: number, nowMs: number): string {
   return isToday ? clockTime(atMs) : dayAndTime(atMs, nowMs)
 }
 
-/** A time with its day: "23 Nov, 14:26:08", with the year if it is another one. */
+/** A time with its day: "23 Nov, 14:26:08", with the year if it is not the current year. */
 export function dayAndTime(atMs: number, nowMs: number): string {
   const isThisYear = new Date(atMs).getFullYear() === new Date(nowMs).getFullYear()
   return (isThisYear ? ofYear : ofAnyYear).format(atMs)

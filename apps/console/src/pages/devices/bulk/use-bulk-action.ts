@@ -4,7 +4,7 @@ import { actionQuery } from '../../../api/queries.ts'
 import { isUnfinished } from './bulk-words.ts'
 import { refetchChanged } from './use-bulk-run.ts'
 
-/** Interval at which the progress of a running bulk action is asked for, in milliseconds. */
+/** Interval, in milliseconds, at which the progress of a running bulk action is polled. */
 const PROGRESS_MS = 1_000
 
 /** The state of a bulk action, polled each second while it runs. Lists are fetched again when it ends. */

@@ -15,7 +15,7 @@ export type WaitingDeletion = Click & {
   preview: BulkPreview
 }
 
-/** A bulk action that runs, or whose outcome is not closed yet. */
+/** A bulk action that is running, or that has ended but whose result the user has not dismissed yet. */
 type StartedBulk = { state: 'started'; projectId: string; bulkActionId: string }
 
 const current = externalStore<WaitingDeletion | StartedBulk | undefined>(undefined)
@@ -34,12 +34,12 @@ export function startBulkDeletion(
   announce(`${counted(deletion.preview.itemCount, 'device')} will be deleted in 10 seconds.`)
 }
 
-/** Shows the progress and outcome of a started bulk action in the list of its project, until it is closed. */
+/** Shows the progress and result of a started bulk action in the list of its project, until the user dismisses the result. */
 export function showStartedBulk(projectId: string, bulkActionId: string) {
   current.set({ state: 'started', projectId, bulkActionId })
 }
 
-/** Cancels a deletion that was not sent yet, or closes the outcome of a started bulk action. */
+/** Cancels a deletion that was not sent yet, or dismisses the result of a started bulk action. */
 export function closeBulk() {
   if (current.get()?.state === 'sent') return
   clearTimeout(timer)
@@ -78,7 +78,7 @@ export async function settleBulkDeletion(queryClient: QueryClient): Promise<void
   await answer
 }
 
-/** The bulk action of a project's list in this page load: waiting, in flight, or started and not closed yet. */
+/** The bulk action of a project's list in this page load: waiting, in flight, or started and not dismissed yet. */
 export function useCurrentBulk(projectId: string): WaitingDeletion | StartedBulk | undefined {
   const bulk = useExternalStore(current)
   return bulk?.projectId === projectId ? bulk : undefined

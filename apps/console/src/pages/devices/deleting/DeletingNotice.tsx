@@ -51,12 +51,12 @@ export function DeletingNotice({ projectId, shownIds }: DeletingNoticeProps) {
 
 let leaving: ReturnType<typeof setTimeout> | undefined
 
-/** Pause before the scroll to a row. By then, the router has restored its own scroll position. */
+/** Pause, in milliseconds, before the scroll to a row. By then, the router has restored its own scroll position. */
 const SCROLL_AFTER_MS = 100
 
 /**
- * Scrolls once to the row of each new deletion, because the person comes from the page of the device. Returns the ids of those whose
- * row is loaded but not rendered, far away in a long list.
+ * Scrolls once to the row of each new deletion, because the person comes from the page of the device. Returns the ids of the deleted
+ * devices whose row is loaded but not rendered, because it is far away in a long list.
  */
 function useRowsAway(deletions: readonly Deletion[], shownIds: readonly string[]): readonly string[] {
   const [away, setAway] = useState<readonly string[]>([])

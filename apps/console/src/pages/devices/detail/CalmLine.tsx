@@ -8,7 +8,7 @@ import { lastProblem } from './last-problem.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
 import { hourAround } from './timeline/time-range.ts'
 
-/** Says in one line that nothing is wrong with a device, and which problem ended last. */
+/** One line that says that a device has no problem, and which problem ended last. */
 export function CalmLine({ deviceId }: { deviceId: string }) {
   const [updates, health] = useQueries({
     queries: [OTA_STATUS, HEALTH].map(name =>

@@ -9,7 +9,10 @@ type FingerprintProps = {
   isBig?: boolean
 }
 
-/** A certificate fingerprint in groups, so that people can compare it. The text of the page is the fingerprint without spaces. */
+/**
+ * A certificate fingerprint in visually separated groups, so that people can compare it. The gaps come from CSS and are not characters: the
+ * element's text is the unbroken fingerprint.
+ */
 export function Fingerprint({ fingerprint, isBig = false }: FingerprintProps) {
   const groups = fingerprintGroups(fingerprint, GROUP_BYTES)
   return (

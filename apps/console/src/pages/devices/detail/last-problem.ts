@@ -14,7 +14,7 @@ type Connection = Pick<
 /** A problem that has ended. */
 export type PastProblem = { words: string; beganAt: string; endedAt: string }
 
-/** Longest text of a device in the sentence, in characters. */
+/** Maximum length, in characters, of text sent by a device in the sentence. Longer text is cut. */
 const LONGEST_TEXT = 60
 
 /** The problem of a device that ended last, from its history, newest first; `undefined` if the history has none. */

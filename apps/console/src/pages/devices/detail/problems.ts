@@ -69,9 +69,11 @@ function badHealth(properties: Properties): Problem[] {
   ]
 }
 
-/** Shortest time without a connection that is a problem, in milliseconds. */
+/** Minimum time without a connection, in milliseconds, that counts as a problem. */
 export const SHORTEST_OFFLINE_MS = 10 * 60_000
-/** Time before the last connection ended in which earlier interruptions are compared: 30 days. */
+/**
+ * Period, in milliseconds, before the end of the last connection: 30 days. Earlier interruptions in it show what is usual for the device.
+ */
 const USUAL_MS = 30 * 24 * 3_600_000
 
 type Connection = Pick<

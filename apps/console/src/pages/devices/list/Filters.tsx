@@ -28,7 +28,7 @@ type FiltersProps = {
 
 const PRESETS = ['updateFailed', 'offlineLong', 'neverUpdated', 'pending'] as const
 
-/** Filters of one click: presets with their counts, and below 201 devices also connection and health. */
+/** One-click filters: presets with their counts and, for projects of at most 200 devices, also connection and health. */
 export function Filters({ projectId, search, filter, summary, isCounting, onChange }: FiltersProps) {
   const isLarge = summary !== undefined && summary.deviceCount > MAX_MARKED_DEVICES
   // The presets exclude each other and the health, so their counts follow the other parts of the filter.

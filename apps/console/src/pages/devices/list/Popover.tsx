@@ -5,7 +5,7 @@ import { Modal } from '../../../ui/app/Dialog.tsx'
 /** Distance in pixels to the window's edge and to the button. */
 const EDGE_PX = 16
 const GAP_PX = 6
-/** Least height in pixels below the button. With less, the panel begins at the window's top. */
+/** Minimum height, in pixels, of the space below the button. If there is less space, the panel begins at the window's top. */
 const MIN_HEIGHT_PX = 320
 
 type PopoverProps = {
@@ -22,7 +22,7 @@ type PopoverProps = {
 export function Popover({ label, className, opener, onClose, children }: PopoverProps) {
   const inner = useRef<HTMLDivElement>(null)
   const isNarrow = useIsNarrow()
-  // Without dependencies: the panel's width and the button's place may change with any render.
+  // The effect has no dependencies, because the panel's width and the button's place may change with any render.
   useLayoutEffect(() => {
     const panel = inner.current?.closest('dialog')
     const button = opener()?.getBoundingClientRect()

@@ -19,7 +19,7 @@ export function columnsBeside({ columns }: ColumnView, properties: readonly stri
   return others.slice(0, Math.max(0, MAX_PROPERTY_COLUMNS - chosen.length))
 }
 
-/** The view that the hub keeps, or the default one. Columns that this console does not know are left out. */
+/** The view that the hub has stored, or the default one. Columns that this version of the console does not know are left out. */
 export function readView({ columns, nameWidthPx }: ActionOutput<'users_GetView'>): ColumnView {
   if (!columns) return { ...DEFAULT_VIEW, widths: nameWidthPx ? { name: nameWidthPx } : {} }
   const known = columns.flatMap(column => {
@@ -35,7 +35,10 @@ export function readView({ columns, nameWidthPx }: ActionOutput<'users_GetView'>
   }
 }
 
-/** Input of the action that keeps a view. The default view has no columns, so that it follows the console's default. */
+/**
+ * Input of the action that saves a view. For the default view, no columns are sent, so that it follows later changes of the console's
+ * default.
+ */
 export function writeView(projectId: string, view: ColumnView): ActionInput<'users_SetView'> {
   if (isDefaultView(view)) return { projectId }
   const { columns, widths } = view

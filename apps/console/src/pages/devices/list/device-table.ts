@@ -21,7 +21,7 @@ const features = tableFeatures({
   rowSelectionFeature,
 })
 
-/** Limits of a column's width in pixels. */
+/** Minimum and maximum width, in pixels, of a column. */
 export const MIN_WIDTH_PX = 64
 export const MAX_WIDTH_PX = 800
 

@@ -19,7 +19,9 @@ type SelectionOptions = {
   total: number | undefined
 }
 
-/** Selected devices of the list. They stay selected while the filter changes, but actions apply only to those that still match. */
+/**
+ * Selected devices of the list. They stay selected while the filter changes, but actions affect only the selected devices that still match.
+ */
 export function useSelection({ projectId, devices, filter, total }: SelectionOptions) {
   const filterKey = JSON.stringify(filter ?? {})
   const [rows, setRows] = useState<{ ids: RowSelection; filterKey: string }>({ ids: {}, filterKey })

@@ -6,10 +6,10 @@ import { useStable } from '../../../lib/app/use-stable.ts'
 import { toastError } from '../../../ui/app/toast.ts'
 import { type ColumnView, DEFAULT_VIEW, readView, writeView } from './column-view.ts'
 
-/** Pause after the last change before the hub keeps the view, in milliseconds. */
+/** Pause, in milliseconds, from the last change until the view is saved on the hub. */
 const SAVE_AFTER_MS = 2_000
 
-/** A person's view of the device list of a project, which the hub keeps 2 s after the last change or when the page is left. */
+/** A person's view of the device list of a project. It is saved on the hub 2 s after the last change, or when the page is left. */
 export function useColumnView(projectId: string) {
   const queryClient = useQueryClient()
   const { data: kept } = useActionState('users_GetView', { projectId })

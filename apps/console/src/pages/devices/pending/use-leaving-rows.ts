@@ -1,9 +1,12 @@
 import { useEffect, useRef, useState } from 'react'
 import type { PendingCertificate } from './use-pending-list.ts'
 
-/** Time for which a row stays that somebody else has decided, in milliseconds. */
+/** Time, in milliseconds, for which the row of a certificate stays after somebody else has decided on it. */
 const STAY_MS = 4_000
-/** Largest number of rows that stay. More at once are a bulk action, whose rows go together. */
+/**
+ * Maximum number of rows that stay. If more certificates leave the list at once, a bulk action has decided on them, and their rows
+ * disappear at once.
+ */
 const MOST = 5
 
 type Left = { certificate: PendingCertificate; index: number }

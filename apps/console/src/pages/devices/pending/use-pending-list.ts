@@ -14,8 +14,8 @@ export type PendingGroup = PendingPageAnswer['groups'][number]
 const PAGE_SIZE = 50
 
 /**
- * The pending certificates of a project in pages. A refetch keeps to the time of the first load, so that later certificates do not move the
- * rows on screen. `newerCount` is their number, and `showNewer` lets them in.
+ * The pending certificates of a project in pages. A refetch uses the time of the first load, so that later certificates do not move the
+ * rows on screen. `newerCount` is the number of later certificates, and `showNewer` adds them to the list.
  */
 export function usePendingList(projectId: string, groupBy: Grouping, text: string) {
   const queryClient = useQueryClient()
@@ -57,7 +57,7 @@ export function usePendingList(projectId: string, groupBy: Grouping, text: strin
       isRenewed.current = true
       void query.refetch()
     },
-    /** Ids of all matches, or of a group, also of those on pages that are not loaded. */
+    /** Ids of all certificates that match, or of one group, including certificates on pages that are not loaded. */
     async allIds(groupKey?: string): Promise<string[]> {
       const filter = {
         ...(text && { text }),

@@ -45,7 +45,7 @@ export function useSelectedCertificates(list: PendingList) {
       if (from === -1) set([certificateId], isOn)
       else set(order.slice(Math.min(from, to), Math.max(from, to) + 1), isOn)
     },
-    /** Selects or clears the rows of a group, or of the whole list. Fetches the ids of those that are not loaded. */
+    /** Selects or clears all rows of a group, or of the whole list. Fetches the ids of the rows that are not loaded. */
     async toggleMany(loaded: readonly string[], count: number, isOn: boolean, groupKey?: string) {
       set(loaded, isOn)
       if (loaded.length >= count) return

@@ -16,7 +16,7 @@ export type Option = {
   end?: ReactNode
   /** Id that the keys for copying copy. */
   id?: string
-  /** Whether the hub has found the option, so that the text needs no match. */
+  /** Whether the hub found the option. It is then shown even if neither its label nor `also` contains the search text. */
   isFound?: boolean
   /** Path of the page. */
   to?: string

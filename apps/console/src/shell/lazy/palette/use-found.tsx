@@ -18,7 +18,7 @@ import type { Option, OptionGroup } from './option.ts'
 type Answer = ActionOutput<'organizations_Search'>
 type FoundDevice = Answer['devices'][number]
 
-/** Time after the last key before the hub is asked, in milliseconds. */
+/** Time, in milliseconds, after the last key press before the hub is asked. */
 const PAUSE_MS = 150
 
 const FIELD_WORDS: Partial<Record<FoundDevice['match']['field'], string>> = {

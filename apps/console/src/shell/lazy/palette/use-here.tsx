@@ -18,7 +18,7 @@ import { DeviceState } from './DeviceState.tsx'
 import type { Option, OptionGroup } from './option.ts'
 import { optionsOfDevice } from './use-found.tsx'
 
-/** Pages that "Recently opened" lists. */
+/** Maximum number of pages under "Recently opened". */
 const MAX_RECENT = 5
 
 /** Actions of the page on screen: filters of the project's devices, actions on the device, and those that the page offers. */

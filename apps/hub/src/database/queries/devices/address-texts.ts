@@ -1,7 +1,9 @@
 import { isIPv6 } from 'node:net'
 import { canonicalIpv6 } from './device-addresses.ts'
 
-/** Fewest hexadecimal digits without separators that are searched as part of a MAC address. Shorter ones are common in names. */
+/**
+ * Minimum number of hexadecimal digits without separators that are searched as part of a MAC address. Shorter texts are common in names.
+ */
 const MIN_BARE_DIGITS = 4
 
 /** Beginnings of an IP and of a MAC address for which a search text may stand, in the notation of the table `device_address`. */

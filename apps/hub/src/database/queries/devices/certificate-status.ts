@@ -20,7 +20,7 @@ export function mayBecome(before: CertificateStatus, status: CertificateStatus):
 }
 
 /**
- * Changes the status of a certificate and resolves to the status before. Changes nothing if `mayBecome` forbids it. A certificate that is
+ * Changes the status of a certificate and resolves to the previous status. Changes nothing if `mayBecome` forbids it. A certificate that is
  * no longer `Active` loses its connections after the commit. Locks the device. Throws for a certificate that no longer exists.
  */
 export async function changeCertificateStatus(

@@ -11,9 +11,9 @@ const MAX_ADDRESSES = 32
 /** Maximum numbers of networks of a device, and of addresses of a network, that are read. */
 const MAX_NETWORKS = 256
 const MAX_OF_NETWORK = 64
-/** Longest name of a network interface, in characters. Linux allows 15. */
+/** Maximum length, in characters, of the stored name of a network interface. Linux allows 15. */
 const MAX_INTERFACE = 32
-/** Longest text that is read as an address. IPv6 addresses with prefix length and zone are shorter. */
+/** Maximum length, in characters, of a text that is read as an address. IPv6 addresses with prefix length and zone are shorter. */
 const MAX_TEXT = 64
 
 type DeviceAddress = { address: string; is_mac: boolean; interface: string | null }
@@ -32,7 +32,10 @@ export function canonicalIpv6(text: string): string {
   return new URL(`http://[${text}]/`).hostname.slice(1, -1)
 }
 
-/** Hexadecimal digits of a MAC address of 6 or 8 bytes; undefined for other values, and for an address of zeros or of broadcasts. */
+/**
+ * Hexadecimal digits of a MAC address of 6 or 8 bytes; undefined for other values, for the address of zeros only and for the broadcast
+ * address.
+ */
 function macOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > MAX_TEXT) return undefined
   const digits = value.replaceAll(/[:.\-\s]/g, '').toLowerCase()
@@ -71,7 +74,7 @@ export function networksTextOf(text: string): string {
   return JSON.stringify(record(JSON.parse(text)).networks) ?? ''
 }
 
-/** Rows of `device_address` as JSON text if a property is the system information, else null. */
+/** Rows of `device_address` as JSON text if the given property is the system information, else null. */
 export function addressTextOf(name: string, text: string): string | null {
   return SYSTEM_INFO.includes(name) ? JSON.stringify(addressesOf(text)) : null
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type Caller, wireActor } from '../../../caller.ts'
 import type { Tx } from '../../client/connection.ts'
 
-/** Deployment token and address with which a certificate was first seen. */
+/** Deployment token and IP address with which a certificate was first seen. */
 export type FirstSight = { tokenId: string; remoteAddress: string }
 
 type Certificate = { deviceId: string; certificateId: string; fingerprint: string }

@@ -13,7 +13,7 @@ export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<bool
   const { status, health, preset, text, bulkActionId, properties = [], updateError, deviceIds } = filter
   const conditions = properties.map(matchesProperty)
   if (text) conditions.unshift(sql`d.search_text like lower(${partPattern(text)})`)
-  // PostgreSQL uses the partial index `device_update_failed` only for a condition in the words of its own.
+  // PostgreSQL uses the partial index `device_update_failed` only if the query repeats the condition of the index literally.
   if (updateError)
     conditions.unshift(sql`d.device_id in (select u.device_id from device_update u
       where (u.state = 'failed' or u.failure_count > 0) and u.error = ${updateError})`)

@@ -4,7 +4,7 @@ import { sqlState } from '../../client/errors.ts'
 import { partPattern } from '../../client/page.ts'
 import { type AddressStarts, addressStartsOf } from './address-texts.ts'
 
-/** Deadline of the search within names, host names and ids, which reads all devices of the organization. In milliseconds. */
+/** Deadline, in milliseconds, of the search within names, host names and ids, which reads all devices of the organization. */
 const PART_SEARCH_MS = 2_000
 const QUERY_CANCELED = '57014'
 
@@ -36,7 +36,7 @@ const COLUMNS = sql`d.device_id, d.name, d.hostname, p.project_id, p.name as pro
 
 /**
  * Finds devices of an organization, best match first. Indexes find an id, and the start of a name, host name, IP address or MAC address. If
- * these are too few, all devices of the organization are searched for parts of names, host names and ids, within a deadline.
+ * they find too few devices, all devices of the organization are searched for parts of names, host names and ids, within a deadline.
  */
 export async function searchDevices(
   db: Db,

@@ -1,8 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** Characters of a value in a column of a device list. */
+/** Maximum length, in characters, of a value in a column of a device list. */
 const COLUMN_CHARS = 200
-/** Largest value, in bytes of JSON, that a column reads. Reading eight values of 1 MiB for each of 500 rows would take seconds. */
+/**
+ * Maximum size, in bytes of JSON, of a value that a column reads. Reading eight values of 1 MiB for each of 500 rows would take seconds.
+ */
 const MAX_READ_BYTES = 64 * 1024
 
 /**

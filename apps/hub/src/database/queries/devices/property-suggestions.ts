@@ -8,13 +8,13 @@ const MAX_DEVICES = 2_000
 const MAX_READ_PROPERTIES = 100_000
 /** Number of the newest devices whose properties are counted first, to estimate how many devices `MAX_READ_PROPERTIES` allows. */
 const PROBED_DEVICES = 20
-/** Largest value, in bytes of JSON, and deepest level whose members are suggested. */
+/** Maximum size, in bytes of JSON, of a value whose members are suggested, and maximum depth of these members. */
 const MAX_UNFOLDED_BYTES = 8 * 1024
 const MAX_UNFOLDED_LEVELS = 4
-/** Longest key of a member in characters. Keys with a dot cannot be part of a path. */
+/** Pattern of the keys of members that are suggested: at most 64 characters. Keys with a dot cannot be part of a path. */
 const MEMBER = '^[^.]{1,64}$'
 const EXAMPLE_CHARS = 64
-/** Longest text that is suggested as a value, in characters: the longest one that a condition compares with. */
+/** Maximum length, in characters, of a text that is suggested as a value. It equals the maximum length of a text in a condition. */
 const MAX_VALUE_CHARS = 256
 
 /** A path of a property with the kinds of its values. */
@@ -49,7 +49,7 @@ function newestDevices(projectId: string, condition: RawBuilder<boolean>, max: n
     order by d.first_seen desc, d.device_id desc limit ${max}`
 }
 
-/** Names of properties, and paths of their members unless `namesOnly`, that contain a text. */
+/** Names of properties that contain the given text, and, unless `namesOnly`, such paths of their members. */
 export async function suggestNames(
   tx: Tx,
   projectId: string,

@@ -47,7 +47,7 @@ const GROUP_KEY: Record<PendingGrouping, RawBuilder<string>> = {
   nothing: sql`'all'::text`,
 }
 
-/** Whether the device had another certificate, on which somebody decided. */
+/** Whether the device has another certificate, which was accepted, rejected or revoked. */
 const IS_KNOWN = sql<boolean>`exists (
   select from device_certificate o where o.device_id = p.device_id and o.status <> 'Pending')`
 
@@ -74,8 +74,8 @@ function matches({ projectId, groupBy = 'tokenAndAddress', filter }: Input): Raw
 }
 
 /**
- * A page of up to `limit` + 1 certificates that were first seen until a time. The newest group comes first, and in each group the newest
- * certificate.
+ * A page of up to `limit` + 1 certificates that were first seen until the given time. The newest group comes first, and in each group the
+ * newest certificate.
  */
 export function pendingPage(
   input: Input,
@@ -129,10 +129,10 @@ export function pendingGroups(input: Input, until: string, keys: string[]): RawB
      group by p.group_key`
 }
 
-/** Numbers of certificates and devices that were seen until a time, and of certificates that were first seen later. */
+/** Numbers of certificates and devices that were first seen until the given time, and of certificates that were first seen later. */
 export type PendingTotals = { certificates: number; devices: number; newer: number }
 
-/** The row with the `PendingTotals`. */
+/** Query that returns the `PendingTotals` as one row. */
 export function pendingTotals(input: Input, until: string): RawBuilder<PendingTotals> {
   return sql<PendingTotals>`
     select count(*) filter (where not is_newer) as certificates,
@@ -167,7 +167,7 @@ export function writePendingCursor(until: string, row: PendingRow): string {
 
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/
 
-/** Decodes a cursor. Throws `Invalid` for one that is not of this list. */
+/** Decodes a cursor. Throws `Invalid` for a cursor of another list. */
 export function readPendingCursor(cursor: string): Place {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())

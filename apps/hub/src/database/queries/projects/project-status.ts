@@ -2,10 +2,10 @@ import { MAX_MARKED_DEVICES } from '@muster/actions'
 import { sql } from 'kysely'
 import { type Db, select } from '../../client/connection.ts'
 
-/** Time between two samples of the number of connected devices, and the number of samples that are kept: those of 24 h. */
+/** Seconds between two samples of the number of connected devices, and number of samples that are stored, which cover 24 h. */
 export const STEP_SECS = 10 * 60
 const STEPS = 144
-/** Time for which the counts of a project are kept, in milliseconds. */
+/** Time, in milliseconds, for which the counts of a project are cached. */
 const KEPT_MS = 2_000
 
 /** Counts of neighbouring devices of a project that the console draws as one mark. */
@@ -75,7 +75,7 @@ function seriesOf({ step, sampled_step, connected_counts }: StatusRow): Connecte
   return { fromSecs: (last - counts.length + 1) * STEP_SECS, counts }
 }
 
-/** Keeps the counts of a project with many devices, so that all consoles read them once every 2 s. */
+/** Stores the counts of a project with many devices, so that consoles share them for 2 s instead of counting again. */
 export async function keepCounts(db: Db, projectId: string, counts: ProjectCounts): Promise<void> {
   if (counts.devices <= MAX_MARKED_DEVICES) return
   const row = {

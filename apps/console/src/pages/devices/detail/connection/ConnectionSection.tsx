@@ -24,7 +24,7 @@ const weekday = new Intl.DateTimeFormat('en', { weekday: 'long' })
 
 type ConnectionSectionProps = {
   deviceId: string
-  /** Time when the gravest problem of the device began; undefined without one, or while it is unknown. */
+  /** Time when the gravest problem of the device began; undefined if the device has no problem, or while the time is unknown. */
   problemBeganAt: string | undefined
 }
 
@@ -103,7 +103,7 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
   const past = useQuery(
     actionQuery('devices_QueryPropertyHistory', pastValuesInput(deviceId, OTA_STATUS)),
   ).data
-  // Rounded, so that the query stays the same while the page is refreshed.
+  // The time is rounded, so that the query stays the same when the page renders again some seconds later.
   const since = new Date(Math.floor(span.fromMs / range.tickMs) * range.tickMs).toISOString()
   const people = useActionState(
     'devices_QueryTimeline',

@@ -53,7 +53,7 @@ export function groupsOf(marks: readonly Mark[], minDistance: number): Mark[][] 
 
 type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
 
-/** Past values of the update status as entries, as the timeline has them. `changes` are newest first. */
+/** Converts past values of the update status to entries of the same form as in the timeline. `changes` are newest first. */
 export function updateEntries(name: string, changes: readonly Change[]): Entry[] {
   return changes.map((change, index) => {
     const before = changes[index + 1]

@@ -18,7 +18,9 @@ export const CONNECTION_RANGES: readonly ConnectionRange[] = [
 ]
 const WEEK = CONNECTION_RANGES[1]!
 
-/** The range in the address, or the smallest range that holds the beginning of the device's problem, or else 7 d. */
+/**
+ * The range that the URL names. Otherwise the smallest range that contains the beginning of the device's problem, or 7 d if there is none.
+ */
 export function connectionRangeOf(
   asked: string | undefined,
   problemBeganAt: string | undefined,

@@ -20,7 +20,7 @@ import { useSetProperty } from './use-set-property.ts'
 type Property = Properties[string]
 type PropertyEditorProps = { deviceId: string; property: Property; onClose: () => void }
 
-/** Number of lines of the field, at least and at most. */
+/** Minimum and maximum number of lines of the text field. */
 const LINES = { min: 1, max: 16 }
 
 /** Form in the place of a property's row that sets its value and whether it is protected. Loads a large value first. */
@@ -48,7 +48,7 @@ type Conflict = { value: unknown; version: number; isRemoved: boolean }
 function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
   const id = useId()
   const field = useRef<HTMLTextAreaElement>(null)
-  // The property as it was at the beginning: later changes must not replace what is being typed.
+  // The property as it was when the form was opened: later changes must not replace what is being typed.
   const [initial] = useState(property)
   const { name, value, protected: wasProtected, version, lastUpdated, changedBy } = initial
   const [text, setText] = useState(() => textOf(value))

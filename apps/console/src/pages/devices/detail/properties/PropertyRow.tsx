@@ -16,7 +16,7 @@ export type Opened = 'past' | 'edit'
 type PropertyRowProps = {
   deviceId: string
   property: Properties[string]
-  /** Actor of the last change; `undefined` while it loads, and if the history does not know. */
+  /** Actor of the last change; `undefined` while it loads, or if the history does not contain it. */
   changedBy: Properties[string]['changedBy']
   isPinned: boolean
   onPin: () => void
@@ -88,7 +88,7 @@ export function PropertyRow({
   )
 }
 
-/** Row of a property that was removed while its past values were open. They stay until they are closed. */
+/** Row of a property that was removed while its past values were open. The past values stay on screen until the user closes them. */
 export function RemovedRow({
   deviceId,
   name,

@@ -4,7 +4,7 @@ import { invoke } from '../../../../api/client.ts'
 import { actionQuery, useActionState } from '../../../../api/queries.ts'
 import { toast, toastError } from '../../../../ui/app/toast.ts'
 
-/** Properties that the person has pinned in a project, which the hub keeps, and a function that pins or unpins one. */
+/** Properties that the person has pinned in a project, which the hub stores, and a function that pins or unpins one. */
 export function usePins(projectId: string) {
   const queryClient = useQueryClient()
   const options = actionQuery('projects_GetPins', { projectId })

@@ -3,7 +3,7 @@ import { useShortcut } from '../../../../lib/app/shortcuts.ts'
 /** Keys that work in the focused row of a property: edit, history of its values, pin. */
 export type RowKey = 'e' | 'h' | 'p'
 
-/** Binds the keys of the rows of properties. They do nothing unless a row, or something in it, has the focus. */
+/** Binds the keyboard shortcuts of property rows. They do nothing unless a row, or something in it, has the focus. */
 export function useRowShortcuts() {
   useShortcut('e', 'Edit the property', () => press('e'))
   useShortcut('h', 'Past values of the property', () => press('h'))

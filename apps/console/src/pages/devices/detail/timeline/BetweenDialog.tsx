@@ -11,7 +11,7 @@ type BetweenDialogProps = {
   onClose: () => void
 }
 
-/** Dialog for a time range between two days with times of day. An empty field means no limit. */
+/** Dialog for a time range from one date and time to another. An empty field means no limit. */
 export function BetweenDialog({ onChange, onClose, ...initial }: BetweenDialogProps) {
   const [from, setFrom] = useState(initial.from)
   const [to, setTo] = useState(initial.to)

@@ -2,7 +2,7 @@ import type { EntryOf } from './entry.ts'
 import { ShortValue } from './ShortValue.tsx'
 import { changedMembers } from './update-change.ts'
 
-/** Maximum number of members in a difference, and the longest value in characters. */
+/** Maximum number of members in a difference, and maximum length, in characters, of a value. */
 const MAX_MEMBERS = 20
 const LONGEST = 1_000
 

@@ -15,7 +15,7 @@ import { linkTo } from './entry-link.ts'
 import { nameOf } from './Sentence.tsx'
 import { updateChangeOf } from './update-change.ts'
 
-/** Difference between the clocks of device and hub from which the details name both times, in milliseconds. */
+/** Minimum difference, in milliseconds, between the clocks of device and hub for which the details name both times. */
 const CLOCKS_DIFFER_MS = 5 * 60_000
 
 type EntryDetailsProps = { deviceId: string; entry: Entry; labelledBy: string }

@@ -8,7 +8,7 @@ type ShortValueProps = {
   chars?: number
 }
 
-/** Longest value within a sentence, in characters. */
+/** Maximum length, in characters, of a value within a sentence. */
 const LONGEST_VALUE = 60
 
 /** A JSON value on one line, coloured by type. A long value is truncated. */

@@ -43,7 +43,7 @@ type RunRowProps = {
   onOpen: (isOpen: boolean) => void
 }
 
-/** Several changes of a property in a row as one row, which unfolds to the single changes. */
+/** One row for consecutive changes of the same property. It unfolds to show each change. */
 export function RunRow({ name, entries, isOpen, onOpen }: RunRowProps) {
   const newest = entries[0]!
   const oldest = entries.at(-1)!
@@ -79,7 +79,7 @@ function lineOf(entry: Entry): string {
   return entry.type === 'disconnected' ? 'last' : lineWhile(entry.isConnected)
 }
 
-/** CSS class of the line while the device was connected, while it was not, or before its first record. */
+/** CSS class of the line while the device was connected, while it was not connected, or before its first recorded connection. */
 export function lineWhile(isConnected: boolean | undefined): string {
   return isConnected === undefined ? 'none' : isConnected ? 'on' : 'off'
 }

@@ -2,8 +2,8 @@ import type { Entry } from './entry.ts'
 import { hourAround } from './time-range.ts'
 
 /**
- * Address of the timeline that shows an entry and opens it: the hour before and the hour after the entry, of all kinds. The text of the
- * time is local, as all times in addresses of the console are.
+ * URL of the page on screen, with the given entry opened. The page then covers one hour before and after the entry, without other filters.
+ * Times in the URL are local.
  */
 export function linkTo({ entryId, at }: Entry): string {
   const url = new URL(window.location.href)

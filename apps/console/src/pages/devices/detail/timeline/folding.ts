@@ -5,7 +5,7 @@ import { updateChangeOf } from './update-change.ts'
 /** Number of consecutive changes of a property from which they are folded into one line. */
 const FOLD_FROM = 4
 
-/** A line of a timeline: an entry, or several changes of the same property in a row, newest first. */
+/** A line of a timeline: an entry, or several consecutive changes of the same property, newest first. */
 type Line = { type: 'entry'; entry: Entry } | { type: 'run'; name: string; entries: EntryOf<'property'>[] }
 
 /** A day of a timeline. Its entries include those that are folded into lines. */

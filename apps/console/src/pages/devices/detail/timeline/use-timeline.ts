@@ -9,7 +9,7 @@ type Answer = ActionOutput<'devices_QueryTimeline'>
 
 /** Number of entries per request. */
 const PAGE_SIZE = 64
-/** Distance from the top of the page in pixels below which new entries are shown at once. */
+/** Distance, in pixels, from the top of the page. Closer to the top than this, new entries are shown at once. */
 const AT_TOP_PX = 160
 
 type Kept = {
@@ -17,7 +17,7 @@ type Kept = {
   /** Last answer for the first page. */
   answer: Answer
   entries: readonly Entry[]
-  /** Entries on screen. It lacks the newest ones while the reader is further down the page. */
+  /** Entries on screen. The newest entries are missing while the reader is further down the page. */
   shown: readonly Entry[]
   nextCursor: string | undefined
   searchedBackTo: string | undefined
@@ -73,7 +73,10 @@ export function useTimeline(deviceId: string, filter: TimelineFilter) {
   }
 }
 
-/** Puts the answer for the first page before the entries that are known. Starts again if entries between them are missing. */
+/**
+ * Puts the answer for the first page before the known entries. Discards the known entries if the answer contains none of them, because
+ * entries between them may be missing.
+ */
 function join(kept: Kept | undefined, key: string, answer: Answer): Kept {
   const ids = new Set(answer.entries.map(entry => entry.entryId))
   const known = kept?.key === key ? kept.entries : []

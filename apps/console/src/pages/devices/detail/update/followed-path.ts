@@ -6,8 +6,8 @@ import { recordOf, textOf } from '../device-json.ts'
 const OTA_CONFIG = 'dev.nexigon.ota.config'
 
 /**
- * Path of the tag from which the device takes its updates: the configured path, else the one in the update status. `undefined` while it
- * loads and without a path.
+ * Path of the tag from which the device takes its updates: the configured path, else the path in the update status. `undefined` while the
+ * path loads, and if there is none.
  */
 export function useFollowedPath(deviceId: string, status: unknown): string | undefined {
   const config = useActionState('devices_GetProperty', { deviceId, name: OTA_CONFIG }).data
@@ -27,11 +27,11 @@ export function useVersionAt(path: RepositoryPath | undefined) {
   return data?.result === 'Found' ? data : undefined
 }
 
-/** The parts of a path; `undefined` for other texts. */
+/** The parts of a path; `undefined` for texts that are no paths. */
 export function pathOf(text: string | undefined): RepositoryPath | undefined {
   const path = text === undefined || text.length > LONGEST_PATH ? undefined : parseRepositoryPath(text)
   return path && { repository: path.repository, package: path.package, tag: path.tag }
 }
 
-/** Longest path in characters. Longer texts are no paths. */
+/** Maximum length, in characters, of a path. Longer texts are not treated as paths. */
 const LONGEST_PATH = 1_000

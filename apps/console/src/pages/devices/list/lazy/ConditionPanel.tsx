@@ -34,14 +34,14 @@ type ConditionPanelProps = {
   /** The filter of the list, with all conditions. */
   filter: Filter
   conditions: readonly Condition[]
-  /** Index of the condition to change; `undefined` adds one. */
+  /** Index of the condition to change; `undefined` adds a new condition. */
   edited: number | undefined
   onChange: (conditions: Condition[]) => void
   opener: () => Element | null
   onClose: () => void
 }
 
-/** Pause of typing before names, values and matches are asked for, in milliseconds. */
+/** Pause in typing, in milliseconds, after which names, values and the number of matches are requested. */
 const TYPING_MS = 250
 
 /** Panel that adds or changes a condition on a property. It suggests properties and values that devices of the project have. */

@@ -13,7 +13,7 @@ import { useActionsShortcut } from '../../bulk/use-actions-shortcut.ts'
 import { useCurrentBulk } from '../../bulk/waiting-deletion.ts'
 import type { Selection } from '../selection.ts'
 
-/** Largest number of ids in the URL of an export: browsers and proxies limit the length of URLs, often to 16 KiB. */
+/** Maximum number of ids in the URL of an export: browsers and proxies limit the length of URLs, often to 16 KiB. */
 const MAX_EXPORTED_IDS = 300
 
 type SelectionBarProps = {

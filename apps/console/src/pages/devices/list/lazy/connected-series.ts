@@ -3,10 +3,10 @@ import { formatCount } from '../../../../lib/app/format.ts'
 /** A number of connected devices at a time, or null where nothing was counted. */
 export type Sample = { atMs: number; count: number | null }
 
-/** A time in which far fewer devices than usual were connected. */
+/** A period in which far fewer devices than usual were connected. */
 type Dip = { atMs: number; count: number; minutes: number | undefined }
 
-/** Share of the median below which a dip is named, and at which it ends. */
+/** Share of the median number of connected devices. A dip is below it, and ends when it is reached again. */
 const DIP_SHARE = 0.9
 
 /** The samples of the last 24 h, with the present number as the last one. */
@@ -26,7 +26,7 @@ export function samplesOf(
   return [...before, now]
 }
 
-/** The lowest number, if it is below 90 % of the median, and the minutes until 90 % were connected again. */
+/** The lowest number, if it is below 90 % of the median, and the minutes for which the number was below 90 %. */
 export function lowestDip(samples: readonly Sample[]): Dip | undefined {
   const counts = samples.flatMap(({ count }) => count ?? []).sort((a, b) => a - b)
   const median = counts[Math.floor(counts.length / 2)] ?? 0
