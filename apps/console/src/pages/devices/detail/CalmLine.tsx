@@ -27,6 +27,7 @@ export function CalmLine({ deviceId }: { deviceId: string }) {
           <>
             The last problem ended <Time at={past.endedAt} />: <bdi>{past.words}</bdi>.{' '}
             <Link
+              className="inline"
               from="/org_{$organization}/projects/$projectId/devices/$deviceId"
               to="./timeline"
               search={hourAround(Date.parse(past.beganAt), Date.parse(past.endedAt))}
