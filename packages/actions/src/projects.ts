@@ -172,7 +172,8 @@ export const projects = {
       properties: z
         .array(PropertyName)
         .max(MAX_PINS)
-        .refine(names => new Set(names).size === names.length, 'must not have a property twice'),
+        .refine(names => new Set(names).size === names.length, 'must not have a property twice')
+        .meta({ uniqueItems: true }),
     }),
     output: Empty,
     permission: { can: 'view', on: 'project', id: 'projectId' },

@@ -163,7 +163,10 @@ function isWithin({ from, to, timeZone }: NonNullable<EntryFilter['hours']>): Ra
     : sql<boolean>`(${time} >= ${from}::time or ${time} < ${to}::time)`
 }
 
-/** Throws `Invalid` for a time zone that PostgreSQL does not know. */
+/**
+ * Throws `Invalid` for a time zone that PostgreSQL does not know. The status is 409, because the schema of the input describes only the
+ * characters of a time zone and not the names in PostgreSQL's database of time zones.
+ */
 async function requireTimeZone(db: Db, timeZone: string): Promise<void> {
   try {
     await sql`select now() at time zone ${timeZone}::text`.execute(db)
@@ -172,7 +175,7 @@ async function requireTimeZone(db: Db, timeZone: string): Promise<void> {
     throw new ActionError(
       'Invalid',
       `filter.hours.timeZone: found ${JSON.stringify(timeZone)}, expected a time zone such as Europe/Berlin.`,
-      { cause },
+      { cause, status: 409 },
     )
   }
 }
