@@ -151,7 +151,7 @@ function useSendOnLeave(projectId: string) {
     addEventListener('pagehide', leave)
     return () => {
       removeEventListener('pagehide', leave)
-      // React's strict mode unmounts and mounts again in one task, which is no leave.
+      // React's strict mode unmounts and mounts again in one task. The new mount cancels this timer, so that nothing is sent.
       leaving = setTimeout(leave)
     }
   }, [projectId, queryClient])

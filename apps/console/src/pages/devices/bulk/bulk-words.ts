@@ -20,7 +20,7 @@ export function doneWord(kind: BulkKind): string {
   return DONE[kind]
 }
 
-/** Number of items that were left as they are. */
+/** Number of items that the action did not change. */
 export function refusedCount({ skippedCount, failedCount }: BulkAction): number {
   return skippedCount + failedCount
 }
@@ -40,7 +40,7 @@ export function progressWords(action: BulkAction): string {
   return refused > 0 ? `${words}, ${formatCount(refused)} refused` : words
 }
 
-/** "20 certificates of one token and one address"; devices for a deletion. */
+/** Items of a bulk action: "20 certificates of one token and one address", or "20 devices" for a deletion. */
 export function subjectWords({ kind, itemCount, tokenCount, addressCount }: BulkAction): string {
   if (kind === 'Delete') return counted(itemCount, 'device')
   // The hub counts tokens and addresses only after the bulk action has ended. Until then, both counts are 0.

@@ -8,7 +8,7 @@ import { type Click, clickNow, tooLate, UNDO_MS } from '../deleting/undo-time.ts
 import type { BulkPreview } from './use-bulk-run.ts'
 import { refetchChanged } from './use-bulk-run.ts'
 
-/** A previewed deletion that is sent after 10 s, or whose answer is awaited. */
+/** A deletion after its preview: it waits 10 s before it is sent, or it is sent and its answer is awaited. */
 export type WaitingDeletion = Click & {
   state: 'waiting' | 'sent'
   projectId: string
@@ -22,7 +22,7 @@ const current = externalStore<WaitingDeletion | StartedBulk | undefined>(undefin
 let timer: ReturnType<typeof setTimeout> | undefined
 let answer: Promise<void> = Promise.resolve()
 
-/** Starts a deletion of several devices that is sent after 10 s, unless it is undone. One that waits already is sent before. */
+/** Starts a deletion of several devices that is sent after 10 s, unless it is undone. A deletion that already waits is sent first. */
 export function startBulkDeletion(
   queryClient: QueryClient,
   deletion: Pick<WaitingDeletion, 'projectId' | 'preview'>,
@@ -78,7 +78,7 @@ export async function settleBulkDeletion(queryClient: QueryClient): Promise<void
   await answer
 }
 
-/** The bulk action of a project's list in this page load: waiting, in flight, or started and not dismissed yet. */
+/** The bulk action of a project's device list since the page was loaded: waiting, in flight, or started and not dismissed yet. */
 export function useCurrentBulk(projectId: string): WaitingDeletion | StartedBulk | undefined {
   const bulk = useExternalStore(current)
   return bulk?.projectId === projectId ? bulk : undefined

@@ -12,7 +12,10 @@ export type Click = {
 
 /** Time in which a deletion can be undone. */
 export const UNDO_MS = 10_000
-/** A page that wakes later than this after the click sends nothing: its user has left, and the fleet may have changed. */
+/**
+ * Maximum age of a click whose deletion is still sent. After a longer sleep of the machine, the user has left and the fleet may have
+ * changed.
+ */
 const TOO_LATE_MS = 60_000
 
 /** A click at this moment. */
@@ -25,7 +28,7 @@ export function ageMs({ askedAtMs, askedAtTick }: Click): number {
   return Math.max(Date.now() - askedAtMs, performance.now() - askedAtTick)
 }
 
-/** The reason why a deletion is sent no more; `undefined` while it may be sent. */
+/** The reason why a deletion must not be sent any more; `undefined` while it may be sent. */
 export function tooLate(click: Click): Error | undefined {
   if (ageMs(click) <= TOO_LATE_MS) return undefined
   return new Error('The page slept for more than a minute after the click. Nothing was sent.')

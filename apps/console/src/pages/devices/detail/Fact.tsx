@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** A fact of a list of facts (`dl`). `mono` is for texts of machines. */
+/** A label and its value in a list of facts (`dl`). `mono` shows the value in the monospace font, for texts that machines read. */
 export function Fact({
   label,
   mono = false,

@@ -21,7 +21,7 @@ type Certificate = Details['certificates'][number]
 /** Command that prints the fingerprint on a device with the agent's default configuration (docs/protocol.md 8.1). */
 const FINGERPRINT_COMMAND = 'openssl x509 -noout -fingerprint -sha256 -in /etc/nexigon/agent/ssl/cert.pem'
 
-/** Maximum length, in characters, of the reason of a refusal in the sentence. */
+/** Maximum length, in characters, of a refusal's reason that the sentence shows. */
 const LONGEST_REASON = 200
 
 /**

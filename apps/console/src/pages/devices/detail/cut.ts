@@ -1,4 +1,4 @@
-/** Longest text of a device in a sentence, in characters. A property may hold up to 1 MiB. */
+/** Maximum length, in characters, of a device's text within a sentence. A property may hold up to 1 MiB. */
 export const LONGEST_TEXT = 300
 
 /** A text that is truncated, with "…", where it is longer than `maxChars`. */

@@ -81,7 +81,10 @@ type Connection = Pick<
   'connectedAt' | 'endedAt'
 >
 
-/** A device that is not connected for longer than it ever was in the 30 days before. `connections` are newest first. */
+/**
+ * The problem that a device has been disconnected for longer than during any interruption of the 30 days before. `connections` are
+ * newest first.
+ */
 export function offlineProblem(connections: readonly Connection[], nowMs: number): Problem[] {
   const ends = connections.map(({ endedAt }) => (endedAt === undefined ? nowMs : Date.parse(endedAt)))
   const lastMs = Math.max(...ends)

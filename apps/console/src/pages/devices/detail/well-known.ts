@@ -39,7 +39,7 @@ export type Disk = {
   availableShare: number | undefined
 }
 
-/** A disk with a smaller share of free space (0.1 is 10 %) is amber, and is named where an update failed. */
+/** Share of free space (0.1 is 10 %) below which a disk is amber, and is named beside a failed update. */
 export const LOW_SHARE = 0.1
 
 /**

@@ -18,7 +18,7 @@ type ColumnHeadProps = {
   onSort: (sort: string) => void
 }
 
-/** Head of a column: its name, which sorts where the hub can, and an edge that changes the column's width. */
+/** Head of a column: its name, which sorts the list if the hub can sort by this column, and an edge that changes the width. */
 export function ColumnHead({ column, isMatched, sort, onSort }: ColumnHeadProps) {
   const { label, sort: field, className } = columnOf(column.id)
   const path = propertyOf(column.id)

@@ -109,7 +109,7 @@ export const DeviceRowView = memo(function DeviceRowView({
   )
 })
 
-/** The one cell beside name, status, id and first seen that a phone shows for a device. */
+/** The cell that a phone shows for a device in addition to name, status, id and first seen. */
 function worthOf(pendingCount: number, { tone }: UpdateWords): 'pend' | 'upd' | 'last' {
   if (pendingCount > 0) return 'pend'
   return tone === 'plain' ? 'last' : 'upd'

@@ -31,7 +31,7 @@ const PRESETS = ['updateFailed', 'offlineLong', 'neverUpdated', 'pending'] as co
 /** One-click filters: presets with their counts and, for projects of at most 200 devices, also connection and health. */
 export function Filters({ projectId, search, filter, summary, isCounting, onChange }: FiltersProps) {
   const isLarge = summary !== undefined && summary.deviceCount > MAX_MARKED_DEVICES
-  // The presets exclude each other and the health, so their counts follow the other parts of the filter.
+  // A preset replaces another preset and the health filter, so its count follows the other parts of the filter only.
   const { preset: _, health: __, ...others } = filter ?? {}
   const counted = useActionState(
     'projects_QueryDeviceCounts',

@@ -12,7 +12,7 @@ type PopoverProps = {
   /** Accessible name. */
   label: string
   className: string
-  /** The button that opened the panel, which stands below it. */
+  /** The button that opened the panel. The panel is placed below it. */
   opener: () => Element | null
   onClose: () => void
   children: ReactNode

@@ -12,7 +12,7 @@ import type { DeviceRow } from './use-device-list.ts'
 
 type Column = {
   label: string
-  /** Class of the column's cells; `w-…` of its `col` has the default width. */
+  /** Class of the column's cells. The same class with `w-` instead of `c-` gives the `col` element its default width. */
   className: string
   /** Width in pixels in a view with chosen columns, unless the person has changed this width. */
   widthPx: number

@@ -13,7 +13,10 @@ const KINDS: Readonly<Record<PropertyName['kinds'][number], string>> = {
 }
 const DATE = /^\d{4}-\d\d-\d\d/
 
-/** What the values of a property are: "text, 9 values", "number, 4 to 71", 'date, for example “2026-09-30”'. */
+/**
+ * Types of a property's values, with their number, range or an example: "text, 9 values", "number, 4 to 71", 'date, for example
+ * “2026-09-30”'.
+ */
 export function propertyWords({ kinds, lowest, highest, distinctCount, example }: PropertyName): string {
   const [kind] = kinds
   if (kind === undefined) return 'large values'

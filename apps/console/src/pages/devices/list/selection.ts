@@ -6,7 +6,7 @@ import type { DeviceRow } from './use-device-list.ts'
 
 type Filter = ActionInput<'projects_QueryDevices'>['filter']
 
-/** Devices that an action of the list is for: named by their ids, or all that match the filter when the action begins. */
+/** Devices that an action of the list affects: named by their ids, or all that match the filter when the action begins. */
 type Selected =
   | { kind: 'ids'; deviceIds: string[] }
   | { kind: 'filter'; filter: NonNullable<Filter>; count: number }

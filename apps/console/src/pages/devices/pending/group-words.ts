@@ -15,7 +15,7 @@ export function groupTitle({ certificateCount, deviceCount, knownDeviceCount }: 
   return `${formatCount(newCount)} new and ${formatCount(knownDeviceCount)} known devices${extra}`
 }
 
-/** The fact that accepted devices of the token came from other addresses only. `undefined` without it. */
+/** Sentence for a group whose token was used by accepted devices from other addresses only; `undefined` for other groups. */
 export function newAddressWords({ newAddress }: Pick<PendingGroup, 'newAddress'>): string | undefined {
   if (!newAddress) return undefined
   const { acceptedDevices, addresses, addressCount } = newAddress

@@ -12,8 +12,8 @@ const MOST = 5
 type Left = { certificate: PendingCertificate; index: number }
 
 /**
- * Keeps the rows of certificates that somebody else has decided on screen for 4 s after they left the list. `listKey` names the filter and
- * the grouping; a change of it drops these rows. Rows of own decisions disappear at once.
+ * Keeps the rows of certificates that somebody else has decided on screen for 4 s after they left the list. `listKey` names the filter
+ * and the grouping; when it changes, these rows are dropped. Rows that the user has decided disappear at once.
  */
 export function useLeavingRows(certificates: readonly PendingCertificate[], listKey: string) {
   const [left, setLeft] = useState<readonly Left[]>([])

@@ -31,7 +31,7 @@ export function Glyph({ look }: { look: Mark['look'] }) {
   )
 }
 
-/** Smallest distance of two links as a share of the axis: 24 px of about 550 px, on phones of about 330 px. */
+/** Minimum distance between two links, as a fraction of the axis: about 24 px on an axis of 550 px, or of 330 px on phones. */
 const MIN_DISTANCE = { wide: 0.05, narrow: 0.08 }
 /** Marks of the same look that lie closer together than this share of the axis are drawn once. */
 const SAME_PLACE = 0.006

@@ -58,7 +58,7 @@ function ValueTable({ deviceId, name, version }: PastValuesProps) {
         <tbody>
           <TimesTogether>
             {changes.map((change, index) => (
-              // The version alone is not unique: early hubs began again at 1 when a removed property was set.
+              // The version alone is not unique: early versions of the hub began again at 1 when a removed property was set.
               <ValueRow
                 key={`${change.version} ${change.changedAt}`}
                 deviceId={deviceId}

@@ -115,7 +115,7 @@ export function RemovedRow({
 }
 
 type RowButtonProps = {
-  /** Key that clicks the button of the focused row. */
+  /** Shortcut key that clicks this button while its row has the focus. */
   keys: RowKey
   label: string
   icon: IconType

@@ -4,7 +4,7 @@ import { invoke } from '../../../../api/client.ts'
 import { actionQuery, useActionState } from '../../../../api/queries.ts'
 import { toast, toastError } from '../../../../ui/app/toast.ts'
 
-/** Properties that the person has pinned in a project, which the hub stores, and a function that pins or unpins one. */
+/** The properties that the person has pinned in a project, from the hub, and a function that pins or unpins a property. */
 export function usePins(projectId: string) {
   const queryClient = useQueryClient()
   const options = actionQuery('projects_GetPins', { projectId })
@@ -16,7 +16,7 @@ export function usePins(projectId: string) {
     const isPinned = pins.includes(name)
     if (!isPinned && pins.length >= MAX_PINS) return toast(`At most ${MAX_PINS} properties can be pinned.`)
     const properties = isPinned ? pins.filter(pin => pin !== name) : [...pins, name]
-    // A refresh that is in flight would bring the former pins back.
+    // A refetch in flight would overwrite the new pins with the previous ones.
     await queryClient.cancelQueries({ queryKey: options.queryKey })
     queryClient.setQueryData(options.queryKey, { properties })
     try {

@@ -21,7 +21,7 @@ type EntriesPageProps = {
   children: ReactNode
 }
 
-/** Page of a device below its own page: breadcrumb, heading with the device's name, and the age of the entries. */
+/** Page below the page of a device: breadcrumb, heading with the device's name, and the time of the last refresh. */
 export function EntriesPage({
   deviceId,
   title,

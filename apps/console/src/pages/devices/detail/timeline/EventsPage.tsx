@@ -12,7 +12,7 @@ import { useTimeline } from './use-timeline.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId/events'
 
-/** Search parameters of the events of a device. `level` is the least severity. */
+/** Search parameters of the events of a device. `level` is the lowest severity that is shown. */
 export type EventsSearch = RangeSearch & {
   q?: string
   level?: string
@@ -28,7 +28,7 @@ const LEVELS: { value: Severity | ''; label: string }[] = [
   { value: 'Error', label: 'Error and Critical' },
 ]
 
-/** All events of a device, newest first, by severity, category, text and time. */
+/** All events of a device, newest first, with filters by severity, category, text and time. */
 export function EventsPage() {
   const { deviceId } = useParams({ from: ROUTE })
   return <Events key={deviceId} deviceId={deviceId} />

@@ -2,13 +2,13 @@ import { OTA_STATUS } from '../property-names.ts'
 import type { Entry, EntryOf } from './entry.ts'
 import { updateChangeOf } from './update-change.ts'
 
-/** Number of consecutive changes of a property from which they are folded into one line. */
+/** Minimum number of consecutive changes of a property that are folded into one line. */
 const FOLD_FROM = 4
 
 /** A line of a timeline: an entry, or several consecutive changes of the same property, newest first. */
 type Line = { type: 'entry'; entry: Entry } | { type: 'run'; name: string; entries: EntryOf<'property'>[] }
 
-/** A day of a timeline. Its entries include those that are folded into lines. */
+/** A day of a timeline. `entries` has all entries of the day, also those that have no line of their own. */
 export type Day = { day: string; lines: Line[]; entries: Entry[] }
 
 /**

@@ -22,7 +22,7 @@ const LENGTH_MS: Partial<Record<Range, number>> = {
   '30d': 30 * 24 * HOUR_MS,
 }
 
-/** The range in the address: a preset, `between` for two times, or 7 d. */
+/** The range in the address: a preset, or `between` for two times. Without a valid range it is 7 d. */
 export function rangeOf({ range, from, to }: RangeSearch): Range | 'between' {
   if (localTime(from) || localTime(to)) return 'between'
   return RANGES.find(({ value }) => value === range)?.value ?? '7d'
@@ -53,7 +53,7 @@ export function localTime(text: string | undefined): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-/** Search parameters of the timeline from an hour before a time, or the first of two times, until an hour after it. */
+/** Search parameters for a part of the timeline: from an hour before `firstMs` until an hour after `lastMs`. */
 export function hourAround(firstMs: number, lastMs = firstMs): { from: string; to: string } {
   return { from: localMinute(firstMs - HOUR_MS), to: localMinute(lastMs + HOUR_MS) }
 }

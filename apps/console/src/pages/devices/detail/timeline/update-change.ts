@@ -12,10 +12,10 @@ export type UpdateChange = {
   what: 'failed' | 'installed' | 'begun' | 'other'
   version: string | undefined
   state: string | undefined
-  /** Number of the failed attempt, if the device counts them. */
+  /** Number of the failed attempt, if the device counts its attempts. */
   attempt: number | undefined
   error: string | undefined
-  /** Time when the update began, if the previous change has it. */
+  /** Time when the update began: the time of the previous change, if that change reports a running update. */
   startedAt: string | undefined
 }
 

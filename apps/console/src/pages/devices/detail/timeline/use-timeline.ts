@@ -9,7 +9,7 @@ type Answer = ActionOutput<'devices_QueryTimeline'>
 
 /** Number of entries per request. */
 const PAGE_SIZE = 64
-/** Distance, in pixels, from the top of the page. Closer to the top than this, new entries are shown at once. */
+/** New entries are shown at once while the page is scrolled down by less than this, in pixels. */
 const AT_TOP_PX = 160
 
 type Kept = {
@@ -25,7 +25,8 @@ type Kept = {
 
 /**
  * The timeline of a device: the first page, which the live stream keeps up to date, and older pages that were loaded. Entries of the
- * past do not change, so pages are never loaded again. New entries appear at once at the top of the page; further down they wait.
+ * past do not change, so pages are never loaded again. While the top of the page is in view, new entries appear at once. Further down
+ * they wait until the reader asks for them.
  */
 export function useTimeline(deviceId: string, filter: TimelineFilter) {
   const first = useActionState(

@@ -89,7 +89,7 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
   )
 }
 
-/** A version, as a link if the followed package has a tag with its name. */
+/** A version, as a link if the package from which the device takes its updates has a tag with this name. */
 function VersionName({ version, follows }: { version: string | undefined; follows: string | undefined }) {
   const path = pathOf(follows)
   const found = useVersionAt(path && version !== undefined ? { ...path, tag: version } : undefined)

@@ -76,7 +76,7 @@ export function ConditionPanel({
   const takes = takenBy(typed.operator)
   const [at, setAt] = useState<{ list: 'names' | 'values'; index: number }>()
   const fields = useRef<HTMLDivElement>(null)
-  // Typing brings other options, so the arrow keys begin anew.
+  // Typing changes the options, so the arrow keys start again without a highlighted option.
   const [last, setLast] = useState(typed)
   if (last.property !== typed.property || last.value !== typed.value) {
     setLast(typed)
@@ -324,7 +324,7 @@ function optionsOf(
   ]
 }
 
-/** Number of different numbers above which their distribution says more than the most frequent ones. */
+/** Maximum number of different numbers that are listed one by one. For more, their distribution is shown. */
 const MANY_NUMBERS = 12
 
 /** A value with a bar for its share of the devices, and their number. */

@@ -7,7 +7,7 @@ import { comparison, lowestDip, type Sample, samplesOf } from './connected-serie
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const AXIS_HOURS = 4
-/** Size of the drawing in its own units. It is stretched to the width and height that it has. */
+/** Size of the drawing in SVG units. CSS stretches the drawing to the size of its box. */
 const WIDTH = 1440
 const HEIGHT = 100
 /** Room above the line for all devices, in units. */
@@ -127,7 +127,7 @@ const round = (number: number) => Math.round(number * 10) / 10
 
 const tipClass = (x: number) => (x > WIDTH * 0.6 ? 'tip left' : 'tip')
 
-/** Runs of samples with numbers. Where nothing was counted the area has a gap. */
+/** Splits the samples where nothing was counted. The area has a gap there. */
 function unbroken(samples: readonly Sample[]): Sample[][] {
   const parts: Sample[][] = [[]]
   for (const sample of samples) {
@@ -137,7 +137,7 @@ function unbroken(samples: readonly Sample[]): Sample[][] {
   return parts.filter(part => part.length > 0)
 }
 
-/** Whole hours of the local day that the axis names, oldest first, not too near to its ends. */
+/** Times of the axis labels: whole hours of the local day, oldest first. Hours near an end of the axis are left out. */
 function axisTimes(nowMs: number): number[] {
   const time = new Date(nowMs - DAY_MS)
   time.setMinutes(0, 0, 0)

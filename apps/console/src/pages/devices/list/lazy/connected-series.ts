@@ -6,7 +6,7 @@ export type Sample = { atMs: number; count: number | null }
 /** A period in which far fewer devices than usual were connected. */
 type Dip = { atMs: number; count: number; minutes: number | undefined }
 
-/** Share of the median number of connected devices. A dip is below it, and ends when it is reached again. */
+/** Fraction of the median number of connected devices. A dip begins below it, and ends when the number reaches it again. */
 const DIP_SHARE = 0.9
 
 /** The samples of the last 24 h, with the present number as the last one. */
