@@ -3,11 +3,11 @@ import { formatCount } from '../../lib/app/format.ts'
 import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import { durationInWords } from '../../lib/app/relative-time.ts'
 
-/** Numbers of entries over time. */
+/** Numbers of log entries and of failures per interval of time. */
 export type LogActivity = NonNullable<ActionOutput<'projects_QueryAuditLogActivity'>['activity']>
 
 type ActivityProps = {
-  /** `undefined` while the numbers load, `null` where the hub could not count them in time. */
+  /** `undefined` while the numbers load, `null` if the hub could not count the entries in time. */
   activity: LogActivity | null | undefined
 }
 
@@ -16,11 +16,11 @@ const HEIGHT = 36
 /** Height of the cap that marks failures, and of the line of a bin without entries. */
 const CAP = 4
 const EMPTY = 1
-/** Places of the axis labels, as shares of the time. */
+/** Positions of the axis labels, as fractions of the time range. */
 const AXIS = [0, 0.25, 0.5, 0.75, 1]
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Numbers of entries over time, as text and as bars on a square root scale. A red cap stands for failures. */
+/** Numbers of log entries over time, as text and as bars on a square root scale. A red cap on a bar marks failures. */
 export function Activity({ activity }: ActivityProps) {
   if (!activity) {
     return (

@@ -2,7 +2,7 @@ import { type KeyboardEvent, useRef, useState } from 'react'
 import type { IconType } from '../../ui/icon.ts'
 import { Pick } from './Pick.tsx'
 
-/** A choice of a filter. */
+/** An option of a filter. */
 export type PickOption = {
   value: string
   label: string
@@ -28,7 +28,7 @@ type ListPickProps = {
   maxLength: number
 }
 
-/** Maximum number of options that the popover shows. The find box leads to the others. */
+/** Maximum number of options that the popover shows. The find box finds the others. */
 const MAX_SHOWN = 100
 
 /** A filter with a list of choices and a find box. */

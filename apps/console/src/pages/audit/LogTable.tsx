@@ -26,7 +26,7 @@ type LogTableProps = {
   /** `undefined` while the entries load. */
   entries: readonly Entry[] | undefined
   sealing: Sealing | undefined
-  /** Whether the table has the columns ID and Data, which the log of the instance has (docs/product.md 2). */
+  /** Whether the table has the columns ID and Data. Only the log of the instance has them (docs/product.md 2). */
   isWhole: boolean
   /** Removes the filter. */
   onClear: () => void
@@ -108,7 +108,7 @@ type LogRowProps = { group: Group; isWhole: boolean; isOpen: boolean; onOpen: ()
 
 function LogRow({ group, isWhole, isOpen, onOpen }: LogRowProps) {
   const { entries, several } = group
-  // The newest entry comes first. The row has the time of the oldest one, at which the action began.
+  // `entries` is sorted newest first. The row shows the time of the oldest entry, at which the action began.
   const [newest] = entries
   const entry = entries.at(-1) ?? newest
   const { eventId: id, createdAt, event, status, reason, data } = entry
@@ -183,7 +183,7 @@ function Tail({ id, what }: { id: string; what: string }) {
   )
 }
 
-/** The kind of an actor in the words of the specification. The name is in the sentence. */
+/** Icon and kind of an entry's actor, such as "User". The sentence contains the actor's name. */
 function ActorKind({ entry: { actor } }: { entry: Entry }) {
   const { icon: Icon, kind } = actorLook(actor)
   return (

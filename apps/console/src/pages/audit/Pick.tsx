@@ -24,11 +24,11 @@ type PickProps = {
   children: (close: () => void) => ReactNode
 }
 
-/** Distances, in pixels: between button and popover, and between popover and window. */
+/** Distances, in pixels: between button and popover, and between popover and the edge of the window. */
 const GAP = 6
 const EDGE = 8
 
-/** A button of a filter that opens a popover. The popover is a sheet at the bottom of the screen on phones. */
+/** A button of a filter that opens a popover. On phones the popover is a panel at the bottom of the screen. */
 export function Pick({ label, value, isOn, className, keys, children }: PickProps) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)

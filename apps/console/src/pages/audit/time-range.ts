@@ -42,7 +42,10 @@ export function hoursOf(text: string | undefined): Hours | undefined {
   return from !== undefined && to !== undefined && from !== to ? { from, to } : undefined
 }
 
-/** Filter of the hub's query for search parameters. A range that ends now goes by the hub's clock, since the browser's may be wrong. */
+/**
+ * Filter of the hub's query, from search parameters. A range that ends now is sent as its length, because the browser's clock may be
+ * wrong.
+ */
 export function timeFilter(search: TimeSearch) {
   const { fromMs, untilMs }: TimeRange = isMoving(search.time) ? {} : rangeOf(search, 0)
   const hours = hoursOf(search.hours)
@@ -55,8 +58,8 @@ export function timeFilter(search: TimeSearch) {
 }
 
 /**
- * A time `2026-11-22T17:00:00Z`, or local midnight of a day `YYYY-MM-DD` plus `daysLater` days. Ignores other texts, and dates whose
- * year is still being typed, such as `0002-11-24`.
+ * Milliseconds since 1970 of a time such as `2026-11-22T17:00:00Z`, or of the local midnight that begins a day `YYYY-MM-DD`, plus
+ * `daysLater` days. Ignores other texts, and dates whose year is still being typed, such as `0002-11-24`.
  */
 function momentOf(text: string, daysLater = 0): number | undefined {
   if (/^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(text)) {
@@ -68,7 +71,7 @@ function momentOf(text: string, daysLater = 0): number | undefined {
   return new Date(Number(year), Number(month) - 1, Number(date) + daysLater).getTime()
 }
 
-/** A range in few words for the button of the filter. */
+/** A range in few words for the button that opens the filter. */
 export function rangeLabel(search: TimeSearch, nowMs: number): string {
   const hours = hoursOf(search.hours)
   const end = hours ? `, ${hours.from} to ${hours.to} each day` : ''

@@ -298,7 +298,7 @@ function formerName({ old }: Said, id: string): string {
   return old?.name === undefined ? `{${id}}` : '[old.name]'
 }
 
-/** The old and the new name; only the new one where the old name is not known. */
+/** The old and the new name, or only the new one if the event does not record the old name. */
 function renamed({ old }: Said): string {
   return old?.name === undefined ? 'to [name]' : '[old.name] to [name]'
 }

@@ -71,6 +71,6 @@ function textOf(value: unknown): string {
           ? '–'
           : (JSON.stringify(value) ?? '–')
   if (text.length <= MAX_VALUE_CHARS) return text
-  // Cuts between code points. The first cut keeps a text of 1 MiB from being split into its characters.
+  // Truncates between code points. The first `slice` avoids splitting a text of 1 MiB into its characters.
   return `${[...text.slice(0, 2 * MAX_VALUE_CHARS)].slice(0, MAX_VALUE_CHARS).join('')}…`
 }
