@@ -163,7 +163,7 @@ const devices = createRoute({
   path: 'devices',
   validateSearch: search =>
     ({
-      // The page drops an unknown `show`, so that the list of its values is not part of the first load.
+      // Any text is valid as `show` here. The page drops unknown values, so that the list of known ones is not part of the first load.
       ...texts(search, 'q', 'show', 'where', 'error', 'sort', 'cursor', 'result'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
     }) as DeviceSearch,

@@ -75,7 +75,7 @@ export function useSignedInUserId(): string | undefined {
   return useExternalStore(signedIn)?.userId
 }
 
-/** The person and the session of a click, for requests that are sent later. Throws if nobody is signed in. */
+/** The signed-in person and their session at the time of a click, for requests that are sent later. Throws if nobody is signed in. */
 export function askedByNow(): { userId: string; sessionId: string } {
   const { userId, sessionId } = signedIn.get() ?? {}
   if (!userId || !sessionId) throw new Error('Not logged in')

@@ -4,7 +4,7 @@ import { externalStore, useExternalStore } from '../lib/external-store.ts'
 export type LostHub = {
   /** Time of the last message from the hub. The data on screen is from this time. */
   lostAtMs: number
-  /** Number of failed attempts since then. */
+  /** Number of failed attempts to reconnect since `lostAtMs`. */
   attempts: number
   nextTryAtMs: number
   /** Status of a proxy's error page, for example 502. */
@@ -18,12 +18,12 @@ export function setLostHub(next: LostHub | undefined) {
   lost.set(next)
 }
 
-/** The lost connection to the hub, or `undefined`, outside of components. */
+/** The lost connection to the hub, or `undefined` while the hub answers. For code outside of components. */
 export function lostHub(): LostHub | undefined {
   return lost.get()
 }
 
-/** The lost connection to the hub, or `undefined`. */
+/** The lost connection to the hub, or `undefined` while the hub answers. */
 export function useLostHub(): LostHub | undefined {
   return useExternalStore(lost)
 }

@@ -20,7 +20,7 @@ type QueryLimits = <T>(name: ActionName, run: () => Promise<T>, signal: AbortSig
 
 let limited: QueryLimits = (_name, run) => run()
 
-/** Sets the limits of queries. Signed-in pages have them (`app/query-limits.ts`); the code of the sign-in page is smaller without. */
+/** Sets the limits of queries. Only signed-in pages set them (`app/query-limits.ts`), which keeps the code of the sign-in page small. */
 export function setQueryLimits(limits: QueryLimits) {
   limited = limits
 }

@@ -9,8 +9,8 @@ export const COUNTS_COOKIE = 'muster-counts'
 const REMEMBERED_SECS = 30 * 24 * 60 * 60
 
 /**
- * Removes the stored device counts and creates a key for the counts of a new sign-in. The key is in a cookie that ends with the session:
- * when the browser closes, unless the person is remembered. Scripts cannot see the session's own cookie.
+ * Removes the stored device counts and creates a key for the counts of a new sign-in. The key has a cookie of its own, because scripts
+ * cannot see the session's cookie. Both cookies end at the same time: when the browser closes or, with "Remember me", after 30 days.
  */
 export function beginCounts(isRemembered: boolean) {
   forgetCounts()

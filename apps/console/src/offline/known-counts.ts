@@ -1,10 +1,10 @@
 import { readLocalStorage, writeLocalStorage } from '../lib/local-storage.ts'
 import { COUNTS, COUNTS_COOKIE } from './counts-key.ts'
 
-/** The last counts of a project's devices that the hub answered. */
+/** The last device counts of a project that the hub sent. */
 export type KnownCounts = { path: string; name: string; connected: number; total: number; atMs: number }
 
-/** All last counts of the person who is signed in. `key` belongs to the sign-in and is in the cookie as well. */
+/** The stored counts of one sign-in. Its cookie holds the same `key`. */
 type Stored = { key: string; projects: KnownCounts[] }
 
 /** Maximum age, in milliseconds, of counts that are shown. */

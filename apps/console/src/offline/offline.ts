@@ -5,7 +5,7 @@ import { knownCounts } from './known-counts.ts'
 const AGAIN_MS = [2_000, 5_000, 10_000]
 const PROBE_MS = 3_000
 const TICKS = 60
-/** Indexes of the ticks that are drawn short, like disconnected devices in the console's strip of devices. */
+/** Indexes of the strip's ticks that are drawn short, as the console's device strip draws disconnected devices. */
 const SHORT = [9, 30, 45]
 /** Counts that are older than the newest counts by more than this, in milliseconds, are shown with their own time. */
 const SAME_TIME_MS = 10 * 60_000
@@ -85,11 +85,11 @@ function showReason(proxyStatus: number | undefined, newestMs: number) {
       : ['This device has no network.']
   const reason = document.createElement('span')
   reason.append(...words)
-  // A screen reader reads the sentence again only when it has changed.
+  // The sentence is replaced only when it has changed, because a screen reader reads each replacement.
   if (at('why').textContent !== reason.textContent) at('why').replaceChildren(...reason.childNodes)
 }
 
-/** Resolves to `undefined` if the hub answers. */
+/** Asks whether the hub answers. Resolves to `undefined` if it does, else to an object with the status of a proxy's error, if any. */
 async function probe(): Promise<{ proxyStatus?: number } | undefined> {
   try {
     const { status } = await fetch('/api/config.json', {
@@ -117,7 +117,7 @@ async function tryAgain() {
   nextAtMs = Date.now() + AGAIN_MS[Math.min(attempts++, AGAIN_MS.length - 1)]!
 }
 
-/** Reloads the page that failed to load. `/offline.html` itself is no page of the console. */
+/** Reloads the page that failed to load. `/offline.html` itself leads to the console's start page. */
 function leave() {
   if (location.pathname === '/offline.html') location.replace('/')
   else location.reload()

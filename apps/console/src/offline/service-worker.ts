@@ -1,5 +1,5 @@
-// The service worker of the console. It answers only page loads that failed, with the offline page, and stores nothing else.
-// TypeScript's types of workers and of pages exclude each other, so the few that are needed are declared here.
+// The service worker of the console. It answers page loads that failed with the offline page, and stores no other file. TypeScript's
+// libraries for workers and for pages exclude each other, so this file declares the few worker types that it needs.
 
 export {}
 
@@ -27,7 +27,7 @@ const worker = globalThis as unknown as Worker
 
 worker.addEventListener('install', event => {
   event.waitUntil(store())
-  // Lets the browser send everything but page loads past the worker, which would have to start for each request.
+  // Requests other than page loads bypass the worker, because the browser would have to start it for each of them.
   const past = event.addRoutes?.([{ condition: { not: { requestMode: 'navigate' } }, source: 'network' }])
   past?.catch(() => {})
 })
@@ -37,7 +37,7 @@ worker.addEventListener('activate', event => event.waitUntil(removeOlder()))
 worker.addEventListener('fetch', event => {
   const { request } = event
   const { pathname } = new URL(request.url)
-  // Downloads and the pages of the API are no pages of the console.
+  // Addresses below `/api/` are downloads and pages of the API, not pages of the console.
   const isPage = request.mode === 'navigate' && request.method === 'GET' && !pathname.startsWith('/api/')
   if (isPage && pathname !== PAGE) event.respondWith(load(request))
 })

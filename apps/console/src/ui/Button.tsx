@@ -28,8 +28,8 @@ export type ButtonProps = Omit<ComponentProps<'button'>, 'className'> & {
   variant?: ButtonVariant
   size?: ButtonSize
   /**
-   * Shows a spinner instead of the icon and ignores clicks while work is in flight. A button with this property sends something to
-   * the hub, so it is disabled while the hub is lost.
+   * Shows a spinner instead of the icon and ignores clicks while work is in flight. A button with this property sends something to the
+   * hub, so it is disabled while the hub cannot be reached.
    */
   busy?: boolean | undefined
   /** Text of the button while busy, for example "Saving…". */

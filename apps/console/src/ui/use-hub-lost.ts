@@ -1,8 +1,8 @@
 import { useLostHub } from '../api/lost-hub.ts'
 
 /**
- * Attributes of a button that needs the hub, while the hub is lost: it says why it does nothing. It keeps its focus, which a
- * `disabled` button would lose.
+ * Attributes that disable a button while the hub cannot be reached, with a tooltip that says why. With `aria-disabled` the button keeps
+ * its focus, which `disabled` would take away.
  */
 export function useHubLost(needsHub: boolean) {
   const isLost = useLostHub() !== undefined

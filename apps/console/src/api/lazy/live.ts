@@ -82,12 +82,12 @@ type Message =
 const STREAM_URL = '/api/v1/live'
 const NAME = 'muster.live'
 /**
- * Time without an event after which the page checks whether the hub is lost. The hub sends a ping every 2 s. Together with the 1.7 s of
+ * Time without an event after which the page asks the hub whether it answers. The hub sends a ping every 2 s. Together with the 1.7 s of
  * `probeHub`, a lost hub is reported within 5 s, even if the connection breaks without an error.
  */
 const SILENT_AFTER_MS = 2_600
 const PROBE_MS = 1_700
-/** Like `SILENT_AFTER_MS`, for the first connection of a page, which shares a slow network with the console's files. */
+/** Like `SILENT_AFTER_MS`, for the first connection of a page. Longer, because the console's files load at the same time. */
 const FIRST_WITHIN_MS = 10_000
 /**
  * Delays between attempts to reconnect. The last delay repeats, so the stream is back within 10 s after the hub has
@@ -207,7 +207,7 @@ let retryHere: (() => void) | undefined
 /** Whether this page has ever received an event of the hub. */
 let hasOpened = false
 
-/** Keeps the stream open until `signal` aborts, and reopens it after failures and silences. */
+/** Keeps the stream open until `signal` aborts. Reopens it after an error and after a time without events. */
 function openStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
   let source: EventSource | undefined
   let failures = 0

@@ -1,7 +1,7 @@
 /** A time range in milliseconds since 1970. */
 type Range = { fromMs: number; untilMs: number }
 
-/** The night from 18:00 to 08:00 local time: before 18:00 the last one, later the one that has begun. */
+/** The latest night that has begun, from 18:00 to 08:00 local time. */
 export function lastNight(nowMs: number): Range {
   const now = new Date(nowMs)
   const day = now.getHours() < 18 ? -1 : 0

@@ -5,14 +5,14 @@ import type { IconType } from '../../ui/icon.ts'
 export type PageAction = {
   label: string
   icon: IconType
-  /** Key that runs the action too, as in `useShortcut`. */
+  /** Shortcut key of the action, in the notation of `useShortcut`. */
   keys?: string | undefined
   run: () => unknown
 }
 
 const actions: PageAction[] = []
 
-/** Offers an action in the palette while the component is mounted. */
+/** Offers an action in the search dialog while the component is mounted. */
 export function usePageAction({ label, icon, keys, run }: PageAction) {
   const start = useEffectEvent(run)
   useEffect(() => {
@@ -22,7 +22,7 @@ export function usePageAction({ label, icon, keys, run }: PageAction) {
   }, [label, icon, keys])
 }
 
-/** The actions of the page on screen, in the order of the page. */
+/** The actions of the page on screen, in the order in which its components were mounted. */
 export function pageActions(): readonly PageAction[] {
   return [...actions]
 }

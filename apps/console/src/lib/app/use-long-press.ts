@@ -6,8 +6,8 @@ const LONG_PRESS_MS = 500
 const MAX_MOVE_PX = 10
 
 /**
- * Handlers that call `onLongPress` with the touched element. The click that follows is dropped, and so is the browser's menu, which a
- * long press on a link opens.
+ * Touch handlers that call `onLongPress` with the touched element. They suppress the click that follows, and the browser's menu that a
+ * long press on a link would open.
  */
 export function useLongPress(onLongPress: (target: Element) => void) {
   const touch = useRef<{ timer: ReturnType<typeof setTimeout>; x: number; y: number }>(undefined)

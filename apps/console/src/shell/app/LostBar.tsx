@@ -64,8 +64,8 @@ export function LostBar() {
 }
 
 /**
- * Age of the data on screen, and time until the next attempt. Both are outside of the live region, so that screen readers do not read each
- * second.
+ * Age of the data on screen, and time until the next attempt to reconnect. Both are outside of the live region, so that screen readers
+ * do not read them every second.
  */
 function Clock({ lostAtMs, nextTryAtMs, attempts }: LostHub) {
   const [nowMs, setNowMs] = useState(Date.now)

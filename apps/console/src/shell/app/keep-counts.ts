@@ -5,7 +5,7 @@ import { type KnownCounts, keyOfCounts, storeCounts } from '../../offline/known-
 /** Time, in milliseconds, for which answers are collected before the counts are stored. */
 const COLLECT_MS = 1_000
 
-/** Stores the counts of the projects on screen for the offline page, whenever the hub answers them. Returns a function that stops. */
+/** Stores the counts of the projects on screen for the offline page, whenever the hub sends new ones. Returns a function that stops it. */
 export function keepCounts(queryClient: QueryClient): () => void {
   const key = keyOfCounts()
   if (key === undefined) return () => {}

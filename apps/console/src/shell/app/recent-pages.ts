@@ -11,7 +11,7 @@ const MAX_PAGES = 12
 
 type Stored = { userId: string; pages: RecentPage[] }
 
-/** Pages that this tab has left in the session of the user, latest first. They end with the tab or with another user's session. */
+/** Pages that this tab has left in the session of the user, latest first. The list ends when the tab closes or another user signs in. */
 export function recentPages(userId: string): RecentPage[] {
   try {
     const stored = JSON.parse(sessionStorage.getItem(STORED_AS) ?? 'null') as Stored | null

@@ -15,7 +15,7 @@ declare module '@tanstack/react-router' {
 type CreateButtonProps = Pick<ButtonProps, 'variant' | 'icon'> & {
   children: string
   onClick: () => void
-  /** Shows only the icon on phones, where a page has more in its head than a line holds. */
+  /** Shows only the icon on phones, for pages whose heading and buttons do not fit into one line there. */
   iconOnPhones?: boolean
 }
 

@@ -28,7 +28,7 @@ type MenuPopupProps = {
   children: ReactNode | ((filter: string) => ReactNode)
 }
 
-/** The popup takes this property of its focus manager, although its type lacks it. */
+/** The library's popup passes this property on to its focus manager, although the type of its properties lacks it. */
 const initialFocus = (first: () => HTMLElement | true) => ({ initialFocus: first }) as object
 
 const GAP = 4
@@ -54,8 +54,8 @@ export function MenuPopup(props: MenuPopupProps) {
     }
   }, [])
 
-  // Tab closes the menu, so that the focus moves on from the trigger. CSS hides the library's focus guards, which `aria-hidden` alone does
-  // not.
+  // Tab closes the menu, so that the focus moves on from the trigger. CSS hides the library's focus guards; `aria-hidden` alone would leave
+  // them in the tab order.
   function onKeyDown(event: KeyboardEvent) {
     if (event.key === 'Tab') onClose()
   }

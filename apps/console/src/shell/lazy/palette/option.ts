@@ -14,7 +14,7 @@ export type Option = {
   /** Further texts that the search matches. */
   also?: string | undefined
   end?: ReactNode
-  /** Id that the keys for copying copy. */
+  /** Id that Ctrl C or ⌘ C copies. */
   id?: string
   /** Whether the hub found the option. It is then shown even if neither its label nor `also` contains the search text. */
   isFound?: boolean
