@@ -531,7 +531,7 @@ describe('verification of new seals', () => {
     await verifyNew(audit)
     const { head } = await audit.verify()
     expect(await result(audit)).toMatchObject({ seal: 45, hash: head!.hash })
-    // A change in a verified seal is not looked at again; `muster-hub audit verify` finds it.
+    // Rows of a verified seal are not read again, so this change goes unnoticed here; `muster-hub audit verify` finds it.
     await audit.change(`update audit_event set data = '{}' where seal_no = 3`)
     await audit.sealed(1)
     await verifyNew(audit)

@@ -54,9 +54,12 @@ type IngestOptions = {
  * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the device's
  *   `property_version_floor`, which the deletion raised.
  *
- * `parts` are `updates` for a batch that contains update statuses, whose rows in `device_update` the same statement writes; `info` for a
- * batch that contains system information; and `addresses` when addresses in it may have changed, whose rows in `device_address` it writes.
- * Other batches do not pay for these parts. The values of each part are a further parameter from `$9`.
+ * `parts` names the optional parts of the statement. A batch without them has a cheaper statement:
+ * - `updates` writes the rows of `device_update`, for a batch with update statuses.
+ * - `info` writes the column `addresses_version` of devices, for a batch with system information.
+ * - `addresses` writes the rows of `device_address`, for a batch with system information whose addresses may have changed.
+ *
+ * The values of each part are a further parameter, from `$9` on.
  *
  * Returns a row for each write that was not stored (late, protected or of an unknown device), that repeats the stored value, or that is
  * system information.

@@ -23,7 +23,10 @@ export type ConnectionSourceRow = SourceRow & {
   connectionId: string
   nodeId: string
   nodeName: string | undefined
-  /** `offlineSince` is undefined for the first record, and the time of the row for a connection that replaced an open one. */
+  /**
+   * `offlineSince` is the end of the previous connection: undefined for the first record, and the row's own time if the connection
+   * replaced an open one.
+   */
   change:
     | { type: 'connected'; offlineSince: At | undefined }
     | { type: 'disconnected'; connectedAt: At; endReason: ConnectionEndReason }

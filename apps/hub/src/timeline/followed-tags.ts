@@ -6,7 +6,7 @@ import type { Db } from '../database/client/connection.ts'
 import { OTA_STATUS } from '../database/queries/devices/device-updates.ts'
 import { resolvePath } from '../database/queries/repositories/repositories.ts'
 
-/** Properties that name the path of a device's updates, the first found counts (protocol 4.3 and 4.4). */
+/** Properties that name the path of a device's updates. The first one that the device has counts (protocol 4.3 and 4.4). */
 const CONFIG = ['dev.nexigon.ota.config', 'org.rugix.ota.config']
 /** Maximum number of tags, the latest, whose moves a timeline shows. */
 const MAX_TAGS = 5

@@ -8,7 +8,8 @@ export type At = string
 export type Place = { at: At; rank: number; id: string }
 
 /**
- * Point from which a source reads backwards in time: before `at`, from `at` on if `isIncluded`, or after the entry `afterId` at this time.
+ * Point from which a source reads backwards in time: rows before `at`, and rows at `at` if `isIncluded`. With `afterId`, only those rows at
+ * `at` are read that follow the entry with this id.
  */
 export type Start = { at: At; isIncluded: boolean; afterId?: string }
 

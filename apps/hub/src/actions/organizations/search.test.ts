@@ -197,7 +197,7 @@ describe('a search for an address', () => {
       if (text === '10.0.1') expect(plan).toContain('device_address_by_start')
       if (text === 'b827eb') expect(plan).toContain('device_address_by_mac_end')
     }
-    // The search within names gets 1 ms here and 2 s in the hub.
+    // The last argument limits the search within names to 1 ms. In the hub, the limit is 2 s.
     expect(await searchDevices(hub.db, strange, 'ide-777', 8, 1)).toEqual({
       devices: [],
       hasMore: false,
