@@ -58,7 +58,7 @@ export async function paint(loads = String(LOADS)): Promise<void> {
 
 type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>
 
-/** Signs in as a person does. The console sets a cookie as well as the hub. */
+/** Signs in by the form of the console, because the console sets a cookie in addition to the hub's. */
 async function signInByForm(
   browser: Browser,
   { url, signIn: { email, password } }: BenchHub,
@@ -100,7 +100,7 @@ async function loadSlowly(browser: Browser, url: string, cookies: Cookies, ready
   }
 }
 
-/** Time from the moment when the hub falls silent, with its connections open, until the page says so. */
+/** Measures the time from the moment when the hub falls silent, with its connections open, until the page reports it. */
 async function measureSilence(browser: Browser, hub: BenchHub, cookies: Cookies): Promise<void> {
   const context = await browser.newContext({ serviceWorkers: 'block' })
   await context.addCookies(cookies)
@@ -110,7 +110,7 @@ async function measureSilence(browser: Browser, hub: BenchHub, cookies: Cookies)
   for (let round = 0; round < SILENCES; round++) {
     await page.goto(`${hub.url}/settings/profile`)
     await page.getByRole('heading', { level: 1 }).waitFor()
-    // Pings come every 2 s, so the rounds begin at different times after one.
+    // Pings come every 2 s. The pause differs, so that the hub is stopped at different times after a ping.
     await pause(1_000 + round * 400)
     process.kill(hub.pid, 'SIGSTOP')
     const before = performance.now()

@@ -103,7 +103,7 @@ it('shows what happened in one list with filters, links to entries and new entri
   expect(shown.filter(text => text.startsWith(failure))).toHaveLength(2)
   expect(shown).toContain('Health went from healthy to degraded')
   expect(shown).toContain('2.22.4 installed')
-  // The beginning of an update is part of its result.
+  // The beginning of an update has no row of its own: the row of the update's result shows it.
   expect(shown.some(text => text.startsWith('Installing'))).toBe(false)
   expect(shown.at(-1)).toMatch(/^Enrolled as a new device|^Connected to /)
 

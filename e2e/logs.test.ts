@@ -248,7 +248,7 @@ it('leaves the looks of other pages as they are without a visit of a log', async
   const allSize = await sizeOf(all)
   expect([headSize.clientHeight, allSize.clientHeight]).toEqual([32, 32])
 
-  // Styles stay loaded while pages change without a reload.
+  // The styles of a visited page stay loaded. Those of the log must not change the size of elements on other pages.
   const navigation = page.getByRole('navigation')
   await navigation.getByRole('link', { name: 'Audit Log', exact: true }).click()
   await rowOf('revoked the certificate').getByRole('link', { name: 'crane-01' }).click()

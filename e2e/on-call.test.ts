@@ -219,7 +219,7 @@ it('leads there by touch alone, with the first device on the first screen and ta
   await tap('"Update failed"', failed)
   const found = phone.getByRole('link', { name: FAILING, exact: true })
   await found.waitFor()
-  // The chosen segment is whole in view.
+  // The chosen segment is entirely in view.
   const chosen = (await failed.boundingBox())!
   expect(chosen.x).toBeGreaterThanOrEqual(0)
   expect(chosen.x + chosen.width).toBeLessThanOrEqual(PHONE.viewport.width)
@@ -292,7 +292,7 @@ it('accepts 20 devices of a project in 6 steps by keys alone, and in 3 by touch 
 it('says that the hub is silent, and how old the page is, until the hub is back', async () => {
   await page.goto(`${project}/devices`)
   await page.locator('tr[data-index]').first().waitFor()
-  // A stopped process keeps its connections open and says nothing.
+  // A stopped process keeps its connections open and sends nothing.
   stage.hub.kill('SIGSTOP')
   try {
     await page.getByText(/^Connection to the hub lost at \d\d:\d\d:\d\d\.$/).waitFor()
@@ -320,7 +320,7 @@ it('sends nothing if the page wakes more than 60 s after the click, and brings t
   const deviceId = await deleteDevice(tab, 'gateway-0003')
   const sent: string[] = []
   tab.on('request', request => sent.push(request.url()))
-  // As on a machine whose lid was closed: the timers run late, and once.
+  // Simulates a machine that slept: the timers run late, and only once.
   await tab.clock.fastForward(61_000)
   await tab
     .getByRole('row')

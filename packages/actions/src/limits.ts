@@ -40,7 +40,7 @@ export const MAX_COUNTED_FILTERS = 12
 /** Maximum numbers of names and of values of properties that one call suggests. */
 export const MAX_SUGGESTED_NAMES = 200
 export const MAX_SUGGESTED_VALUES = 50
-/** Number of devices above which the console shows a project as counts and a line of the last 24 h, not as one mark a device. */
+/** Number of devices above which the console shows a project as counts and a line of the last 24 h, instead of one mark for each device. */
 export const MAX_MARKED_DEVICES = 200
 /** Maximum length, in characters, of a text in a filter of a list. */
 export const MAX_FILTER_LENGTH = 256
