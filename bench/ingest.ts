@@ -24,10 +24,25 @@ const WINDOWS = [1, 20] as const
 const HUB_SECS = 6
 const YARDSTICK_SECS = 4
 
+/**
+ * Properties that devices write: one that no list shows, and the update status, whose columns for the device list are a second row. Each
+ * has two values, which a device writes in turn.
+ */
+const PROPERTIES = {
+  plain: { name: 'bench.measured', values: [reading(21.5), reading(22.5)] },
+  'update status': {
+    name: 'dev.nexigon.ota.status',
+    values: [updateStatus('DOWNLOADING'), updateStatus('INSTALLING')],
+  },
+} satisfies Record<string, { name: string; values: [unknown, unknown] }>
+type PropertyKind = keyof typeof PROPERTIES
+const PROPERTY_KINDS = Object.keys(PROPERTIES) as PropertyKind[]
+
 type Figures = { microsecs: number; perSec: number }
 type Round = {
   echo: Record<number, Figures>
   hub: Record<number, Figures>
+  properties: Partial<Record<PropertyKind, Figures>>
   rows: Figures
   copyPerSec: number
 }
@@ -35,7 +50,7 @@ type Round = {
 /**
  * Measures events of devices (goals P1, P2, P3). Compares the CPU time of hub and database per event with the CPU time of a
  * plain WebSocket echo plus that of rows inserted by the PostgreSQL driver alone, in alternating measurements. Also measures
- * rates, and the time to acknowledgement at a fixed rate. Argument: duration of the measurement at a fixed rate, in seconds.
+ * rates, the cost of property writes, and the time to acknowledgement at a fixed rate. Argument: duration of the measurement at a fixed rate, in seconds.
  */
 export async function ingest(scheduleSecs = '60'): Promise<void> {
   await using hub = await startBenchHub()
@@ -47,12 +62,19 @@ export async function ingest(scheduleSecs = '60'): Promise<void> {
   const deviceIds = devices.map(row => row.device_id as string)
 
   const { rows, foreignCores } = await quietRounds(ROUNDS, async (at): Promise<Round> => {
-    const round: Round = { echo: {}, hub: {}, rows: { microsecs: 0, perSec: 0 }, copyPerSec: 0 }
+    const round: Round = {
+      echo: {},
+      hub: {},
+      properties: {},
+      rows: { microsecs: 0, perSec: 0 },
+      copyPerSec: 0,
+    }
     for (const window of WINDOWS) {
       const load = { devices: BUSY_DEVICES, secs: YARDSTICK_SECS, window, messageBytes: MESSAGE_BYTES }
       round.echo[window] = await measureEcho({ corks: window > 1 }, load)
       round.hub[window] = await measureHub(hub, client, window)
     }
+    for (const kind of PROPERTY_KINDS) round.properties[kind] = await measureProperties(hub, client, kind)
     const first = FIRST_WRITTEN_EVENT + at * 10_000_000
     const rowLoad = { secs: YARDSTICK_SECS, deviceIds, batch: 1000, connections: 2, first }
     round.rows = await measureRows(hub, rowLoad)
@@ -96,6 +118,12 @@ export async function ingest(scheduleSecs = '60'): Promise<void> {
       )
   }
 
+  for (const kind of PROPERTY_KINDS) {
+    const own = middle(rows, round => round.properties[kind]!.microsecs)
+    const perSec = middle(rows, round => round.properties[kind]!.perSec)
+    report(`hub and database, property write, ${kind}`, `${us(own)}, ${k(perSec)}`)
+  }
+
   const secs = Number(scheduleSecs)
   const before = treeProcessorSecs(hub.pid)
   const events = await countEvents(hub)
@@ -125,6 +153,32 @@ async function measureHub(hub: BenchHub, client: LoadClient, window: number): Pr
   const used = treeProcessorSecs(hub.pid) - before
   await expectStored(hub, events, run)
   return { microsecs: (used / run.acknowledged) * 1e6, perSec: run.acknowledged / run.secs }
+}
+
+async function measureProperties(hub: BenchHub, client: LoadClient, kind: PropertyKind): Promise<Figures> {
+  await hub.query('checkpoint')
+  const before = treeProcessorSecs(hub.pid)
+  const run = await client.ask<PublishRun>({
+    writeProperty: { secs: HUB_SECS, devices: BUSY_DEVICES, ...PROPERTIES[kind] },
+  })
+  const used = treeProcessorSecs(hub.pid) - before
+  return { microsecs: (used / run.acknowledged) * 1e6, perSec: run.acknowledged / run.secs }
+}
+
+function reading(celsius: number) {
+  return { celsius, sensor: 'inlet', unit: 'degrees Celsius', note: 'x'.repeat(100) }
+}
+
+/** An update status as update scripts report it. */
+function updateStatus(state: string) {
+  return {
+    config: { path: 'fleet/pump/stable' },
+    state,
+    currentVersion: '2.22.0',
+    targetVersion: '2.23.0',
+    failureCount: 2,
+    lastError: 'no space left on device: 120 MiB are free, 512 MiB are needed',
+  }
 }
 
 /**

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { deviceIdentity } from '@muster/testkit/device'
 import { answerAll, quantile } from './child.ts'
-import { EventCalls, type HubTarget, LeanDevice } from './lean-device.ts'
+import { EventCalls, type HubTarget, LeanDevice, type PreparedCall } from './lean-device.ts'
 import { frameOf, RawSocket } from './raw-socket.ts'
 
 /** Commands of a bench to its load client. */
@@ -15,6 +15,7 @@ export type LoadCommand =
   | { publish: { secs: number; devices: number; window: number } }
   | { schedule: { secs: number; devices: number; perSec: number } }
   | { setProperty: { name: string } }
+  | { writeProperty: { secs: number; devices: number; name: string; values: [unknown, unknown] } }
   | { keepLedger: { devices: number; pauseMs: number } }
   | { endLedger: true }
   | { echo: { connect: { port: number; tls?: TlsFiles; count: number; parallel: number } } }
@@ -79,6 +80,7 @@ async function run(command: LoadCommand): Promise<unknown> {
   if ('publish' in command) return publish(command.publish)
   if ('schedule' in command) return schedule(command.schedule)
   if ('setProperty' in command) return setProperty(command.setProperty)
+  if ('writeProperty' in command) return writeProperty(command.writeProperty)
   if ('keepLedger' in command) return keepLedger(command.keepLedger)
   if ('endLedger' in command) return endLedger()
   if ('connect' in command.echo) return connectEchoes(command.echo.connect)
@@ -135,31 +137,66 @@ async function reconnect(load: {
 
 /** Publishes events on each device, `window` events per call and one call after the other. Counts the acknowledged events. */
 async function publish(load: { secs: number; devices: number; window: number }): Promise<PublishRun> {
+  const run = await repeatCalls(load, device => {
+    const calls = new EventCalls(device, load.window)
+    return () => calls.next()
+  })
+  return { ...run, acknowledged: run.acknowledged * load.window }
+}
+
+/** Writes two values of a property in turn on each device, one call after the other. Counts the acknowledged writes. */
+function writeProperty(load: {
+  secs: number
+  devices: number
+  name: string
+  values: [unknown, unknown]
+}): Promise<PublishRun> {
+  return repeatCalls(load, device => {
+    const [first, second] = load.values.map(value =>
+      device.prepare(
+        'devices_SetProperty',
+        JSON.stringify({ deviceId: device.deviceId, name: load.name, value }),
+      ),
+    ) as [PreparedCall, PreparedCall]
+    let isFirst = false
+    return () => {
+      isFirst = !isFirst
+      return isFirst ? first : second
+    }
+  })
+}
+
+/**
+ * Lets each device repeat calls for `secs` seconds, one after the other, and counts the acknowledged calls. `callsOf` returns a function
+ * that makes the next call of a device.
+ */
+async function repeatCalls(
+  load: { secs: number; devices: number },
+  callsOf: (device: LeanDevice) => () => PreparedCall,
+): Promise<PublishRun> {
   const latencies: number[] = []
-  let acknowledged = 0
   const started = performance.now()
   const end = started + load.secs * 1000
   await Promise.all(
     devices.slice(0, load.devices).map(
       device =>
         new Promise<void>((done, failed) => {
-          const calls = new EventCalls(device, load.window)
+          const nextCall = callsOf(device)
           let sent = performance.now()
           device.onEnd = failed
           device.onAnswer = envelope => {
             if (!isOk(envelope)) return failed(refusal(envelope))
             const now = performance.now()
             latencies.push(now - sent)
-            acknowledged += load.window
             if (now >= end) return done()
             sent = now
-            device.send(calls.next())
+            device.send(nextCall())
           }
-          device.send(calls.next())
+          device.send(nextCall())
         }),
     ),
   )
-  return { acknowledged, secs: secondsSince(started), ...quantiles(latencies) }
+  return { acknowledged: latencies.length, secs: secondsSince(started), ...quantiles(latencies) }
 }
 
 /**
