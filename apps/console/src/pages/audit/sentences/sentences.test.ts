@@ -129,7 +129,7 @@ describe('groups of entries', () => {
       ...more,
     }) as Entry
 
-  it('join what one action did to several devices', () => {
+  it('join entries of one action on several devices', () => {
     const groups = groupsOf([entry('d1', 'x'), entry('d2', 'x'), entry('d3', 'y')])
     expect(groups.map(({ entries, several }) => [entries.length, several])).toEqual([
       [2, { field: 'deviceId', count: 2 }],

@@ -26,7 +26,7 @@ it('names the problem that ended last', () => {
   })
 })
 
-it('names none for a history without problems, with a present one, and without records', () => {
+it('returns undefined for a history without problems, with a present problem or without records', () => {
   expect(lastProblem([], [], [])).toBeUndefined()
   expect(lastProblem([change(8, { state: 'failed' })], [], [{ connectedAt: at(3) }])).toBeUndefined()
 })

@@ -111,7 +111,7 @@ describe('offlineProblem', () => {
       NOW,
     )
 
-  it('is a device that is not connected for longer than it ever was in the 30 days before', () => {
+  it('is found if a device is disconnected for longer than any interruption in the 30 days before', () => {
     expect(offline([500, 60], [700, 550])).toMatchObject([{ kind: 'offline', lastAt: at(60) }])
     expect(offline([500, 60], [700, 600])).toEqual([])
     expect(offline([500, 5])).toEqual([])
