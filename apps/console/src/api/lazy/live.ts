@@ -72,7 +72,7 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
 
 type ChangeId = 'organizationId' | 'projectId' | 'deviceId' | 'repositoryId'
 
-/** Message of the tab that holds the event stream to all other tabs; `retry` goes the other way. */
+/** Message from the tab that holds the event stream to all other tabs. Only `retry` is sent in the other direction. */
 type Message =
   | { kind: 'changes'; changes: LiveChange[] }
   | { kind: 'opened'; atMs: number }

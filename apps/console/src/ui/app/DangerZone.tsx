@@ -4,7 +4,7 @@ import { Button } from '../Button.tsx'
 import type { IconType } from '../icon.ts'
 import { toastError } from './toast.ts'
 
-/** The last panel of a page, with actions that cannot be undone. */
+/** The last panel of a page, with destructive actions. */
 export function DangerZone({ id, children }: { id?: string; children: ReactNode }) {
   const headingId = useId()
   return (

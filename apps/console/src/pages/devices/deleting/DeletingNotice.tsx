@@ -11,8 +11,8 @@ import '../../../styles/deleting.css'
 type DeletingNoticeProps = { projectId: string; shownIds: readonly string[] }
 
 /**
- * Part of the device list that sends waiting deletions when the user leaves the page, and shows those whose row is not on the
- * page as a toast.
+ * Part of the device list that sends waiting deletions when the user leaves the page. A deletion whose row is not on the page is shown
+ * as a toast.
  */
 export function DeletingNotice({ projectId, shownIds }: DeletingNoticeProps) {
   const queryClient = useQueryClient()
@@ -23,7 +23,7 @@ export function DeletingNotice({ projectId, shownIds }: DeletingNoticeProps) {
     clearTimeout(leaving)
     return () => {
       hide()
-      // React's strict mode unmounts and mounts again in one task, which is no leave.
+      // React's strict mode unmounts and mounts again in one task. The new mount cancels this timer, so that nothing is sent.
       leaving = setTimeout(leave)
     }
   }, [projectId, queryClient])

@@ -21,7 +21,7 @@ const SETTLE_MS = 30_000
 const deletions = externalStore<readonly Deletion[]>([])
 const timers = new Map<string, ReturnType<typeof setTimeout>>()
 const answers = new Map<string, Promise<void>>()
-/** Projects whose list is on screen and shows a refusal in its row. */
+/** Projects whose device list is on screen. The list shows a refused deletion in the row of the device. */
 const listed = new Set<string>()
 
 function update(deviceId: string, change: Partial<Deletion>) {

@@ -46,7 +46,7 @@ function ChangeList({ deviceId, name }: PropertyHistoryProps) {
       )}
       <ul className="changes">
         {changes.map(change => (
-          // The version alone is not unique: a property that was removed and set again starts at version 1.
+          // The version alone is not unique: early versions of the hub began again at 1 when a removed property was set.
           <li key={`${change.version} ${change.changedAt}`}>
             <ChangeCells change={change} />
           </li>

@@ -26,7 +26,7 @@ export type SystemInfo = {
   exports: Export[]
 }
 
-/** A service that a device declares. `path` begins with a slash. */
+/** A service that a device declares in its system info. `path` begins with a slash. */
 export type Export = { protocol: string; name: string; port: number; path: string }
 
 /** A disk of a device. `availableShare` (0 to 1) is `undefined` unless both sizes are known. */
@@ -75,7 +75,7 @@ export function readSystemInfo(properties: Properties): SystemInfo | 'unreadable
   }
 }
 
-/** A declared service, or no entry without a port from 1 to 65535. */
+/** Reads a declared service. Returns an empty array unless its port is from 1 to 65535. */
 function readExport(declared: Record<string, unknown>): Export[] {
   const port = countOf(declared.port)
   if (port < 1 || port > 65_535) return []
