@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-it("keeps a person's columns of a project without an audit row, and for nobody else", async () => {
+it("keeps a person's columns of a project without an audit row, and shows them to no other person", async () => {
   const columns = [
     { column: 'status' as const, widthPx: 150 },
     { property: 'app.modem.signal' },

@@ -177,7 +177,7 @@ describe('a decision on several certificates', () => {
     expect(state.Pending).toBeGreaterThanOrEqual(1)
   })
 
-  it('skips what others have decided or deleted meanwhile, and says who and when', async () => {
+  it('skips certificates that others have decided or deleted meanwhile, with actor and time', async () => {
     const ids = await pendingDevices(5)
     const { bulkActionId } = await preview('Accept', ids)
     const items = await itemsOf(bulkActionId, 'Open')
@@ -241,7 +241,7 @@ describe('a decision on several certificates', () => {
     expect(device.deviceId).toBe(found[0]!.deviceId)
   })
 
-  it('leaves out absent certificates and those of others, without a difference', async () => {
+  it('leaves out absent certificates and those of other organizations alike', async () => {
     const stranger = await hub.user()
     const foreignProject = await hub.project(stranger, await hub.organization(stranger))
     const foreign = await pendingDevices(2, foreignProject)
@@ -376,7 +376,7 @@ describe('a deletion of several devices', () => {
     ])
   })
 
-  it('is refused from another session than the one that asked', async () => {
+  it('is refused from any session but that of the click', async () => {
     const bulkActionId = await previewed({ kind: 'devices', deviceIds: [await deviceRow(hub, projectId)] })
     const start = owner.invoke('devices_StartBulkDeletion', {
       projectId,
@@ -395,7 +395,7 @@ describe('a deletion of several devices', () => {
     expect((await device.link.ended).reason).toBe('this device was deleted')
   })
 
-  it('of more than 200 devices waits for 10 s, and a cancellation leaves all of them', async () => {
+  it('of more than 200 devices waits for 10 s, and deletes no device if it is cancelled', async () => {
     await pendingDevices(201)
     const bulkActionId = await previewed({ kind: 'filter' })
     await owner.invoke('devices_StartBulkDeletion', { projectId, bulkActionId })

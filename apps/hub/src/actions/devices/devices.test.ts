@@ -149,7 +149,7 @@ describe('devices_SetName', () => {
 })
 
 describe('devices_Delete', () => {
-  it('deletes in the session that asked, and in no other session of that person or of anybody else', async () => {
+  it('deletes in the session of the click, and in no other session of that person or of another person', async () => {
     const id = await deviceRow(hub, projectId)
     const { sessionId } = await owner.invoke('actor_GetActor', {})
     const { userId } = owner

@@ -91,7 +91,7 @@ describe('devices_QueryPropertyHistory', () => {
     })
   })
 
-  it('tells the list of properties who changed each last', async () => {
+  it('adds the actor of the last change to each property of a list', async () => {
     await device.invoke('devices_SetProperty', { deviceId, name: 'by.device', value: 1 })
     await owner.invoke('devices_SetProperty', { deviceId, name: 'by.person', value: 1 })
     await device.invoke('devices_SetProperty', { deviceId, name: 'dev.nexigon.system.info', value: {} })

@@ -305,7 +305,7 @@ describe('devices_QueryTimeline', () => {
 })
 
 describe('tags in a timeline', () => {
-  it('names the actor only to those who may read the log of the repository', async () => {
+  it('names the actor only to callers who may read the log of the repository', async () => {
     const publisher = await hub.user({ displayName: 'Paula' })
     const repositoryId = await hub.repository(publisher, await hub.organization(publisher))
     const packageId = await hub.package(publisher, repositoryId, 'os')

@@ -162,7 +162,7 @@ describe('a search for an address', () => {
     })
   })
 
-  it('finds none of other organizations', async () => {
+  it('finds no devices of other organizations', async () => {
     const stranger = await hub.fleet()
     const { devices } = await stranger.owner.invoke('organizations_Search', {
       organizationId: stranger.organizationId,

@@ -141,7 +141,7 @@ describe('a column of a device list', () => {
 })
 
 describe('suggested names of properties', () => {
-  it('are the properties of the project and members of their values, with what their values are', async () => {
+  it('are the properties of the project and members of their values, with the types of their values', async () => {
     const answer = await owner.invoke('projects_QueryPropertyNames', { projectId })
     expect(answer).toMatchObject({ matchCount: 11, nameCount: 11, devicesRead: 5 })
     expect(answer.names).toEqual([
@@ -232,7 +232,7 @@ describe('suggested values of a property', () => {
     expect(await values({ property: 'never.heard.of' })).toMatchObject({ values: [], absentCount: 5 })
   })
 
-  it('are those of no other project', async () => {
+  it('leave out values of other projects', async () => {
     expect(await values({ property: 'secret' })).toMatchObject({ values: [], absentCount: 5 })
   })
 })

@@ -107,7 +107,7 @@ it('records token and address at the first sight of a certificate', async () => 
   expect((await ask()).groups).toMatchObject([{ tokenId, isTokenDeleted: true }])
 })
 
-it('says nothing about the first sight of a certificate that was added by hand', async () => {
+it('returns no token and address of a certificate that was added by hand', async () => {
   const deviceId = await deviceRow(hub, projectId)
   await owner.invoke('devices_AddCertificate', { deviceId, fingerprint: randomFingerprint() })
   const { groups } = await ask()
