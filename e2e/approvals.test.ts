@@ -73,7 +73,7 @@ it('accepts 20 new devices in three steps, and says what was refused and why', a
   await page.getByRole('heading', { name: 'Still pending' }).waitFor({ state: 'detached' })
 })
 
-it('holds back certificates that come later, and selects with keys of which none decides', async () => {
+it('keeps later certificates out of the list, and selects rows with keys that never decide on them', async () => {
   await page.goto(`${devices}/pending`)
   await table().getByText('1 new device').waitFor()
   await addPending(stage.hub, 'late', 3, '10.0.0.7', 'Pending', 0)

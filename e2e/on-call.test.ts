@@ -191,7 +191,7 @@ it('leads from the sign-in to the failing device among 2,000, its reason and its
   await context.close()
 })
 
-it('leads there by touch alone, with the first device on the first screen and targets for thumbs', async () => {
+it('leads to the failing device by touch alone, with the first device on the first screen and targets for thumbs', async () => {
   const context = await stage.browser.newContext(PHONE)
   await using phone = await context.newPage()
   const { step, done } = counting()
@@ -359,7 +359,7 @@ it('goes to the row of a deletion, or shows a notice if it is not loaded, and ta
   await tab.close()
 })
 
-it('shows what is known instead of a page that fails to load, until the session ends', async () => {
+it('shows the last device counts instead of a page that fails to load, until the session ends', async () => {
   const context = await stage.browser.newContext({ ...PHONE, hasTouch: false, serviceWorkers: 'allow' })
   await using installed = await context.newPage()
   const through = { hub: { ...stage.hub, url: proxy.url } }
