@@ -29,7 +29,7 @@ const SAMPLES = 4
 
 const FOLDER = join(import.meta.dirname, '../apps/console/public')
 
-/** The icons: systems cut maskable icons and the one of iOS to their own shape, so those have no round corners. */
+/** The icons. Systems cut maskable icons and the iOS icon to their own shape, so these two have no round corners. */
 const ICONS = [
   { name: 'icon-192.png', pixels: 192, radius: 6, scale: 1 },
   { name: 'icon-512.png', pixels: 512, radius: 6, scale: 1 },

@@ -48,15 +48,15 @@ export default defineConfig({
               priority: 3,
             },
             { name: 'form', test: /@tanstack\/.*form/, priority: 3 },
-            // A file with the modules that every page may load, public pages included, and with the imports of these
-            // modules. Modules that use the library of forms are left out: signed-in pages need forms for dialogs only.
+            // The chunk `public` has the modules that every page may load, public pages included, and their imports. Modules that use the
+            // library of forms are left out, because signed-in pages need forms for dialogs only.
             {
               name: 'public',
               test: /console\/src\/((api|lib|shell|ui)\/|offline\/counts-key)?(?!(form|SubmitButton)\.tsx?$)[^/]+$|packages\/actions\//,
               priority: 2,
             },
-            // A file with the modules that signed-in pages share. Without it, their dozens of small modules and icons
-            // would be dozens of requests.
+            // The chunk `app` has the modules that signed-in pages share. Without it, their dozens of small modules and icons would be
+            // dozens of requests.
             {
               name: 'app',
               test: /console\/src\/\w+\/app\/(?!FormDialog)|lucide-react\/.*\/icons\//,

@@ -118,8 +118,8 @@ function ownScope({ organizationId, projectId, deviceId }: DeviceCaller): Scope 
 const REFUSED = 'You are not permitted to do this.'
 
 /**
- * Refusal of a caller who has a role in the organization that owns the resource. Its message is the same as that of every other refusal.
- * The logs of `scope` list the refused action with `reason`.
+ * Refusal of a caller who has a role in the organization that owns the resource. The caller gets the same message as in every other
+ * refusal. The logs of `scope` list the refused action with `reason`.
  */
 export class RefusedMember extends ActionError {
   readonly scope: Scope

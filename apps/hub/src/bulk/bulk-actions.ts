@@ -86,7 +86,7 @@ export class BulkActions {
     }
   }
 
-  /** Processes due bulk actions in turns, until none is due now or within `SOON_MS`. */
+  /** Processes due bulk actions round-robin, until none is due now or within `SOON_MS`. */
   async runDue(signal: AbortSignal, jobId: string): Promise<void> {
     for (;;) {
       signal.throwIfAborted()

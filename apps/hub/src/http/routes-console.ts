@@ -114,7 +114,7 @@ function ownPolicies(folder: string): Record<string, string> {
   }
 }
 
-/** Sources for the inline scripts or styles of a page. */
+/** Source expressions (SHA-256 hashes) of a Content-Security-Policy for the inline scripts or styles of a page. */
 function inlineHashes(page: string, element: 'script' | 'style'): string[] {
   return [...page.matchAll(new RegExp(`<${element}>([\\s\\S]*?)</${element}>`, 'g'))].map(
     ([, text]) => `'sha256-${createHash('sha256').update(text!).digest('base64')}'`,

@@ -7,8 +7,8 @@ import type { Db } from '../database/client/connection.ts'
 import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
 /**
- * Interval of `ping` events on a stream, in milliseconds. A console that receives nothing for 2.6 s checks whether the hub is lost, so that
- * it can report the loss within 5 s.
+ * Interval of `ping` events on a stream, in milliseconds. A console that receives nothing for 2.6 s asks whether the hub still answers,
+ * so that it can report a lost connection within 5 s.
  */
 const PING_MS = 2_000
 /**

@@ -237,9 +237,9 @@ async function auditContents(db: Db, events: readonly Of<'audit'>[]) {
 }
 
 /**
- * Reads the moves of tags. Actor and versions are shown only to members of the organization that owns the repository, because they may read
- * its log. Administrators of the instance see them only if the device's organization owns the repository. The reason is that this read is
- * audited in the device's organization: data of another organization would be read without an audit entry there.
+ * Reads the moves of tags. Members of the organization that owns the repository may read its log, so only they get actor and versions.
+ * Administrators of the instance get them only if the device's organization owns the repository, because this read has an audit entry in
+ * the device's organization only.
  */
 async function tagContents(db: Db, caller: Caller, scope: Scope, moves: readonly Of<'tag'>[]) {
   if (moves.length === 0) return new Map<string, Content>()

@@ -36,8 +36,9 @@ type Row = {
 export type PropertySourceRow = SourceRow & { name: string; version: number }
 
 /**
- * Reads the changes of all properties of a device. The index of the history has the name before the time, so the rows of a window of
- * time are read and sorted. A window with more rows than asked for is shortened, an empty one is followed by a longer one.
+ * Reads the changes of all properties of a device. The index of the history has the name before the time, so the source reads the rows
+ * of one time window after another and sorts them. A window with more rows than the limit is shortened, and an empty window is followed
+ * by a longer one.
  */
 export function propertySource(
   reader: Reader,

@@ -250,8 +250,8 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
   }
 
   /**
-   * After a failure or a silence, checks whether the hub is lost, reports it, and plans the next attempt. The silent stream stays open
-   * during the check. An event on it ends the check, because on a slow network pings come late behind large answers.
+   * After an error or a time without events, asks the hub whether it answers, reports a lost hub, and plans the next attempt. The stream
+   * stays open during the check. An event on it ends the check, because on a slow network pings come late behind large answers.
    */
   async function check() {
     const [heardBeforeMs, checked] = [heardAtMs, attempt]

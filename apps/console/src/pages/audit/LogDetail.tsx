@@ -105,7 +105,7 @@ function Listed({ entries }: { entries: readonly Entry[] }) {
   )
 }
 
-/** Values before and after a change. Some events do not record the new value, for example those of properties. */
+/** Values before and after a change. Some events do not record the new value, for example changes of properties. */
 function Changes({ entry: { old, data, reason, status } }: { entry: Entry }) {
   const changes = Object.entries(old ?? {})
   if (changes.length === 0 && reason === undefined) return null

@@ -20,7 +20,7 @@ export function actorLook({ actor }: Actor): ActorLook {
   return lookUp(LOOKS, actor, { icon: CircleQuestionMark, kind: actor })
 }
 
-/** Id by which a log is filtered for an actor: that of the person, device or node. */
+/** Id by which a log is filtered for an actor: the id of the person, device or node. */
 export function actorIdOf(actor: Actor): string | undefined {
   if ('userId' in actor) return actor.userId
   if ('deviceId' in actor) return actor.deviceId

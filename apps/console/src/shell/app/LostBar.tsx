@@ -9,7 +9,9 @@ import '../../styles/lost.css'
 
 const BACK_SHOWN_MS = 5_000
 
-/** Bar on every signed-in page that says that the hub is lost, since when and when the next attempt is, and then that it is back. */
+/**
+ * Bar on every signed-in page that reports a lost connection to the hub, with its time and the time of the next attempt, and its return.
+ */
 export function LostBar() {
   const lost = useLostHub()
   const [backAtMs, setBackAtMs] = useState<number>()

@@ -20,8 +20,8 @@ const DEFAULT_LIMIT = 50
 const NAMED_ADDRESSES = 3
 
 /**
- * Lists the pending certificates of a project, grouped by the deployment token and the IP address with which they were first seen. The
- * groups and certificates have facts that a person should know before a decision.
+ * Lists the pending certificates of a project, grouped by the deployment token and the IP address with which they were first seen.
+ * Groups and certificates come with facts for the decision, for example an address that is new for the token.
  */
 export const projects_QueryPendingCertificates = handler(
   'projects_QueryPendingCertificates',

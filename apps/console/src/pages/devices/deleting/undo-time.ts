@@ -23,7 +23,10 @@ export function clickNow(): Click {
   return { askedBy: askedByNow(), askedAtMs: Date.now(), askedAtTick: performance.now() }
 }
 
-/** Milliseconds since the click. Two clocks, because one stops while the machine sleeps and the other can be set. */
+/**
+ * Milliseconds since the click. `performance.now()` may stop while the machine sleeps, and `Date.now()` can be set, so the larger age
+ * counts.
+ */
 export function ageMs({ askedAtMs, askedAtTick }: Click): number {
   return Math.max(Date.now() - askedAtMs, performance.now() - askedAtTick)
 }

@@ -14,7 +14,7 @@ import {
 } from '../../app/pages.ts'
 import type { OptionGroup } from './option.ts'
 
-/** The pages that the user may open, those of the project first, and the create actions of these pages. */
+/** The pages that the user may open, with the pages of the project first, and the create actions of these pages. */
 export function usePages(organization: Organization | undefined): {
   pages: OptionGroup[]
   actions: OptionGroup

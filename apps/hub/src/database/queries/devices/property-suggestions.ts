@@ -49,7 +49,7 @@ function newestDevices(projectId: string, condition: RawBuilder<boolean>, max: n
     order by d.first_seen desc, d.device_id desc limit ${max}`
 }
 
-/** Names of properties that contain the given text, and, unless `namesOnly`, such paths of their members. */
+/** Names of properties that contain the given text and, unless `namesOnly`, paths of their members that contain it. */
 export async function suggestNames(
   tx: Tx,
   projectId: string,
