@@ -125,7 +125,7 @@ async function measureSilence(browser: Browser, hub: BenchHub, cookies: Cookies)
   reportGoal('P21', 'silent hub said on the page', text, `<= ${SAID_WITHIN_MS} ms`, slowest <= SAID_WITHIN_MS)
 }
 
-/** Processor time of the hub, without its database, for 1,000 open live streams on which only pings are sent. */
+/** Processor time of the hub and its database for 1,000 open live streams on which only pings are sent. */
 async function measureConsoles(hub: BenchHub): Promise<void> {
   const cookie = await signIn(hub)
   const closing = new AbortController()
@@ -148,6 +148,6 @@ async function measureConsoles(hub: BenchHub): Promise<void> {
 
 async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
   for await (const _chunk of body) {
-    // The pings are only read.
+    // Reads the pings and drops them.
   }
 }
