@@ -23,7 +23,7 @@ function element(name: string, text: string, className = ''): HTMLElement {
   return made
 }
 
-/** "14:29 today", or "Sunday 22 November, 14:29". */
+/** A time in words: "14:29 today", or "Sunday 22 November, 14:29". */
 function timeOf(ms: number): string {
   const date = new Date(ms)
   const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })

@@ -211,7 +211,7 @@ let hasOpened = false
 function openStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
   let source: EventSource | undefined
   let failures = 0
-  // If the hub was lost when this tab was hidden, the time of that loss still counts.
+  // A loss that began before this tab was hidden keeps its time.
   let heardAtMs = lostHub()?.lostAtMs ?? Date.now()
   let timer: ReturnType<typeof setTimeout> | undefined
   let attempt = 0
@@ -281,8 +281,8 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
 }
 
 /**
- * Asks whether the hub answers, for at most 1.7 s. An event stream does not say why it broke: an ended session breaks it as well,
- * and then the hub is not lost. Resolves to `undefined` if the hub answers.
+ * Asks whether the hub answers, for at most 1.7 s. The error of an event stream does not say why it broke: an ended session breaks it as
+ * well, although the hub answers. Resolves to `undefined` if the hub answers.
  */
 async function probeHub(): Promise<{ proxyStatus?: number } | undefined> {
   try {

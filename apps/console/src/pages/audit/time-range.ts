@@ -28,7 +28,7 @@ export function isMoving(text: string | undefined): text is Moving {
   return text !== undefined && Object.hasOwn(MOVING, text)
 }
 
-/** The range of search parameters. Moving ranges begin at a full minute. */
+/** The time range that search parameters describe. Moving ranges begin at a full minute. */
 export function rangeOf({ time, from, to }: TimeSearch, nowMs: number): TimeRange {
   if (isMoving(time)) return { fromMs: Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - MOVING[time].ms }
   const fromMs = from === undefined ? undefined : momentOf(from)

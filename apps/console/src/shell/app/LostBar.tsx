@@ -10,7 +10,8 @@ import '../../styles/lost.css'
 const BACK_SHOWN_MS = 5_000
 
 /**
- * Bar on every signed-in page that reports a lost connection to the hub, with its time and the time of the next attempt, and its return.
+ * Bar on every signed-in page while the connection to the hub is lost. It shows since when, and when the next attempt is. Afterwards it
+ * reports that the connection is back.
  */
 export function LostBar() {
   const lost = useLostHub()

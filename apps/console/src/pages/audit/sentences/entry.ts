@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 
 type LogOutput = ActionOutput<'projects_QueryAuditLog'>
 
-/** An entry of a log as the hub answers it: an event, or a failed action. */
+/** An entry of a log as the hub returns it: an event, or a failed action. */
 export type Entry = LogOutput['events'][number]
 
 /** Objects whose ids occur in entries, by id. */

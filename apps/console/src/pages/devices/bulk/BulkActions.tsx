@@ -30,7 +30,7 @@ type DeviceSelection =
   | {
       kind: 'filter'
       filter: Extract<BulkSelection, { kind: 'filter' }>['filter']
-      /** Number of devices that match, as the list shows it. The preview counts again. */
+      /** Number of devices that match, as the list shows it. The preview counts them again. */
       count: number
     }
 

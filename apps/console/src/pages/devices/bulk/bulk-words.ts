@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 
-/** A bulk action, as the hub answers it. */
+/** A bulk action, as the hub returns it. */
 export type BulkAction = ActionOutput<'devices_GetBulkAction'>
 /** Result for one device or certificate of a bulk action. */
 export type BulkItem = ActionOutput<'devices_QueryBulkActionItems'>['items'][number]
@@ -15,7 +15,7 @@ export function isUnfinished({ status }: BulkAction): boolean {
 const DONE: Record<BulkKind, string> = { Accept: 'accepted', Reject: 'rejected', Delete: 'deleted' }
 const DOING: Record<BulkKind, string> = { Accept: 'Accepting', Reject: 'Rejecting', Delete: 'Deleting' }
 
-/** "accepted", "rejected" or "deleted". */
+/** Word for a succeeded item: "accepted", "rejected" or "deleted". */
 export function doneWord(kind: BulkKind): string {
   return DONE[kind]
 }
@@ -25,14 +25,14 @@ export function refusedCount({ skippedCount, failedCount }: BulkAction): number 
   return skippedCount + failedCount
 }
 
-/** "18 accepted, 2 refused". */
+/** Title of a result: "18 accepted, 2 refused". */
 export function resultTitle(action: BulkAction): string {
   const refused = refusedCount(action)
   const done = `${formatCount(action.succeededCount)} ${DONE[action.kind]}`
   return refused > 0 ? `${done}, ${formatCount(refused)} refused` : done
 }
 
-/** "Accepting, 640 of 1,204, 3 refused". */
+/** Progress in words: "Accepting, 640 of 1,204, 3 refused". */
 export function progressWords(action: BulkAction): string {
   const refused = refusedCount(action)
   const done = action.succeededCount + refused
@@ -48,7 +48,7 @@ export function subjectWords({ kind, itemCount, tokenCount, addressCount }: Bulk
   return `${counted(itemCount, 'certificate')} of ${oneOr(tokenCount, 'token')} and ${oneOr(addressCount, 'address')}`
 }
 
-/** "one token", "3 tokens", "2 addresses". */
+/** A count with its noun: "one token", "3 tokens", "2 addresses". */
 export function oneOr(count: number, noun: 'token' | 'address'): string {
   if (count === 1) return `one ${noun}`
   return `${formatCount(count)} ${noun === 'address' ? 'addresses' : 'tokens'}`

@@ -17,7 +17,10 @@ export type PastProblem = { words: string; beganAt: string; endedAt: string }
 /** Maximum length, in characters, of text sent by a device in the sentence. Longer text is cut. */
 const LONGEST_TEXT = 60
 
-/** The problem of a device that ended last, from its history, newest first; `undefined` if the history has none. */
+/**
+ * The problem that ended last, from the past updates, health values and connections of a device, each newest first; `undefined` if there
+ * is none.
+ */
 export function lastProblem(
   updates: readonly Change[],
   health: readonly Change[],

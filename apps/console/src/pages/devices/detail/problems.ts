@@ -82,8 +82,7 @@ type Connection = Pick<
 >
 
 /**
- * The problem that a device has been disconnected for longer than during any interruption of the 30 days before. `connections` are
- * newest first.
+ * Reports a device that has been disconnected for longer than in any interruption of the 30 days before. `connections` are newest first.
  */
 export function offlineProblem(connections: readonly Connection[], nowMs: number): Problem[] {
   const ends = connections.map(({ endedAt }) => (endedAt === undefined ? nowMs : Date.parse(endedAt)))

@@ -28,7 +28,7 @@ export function ColumnHead({ column, isMatched, sort, onSort }: ColumnHeadProps)
     ) : (
       <span className="prop-head" title={path}>
         {isMatched && <ListFilterPlus className="i i-14" aria-hidden />}
-        {/* Cut at its beginning, because paths differ at their ends. The marks keep the dots of the path in their places. */}
+        {/* The path is cut at its beginning, because paths differ at their ends. `bdi` keeps the dots of the path in their places. */}
         <span className="trunc" dir="rtl">
           <bdi dir="ltr">{path}</bdi>
         </span>

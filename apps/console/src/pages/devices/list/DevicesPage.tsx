@@ -291,7 +291,7 @@ function knownSearch({ show, ...others }: DeviceSearch): DeviceSearch {
   return { ...others, ...(known && { show: known }) }
 }
 
-/** Properties of the conditions that get a column. A condition that a property is absent gets none. */
+/** Properties of the conditions that get a column. A condition that a property is absent gets no column. */
 function shownBy(conditions: readonly Condition[]): string[] {
   return conditions.flatMap(({ property, operator }) => (operator === 'absent' ? [] : [property]))
 }

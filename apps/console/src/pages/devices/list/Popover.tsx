@@ -2,7 +2,7 @@ import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { Modal } from '../../../ui/app/Dialog.tsx'
 
-/** Distance in pixels to the window's edge and to the button. */
+/** Distances in pixels from the panel to the window's edge and to the button. */
 const EDGE_PX = 16
 const GAP_PX = 6
 /** Minimum height, in pixels, of the space below the button. If there is less space, the panel begins at the window's top. */

@@ -43,7 +43,7 @@ type Entry =
 
 type PendingTableProps = {
   list: PendingList
-  /** Loaded certificates, among them those that somebody else has just decided. */
+  /** Loaded certificates, including certificates that somebody else has just decided. */
   rows: readonly PendingCertificate[]
   leavingIds: ReadonlySet<string>
   grouping: Grouping
@@ -373,7 +373,7 @@ function Decision({ deviceId, certificateId }: Pick<PendingCertificate, 'deviceI
   return <Badge>{lookUp(DECISIONS, status ?? '', 'Deleted')}</Badge>
 }
 
-/** "22 certificates of 22 devices". */
+/** Numbers of certificates and devices in words: "22 certificates of 22 devices". */
 export function totalWords(certificates: number, devices: number): string {
   return `${counted(certificates, 'certificate')} of ${counted(devices, 'device')}`
 }

@@ -4,7 +4,7 @@ import type { PendingCertificate } from './use-pending-list.ts'
 /** Time, in milliseconds, for which the row of a certificate stays after somebody else has decided on it. */
 const STAY_MS = 4_000
 /**
- * Maximum number of rows that stay. If more certificates leave the list at once, a bulk action has decided on them, and their rows
+ * Maximum number of rows that stay. If more certificates leave the list together, a bulk action has decided on them, and their rows
  * disappear at once.
  */
 const MOST = 5
@@ -12,8 +12,8 @@ const MOST = 5
 type Left = { certificate: PendingCertificate; index: number }
 
 /**
- * Keeps the rows of certificates that somebody else has decided on screen for 4 s after they left the list. `listKey` names the filter
- * and the grouping; when it changes, these rows are dropped. Rows that the user has decided disappear at once.
+ * Certificates leave the list when somebody has decided on them. If somebody else has, their rows stay on screen for 4 s; the user's own
+ * decisions disappear at once. `listKey` names the filter and the grouping; when it changes, the staying rows are dropped.
  */
 export function useLeavingRows(certificates: readonly PendingCertificate[], listKey: string) {
   const [left, setLeft] = useState<readonly Left[]>([])

@@ -204,7 +204,7 @@ async function openProxy(deviceId: string) {
   }
 }
 
-/** The device list of the project, filtered by the address that was found. */
+/** Option that opens the device list of the project, filtered by the address that was found. */
 function addressOptions({ match }: FoundDevice, to: string, { projectName }: Place): OptionGroup {
   const part = match.value.slice(match.start, match.end)
   const where = writeConditions([{ property: 'dev.nexigon.system.info', operator: 'contains', value: part }])!

@@ -21,7 +21,7 @@ import { optionsOfDevice } from './use-found.tsx'
 /** Maximum number of pages under "Recently opened". */
 const MAX_RECENT = 5
 
-/** Actions of the page on screen: filters of the project's devices, actions on the device, and those that the page offers. */
+/** Actions of the page on screen: filters of the project's devices, actions on the device, and the actions of `usePageAction`. */
 export function useThisPage(copy: (id: string) => void): OptionGroup {
   const { organization, projectId, deviceId } = useParams({ strict: false })
   const { pathname } = useLocation()

@@ -14,7 +14,7 @@ import type { OptionGroup } from './option.ts'
 /** Maximum number of sessions that are counted. More sessions are shown as this number. */
 const MAX_SESSIONS = 100
 
-/** Theme, invitations, other sessions and Log Out. */
+/** Options of the search dialog for the theme, the invitations, the other sessions, and Log Out. */
 export function useSessionOptions(): OptionGroup {
   const { userId, email, displayName } = useSession()
   const queryClient = useQueryClient()

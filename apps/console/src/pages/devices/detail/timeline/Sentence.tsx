@@ -6,7 +6,7 @@ import type { Entry, EntryOf } from './entry.ts'
 import { ShortValue } from './ShortValue.tsx'
 import { changedMembers, healthChangeOf, updateChangeOf, updateDuration } from './update-change.ts'
 
-/** What happened, as one sentence without a period. */
+/** Sentence about what happened, without a period. */
 export function Sentence({ entry }: { entry: Entry }): ReactNode {
   switch (entry.type) {
     case 'event':

@@ -347,7 +347,7 @@ type WillMatchProps = {
   typed: { property: string; operator: Operator; value: string }
 }
 
-/** "29 of 41 devices will match". */
+/** Number of devices that the filter will match with the typed condition: "29 of 41 devices will match". */
 function WillMatch({ projectId, rest, typed }: WillMatchProps) {
   const condition = readCondition(typed)
   const isReady = isCondition(condition)

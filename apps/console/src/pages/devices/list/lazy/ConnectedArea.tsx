@@ -19,7 +19,7 @@ type ConnectedAreaProps = {
   deviceCount: number
 }
 
-/** Area of the connected devices of the last 24 h, from 0 to all devices. Pointer and arrow keys read single times. */
+/** Area chart of the connected devices in the last 24 h, on a scale from 0 to all devices. Pointer and arrow keys show single values. */
 export function ConnectedArea({ series, connectedCount, deviceCount }: ConnectedAreaProps) {
   const nowMs = useNow()
   const samples = samplesOf(series, connectedCount, nowMs)

@@ -13,7 +13,7 @@ type OptionsProps = {
   chosenKey: string | undefined
 }
 
-/** The list of a combobox. The focus stays in the field, whose keys move through the options. */
+/** The list of a combobox. The focus stays in the field, and the field's keys move through the options. */
 export function Options({ id, label, options, active, chosenKey }: OptionsProps) {
   return (
     // A press on an option must not move the focus out of the field.

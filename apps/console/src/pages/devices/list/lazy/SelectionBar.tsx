@@ -99,7 +99,7 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
   )
 }
 
-/** "3 selected", "2 of 3 selected match", "All 1,204 that match". */
+/** The selection in words: "3 selected", "2 of 3 selected match", "All 1,204 that match". */
 function selectionText({ isAll, count, matchCount }: Selection): string {
   if (isAll) return `All ${formatCount(count)} that match`
   if (matchCount < count) return `${formatCount(matchCount)} of ${formatCount(count)} selected match`

@@ -40,7 +40,7 @@ export function lowestDip(samples: readonly Sample[]): Dip | undefined {
   return { atMs: samples[at]!.atMs, count: lowest, minutes }
 }
 
-/** "20 fewer than 24 h ago", compared with the first sample if it is almost 24 h old. */
+/** The change in words: "20 fewer than 24 h ago". Compares with the first sample, if it is almost 24 h old. */
 export function comparison(samples: readonly Sample[], nowMs: number): string | undefined {
   const first = samples.find(({ count }) => count !== null)
   const last = samples.at(-1)
