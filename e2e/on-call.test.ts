@@ -390,7 +390,7 @@ it('shows the last device counts instead of a page that fails to load, until the
   await installed.getByText(/^Next try in \d+ s$/).waitFor()
   await expectGoodScreen(installed, 'offline')
 
-  // The page comes back by itself.
+  // The page loads again without a click.
   proxy.down(false)
   await installed.locator('tr[data-index]').first().waitFor()
   await signOut(installed)

@@ -14,7 +14,7 @@ const KEEP_EXPIRED_TOKENS_DAYS = 30
 const KEEP_LIMIT_HITS_DAYS = 30
 /** Days for which the result of a bulk action is kept. The audit log keeps its events. */
 const KEEP_BULK_ACTIONS_DAYS = 30
-/** Days for which a preview of a bulk action is kept that nobody started. */
+/** Days for which a preview of a bulk action is kept if it is never started. */
 const KEEP_PREVIEWS_DAYS = 1
 /** Devices per delete statement of old connections. */
 const DEVICES_PER_STATEMENT = 100

@@ -111,7 +111,7 @@ export function pendingPage(
      order by p.group_seen desc, p.group_key, p.first_seen desc, p.certificate_id`
 }
 
-/** The groups with these keys. */
+/** Query for the groups with the given keys. */
 export function pendingGroups(input: Input, until: string, keys: string[]): RawBuilder<PendingGroup> {
   const { groupBy = 'tokenAndAddress' } = input
   const hasToken = groupBy === 'tokenAndAddress' || groupBy === 'token'
