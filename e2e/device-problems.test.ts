@@ -9,6 +9,7 @@ import {
   invoke,
   openStage,
   organizationOf,
+  passUndoTime,
   type Stage,
   signIn,
   signOut,
@@ -370,9 +371,11 @@ it('says in the row why the hub refused a deletion, and sends a waiting deletion
     await page.waitForURL(list)
     await page.getByText(/^Deleting in \d+ s\.$/).waitFor()
   }
+  await page.clock.install()
   const accept = await failAction(page, 'devices_Delete', 'The disk is full.')
   await deleteDevice()
   await expectGoodScreen(page, 'device-deleting')
+  await passUndoTime(page)
   await page
     .getByRole('row')
     .getByText(/^Not deleted:/)

@@ -10,6 +10,7 @@ import {
   invoke,
   openStage,
   organizationOf,
+  passUndoTime,
   type Stage,
   signIn,
   signOut,
@@ -334,6 +335,7 @@ it('sends nothing if the page wakes more than 60 s after the click, and brings t
 
 it('goes to the row of a deletion, or shows a notice if it is not loaded, and takes both back by the key z', async () => {
   const tab = await page.context().newPage()
+  await tab.clock.install()
   await deleteDevice(tab, 'gateway-0030')
   const row = tab.getByRole('row').filter({ hasText: 'gateway-0030' })
   await until('the row is in view', async () => {
@@ -354,6 +356,7 @@ it('goes to the row of a deletion, or shows a notice if it is not loaded, and ta
 
   await failAction(tab, 'devices_Delete', 'The disk is full.')
   await deleteDevice(tab, 'gateway-1999')
+  await passUndoTime(tab)
   await notice.getByText(/^Not deleted: The disk is full\.$/).waitFor()
   await expectGoodScreen(tab, 'devices-not-deleted-notice')
   await tab.close()

@@ -98,6 +98,11 @@ export async function invoke<N extends ActionName>(
   return (await response.json()) as ActionOutput<N>
 }
 
+/** Lets the 10 s pass in which a deletion can be undone, without waiting. The page needs `page.clock.install()` before the deletion. */
+export async function passUndoTime(page: Page) {
+  await page.clock.fastForward(10_000)
+}
+
 /** Signs out from the account menu. */
 export async function signOut(page: Page) {
   await page.getByRole('button', { name: /Account menu/ }).click()
