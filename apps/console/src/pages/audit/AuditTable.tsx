@@ -60,7 +60,7 @@ export function AuditTable({
       what="entries"
       columns={columns}
       dense={dense}
-      widths={[224, ...(hasTimestamp ? [120] : []), 250, 168, undefined, 190]}
+      widths={[hasTimestamp ? 224 : 306, ...(hasTimestamp ? [120] : []), 250, 168, undefined, 190]}
       head={
         <tr>
           <th scope="col">ID</th>

@@ -3,6 +3,7 @@ import { ArrowLeft } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { centreIn } from '../../lib/app/centre-in.ts'
 import { formatCount } from '../../lib/app/format.ts'
+import { useIsNarrow } from '../../lib/app/use-is-narrow.ts'
 import { Id } from '../../ui/app/Id.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { TitleScope } from '../../ui/Title.tsx'
@@ -57,12 +58,13 @@ export function SideLayout({ back, name, id, label, links, children }: SideLayou
 function useCurrentInView(isLoaded: boolean) {
   const ref = useRef<HTMLElement>(null)
   const { pathname } = useLocation()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: links move when the path changes and when counts load
+  const isNarrow = useIsNarrow()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: links move when the path, the layout or the loaded counts change
   useEffect(() => {
     const nav = ref.current
     const link = nav?.querySelector<HTMLElement>('[aria-current]')
     if (nav && link) centreIn(nav, link)
-  }, [pathname, isLoaded])
+  }, [pathname, isLoaded, isNarrow])
   return ref
 }
 

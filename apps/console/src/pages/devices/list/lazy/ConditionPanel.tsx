@@ -95,11 +95,13 @@ export function ConditionPanel({
     { projectId, namesOnly: true, ...(settled.property.trim() && { text: settled.property.trim() }) },
     { keepPrevious: true },
   ).data
-  const values = useActionState(
+  const found = useActionState(
     'projects_QueryPropertyValues',
     { projectId, property: chosen ?? 'none', filter: rest },
     { enabled: chosen !== undefined },
   ).data
+  // Values of the property that stood in the field before the last key would look like values of the typed property.
+  const values = settled.property === typed.property ? found : undefined
 
   const nameOptions = (names?.names ?? []).map(name => ({
     key: name.path,
