@@ -1,7 +1,14 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import { countingRequests, expectGoodScreen, openStage, type Stage, signIn } from './people.ts'
+import {
+  countingRequests,
+  expectGoodMenu,
+  expectGoodScreen,
+  openStage,
+  type Stage,
+  signIn,
+} from './people.ts'
 
 const DEVICES = 300
 /** SQL for the random part of an id, derived from the number `i` of a device. */
@@ -69,6 +76,11 @@ it('shows the connected devices of the last 24 h, and six counts that filter the
   await page.keyboard.press('Home')
   await page.getByText(/^272 at \d\d:\d\d$/).waitFor()
   await expectGoodScreen(page, 'device-list-large')
+  // On phones one menu has the tools of the list.
+  await expectGoodMenu(page, 'device-list', async () => {
+    await page.getByRole('button', { name: /^(Export|Conditions, columns, selection, export)$/ }).click()
+    await page.getByRole('menuitem').first().waitFor()
+  })
   await page.getByRole('button', { name: 'Warning', exact: true }).click()
   await page.getByText('12 of 300 devices').waitFor()
   expect(await page.getByRole('button', { name: 'Warning', exact: true }).getAttribute('aria-pressed')).toBe(

@@ -118,6 +118,10 @@ it('C18: names the product and the instance on the sign-in page and in titles', 
   await outsider.goto(`${stage.hub.url}/nope`)
   await outsider.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
   expect(await outsider.getByRole('button', { name: /Account menu/ }).count()).toBe(0)
+  await expectGoodScreen(outsider, 'not-found')
+  await outsider.goto(`${stage.hub.url}/design-system`)
+  await outsider.getByRole('heading', { level: 1 }).waitFor()
+  await expectGoodScreen(outsider, 'design-system')
   await outsider.context().close()
 })
 

@@ -195,6 +195,7 @@ it('opens the create dialog of a page, once', async () => {
   expect(await chosen()).toContain('Create Project')
   await page.keyboard.press('Enter')
   await dialog('Create Project').waitFor()
+  await expectGoodScreen(page, 'new-project')
   await page.keyboard.press('Escape')
   await dialog('Create Project').waitFor({ state: 'detached' })
   await page.reload()

@@ -2,7 +2,15 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import { expectGoodScreen, failAction, mailedLink, openStage, type Stage, signIn } from './people.ts'
+import {
+  expectGoodMenu,
+  expectGoodScreen,
+  failAction,
+  mailedLink,
+  openStage,
+  type Stage,
+  signIn,
+} from './people.ts'
 
 const MIRA = { email: 'mira@halden.example', password: 'correct horse battery' }
 
@@ -119,8 +127,10 @@ it('creates a user, who gets a mail to set a password and signs in', async () =>
 
 it('makes a user an administrator, sends the mail again, and filters and sorts users on the hub', async () => {
   const row = page.getByRole('row', { name: /Mira Okafor/ })
-  await row.getByRole('button', { name: /More actions/ }).click()
-  await expectGoodScreen(page, 'admin-users-menu')
+  await expectGoodMenu(page, 'admin-users', async () => {
+    await row.getByRole('button', { name: /More actions/ }).click()
+    await page.getByRole('menuitem').first().waitFor()
+  })
   await row.getByRole('button', { name: /More actions/ }).click()
   await page.getByRole('menuitem', { name: 'Make administrator' }).click()
   const dialog = page.getByRole('dialog')

@@ -179,6 +179,16 @@ export async function expectGoodScreen(page: Page, name: string, prepare = async
   await page.emulateMedia({ colorScheme: null, reducedMotion: null, forcedColors: null })
 }
 
+/** Checks an open menu. The menu closes when the window is resized, so `open` opens it again for each size. */
+export async function expectGoodMenu(page: Page, name: string, open: (page: Page) => Promise<void>) {
+  await page.keyboard.press('Escape')
+  await expectGoodScreen(page, `menu-${name}`, async () => {
+    await page.keyboard.press('Escape')
+    await open(page)
+  })
+  await page.keyboard.press('Escape')
+}
+
 function looksNow(): Look[] {
   if (inject('allLooks')) return LOOKS
   return inject('onlyPictures') ? LOOKS.slice(0, 4) : [DESKTOP, { ...DESKTOP, ...SIZES[1]! }]

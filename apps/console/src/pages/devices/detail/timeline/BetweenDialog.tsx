@@ -36,10 +36,10 @@ export function BetweenDialog({ onChange, onClose, ...initial }: BetweenDialogPr
           <p className="help">Times are local.</p>
         </DialogBody>
         <DialogFoot>
-          <Button variant="ghost" onClick={onClose}>
-            Cancel
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary">
+            Show
           </Button>
-          <Button type="submit">Show</Button>
         </DialogFoot>
       </form>
     </Dialog>
