@@ -211,6 +211,28 @@ it("shows last night's changes within three keys and clicks", async () => {
     .waitFor()
 })
 
+it('says at once when new entries came, and leaves the rows in place until they are asked for', async () => {
+  await page.goto(logPath())
+  const first = page.locator('td[data-k="What happened"]').first()
+  await first.waitFor()
+  const before = await sentences()
+  const place = await first.boundingBox()
+  const deviceId = devices['crane-01']!
+  await invoke(root, 'devices_SetProperty', { deviceId, name: 'site.zone', value: 'B' })
+  await page.getByRole('button', { name: '1 new entry, show' }).waitFor()
+  await invoke(page, 'devices_SetProperty', { deviceId, name: 'site.zone', value: 'A' })
+  await invoke(page, 'devices_RemoveProperty', { deviceId, name: 'site.zone' })
+  const button = page.getByRole('button', { name: '3 new entries, show' })
+  await button.waitFor()
+  expect(await sentences()).toEqual(before)
+  expect(await first.boundingBox()).toEqual(place)
+  await expectGoodScreen(page, 'log-new')
+  await button.click()
+  await expect.poll(async () => (await sentences()).length).toBe(before.length + 3)
+  expect((await sentences()).slice(0, 2).join()).toMatch(/removed site\.zone.*set site\.zone/s)
+  await expect.poll(() => button.count()).toBe(0)
+})
+
 it('says whether entries are sealed and what the last verification found', async () => {
   const verified = { verifiedAt: new Date().toISOString(), sealNo: 41_206, isIntact: true }
   const sealedAt = new Date().toISOString()

@@ -241,8 +241,10 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
               actionId,
               tx,
               events: {
-                emit: (event, data, options) =>
-                  recordEvent(tx, { caller, scope, actionId, origin, ...options }, event, data),
+                emit: async (event, data, options) => {
+                  await recordEvent(tx, { caller, scope, actionId, origin, ...options }, event, data)
+                  effects.push(() => logGrew({ ...scope, ...data }))
+                },
               },
               changed: (topic, ids, userIds) =>
                 effects.push(() => live.changed({ topic, ...scopeIds(scope), ...ids }, userIds)),
@@ -334,6 +336,12 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
         .add({ actionId, status, ending })
         .catch(error => log.error({ err: error, actionId }, 'audit row left open'))
     })
+    if (ending.scope) logGrew(ending.scope)
+  }
+
+  /** Notifies open consoles of a new entry in the log of an organization. The log of the instance is polled. */
+  function logGrew(ids: Scope): void {
+    if (ids.organizationId) live.changed({ topic: 'log', ...scopeIds(ids) })
   }
 
   async function runEffects(effects: (() => void | Promise<void>)[], requestId: string): Promise<void> {

@@ -13,6 +13,8 @@ export type LiveTopic =
   | 'repositories'
   | 'packages'
   | 'links'
+  /** Entries of an audit log. */
+  | 'log'
 
 /**
  * A change reported by the live stream: `GET /api/v1/live` sends server-sent events of type `changes`, whose data is a JSON

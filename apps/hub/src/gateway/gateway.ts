@@ -125,6 +125,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       )
       changed('devices', caller)
       changed('certificates', caller)
+      changed('log', caller)
       // Consoles reload their list of tokens, which shows how many devices each token has enrolled.
       if (isNewDevice)
         live.changed({
@@ -156,7 +157,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     isClosing: () => isClosing,
   }
 
-  function changed(topic: 'devices' | 'certificates' | 'connections', caller: DeviceCaller): void {
+  function changed(topic: 'devices' | 'certificates' | 'connections' | 'log', caller: DeviceCaller): void {
     const { organizationId, projectId, deviceId } = caller
     live.changed({ topic, organizationId, projectId, deviceId })
   }

@@ -68,6 +68,13 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
     repositories_GetVersionDetails: null,
   },
   links: { projects_QueryLinkedRepositories: 'projectId', repositories_QueryLinkedProjects: 'repositoryId' },
+  log: {
+    audit_QueryAuditLogEvents: null,
+    organizations_QueryAuditLog: 'organizationId',
+    projects_QueryAuditLog: 'projectId',
+    devices_QueryAuditLog: 'deviceId',
+    repositories_QueryAuditLog: 'repositoryId',
+  },
 }
 
 type ChangeId = 'organizationId' | 'projectId' | 'deviceId' | 'repositoryId'

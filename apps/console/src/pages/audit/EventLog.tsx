@@ -1,17 +1,18 @@
 import { ScrollText } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { useActionPages, useActionState } from '../../api/queries.ts'
+import { useActionState } from '../../api/queries.ts'
 import { useChangeSearch } from '../../lib/app/search.ts'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
 import { Activity } from './Activity.tsx'
-import { AUDIT_SEARCH, type AuditSearch, LOG_PAGE_SIZE } from './audit-params.ts'
+import { AUDIT_SEARCH, type AuditSearch } from './audit-params.ts'
 import { auditFilter } from './audit-search.ts'
 import { LogFilters } from './LogFilters.tsx'
 import { LogTable } from './LogTable.tsx'
-import type { Subjects } from './sentences/entry.ts'
+import { NewEntriesButton } from './NewEntriesButton.tsx'
 import { LogSubjects } from './sentences/Sentence.tsx'
+import { type LogAction, useLog } from './use-log.ts'
 import '../../styles/log.css'
 
 type EventLogProps = {
@@ -19,12 +20,7 @@ type EventLogProps = {
   /** Breadcrumb above the heading. */
   crumb?: ReactNode
   /** Query action of the list. */
-  action:
-    | 'audit_QueryAuditLogEvents'
-    | 'organizations_QueryAuditLog'
-    | 'projects_QueryAuditLog'
-    | 'repositories_QueryAuditLog'
-    | 'devices_QueryAuditLog'
+  action: LogAction
   /** Resource whose log is shown, as input of the query; absent for the log of the instance. */
   of?: { organizationId: string } | { projectId: string } | { repositoryId: string } | { deviceId: string }
   search: AuditSearch
@@ -34,19 +30,14 @@ type EventLogProps = {
 export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
   const filter = auditFilter(search)
   const isInstance = action === 'audit_QueryAuditLogEvents'
-  const input = {
-    ...of,
+  const outcome = search.outcome === 'failed' ? ('Failed' as const) : ('All' as const)
+  const { entries, subjects, sealing, waiting, showNew, isLoaded, list } = useLog(action, of, {
     filter,
-    outcome: search.outcome === 'failed' ? ('Failed' as const) : ('All' as const),
-  }
-  const list = useActionPages(action, { ...input, names: true, limit: LOG_PAGE_SIZE })
+    outcome,
+  })
   // The counts are requested after the rows, because they would delay the rows.
-  const isCounted = list.isSuccess && !list.isPlaceholderData
-  const counts = useActionState(COUNTS[action], { ...of, filter } as never, { enabled: isCounted })
+  const counts = useActionState(COUNTS[action], { ...of, filter } as never, { enabled: isLoaded })
   const activity = counts.data ? (counts.data.activity ?? null) : counts.isError ? null : undefined
-  const pages = list.data?.pages
-  const entries = pages?.flatMap(page => page.events)
-  const subjects: Subjects = Object.assign({}, ...(pages ?? []).map(page => page.subjects))
   const change = useChangeSearch<AuditSearch>()
   const isFiltered = Object.keys(filter).length > 0 || search.outcome === 'failed'
   return (
@@ -57,7 +48,7 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
         what="entries"
         list={list}
         shown={entries?.length}
-        actions={<ExportMenu action={action} input={input} />}
+        actions={<ExportMenu action={action} input={{ ...of, filter, outcome }} />}
       >
         <LogFilters
           search={search}
@@ -74,8 +65,9 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
             <LogTable
               caption={title}
               entries={entries}
-              sealing={pages?.[0]?.sealing}
+              sealing={sealing}
               isWhole={isInstance}
+              notice={<NewEntriesButton waiting={waiting} onShow={showNew} />}
               onClear={() => change(NO_FILTER)}
             />
           </>

@@ -28,6 +28,8 @@ type LogTableProps = {
   sealing: Sealing | undefined
   /** Whether the table has the columns ID and Data. Only the log of the instance has them (docs/product.md 2). */
   isWhole: boolean
+  /** Stands above the table without taking up space. */
+  notice?: ReactNode
   /** Removes the filter. */
   onClear: () => void
 }
@@ -36,7 +38,7 @@ type LogTableProps = {
 const TAIL_CHARS = 8
 
 /** Entries of a log as sentences, newest first, with a heading per day. Each row unfolds. */
-export function LogTable({ caption, entries, sealing, isWhole, onClear }: LogTableProps) {
+export function LogTable({ caption, entries, sealing, isWhole, notice, onClear }: LogTableProps) {
   // The ids of unfolded rows are kept here and not in the rows, because rows outside of the viewport are unmounted.
   const [open, toggle] = useToggled()
   const isFailed = useContext(ListFailed)
@@ -50,6 +52,7 @@ export function LogTable({ caption, entries, sealing, isWhole, onClear }: LogTab
   const firstSealed = groups?.findIndex(({ entries: [entry] }) => entry.seal !== undefined) ?? -1
   return (
     <div className={isWhole ? 'log all' : 'log'}>
+      {notice}
       <Table
         caption={caption}
         widths={isWhole ? [122, 88, undefined, 206, 120, 168, 124] : [126, undefined, 256, 124, 130]}
