@@ -199,7 +199,7 @@ it('shows why the totals above the projects could not be loaded', async () => {
 
 it('has touch targets 44 pixels high', async () => {
   const storageState = await page.context().storageState()
-  await using phone = await stage.browser.newContext({
+  await using phone = await stage.newContext({
     viewport: { width: 390, height: 844 },
     hasTouch: true,
     isMobile: true,
@@ -267,6 +267,7 @@ it('keeps rows in place when new devices belong before them, and shows those on 
 })
 
 it('highlights only the state that has just changed', async () => {
+  await page.emulateMedia({ reducedMotion: 'no-preference' })
   await page.goto(address)
   await firstRow(page).waitFor()
   await page.evaluate(`
@@ -284,6 +285,7 @@ it('highlights only the state that has just changed', async () => {
     expected.push('gateway-0002')
     await expect.poll(() => page.evaluate('marked'), { timeout: 10_000 }).toEqual(expected)
   }
+  await page.emulateMedia({ reducedMotion: 'reduce' })
 })
 
 it('keeps the table header visible, and never hides a focused element below it', async () => {

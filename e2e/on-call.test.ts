@@ -141,7 +141,7 @@ async function smallTargets(on: Page): Promise<string[]> {
 }
 
 it('leads from the sign-in to the failing device among 2,000, its reason and its last night by keys alone', async () => {
-  const context = await stage.browser.newContext({ viewport: { width: 1440, height: 1000 } })
+  const context = await stage.newContext({ viewport: { width: 1440, height: 1000 } })
   await using keys = await context.newPage()
   const { step, done } = counting()
   await keys.goto(`${stage.hub.url}/login`)
@@ -193,7 +193,7 @@ it('leads from the sign-in to the failing device among 2,000, its reason and its
 })
 
 it('leads to the failing device by touch alone, with the first device on the first screen and targets for thumbs', async () => {
-  const context = await stage.browser.newContext(PHONE)
+  const context = await stage.newContext(PHONE)
   await using phone = await context.newPage()
   const { step, done } = counting()
   const tap = (what: string, target: Locator) => step(`tap ${what}`, () => target.tap())
@@ -253,7 +253,7 @@ it('leads to the failing device by touch alone, with the first device on the fir
 })
 
 it('accepts 20 devices of a project in 6 steps by keys alone, and in 3 by touch alone', async () => {
-  const keyContext = await stage.browser.newContext({ viewport: { width: 1440, height: 1000 } })
+  const keyContext = await stage.newContext({ viewport: { width: 1440, height: 1000 } })
   const keys = await keyContext.newPage()
   await signIn(keys, stage, stage.admin)
   await keys.getByRole('link', { name: 'Pier 6' }).click()
@@ -272,7 +272,7 @@ it('accepts 20 devices of a project in 6 steps by keys alone, and in 3 by touch 
   expect(byKeys.done).toHaveLength(6)
   await keyContext.close()
 
-  const phoneContext = await stage.browser.newContext(PHONE)
+  const phoneContext = await stage.newContext(PHONE)
   const phone = await phoneContext.newPage()
   await signIn(phone, stage, stage.admin)
   await phone.getByRole('link', { name: 'Pier 7' }).tap()
@@ -363,7 +363,7 @@ it('goes to the row of a deletion, or shows a notice if it is not loaded, and ta
 })
 
 it('shows the last device counts instead of a page that fails to load, until the session ends', async () => {
-  const context = await stage.browser.newContext({ ...PHONE, hasTouch: false, serviceWorkers: 'allow' })
+  const context = await stage.newContext({ ...PHONE, hasTouch: false, serviceWorkers: 'allow' })
   await using installed = await context.newPage()
   const through = { hub: { ...stage.hub, url: proxy.url } }
   await signIn(installed, through, stage.admin)

@@ -55,8 +55,6 @@ beforeAll(async () => {
     repositoryId: secondRepositoryId,
   })
   for (const page of [outside, admin, mira]) {
-    // Playwright clicks a button only after its animations, which this preference disables.
-    await page.emulateMedia({ reducedMotion: 'reduce' })
     page.on('dialog', question => {
       asked.push(question.message())
       void question.dismiss()
