@@ -42,7 +42,13 @@ const hub = {
   expect,
   hookTimeout: 60_000,
 }
-const browser = { provide, testTimeout: 180_000, expect, hookTimeout: 120_000 }
+const browser = {
+  globalSetup: ['e2e/first-start.ts'],
+  provide,
+  testTimeout: 180_000,
+  expect,
+  hookTimeout: 120_000,
+}
 
 export default defineConfig({
   test: {

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions'
 import { mailsIn, until } from '@muster/testkit'
@@ -30,11 +32,16 @@ const SIZES = [
   { width: 390, height: 844 },
 ]
 
-/** Starts a hub with these environment variables, and a browser. Both are closed on disposal. */
+/**
+ * Starts a hub with these environment variables on a copy of a data folder that was started once, and a browser. Both are closed on
+ * disposal.
+ */
 export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
   await using resources = new AsyncDisposableStack()
   const { path } = resources.use(await newFolder())
   const dataDir = join(path, 'data')
+  // `cp -a` keeps the owners of the files, because PostgreSQL has an account of its own when the tests run as root.
+  await promisify(execFile)('cp', ['-a', inject('firstStart'), dataDir])
   const hub = resources.use(await startedHub({ dataDir, env }))
   const admin = await adminOf(dataDir)
   const browser = await launchBrowser()

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '@muster/testkit/free-port'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Data folder of a stopped hub that was started once. It has a migrated database and the first administrator. */
+    firstStart: string
+  }
+}
+
+const START_TIMEOUT_MS = 120_000
+
+const isReady = (output: string): boolean => output.includes('Stop with Ctrl-C.')
+
+/**
+ * Global set-up of the browser tests. Starts a hub on an empty data folder once and stops it, because a first start needs most of
+ * its time to create the database. The hub of each test file starts on a copy of the folder.
+ */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-first-start-'))
+  const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  try {
+    // PostgreSQL, which has an account of its own when the tests run as root, must be able to enter the folder.
+    await chmod(folder, 0o755)
+    const dataDir = join(folder, 'data')
+    await startOnce(dataDir)
+    project.provide('firstStart', dataDir)
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  return remove
+}
+
+/** Starts a hub, and stops it when it is ready. Throws if it is not ready in time or does not end by itself. */
+async function startOnce(dataDir: string): Promise<void> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../apps/hub/muster-hub.js')], {
+    env: { PATH: process.env.PATH, MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(await freePort()) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: START_TIMEOUT_MS,
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', chunk => {
+      const wasReady = isReady(output)
+      output += chunk
+      // A second signal would end the hub before its database has stopped.
+      if (!wasReady && isReady(output)) child.kill('SIGTERM')
+    })
+  }
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`the first start of the hub ended with ${code}: ${output}`)
+}
