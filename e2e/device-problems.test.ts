@@ -38,6 +38,32 @@ function report(name: string, value: unknown): Promise<unknown> {
   return device.invoke('devices_SetProperty', { deviceId: device.deviceId, name, value })
 }
 
+/** Adds a version with one file to a new package, and returns the path of its stable tag. */
+async function addVersion(name: string, sizeBytes: number): Promise<string> {
+  const organizationId = new URL(list).pathname.split('/')[1]!
+  const repository = await invoke(page, 'repositories_Create', { organizationId, name: 'nordwind' })
+  if (repository.result !== 'Created') throw new Error(repository.result)
+  const { repositoryId } = repository
+  const made = await invoke(page, 'repositories_CreatePackage', { repositoryId, name: 'gateway-os' })
+  if (made.result !== 'Created') throw new Error(made.result)
+  const { versionId } = await invoke(page, 'repositories_CreateVersion', {
+    packageId: made.packageId,
+    name,
+    tags: [{ tag: name }, { tag: 'stable' }],
+  })
+  const assetId = `repo_a_${'B'.repeat(22)}`
+  await changeDatabase(
+    stage.hub,
+    `insert into asset (asset_id, repository_id, size_bytes, digest, status)
+     values ('${assetId}', '${repositoryId}', ${sizeBytes}, 'sha256:' || repeat('b', 64), 'Available')`,
+  )
+  await changeDatabase(
+    stage.hub,
+    `insert into version_asset (version_id, filename, asset_id) values ('${versionId}', 'gateway-os.rugixb', '${assetId}')`,
+  )
+  return 'nordwind/gateway-os/stable'
+}
+
 const problem = () => page.locator('.problem')
 
 it('shows no problem box while nothing is wrong', async () => {
@@ -50,13 +76,16 @@ it('shows no problem box while nothing is wrong', async () => {
 })
 
 it('says as a sentence what is wrong, since when, and what to do next, as the device reports it', async () => {
+  const path = await addVersion('2.23.0', 333_866_598)
   for (const failureCount of [1, 2]) {
     await report('dev.nexigon.ota.status', {
+      config: { path },
       state: 'installing',
       targetVersion: '2.23.0',
       failureCount: failureCount - 1,
     })
     await report('dev.nexigon.ota.status', {
+      config: { path },
       state: 'failed',
       currentVersion: '2.22.4',
       targetVersion: '2.23.0',
@@ -74,17 +103,52 @@ it('says as a sentence what is wrong, since when, and what to do next, as the de
   await problem()
     .getByRole('heading', { name: 'Update to 2.23.0 failed 2 times: no space left on device' })
     .waitFor()
-  await problem().getByText('/data has 8 % free.').waitFor()
-  await expect.poll(() => problem().innerText()).toMatch(/First now, last now\./)
+  await problem().getByText('The bundle needs 318.4 MiB and /data has 41.2 MiB free.').waitFor()
+  await problem().getByText('/data is 92 % full.').waitFor()
+  await expect.poll(() => problem().innerText()).toMatch(/First today, \d\d:\d\d, last today, \d\d:\d\d\./)
   await report('dev.nexigon.system.health', { status: 'degraded' })
-  await problem().getByText('Health: degraded').waitFor()
+  await problem()
+    .getByText(/^Health: degraded since \d\d:\d\d$/)
+    .waitFor()
+  await problem()
+    .getByText(/Reported by the device, \d+ (s|min) after the last failed update\./)
+    .waitFor()
   await page.locator('.dhead').getByText('Warning', { exact: true }).waitFor()
   await page.getByText('The device still runs 2.22.4.').waitFor()
   const attempts = page.getByRole('table', { name: 'Attempts at 2.23.0' })
   await expect.poll(() => attempts.getByRole('row').count()).toBe(3)
   await expectGoodScreen(page, 'device-problem')
   await problem().getByRole('link', { name: 'See the disks' }).click()
-  await expect.poll(() => new URL(page.url()).hash).toBe('#sys')
+  await expect.poll(() => new URL(page.url()).hash).toBe('#disks')
+  // A problem that ends keeps its place for a while.
+  await report('dev.nexigon.system.health', { status: 'healthy' })
+  await problem()
+    .getByText(/^Ended at \d\d:\d\d\./)
+    .waitFor()
+  await page.locator('.dhead').getByText('Warning', { exact: true }).waitFor({ state: 'detached' })
+  await expectGoodScreen(page, 'device-problem-ended')
+  await report('dev.nexigon.system.health', { status: 'degraded' })
+  await problem()
+    .getByText(/^Ended at/)
+    .waitFor({ state: 'detached' })
+  await problem().getByRole('link', { name: 'Open 2.23.0' }).click()
+  await page.waitForURL(/\/packages\/pkg_\w+\/versions\/pkg_v_\w+$/)
+})
+
+it('has its actions in a menu, on phones with the web pages of the device', async () => {
+  await page.goto(`${list}/${device.deviceId}`)
+  const menu = page.getByRole('button', { name: 'More actions' })
+  await menu.click()
+  await page.getByRole('menuitem', { name: 'Delete Device' }).waitFor()
+  expect(await page.getByRole('menuitem', { name: 'HTTP Proxy' }).count()).toBe(0)
+  await page.getByRole('menuitem', { name: 'Rename' }).click()
+  await page.locator('input:focus[placeholder="New name"]').waitFor()
+  await page.setViewportSize({ width: 390, height: 844 })
+  expect(await page.locator('.dhead').getByRole('button', { name: 'HTTP Proxy' }).count()).toBe(0)
+  await menu.click()
+  await page.getByRole('menuitem', { name: 'HTTP Proxy' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
 const entries = () => page.locator('.tl .tx').allInnerTexts()

@@ -49,6 +49,9 @@ export const DeviceFilter = z.object({
   updateError: optionalText(text(MAX_FILTER_LENGTH)).describe(
     '`updateError` of the devices whose update failed.',
   ),
+  targetVersion: optionalText(text(MAX_FILTER_LENGTH)).describe(
+    'Version that the devices install or have installed last, as their update status names it.',
+  ),
   bulkActionId: optional(BulkActionId).describe('Devices that a bulk action accepted or rejected.'),
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
 })

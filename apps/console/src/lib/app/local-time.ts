@@ -3,6 +3,8 @@ const minutes = new Intl.DateTimeFormat('en-GB', TIME)
 const seconds = new Intl.DateTimeFormat('en-GB', { ...TIME, second: '2-digit' })
 const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const long = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
+const longWithYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
+const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'long' })
 
 /** A time of day in the browser's time zone: "08:41". */
 export function hourAndMinute(atMs: number): string {
@@ -22,6 +24,37 @@ export function shortDay(atMs: number): string {
 /** A day in the browser's time zone: "22 November". */
 export function dayAndMonth(atMs: number): string {
   return long.format(atMs)
+}
+
+/**
+ * A time in the browser's time zone for a sentence: "today, 13:58", "yesterday, 02:14", "on Sunday 22 November, 02:14". `on` is the
+ * preposition before a date and empty before the other forms.
+ */
+export function momentInWords(atMs: number, nowMs: number): { on: string; text: string } {
+  const daysAgo = daysBetween(atMs, nowMs)
+  const time = hourAndMinute(atMs)
+  if (daysAgo === 0) return { on: '', text: `today, ${time}` }
+  if (daysAgo === 1) return { on: '', text: `yesterday, ${time}` }
+  return { on: 'on ', text: `${weekday.format(atMs)} ${dayInYear(atMs, nowMs)}, ${time}` }
+}
+
+/** A beginning in the browser's time zone: "14:02" if it is today, else "22 November, 14:02". */
+export function sinceInWords(atMs: number, nowMs: number): string {
+  const time = hourAndMinute(atMs)
+  return daysBetween(atMs, nowMs) === 0 ? time : `${dayInYear(atMs, nowMs)}, ${time}`
+}
+
+/** A day as "14 November", with its year if it is not the year of `nowMs`. */
+export function dayInYear(atMs: number, nowMs: number): string {
+  const isThisYear = new Date(atMs).getFullYear() === new Date(nowMs).getFullYear()
+  return (isThisYear ? long : longWithYear).format(atMs)
+}
+
+/** Number of local days from one time to another. Rounding makes up for days of 23 and 25 hours. */
+function daysBetween(fromMs: number, toMs: number): number {
+  return Math.round(
+    (new Date(toMs).setHours(0, 0, 0, 0) - new Date(fromMs).setHours(0, 0, 0, 0)) / 86_400_000,
+  )
 }
 
 /** A day in the format of `date` fields: `YYYY-MM-DD` in the browser's time zone. */

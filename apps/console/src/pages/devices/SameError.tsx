@@ -3,8 +3,17 @@ import { ArrowRight } from 'lucide-react'
 import { useActionState } from '../../api/queries.ts'
 import { formatCount } from '../../lib/app/format.ts'
 
+/** Longest version in characters that the hub stores for filters. */
+const LONGEST_VERSION = 200
+
+type SameErrorProps = {
+  deviceId: string
+  /** Version that the device tries to install. The text below the link counts the devices that try it. */
+  targetVersion?: string | undefined
+}
+
 /** Next step with a link to the devices of the project whose update failed with the same error, if there are others. */
-export function SameError({ deviceId }: { deviceId: string }) {
+export function SameError({ deviceId, targetVersion }: SameErrorProps) {
   const { projectId = '' } = useParams({ strict: false })
   const device = useActionState('projects_QueryDevices', {
     projectId,
@@ -13,11 +22,16 @@ export function SameError({ deviceId }: { deviceId: string }) {
     countTotal: false,
   }).data?.devices[0]
   const updateError = device?.updateError
-  const count = useActionState(
+  const isCountable = targetVersion !== undefined && targetVersion.length <= LONGEST_VERSION
+  const counts = useActionState(
     'projects_QueryDeviceCounts',
-    { projectId, filters: [{ updateError: updateError ?? '-' }] },
+    {
+      projectId,
+      filters: [{ updateError: updateError ?? '-' }, ...(isCountable ? [{ targetVersion }] : [])],
+    },
     { enabled: updateError !== undefined },
-  ).data?.counts[0]
+  ).data?.counts
+  const [count, trying] = counts ?? []
   if (!updateError || !count || count < 2) return null
   return (
     <li>
@@ -29,7 +43,15 @@ export function SameError({ deviceId }: { deviceId: string }) {
         {formatCount(count)} devices fail with this error
         <ArrowRight className="i i-14" aria-hidden />
       </Link>
-      <p>Open the list, filtered.</p>
+      <p>
+        {trying && trying >= count ? (
+          <>
+            Of {formatCount(trying)} that try <bdi>{targetVersion}</bdi>. Open the list, filtered.
+          </>
+        ) : (
+          'Open the list, filtered.'
+        )}
+      </p>
     </li>
   )
 }

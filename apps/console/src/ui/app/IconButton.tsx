@@ -1,5 +1,5 @@
 import type { ComponentProps } from 'react'
-import { buttonClass, isSecondClick } from '../Button.tsx'
+import { type ButtonVariant, buttonClass, isSecondClick } from '../Button.tsx'
 import type { IconType } from '../icon.ts'
 import { Spinner } from '../Spinner.tsx'
 import { useHubLost } from '../use-hub-lost.ts'
@@ -9,6 +9,7 @@ type IconButtonProps = Omit<ComponentProps<'button'>, 'className' | 'aria-label'
   label: string
   icon: IconType
   size?: 'sm' | 'md'
+  variant?: ButtonVariant
   busy?: boolean | undefined
 }
 
@@ -17,6 +18,7 @@ export function IconButton({
   label,
   icon: Icon,
   size = 'md',
+  variant = 'ghost',
   busy,
   type = 'button',
   onClick,
@@ -27,7 +29,7 @@ export function IconButton({
     <button
       {...rest}
       type={type}
-      className={buttonClass('ghost', size, ' icon')}
+      className={buttonClass(variant, size, ' icon')}
       aria-label={label}
       data-tip={label}
       onClick={event => !busy && !lost && !isSecondClick(event) && onClick?.(event)}

@@ -297,6 +297,7 @@ describe('counts of devices', () => {
       const deviceId = await deviceRow(hub, grouped, { name: `disk ${disk}` })
       const value = {
         state: disk === 3 ? 'completed' : 'failed',
+        targetVersion: disk === 1 ? '2.0' : '2.1',
         failureCount: 0,
         lastError: `disk ${disk} is full`,
       }
@@ -309,6 +310,16 @@ describe('counts of devices', () => {
       sort: 'name',
     })
     expect(devices.map(({ name }) => name)).toEqual(['disk 1', 'disk 2'])
+    const { counts } = await owner.invoke('projects_QueryDeviceCounts', {
+      projectId: grouped,
+      filters: [
+        filter,
+        { targetVersion: '2.1' },
+        { ...filter, targetVersion: '2.1' },
+        { targetVersion: '2' },
+      ],
+    })
+    expect(counts).toEqual([2, 2, 1, 0])
     await hub.pool.query(
       `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
        select 'd_many' || i, $1, 'd_pk_many' || i, convert_to('many' || i, 'UTF8') from generate_series(1, 5000) i`,

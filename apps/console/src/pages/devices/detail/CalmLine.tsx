@@ -2,7 +2,7 @@ import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { actionQuery } from '../../../api/queries.ts'
 import { Mark } from '../../../ui/app/Mark.tsx'
-import { Time } from '../../../ui/app/Time.tsx'
+import { Moment } from '../../../ui/app/Moment.tsx'
 import { connectionsQuery, pastValuesInput } from './device-queries.ts'
 import { lastProblem } from './last-problem.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
@@ -25,7 +25,7 @@ export function CalmLine({ deviceId }: { deviceId: string }) {
         Nothing is wrong.{' '}
         {past && (
           <>
-            The last problem ended <Time at={past.endedAt} />: <bdi>{past.words}</bdi>.{' '}
+            The last problem ended <Moment at={past.endedAt} />: <bdi>{past.words}</bdi>.{' '}
             <Link
               className="inline"
               from="/org_{$organization}/projects/$projectId/devices/$deviceId"

@@ -1,15 +1,12 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { DangerLine, DangerZone } from '../../../ui/app/DangerZone.tsx'
-import { startDeletion } from '../deleting/deletions.ts'
+import { useDelete } from './DeviceMenu.tsx'
 
 type DangerSectionProps = { projectId: string; deviceId: string; name: string }
 
 /** Starts the deletion of a device without confirmation and returns to the list, which offers Undo (docs/product.md 4 and 5). */
 export function DangerSection({ projectId, deviceId, name }: DangerSectionProps) {
-  const navigate = useNavigate()
-  const queryClient = useQueryClient()
+  const remove = useDelete({ projectId, deviceId, name })
   return (
     <DangerZone id="dz">
       <DangerLine
@@ -17,14 +14,7 @@ export function DangerSection({ projectId, deviceId, name }: DangerSectionProps)
         consequence="Removes the device with its certificates, properties and events. You can undo it for 10 seconds."
         icon={Trash2}
         busyLabel="Deleting…"
-        act={async () => {
-          startDeletion(queryClient, { projectId, deviceId, name })
-          await navigate({
-            from: '/org_{$organization}/projects/$projectId/devices/$deviceId',
-            to: '..',
-            replace: true,
-          })
-        }}
+        act={remove}
         failure="Could not delete the device"
       />
     </DangerZone>

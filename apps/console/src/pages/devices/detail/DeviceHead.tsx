@@ -1,10 +1,11 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { useQueries } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { ExternalLink } from 'lucide-react'
+import { ExternalLink, ShieldAlert } from 'lucide-react'
 import { ageOf } from '../../../lib/app/age.ts'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { AsOf } from '../../../ui/app/AsOf.tsx'
+import { Badge } from '../../../ui/app/Badge.tsx'
 import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
 import { Elapsed } from '../../../ui/app/Elapsed.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
@@ -14,21 +15,29 @@ import { Button } from '../../../ui/Button.tsx'
 import { Title } from '../../../ui/Title.tsx'
 import { DeviceName } from '../DeviceName.tsx'
 import { deviceNameText } from '../device-name.ts'
-import { deviceQueries } from './device-queries.ts'
+import { DeviceMenu } from './DeviceMenu.tsx'
+import { connectionsQuery, deviceQueries } from './device-queries.ts'
 import { StatusBadges } from './StatusBadges.tsx'
 import { PROXY_LINK_HOURS, useProxyLink } from './use-proxy-link.ts'
 
+type Details = ActionOutput<'devices_GetDetails'>
+
 type DeviceHeadProps = {
+  projectId: string
   deviceId: string
   /** `undefined` while the details load. The head then shows the id from the URL. */
-  details: ActionOutput<'devices_GetDetails'> | undefined
+  details: Details | undefined
   answeredAt: number
 }
 
-/** Head of a device's page: breadcrumb, name and connection state. */
-export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
+/** Head of a device's page: breadcrumb, name, connection state and the actions of the page. */
+export function DeviceHead({ projectId, deviceId, details, answeredAt }: DeviceHeadProps) {
   const name = details ? deviceNameText(details) : deviceId
-  const connection = details?.connections[0]
+  const queries = useQueries({ queries: deviceQueries(deviceId) })
+  const refresh = () => Promise.all(queries.map(({ refetch }) => refetch()))
+  const proxy = useProxyLink(deviceId)
+  const age = ageOf(queries)
+  useShortcut('r', 'Refresh', refresh)
   return (
     <>
       <Title page={name} />
@@ -47,15 +56,15 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
               {details ? <DeviceName {...details} /> : deviceId}
             </h1>
             {details && <StatusBadges deviceId={deviceId} isConnected={details.isConnected} />}
+            {details?.certificates.some(({ status }) => status === 'Pending') && (
+              <Badge tone="warn" icon={ShieldAlert}>
+                Pending
+              </Badge>
+            )}
           </div>
           <div className="meta">
             <Id id={deviceId} what="device id" />
-            {details?.isConnected && connection && (
-              <span>
-                Connected for <Elapsed secs={connection.connectedForSecs} answeredAt={answeredAt} />
-                <AsOf /> via <span className="mono">{connection.nodeName ?? connection.nodeId}</span>
-              </span>
-            )}
+            {details && <Presence deviceId={deviceId} details={details} answeredAt={answeredAt} />}
             {details && (
               <span>
                 First seen <Time at={details.firstSeen} />
@@ -64,33 +73,48 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
           </div>
         </div>
         <div className="row acts">
-          <Stamp deviceId={deviceId} />
-          <ProxyButton deviceId={deviceId} />
+          {age && <LiveStamp {...age} />}
+          <Button
+            icon={ExternalLink}
+            data-tip={`Link valid for ${PROXY_LINK_HOURS} hours`}
+            busy={proxy.isPending}
+            onClick={() => proxy.open()}
+          >
+            HTTP Proxy
+          </Button>
+          <DeviceMenu
+            projectId={projectId}
+            deviceId={deviceId}
+            name={name}
+            refresh={refresh}
+            openProxy={() => proxy.open()}
+          />
         </div>
       </div>
     </>
   )
 }
 
-/** Time of the last refresh of the page, or a warning that a part of the page could not be refreshed. */
-function Stamp({ deviceId }: { deviceId: string }) {
-  const queries = useQueries({ queries: deviceQueries(deviceId) })
-  const age = ageOf(queries)
-  useShortcut('r', 'Refresh', () => Promise.all(queries.map(({ refetch }) => refetch())))
-  return age && <LiveStamp {...age} />
-}
+type PresenceProps = { deviceId: string; details: Details; answeredAt: number }
 
-/** Button that opens the device's own web pages in a new window. */
-function ProxyButton({ deviceId }: { deviceId: string }) {
-  const { open, isPending } = useProxyLink(deviceId)
-  return (
-    <Button
-      icon={ExternalLink}
-      data-tip={`Link valid for ${PROXY_LINK_HOURS} hours`}
-      busy={isPending}
-      onClick={() => open()}
-    >
-      HTTP Proxy
-    </Button>
+/** Since when the device is connected, or when it was connected last. */
+function Presence({ deviceId, details: { isConnected, connections }, answeredAt }: PresenceProps) {
+  const history = useQuery(connectionsQuery(deviceId)).data?.connections
+  const [open] = connections
+  if (isConnected && open)
+    return (
+      <span>
+        Connected for <Elapsed secs={open.connectedForSecs} answeredAt={answeredAt} />
+        <AsOf /> via <span className="mono">{open.nodeName ?? open.nodeId}</span>
+      </span>
+    )
+  if (isConnected || !history) return null
+  const endedAt = history[0]?.endedAt
+  return endedAt === undefined ? (
+    history.length === 0 && <span>Never connected</span>
+  ) : (
+    <span>
+      Last connected <Time at={endedAt} />
+    </span>
   )
 }

@@ -17,6 +17,7 @@ import { LimitsNotice } from './Notices.tsx'
 import { PendingBox } from './PendingBox.tsx'
 import { ProblemBox } from './ProblemBox.tsx'
 import { ProxySection } from './ProxySection.tsx'
+import { useShownProblems } from './problem/use-shown-problems.ts'
 import { PropertiesSection } from './properties/PropertiesSection.tsx'
 import { RenameSection } from './RenameSection.tsx'
 import { SystemInfoSection } from './SystemInfoSection.tsx'
@@ -33,7 +34,7 @@ export function DevicePage() {
 
 function Device({ projectId, deviceId }: { projectId: string; deviceId: string }) {
   const { data: details, error, dataUpdatedAt } = useActionState('devices_GetDetails', { deviceId })
-  const problems = useProblems(deviceId, details)
+  const problems = useShownProblems(useProblems(deviceId, details))
   const beganAt = useBeginning(deviceId, problems?.[0])
   const isPending = details?.certificates.some(({ status }) => status === 'Pending')
   const isElsewhere = details !== undefined && details.projectId !== projectId
@@ -42,7 +43,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
 
   return (
     <Page>
-      <DeviceHead deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
+      <DeviceHead projectId={projectId} deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
       {details && <PendingBox details={details} />}
       {problems && <ProblemBox deviceId={deviceId} problems={problems} />}
       {details?.isConnected && problems?.length === 0 && !isPending && <CalmLine deviceId={deviceId} />}

@@ -38,7 +38,7 @@ function Events({ deviceId }: { deviceId: string }) {
         ))}
       </ul>
       <footer className="more">
-        <span className="muted">Last {EVENT_LIMIT}</span>
+        <span className="muted">{events.length === EVENT_LIMIT && `Last ${EVENT_LIMIT}`}</span>
         <Link from="/org_{$organization}/projects/$projectId/devices/$deviceId" to="./events">
           All events
         </Link>

@@ -6,7 +6,7 @@ import { useCommand } from '../../../api/queries.ts'
 import { counted } from '../../../lib/app/format.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
 import { Alert } from '../../../ui/Alert.tsx'
-import { Time } from '../../../ui/app/Time.tsx'
+import { Moment } from '../../../ui/app/Moment.tsx'
 import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
@@ -79,8 +79,8 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
         </div>
         <div className="grow">
           <h2 id="pending">
-            {isNew ? 'A new certificate of this device' : 'This device'} waits for approval, first seen{' '}
-            <Time at={firstSeen} />
+            {isNew ? 'A new certificate of this device' : 'This device'} waits for approval since{' '}
+            <Moment at={firstSeen} isSince />
           </h2>
           <p>
             <Attempts details={details} />
@@ -148,7 +148,7 @@ function Attempts({ details: { isConnected, lastRefusal } }: { details: Details 
     <>
       {lastRefusal && (
         <>
-          It tried to connect {counted(lastRefusal.count, 'time')}, last <Time at={lastRefusal.at} />:{' '}
+          It tried to connect {counted(lastRefusal.count, 'time')}, last <Moment at={lastRefusal.at} />:{' '}
           {lastRefusal.reason.slice(0, LONGEST_REASON)}.{' '}
         </>
       )}

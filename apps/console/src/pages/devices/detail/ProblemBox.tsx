@@ -1,35 +1,35 @@
-import { Link } from '@tanstack/react-router'
-import { ArrowRight, OctagonAlert, TriangleAlert } from 'lucide-react'
-import type { ReactNode } from 'react'
-import { useActionState } from '../../../api/queries.ts'
+import { CircleCheck, OctagonAlert, TriangleAlert } from 'lucide-react'
 import { hourAndMinute } from '../../../lib/app/local-time.ts'
-import { Time } from '../../../ui/app/Time.tsx'
-import { SameError } from '../SameError.tsx'
+import { durationInWords } from '../../../lib/app/relative-time.ts'
+import { Moment } from '../../../ui/app/Moment.tsx'
+import { NeededSpace } from './problem/NeededSpace.tsx'
+import { aroundStep, NextSteps, StepLink } from './problem/NextSteps.tsx'
+import type { ShownProblem } from './problem/use-shown-problems.ts'
 import type { Problem } from './problems.ts'
-import { SYSTEM_INFO_NAMES } from './property-names.ts'
-import { hourAround } from './timeline/time-range.ts'
 import { useBeginning } from './use-problems.ts'
-import { foundProperties, LOW_SHARE, readSystemInfo } from './well-known.ts'
+
+type ProblemBoxProps = { deviceId: string; problems: readonly ShownProblem[] }
 
 /**
  * Box with the problems of a device. The gravest problem is shown with its times and with links to the next steps. Each other
- * problem is a row. Renders nothing without a problem.
+ * problem is a row. A problem that has ended says so at its place. Renders nothing without a problem.
  */
-export function ProblemBox({ deviceId, problems }: { deviceId: string; problems: readonly Problem[] }) {
+export function ProblemBox({ deviceId, problems }: ProblemBoxProps) {
   const [worst, ...others] = problems
   if (!worst) return null
+  const update = problems.find(({ kind }) => kind === 'update')
   return (
-    <section
-      className={worst.tone === 'bad' ? 'sheet problem' : 'sheet problem warn'}
-      aria-labelledby="problem"
-    >
+    <section className={classOf(worst)} aria-labelledby="problem">
       <div className="pmain">
-        <ProblemIcon tone={worst.tone} />
+        <ProblemIcon problem={worst} />
         <div className="grow">
-          <h2 id="problem">{worst.sentence}</h2>
+          <h2 id="problem">
+            <Sentence deviceId={deviceId} problem={worst} />
+          </h2>
           <p>
-            <Period deviceId={deviceId} problem={worst} />
-            {worst.kind === 'update' && <LowDisks deviceId={deviceId} />}
+            <Ended problem={worst} />
+            <Period deviceId={deviceId} problem={worst} update={undefined} />
+            {worst.update && <NeededSpace deviceId={deviceId} update={worst.update} />}
             {worst.update?.currentVersion !== undefined && (
               <>
                 {' '}
@@ -39,173 +39,92 @@ export function ProblemBox({ deviceId, problems }: { deviceId: string; problems:
           </p>
         </div>
       </div>
-      <ul className="next" aria-label="Next steps">
-        {worst.kind === 'update' && <SameError deviceId={deviceId} />}
-        {stepsOf(worst).map(step => (
-          <li key={step.label}>
-            <StepLink step={step}>
-              {step.label}
-              <ArrowRight className="i i-14" aria-hidden />
-            </StepLink>
-            <p>{step.why}</p>
-          </li>
-        ))}
-      </ul>
+      <NextSteps deviceId={deviceId} problem={worst} />
       {others.map(problem => (
         <div key={problem.kind} className="pmore">
-          <ProblemIcon tone={problem.tone} />
+          <ProblemIcon problem={problem} />
           <span>
-            <b>{problem.sentence}</b> <Period deviceId={deviceId} problem={problem} />
+            <b>
+              <Sentence deviceId={deviceId} problem={problem} />
+            </b>{' '}
+            <Ended problem={problem} />
+            <Period deviceId={deviceId} problem={problem} update={update} />
           </span>
-          <StepLink step={around(problem)}>{around(problem).label}</StepLink>
+          <StepLink step={aroundStep(problem)}>{aroundStep(problem).label}</StepLink>
         </div>
       ))}
     </section>
   )
 }
 
-/** Link of a next step: to a part of the page, or to the timeline around a time. */
-function StepLink({ step: { target }, children }: { step: Step; children: ReactNode }) {
-  if ('href' in target) return <a href={target.href}>{children}</a>
-  return (
-    <Link
-      from="/org_{$organization}/projects/$projectId/devices/$deviceId"
-      to="./timeline"
-      search={hourAround(target.aroundMs)}
-    >
-      {children}
-    </Link>
-  )
+const LONGEST_VERSION = 100
+
+function classOf({ tone, endedAtMs }: ShownProblem): string {
+  if (endedAtMs !== undefined) return 'sheet problem over'
+  return tone === 'bad' ? 'sheet problem' : 'sheet problem warn'
 }
 
-function ProblemIcon({ tone }: { tone: Problem['tone'] }) {
-  const Icon = tone === 'bad' ? OctagonAlert : TriangleAlert
+function ProblemIcon({ problem: { tone, endedAtMs } }: { problem: ShownProblem }) {
+  const isOver = endedAtMs !== undefined
+  const Icon = isOver ? CircleCheck : tone === 'bad' ? OctagonAlert : TriangleAlert
   return (
-    <div className={`pi ${tone}`}>
+    <div className={`pi ${isOver ? 'over' : tone}`}>
       <Icon className="i" aria-hidden />
     </div>
   )
 }
 
+/** The problem in words. The health is the only sentence that names its beginning, because its facts name no other time. */
+function Sentence({ deviceId, problem }: { deviceId: string; problem: ShownProblem }) {
+  const firstAt = useBeginning(deviceId, problem)
+  if (problem.kind !== 'health' || firstAt === undefined) return problem.sentence
+  return (
+    <>
+      {problem.sentence} since <Moment at={firstAt} isSince />
+    </>
+  )
+}
+
+/** The end of a problem, announced to screen readers. */
+function Ended({ problem: { endedAtMs } }: { problem: ShownProblem }) {
+  return <span role="status">{endedAtMs !== undefined && `Ended at ${hourAndMinute(endedAtMs)}. `}</span>
+}
+
+/** Maximum time, in milliseconds, between a failed update and a change of health for which the health's facts name the update. */
+const SOON_AFTER_MS = 3_600_000
+
+type PeriodProps = { deviceId: string; problem: Problem; update: Problem | undefined }
+
 /**
  * First and last time of a problem. The first time is omitted while it loads, and if the problem began before the oldest value
  * that was loaded.
  */
-function Period({ deviceId, problem }: { deviceId: string; problem: Problem }) {
+function Period({ deviceId, problem, update }: PeriodProps) {
   const { lastAt } = problem
   const firstAt = useBeginning(deviceId, problem)
   if (problem.kind === 'offline')
     return (
       <>
-        Last connected <Time at={lastAt} />.
+        Last connected <Moment at={lastAt} />.
       </>
     )
-  if (problem.kind === 'health')
-    return firstAt === undefined ? (
+  if (problem.kind === 'health') {
+    const afterMs = Date.parse(firstAt ?? '') - Date.parse(update?.lastAt ?? '')
+    if (afterMs >= 0 && afterMs < SOON_AFTER_MS)
+      return `Reported by the device, ${durationInWords(afterMs / 1000)} after the last failed update.`
+    return (
       <>
-        Last reported <Time at={lastAt} />.
-      </>
-    ) : (
-      <>
-        Since <Time at={firstAt} />, last reported <Time at={lastAt} />.
+        Last reported by the device <Moment at={lastAt} />.
       </>
     )
+  }
   return firstAt === undefined || firstAt === lastAt ? (
     <>
-      Last <Time at={lastAt} />.
+      Last <Moment at={lastAt} />.
     </>
   ) : (
     <>
-      First <Time at={firstAt} />, last <Time at={lastAt} />.
+      First <Moment at={firstAt} />, last <Moment at={lastAt} />.
     </>
   )
-}
-
-/** Names the disks with little free space, which is a frequent reason for a failed update. */
-function LowDisks({ deviceId }: { deviceId: string }): ReactNode {
-  const current = useActionState('devices_GetProperty', { deviceId, name: SYSTEM_INFO_NAMES[0]! }).data
-  const former = useActionState('devices_GetProperty', { deviceId, name: SYSTEM_INFO_NAMES[1]! }).data
-  const info = readSystemInfo(foundProperties([current, former].flatMap(answer => answer ?? [])))
-  if (!info || info === 'unreadable') return null
-  return info.disks
-    .filter(({ availableShare }) => availableShare !== undefined && availableShare < LOW_SHARE)
-    .slice(0, 3)
-    .map(({ name, mountPoint, availableShare }) => (
-      <span key={`${name} ${mountPoint}`}>
-        {' '}
-        <span className="mono">{mountPoint ?? name}</span> has {Math.floor(availableShare! * 100)} % free.
-      </span>
-    ))
-}
-
-type Step = {
-  label: string
-  /** Description of the link's target. */
-  why: string
-  target: { href: string } | { aroundMs: number }
-}
-
-const LONGEST_VERSION = 100
-
-/** Next steps for a problem, at most three, the most useful first. */
-function stepsOf(problem: Problem): Step[] {
-  const events: Step = {
-    label: 'See what it reported',
-    why: 'The latest events of this device.',
-    target: { href: '#ev' },
-  }
-  const happened: Step = {
-    ...around(problem),
-    label: 'See what happened',
-    why: 'Everything around the last time.',
-  }
-  switch (problem.kind) {
-    case 'refused':
-      return [
-        {
-          label: 'Check its certificates',
-          why: 'Only a device with an accepted one connects.',
-          target: { href: '#certs' },
-        },
-        {
-          label: 'See its connections',
-          why: 'When it was connected last, and for how long.',
-          target: { href: '#conn' },
-        },
-      ]
-    case 'offline':
-      return [
-        {
-          label: 'See its connections',
-          why: 'How long each lasted, and why it ended.',
-          target: { href: '#conn' },
-        },
-        { ...happened, why: 'Everything around the end of its connection.' },
-      ]
-    case 'update':
-      return [
-        {
-          label: 'See the disks',
-          why: 'Free space and versions that the device reports.',
-          target: { href: '#sys' },
-        },
-        happened,
-      ]
-    default:
-      return [
-        happened,
-        events,
-        {
-          label: 'See the system',
-          why: 'Versions, memory and disks of this device.',
-          target: { href: '#sys' },
-        },
-      ]
-  }
-}
-
-/** The timeline around the last time of a problem. */
-function around({ lastAt }: Problem): Step {
-  const aroundMs = Date.parse(lastAt)
-  return { label: `Around ${hourAndMinute(aroundMs)}`, why: '', target: { aroundMs } }
 }

@@ -30,7 +30,7 @@ export function RenameSection({ deviceId }: { deviceId: string }) {
   }
 
   return (
-    <Section title="Rename Device">
+    <Section id="name" title="Rename Device">
       <form className="field" style={{ gap: 12, justifyItems: 'start' }} onSubmit={save}>
         <div style={{ width: '100%' }}>
           <TextField

@@ -12,6 +12,10 @@ const WRAP: CSSProperties = { overflowWrap: 'anywhere', whiteSpace: 'normal' }
 /** Style of the name column: names such as `/dev/mmcblk0p3` stay on one line beside long mount points. */
 const DISK_NAME: CSSProperties = { ...WRAP, minWidth: 'calc(15ch + 32px)' }
 
+/** Styles of the columns Name and MAC address of interfaces, which stay on one line beside long addresses. */
+const INTERFACE_NAME: CSSProperties = { ...WRAP, minWidth: 'calc(6ch + 32px)' }
+const MAC_ADDRESS: CSSProperties = { ...WRAP, minWidth: 'calc(17ch + 24px)' }
+
 /** System info that the agent reports, with network interfaces and disks. */
 export function SystemInfoSection({ deviceId }: { deviceId: string }) {
   return (
@@ -108,10 +112,10 @@ function Networks({ networks }: Pick<SystemInfo, 'networks'>) {
           // A device may report the same name twice, so the name is no key.
           // biome-ignore lint/suspicious/noArrayIndexKey: rows hold no state
           <tr key={index}>
-            <td className="mono" data-k="Name" style={WRAP}>
+            <td className="mono" data-k="Name" style={INTERFACE_NAME}>
               {name}
             </td>
-            <td className="mono" data-k="MAC address" style={WRAP}>
+            <td className="mono" data-k="MAC address" style={MAC_ADDRESS}>
               {macAddress ?? '–'}
             </td>
             <td className="mono" data-k="IP addresses" style={WRAP}>

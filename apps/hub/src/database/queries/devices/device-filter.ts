@@ -10,13 +10,26 @@ export type DeviceFilter = Partial<NonNullable<ParsedInput<'projects_QueryDevice
 /** Condition that a device matches a filter of the device list. The surrounding query must name the device `d`. */
 export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<boolean> {
   if (!filter) return sql<boolean>`true`
-  const { status, health, preset, text, bulkActionId, properties = [], updateError, deviceIds } = filter
+  const {
+    status,
+    health,
+    preset,
+    text,
+    bulkActionId,
+    properties = [],
+    updateError,
+    targetVersion,
+    deviceIds,
+  } = filter
   const conditions = properties.map(matchesProperty)
   if (text) conditions.unshift(sql`d.search_text like lower(${partPattern(text)})`)
   // PostgreSQL uses the partial index `device_update_failed` only if the query repeats the condition of the index literally.
   if (updateError)
     conditions.unshift(sql`d.device_id in (select u.device_id from device_update u
       where (u.state = 'failed' or u.failure_count > 0) and u.error = ${updateError})`)
+  if (targetVersion)
+    conditions.unshift(sql`d.device_id in (
+      select u.device_id from device_update u where u.target_version = ${targetVersion})`)
   if (bulkActionId)
     conditions.unshift(sql`d.device_id in (
       select i.device_id from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = 'Succeeded')`)

@@ -34,25 +34,28 @@ export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectio
   const navigate = useNavigate()
   const [openedMs] = useState(() => Date.now())
   const range = connectionRangeOf(connection, problemBeganAt, openedMs)
+  const hasConnected = useQuery(connectionsQuery(deviceId)).data?.connections.length !== 0
   return (
     <Section
       title="Connection"
       aside={
-        <Segments
-          label="Range"
-          value={range.value}
-          options={CONNECTION_RANGES}
-          onChange={value =>
-            void navigate({
-              from: '/org_{$organization}/projects/$projectId/devices/$deviceId',
-              to: '.',
-              search: { connection: value },
-              hash: true,
-              replace: true,
-              resetScroll: false,
-            })
-          }
-        />
+        hasConnected && (
+          <Segments
+            label="Range"
+            value={range.value}
+            options={CONNECTION_RANGES}
+            onChange={value =>
+              void navigate({
+                from: '/org_{$organization}/projects/$projectId/devices/$deviceId',
+                to: '.',
+                search: { connection: value },
+                hash: true,
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          />
+        )
       }
     >
       <SectionBoundary what="the connection history">

@@ -1,7 +1,7 @@
 import { History } from 'lucide-react'
 import { useMemo } from 'react'
 import { formatCount } from '../../../../lib/app/format.ts'
-import { dayAndMonth } from '../../../../lib/app/local-time.ts'
+import { dayInYear } from '../../../../lib/app/local-time.ts'
 import { durationInWords } from '../../../../lib/app/relative-time.ts'
 import { useToggled } from '../../../../lib/app/use-toggled.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
@@ -182,10 +182,7 @@ function headOfDay(ms: number): string {
   return (date.getFullYear() === new Date().getFullYear() ? weekday : weekdayWithYear).format(date)
 }
 
-const withYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
-
 /** A day as "14 November", with its year unless it is this year's. */
 function shortDay(at: string): string {
-  const date = new Date(at)
-  return date.getFullYear() === new Date().getFullYear() ? dayAndMonth(date.getTime()) : withYear.format(date)
+  return dayInYear(Date.parse(at), Date.now())
 }

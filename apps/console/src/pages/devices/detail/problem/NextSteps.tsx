@@ -1,0 +1,145 @@
+import { Link } from '@tanstack/react-router'
+import { ArrowRight } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { hourAndMinute } from '../../../../lib/app/local-time.ts'
+import { SameError } from '../../SameError.tsx'
+import type { Problem } from '../problems.ts'
+import { hourAround } from '../timeline/time-range.ts'
+import { VersionLink } from '../VersionLink.tsx'
+import { freeSpaceOf, isAboutSpace } from './free-space.ts'
+import { useDisks, useUpdateVersion } from './use-update-facts.ts'
+
+type Step = {
+  label: string
+  /** Description of the link's target. */
+  why: string
+  target: { href: string } | { aroundMs: number }
+}
+
+/** Next steps for a problem side by side, at most three, the most useful first. */
+export function NextSteps({ deviceId, problem }: { deviceId: string; problem: Problem }) {
+  return (
+    <ul className="next" aria-label="Next steps">
+      {problem.update ? (
+        <UpdateSteps deviceId={deviceId} problem={problem} update={problem.update} />
+      ) : (
+        stepsOf(problem).map(step => <StepItem key={step.label} step={step} />)
+      )}
+    </ul>
+  )
+}
+
+/** Link of a next step: to a part of the page, or to the timeline around a time. */
+export function StepLink({ step: { target }, children }: { step: Step; children: ReactNode }) {
+  if ('href' in target) return <a href={target.href}>{children}</a>
+  return (
+    <Link
+      from="/org_{$organization}/projects/$projectId/devices/$deviceId"
+      to="./timeline"
+      search={hourAround(target.aroundMs)}
+    >
+      {children}
+    </Link>
+  )
+}
+
+/** The timeline around the last time of a problem. */
+export function aroundStep({ lastAt }: Problem): Step {
+  const aroundMs = Date.parse(lastAt)
+  return { label: `Around ${hourAndMinute(aroundMs)}`, why: '', target: { aroundMs } }
+}
+
+function StepItem({ step }: { step: Step }) {
+  return (
+    <li>
+      <StepLink step={step}>
+        {step.label}
+        <ArrowRight className="i i-14" aria-hidden />
+      </StepLink>
+      <p>{step.why}</p>
+    </li>
+  )
+}
+
+type UpdateStepsProps = { deviceId: string; problem: Problem; update: NonNullable<Problem['update']> }
+
+/** Other devices with the same error, the part of the page that shows more, and the version, or the timeline without a version. */
+function UpdateSteps({ deviceId, problem, update: { error, targetVersion } }: UpdateStepsProps) {
+  const disks = useDisks(deviceId)
+  const version = useUpdateVersion(deviceId, targetVersion)
+  const low = freeSpaceOf(disks, undefined)[0]
+  const more: Step = isAboutSpace(error)
+    ? {
+        label: 'See the disks',
+        why: low
+          ? `${low.place} is ${100 - low.freePercent} % full.`
+          : 'Sizes and free space that the device reports.',
+        target: { href: disks.length > 0 ? '#disks' : '#sys' },
+      }
+    : { label: 'See its attempts', why: 'How long each ran, and how it failed.', target: { href: '#ota' } }
+  return (
+    <>
+      <SameError deviceId={deviceId} targetVersion={targetVersion} />
+      <StepItem step={more} />
+      {version ? (
+        <li>
+          <VersionLink {...version}>
+            Open {targetVersion!.slice(0, LONGEST_LABEL)}
+            <ArrowRight className="i i-14" aria-hidden />
+          </VersionLink>
+          <p>Files and tags of the version.</p>
+        </li>
+      ) : (
+        <StepItem step={happened(problem)} />
+      )}
+    </>
+  )
+}
+
+/** Longest version in the label of a link, in characters. */
+const LONGEST_LABEL = 60
+
+function happened(problem: Problem): Step {
+  return { ...aroundStep(problem), label: 'See what happened', why: 'Everything around the last time.' }
+}
+
+function stepsOf(problem: Problem): Step[] {
+  switch (problem.kind) {
+    case 'refused':
+      return [
+        {
+          label: 'Check its certificates',
+          why: 'Only a device with an accepted one connects.',
+          target: { href: '#certs' },
+        },
+        {
+          label: 'See its connections',
+          why: 'When it was connected last, and for how long.',
+          target: { href: '#conn' },
+        },
+      ]
+    case 'offline':
+      return [
+        {
+          label: 'See its connections',
+          why: 'How long each lasted, and why it ended.',
+          target: { href: '#conn' },
+        },
+        { ...happened(problem), why: 'Everything around the end of its connection.' },
+      ]
+    default:
+      return [
+        happened(problem),
+        {
+          label: 'See what it reported',
+          why: 'The latest events of this device.',
+          target: { href: '#ev' },
+        },
+        {
+          label: 'See the system',
+          why: 'Versions, memory and disks of this device.',
+          target: { href: '#sys' },
+        },
+      ]
+  }
+}
