@@ -24,6 +24,12 @@ export function Popover({ label, className, opener, onClose, children }: Popover
   const isNarrow = useIsNarrow()
   // The effect has no dependencies, because the panel's width and the button's place may change with any render.
   useLayoutEffect(() => {
+    place()
+    addEventListener('resize', place)
+    return () => removeEventListener('resize', place)
+  })
+
+  function place() {
     const panel = inner.current?.closest('dialog')
     const button = opener()?.getBoundingClientRect()
     if (!panel) return
@@ -39,7 +45,8 @@ export function Popover({ label, className, opener, onClose, children }: Popover
     panel.style.left = `${Math.max(EDGE_PX, left)}px`
     panel.style.top = `${top}px`
     panel.style.maxHeight = `${window.innerHeight - top - EDGE_PX}px`
-  })
+  }
+
   return (
     <Modal className={`pop ${className}`} label={label} onAsk={onClose}>
       <div ref={inner} className="popin">

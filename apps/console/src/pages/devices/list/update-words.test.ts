@@ -8,6 +8,7 @@ it.each([
   [{ updateState: 'completed', updateFailureCount: 2 }, 'Completed', 'plain'],
   [{ updateState: 'failed' }, 'Failed 1 time', 'bad'],
   [{ updateState: 'installing', updateFailureCount: 6 }, 'Failed 6 times', 'bad'],
+  [{ updateState: 'failed', updateFailureCount: 4_000_000 }, 'Failed 4,000,000 times', 'bad'],
   [{ updateState: 'installing', updateTargetVersion: '2.23.0' }, 'Installing 2.23.0', 'busy'],
   [{ updateState: 'rebooting' }, 'Rebooting', 'busy'],
   [{ updateState: 'rebooting', updateTargetVersion: '3' }, 'Rebooting into 3', 'busy'],

@@ -1,3 +1,4 @@
+import { counted } from '../../../lib/app/format.ts'
 import { hasFailed } from '../has-failed.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
@@ -21,8 +22,7 @@ export function updateWords({
   updateFailureCount: failures = 0,
 }: Update): UpdateWords {
   if (hasFailed({ state, failureCount: failures })) {
-    const count = Math.max(1, failures)
-    return { text: `Failed ${count} time${count === 1 ? '' : 's'}`, tone: 'bad' }
+    return { text: `Failed ${counted(Math.max(1, failures), 'time')}`, tone: 'bad' }
   }
   if (state === undefined) return { text: currentVersion === undefined ? 'Never' : '–', tone: 'plain' }
   if (state === 'completed') return { text: 'Completed', tone: 'plain' }

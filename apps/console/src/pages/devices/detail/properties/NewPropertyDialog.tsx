@@ -71,7 +71,7 @@ export function NewPropertyDialog({ deviceId, onClose }: { deviceId: string; onC
           <Button disabled={set.isPending} onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" busy={set.isPending} busyLabel="Saving…">
+          <Button type="submit" variant="primary" busy={set.isPending} busyLabel="Saving…">
             Set Property
           </Button>
         </DialogFoot>
