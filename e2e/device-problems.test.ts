@@ -389,6 +389,7 @@ it('shows the health of a device beside its connection in the list, until it is 
   await status.waitFor()
   expect(new URL(page.url()).searchParams.get('show')).toBe('updateFailed')
   await page.goto(list.replace(/\/projects\/.*/, '/projects'))
+  await page.getByRole('link', { name: '1 error' }).waitFor()
   await expectGoodScreen(page, 'projects-health')
   await page.getByRole('link', { name: '1 error' }).click()
   await page.waitForURL(`${list}?show=error`)

@@ -9,13 +9,12 @@ import '../../../styles/deleting.css'
 // The role is explicit, because on phones CSS changes `display`, and browsers then drop the implicit role.
 const CELL = { role: 'cell' }
 
-/** Columns that the cell with Undo covers. The column of View alone is narrower than the button. */
-const UNDO_COLUMNS = 2
-
 /** Cells of a row whose device is being deleted: its name struck through, the seconds that are left, and Undo. */
 export function DeletingCells({ deletion, columns }: { deletion: Deletion; columns: number }) {
   const { deviceId, name, state } = deletion
   const [passedMs] = useState(() => ageMs(deletion))
+  // The button is wider than the last column of most tables.
+  const undoColumns = columns > 3 ? 2 : 1
   return (
     <>
       <td {...CELL} className="c-name">
@@ -23,7 +22,7 @@ export function DeletingCells({ deletion, columns }: { deletion: Deletion; colum
           {name}
         </span>
       </td>
-      <td {...CELL} colSpan={columns - 1 - UNDO_COLUMNS} className="c-del">
+      <td {...CELL} colSpan={columns - 1 - undoColumns} className="c-del">
         <span className="dw">
           <DeletingWords deletion={deletion} />
         </span>
@@ -33,7 +32,7 @@ export function DeletingCells({ deletion, columns }: { deletion: Deletion; colum
           </span>
         )}
       </td>
-      <td {...CELL} colSpan={UNDO_COLUMNS} className="r c-undo">
+      <td {...CELL} colSpan={undoColumns} className="r c-undo">
         {state === 'waiting' && (
           <Button size="sm" onClick={() => undoDeletion(deviceId)}>
             Undo<span className="sr"> deleting {name}</span>
