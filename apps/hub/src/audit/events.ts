@@ -180,8 +180,14 @@ export type AuditEvents = {
   devices_BulkActionCancelled: { projectId: string; bulkActionId: string; kind: string; doneCount: number }
   /** Written by the job of a bulk action when the rights or the session of its person have ended. */
   devices_BulkActionStopped: { projectId: string; bulkActionId: string; kind: string; doneCount: number }
-  /** Written by the hub when a command-line client forwards a port, once for each port and connection of the client. */
-  devices_PortForwarded: { projectId: string; deviceId: string; port: number }
+  /** Written by `devices_IssueHttpProxyToken`, and once for each port and connection of a command-line client that forwards ports. */
+  devices_PortForwarded: {
+    projectId: string
+    deviceId: string
+    port: number
+    hostname?: string
+    validForSecs?: number
+  }
   /** Written by the hub when a limit is hit, at most once in 10 minutes for each limit and subject, with the ids of the subject. */
   limits_Reached: LimitSubject & { limit: string; count: number; message: string }
 }

@@ -330,7 +330,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     remote: string,
   ): Promise<void> {
     try {
-      await relay(request, link, { db, devices, callerNow: () => callerNow(connected, link, remote) })
+      await relay(request, link, {
+        db,
+        devices,
+        callerNow: () => callerNow(connected, link, remote),
+        address: remote,
+      })
     } catch (error) {
       log.error({ ...idsOf(connected.caller), endpoint: request.endpoint, err: error }, 'forward failed')
       request.reject('the hub could not open the connection')

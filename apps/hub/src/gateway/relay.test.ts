@@ -158,6 +158,11 @@ it('writes one audit event for each port, however many connections are forwarded
   await Promise.all([open(), open(), open()])
   // Nothing listens on port 1 of the device, so this connection is refused. A refused connection has no audit event.
   await open(1)
+  const { events } = await fleet.owner.invoke('devices_QueryAuditLog', {
+    deviceId: device.deviceId,
+    limit: 1,
+  })
+  expect(events).toMatchObject([{ event: 'devices_PortForwarded', address: '127.0.0.1' }])
   expect((await auditedForwards()).slice(before)).toMatchObject([
     {
       actor: { actor: 'UserToken', userId: fleet.owner.userId },

@@ -2,6 +2,7 @@ import { ActionError } from '@muster/actions'
 import { type Channel, ChannelRejectedError, type ChannelRequest, type Link } from '@muster/link'
 import { type Authorization, authorize } from '../access/authorize.ts'
 import { recordEvent } from '../audit/events.ts'
+import type { Origin } from '../audit/facts.ts'
 import type { Caller } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
 import { type DeviceRegistry, openPort } from '../links/registry.ts'
@@ -16,6 +17,8 @@ type RelayOptions = {
   devices: DeviceRegistry
   /** Resolves to the caller with the current rights. Rejects when the user token is no longer valid. */
   callerNow: () => Promise<Caller>
+  /** IP address of the command-line client. */
+  address: string
 }
 
 /**
@@ -26,7 +29,7 @@ type RelayOptions = {
 export async function relay(
   request: ChannelRequest,
   link: Link,
-  { db, devices, callerNow }: RelayOptions,
+  { db, devices, callerNow, address }: RelayOptions,
 ): Promise<void> {
   const [, deviceId, port] = ENDPOINT.exec(request.endpoint) ?? []
   if (!deviceId) return request.reject('unknown endpoint')
@@ -54,7 +57,7 @@ export async function relay(
     return request.reject(`connection refused by device: ${reason}`)
   }
   try {
-    await recordOnce(db, link, right, deviceId, Number(port))
+    await recordOnce(db, link, { ...right, origin: { address } }, deviceId, Number(port))
   } catch (error) {
     device.close()
     throw error
@@ -70,6 +73,7 @@ export async function relay(
 }
 
 type Right = Authorization & { caller: Caller }
+type Cause = Right & { origin: Origin }
 
 /** Device ports that were forwarded over each link, with the promise of their audit event. */
 const forwarded = new WeakMap<Link, Map<string, Promise<void>>>()
@@ -81,7 +85,7 @@ const forwarded = new WeakMap<Link, Map<string, Promise<void>>>()
 async function recordOnce(
   db: Db,
   link: Link,
-  { caller, scope }: Right,
+  { caller, scope, origin }: Cause,
   deviceId: string,
   port: number,
 ): Promise<void> {
@@ -91,7 +95,7 @@ async function recordOnce(
   const data = { projectId: scope.projectId!, deviceId, port }
   const recorded =
     known.get(key) ??
-    db.transaction().execute(tx => recordEvent(tx, { caller, scope }, 'devices_PortForwarded', data))
+    db.transaction().execute(tx => recordEvent(tx, { caller, scope, origin }, 'devices_PortForwarded', data))
   known.set(key, recorded)
   try {
     await recorded

@@ -11,6 +11,7 @@ import {
 } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import {
+  auditEvents,
   connectDevice,
   type FakeDevice,
   forwardLocally,
@@ -194,6 +195,11 @@ describe('a link to a device', () => {
     const [, claims] = new URL(url).searchParams.get('muster_token')!.split('.')
     const { exp } = JSON.parse(Buffer.from(claims!, 'base64url').toString())
     expect(exp - Date.now() / 1000).toBeLessThanOrEqual(7_200)
+    expect((await auditEvents(hub, 'devices_PortForwarded')).at(-1)).toMatchObject({
+      action: 'devices_IssueHttpProxyToken',
+      deviceId: device.deviceId,
+      data: { port: 80, hostname: new URL(url).hostname, validForSecs: 7_200 },
+    })
     const outsider = await hub.user({ isAdmin: true })
     await expect(
       outsider.invoke('devices_IssueHttpProxyToken', { deviceId: device.deviceId }),

@@ -10,7 +10,7 @@ const DEFAULT_PORT = 80
 export const devices_IssueHttpProxyToken = handler(
   'devices_IssueHttpProxyToken',
   async (
-    { tx, caller, services },
+    { tx, caller, scope, events, services },
     { deviceId, validForSecs = MAX_SECS, hostname, port = DEFAULT_PORT, redirect },
   ) => {
     const { hosts, tokens, publicUrl } = services.proxy
@@ -22,6 +22,7 @@ export const devices_IssueHttpProxyToken = handler(
     const address = redirect === undefined ? undefined : URL.parse(redirect)
     if (address !== undefined && address?.origin !== publicUrl)
       throw new ActionError('Invalid', `redirect: expected an address that begins with ${publicUrl}/.`)
+    const secs = Math.min(validForSecs, MAX_SECS)
     const jwt = await tokens.issue(tx, {
       deviceId,
       hostname: host,
@@ -31,7 +32,14 @@ export const devices_IssueHttpProxyToken = handler(
       userTokenId: person.actor === 'UserToken' ? person.tokenId : undefined,
       // `href` is ASCII without line breaks, as the `Location` header requires.
       redirect: address?.href,
-      validForSecs: Math.min(validForSecs, MAX_SECS),
+      validForSecs: secs,
+    })
+    await events.emit('devices_PortForwarded', {
+      projectId: scope.projectId!,
+      deviceId,
+      port,
+      hostname: host,
+      validForSecs: secs,
     })
     return { jwt, url: hosts.linkTo(host, jwt) }
   },

@@ -146,7 +146,10 @@ const CERTIFICATE_WORDS: Record<string, string> = {
 
 function AuditText({ entry }: { entry: EntryOf<'audit'> }) {
   const { event, data } = entry
-  const text = (key: string) => (typeof data[key] === 'string' ? cut(data[key]) : undefined)
+  const text = (key: string) => {
+    const value = data[key]
+    return typeof value === 'string' || typeof value === 'number' ? cut(String(value)) : undefined
+  }
   if (event === 'limits_Reached') return <bdi>{text('message') ?? 'A limit was reached'}</bdi>
   if (event === 'devices_Created' && entry.actor.actor === 'Device') return 'Enrolled as a new device'
   if (event === 'devices_CertificateAdded' && entry.actor.actor === 'Device')
@@ -185,7 +188,9 @@ function auditWords(event: string, text: (key: string) => string | undefined): R
     case 'devices_CertificateStatusChanged':
       return lookUp(CERTIFICATE_WORDS, text('status') ?? '', 'changed the state of a certificate')
     case 'devices_PortForwarded':
-      return 'forwarded a port of the device'
+      return text('hostname') === undefined
+        ? `forwarded port ${text('port') ?? '–'} of the device`
+        : `opened the HTTP proxy to port ${text('port') ?? '–'}`
     default:
       return (
         <>
