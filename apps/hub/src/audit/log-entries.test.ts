@@ -228,6 +228,57 @@ describe('facts of an entry', () => {
     expect(newest!.browser).toMatch(/^4000 bytes, SHA-256 [0-9a-f]{64}$/)
   })
 
+  it('keep the values before every other change', async () => {
+    const created = await ada.invoke('repositories_Create', { organizationId, name: 'images' })
+    const { repositoryId } = created as { repositoryId: string }
+    const named = await ada.invoke('repositories_CreatePackage', { repositoryId, name: 'gateway' })
+    const { packageId } = named as { packageId: string }
+    const version = async (): Promise<string> =>
+      ((await ada.invoke('repositories_CreateVersion', { packageId, tags: [] })) as { versionId: string })
+        .versionId
+    const [versionId, later] = [await version(), await version()]
+    const { tokenId } = await ada.invoke('projects_CreateDeploymentToken', { projectId, name: 'pier' })
+    for (const limits of [{ deviceLimit: 5, newDevicesPerHour: 7 }, { deviceLimit: 6 }])
+      await ada.invoke('projects_SetDeploymentTokenLimits', { tokenId, limits })
+    for (const kind of ['firmware', undefined])
+      await ada.invoke('repositories_SetPackageKind', { packageId, ...(kind && { kind }) })
+    for (const metadata of [{ board: 'a' }, { board: 'b' }]) {
+      await ada.invoke('repositories_SetPackageMetadata', { packageId, metadata })
+      await ada.invoke('repositories_SetVersionMetadata', { versionId, metadata })
+    }
+    for (const name of ['1.0', '1.1']) await ada.invoke('repositories_SetVersionName', { versionId, name })
+    for (const one of [versionId, later])
+      await ada.invoke('repositories_TagVersion', { versionId: one, tags: [{ tag: 'latest' }] })
+    await ada.invoke('repositories_SetVisibility', { repositoryId, visibility: 'Public' })
+    for (const slug of ['images-a', 'images-b'])
+      await ada.invoke('repositories_SetSlug', { repositoryId, slug })
+    await ada.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'Images' })
+    await ada.invoke('organizations_RemoveMember', { organizationId, userId: grace.userId })
+    await root.invoke('organizations_AddMember', { organizationId, userId: grace.userId, isAdmin: false })
+    await root.invoke('users_SetIsAdmin', { userId: mallory.userId, isAdmin: true })
+    await root.invoke('users_SetIsAdmin', { userId: mallory.userId, isAdmin: false })
+
+    const { events } = await root.invoke('audit_QueryAuditLogEvents', { limit: 100 })
+    const oldOf = (event: string): unknown => events.find(one => one.event === event)?.old
+    expect(oldOf('projects_DeploymentTokenLimitsChanged')).toEqual({
+      limits: { deviceLimit: 5, newDevicesPerHour: 7 },
+    })
+    expect(oldOf('repositories_PackageKindChanged')).toEqual({ kind: 'firmware' })
+    expect(oldOf('repositories_PackageMetadataChanged')).toEqual({ metadata: { board: 'a' } })
+    expect(oldOf('repositories_PackageVersionMetadataChanged')).toEqual({ metadata: { board: 'a' } })
+    expect(oldOf('repositories_PackageVersionNameChanged')).toEqual({ name: '1.0' })
+    expect(oldOf('repositories_PackageVersionTagged')).toEqual({ versions: { latest: versionId } })
+    expect(oldOf('repositories_VisibilityChanged')).toEqual({ visibility: 'Private' })
+    expect(oldOf('repositories_PublicNameChanged')).toEqual({ publicName: 'images-a' })
+    expect(oldOf('repositories_DisplayNameChanged')).toEqual({ displayName: 'images' })
+    expect(oldOf('organizations_MemberRemoved')).toEqual({
+      name: 'Grace Hopper',
+      email: grace.email,
+      isAdmin: false,
+    })
+    expect(oldOf('users_SetIsAdmin')).toEqual({ isAdmin: true })
+  })
+
   it('name the subjects of the own organization only, and the last name of a deleted device', async () => {
     const gone = await deviceRow(hub, projectId, { name: 'نافذة-7' })
     await ada.invoke('devices_SetName', { deviceId: gone, name: 'نافذة-8' })

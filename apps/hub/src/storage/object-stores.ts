@@ -21,6 +21,12 @@ type NewStore = S3Settings & { storeId?: string; isInstance?: boolean; takesCond
 
 const UNREADABLE = 'The secret of this object storage cannot be read with the instance key: set it again.'
 
+/** Settings of a store without its secret, as members of the organization see them. */
+export function shownSettings(store: ObjectStore): Omit<S3Settings, 'secretAccessKey'> {
+  const { endpoint, bucket, region, prefix, forcePathStyle, accessKeyId } = store
+  return { endpoint, bucket, region, prefix, forcePathStyle, accessKeyId }
+}
+
 /** The object stores of the instance and of repositories. Their secrets are encrypted in the database. */
 export class ObjectStores {
   readonly #box: SecretBox
@@ -54,6 +60,17 @@ export class ObjectStores {
         takesConditions: row.takes_conditions ?? undefined,
       }
     )
+  }
+
+  /** Returns the repository's own store like `ofRepository`, and locks the repository until the end of the transaction. */
+  async lockOfRepository(tx: Tx, repositoryId: string): Promise<ObjectStore | undefined> {
+    const { store_id: storeId } = await tx
+      .selectFrom('repository')
+      .where('repository_id', '=', repositoryId)
+      .select('store_id')
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
+    return storeId === null ? undefined : this.find(tx, storeId)
   }
 
   /** Returns the repository's own store, if it has one. Throws if the repository does not exist. */

@@ -106,8 +106,10 @@ function Listed({ entries }: { entries: readonly Entry[] }) {
 }
 
 /** Values before and after a change. Some events do not record the new value, for example changes of properties. */
-function Changes({ entry: { old, data, reason, status } }: { entry: Entry }) {
-  const changes = Object.entries(old ?? {})
+function Changes({ entry: { event, old, data, reason, status } }: { entry: Entry }) {
+  const changes = changesOf(old, data)
+  // The event of a deletion has no new values, and the old ones describe the deleted object.
+  const isDeletion = /(Deleted|Removed)$/.test(event)
   if (changes.length === 0 && reason === undefined) return null
   return (
     <>
@@ -118,17 +120,17 @@ function Changes({ entry: { old, data, reason, status } }: { entry: Entry }) {
             <bdi>{reason}</bdi>
           </Line>
         )}
-        {changes.map(([name, before]) => (
-          <Line key={name} name={wordsOf(name)}>
+        {changes.map(({ name, before, after }) => (
+          <Line key={name} name={`${wordsOf(name)}${after === undefined && !isDeletion ? ' before' : ''}`}>
             <Value value={before} />
-            {data[name] !== undefined && (
+            {after !== undefined && (
               <>
                 <span className="arrow">
                   <ArrowRight className="i i-14" aria-hidden />
                   <span className="sr"> to </span>
                 </span>
                 <b>
-                  <Value value={data[name]} />
+                  <Value value={after} />
                 </b>
               </>
             )}
@@ -139,9 +141,28 @@ function Changes({ entry: { old, data, reason, status } }: { entry: Entry }) {
   )
 }
 
+type Change = { name: string; before: unknown; after: unknown }
+
+/**
+ * Changed fields. If old and new value are objects, such as the limits of a token, each of their fields is a change of its own, and
+ * unchanged fields are left out.
+ */
+function changesOf(old: Entry['old'], data: Entry['data']): Change[] {
+  return Object.entries(old ?? {}).flatMap(([name, before]) => {
+    const after = data[name]
+    if (!isObject(before) || !isObject(after)) return [{ name, before, after }]
+    return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+      .map(field => ({ name: field, before: before[field] ?? null, after: after[field] ?? null }))
+      .filter(change => JSON.stringify(change.before) !== JSON.stringify(change.after))
+  })
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** A field name as words: `displayName` becomes "Display name". */
 function wordsOf(field: string): string {
-  if (field === 'value') return 'Value before'
   const words = field.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
@@ -155,7 +176,9 @@ function Value({ value }: { value: unknown }) {
         {formatBytes(bytes)}, SHA-256 <span className="mono">{sha256.slice(0, 16)}…</span>
       </span>
     )
+  if (value === null) return <span className="muted">none</span>
   if (typeof value === 'string') return <bdi>{value}</bdi>
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
   return <code>{JSON.stringify(value)}</code>
 }
 

@@ -4,12 +4,13 @@ import { handler } from '../../handler.ts'
 /** Grants or revokes administration of the instance. Throws `Invalid` when the last active administrator would lose it. */
 export const users_SetIsAdmin = handler('users_SetIsAdmin', async ({ tx, events }, { userId, isAdmin }) => {
   if (!isAdmin) await keepAnAdministrator(tx, userId)
-  await tx
-    .updateTable('user')
-    .set({ is_admin: isAdmin })
+  const before = await tx
+    .selectFrom('user')
     .where('user_id', '=', userId)
-    .returning('user_id')
+    .select('is_admin')
+    .forNoKeyUpdate()
     .executeTakeFirstOrThrow()
-  await events.emit('users_SetIsAdmin', { userId, isAdmin })
+  await tx.updateTable('user').set({ is_admin: isAdmin }).where('user_id', '=', userId).execute()
+  await events.emit('users_SetIsAdmin', { userId, isAdmin }, { old: { isAdmin: before.is_admin } })
   return {}
 })

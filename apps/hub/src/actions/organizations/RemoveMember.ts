@@ -10,14 +10,23 @@ export const organizations_RemoveMember = handler(
   'organizations_RemoveMember',
   async ({ tx, events, changed }, { organizationId, userId }) => {
     await lockMembers(tx, organizationId)
-    if (await isAdminOfMember(tx, organizationId, userId))
-      await requireAnotherAdmin(tx, organizationId, userId)
+    const isAdmin = await isAdminOfMember(tx, organizationId, userId)
+    if (isAdmin) await requireAnotherAdmin(tx, organizationId, userId)
+    const { display_name: displayName, email } = await tx
+      .selectFrom('user')
+      .where('user_id', '=', userId)
+      .select(['display_name', 'email'])
+      .executeTakeFirstOrThrow()
     await tx
       .deleteFrom('organization_member')
       .where('organization_id', '=', organizationId)
       .where('user_id', '=', userId)
       .execute()
-    await events.emit('organizations_MemberRemoved', { organizationId, userId })
+    await events.emit(
+      'organizations_MemberRemoved',
+      { organizationId, userId },
+      { old: { name: displayName || email, email, isAdmin } },
+    )
     changed('members')
     // Notifies the removed person too: their console drops the organization, and their live stream unsubscribes from it.
     changed('organizations', {}, [userId])

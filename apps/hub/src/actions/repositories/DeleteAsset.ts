@@ -20,8 +20,16 @@ export const repositories_DeleteAsset = handler(
         `This blob is ${referenceCount === 1 ? 'a file' : `${referenceCount} files`} of versions or packages: take it out of them first.`,
         { status: 409 },
       )
-    await tx.deleteFrom('asset').where('asset_id', '=', assetId).execute()
-    await events.emit('repositories_AssetDeleted', { repositoryId: scope.repositoryId!, assetId })
+    const { digest, size_bytes: sizeBytes } = await tx
+      .deleteFrom('asset')
+      .where('asset_id', '=', assetId)
+      .returning(['digest', 'size_bytes'])
+      .executeTakeFirstOrThrow()
+    await events.emit(
+      'repositories_AssetDeleted',
+      { repositoryId: scope.repositoryId!, assetId },
+      { old: { digest, sizeBytes } },
+    )
     changed('packages')
     return {}
   },

@@ -1,4 +1,5 @@
 import { handler } from '../../handler.ts'
+import { shownSettings } from '../../storage/object-stores.ts'
 
 /** Returns the object store of a repository without its secret. All strings are empty if the repository has no object store. */
 export const repositories_GetS3Config = handler(
@@ -6,14 +7,15 @@ export const repositories_GetS3Config = handler(
   async ({ db, services }, { repositoryId }) => {
     const store = await services.blobs.stores.ofRepository(db, repositoryId)
     if (!store) return { s3Config: { endpoint: '', bucket: '', accessKeyId: '' } }
-    const { endpoint, bucket, region, prefix, forcePathStyle, accessKeyId } = store
+    const s3Config = shownSettings(store)
+    const { endpoint, bucket, region, prefix, accessKeyId } = s3Config
     return {
       s3Endpoint: endpoint,
       s3Bucket: bucket,
       s3Region: region,
       s3Prefix: prefix,
       s3AccessKeyId: accessKeyId,
-      s3Config: { endpoint, bucket, region, prefix, forcePathStyle, accessKeyId },
+      s3Config,
     }
   },
 )

@@ -5,12 +5,12 @@ import { handler } from '../../handler.ts'
 export const repositories_RemovePackageAsset = handler(
   'repositories_RemovePackageAsset',
   async ({ tx, scope, events, changed }, { packageId, filename }) => {
-    await removeFile(tx, { of: 'package', id: packageId }, filename)
-    await events.emit('repositories_PackageAssetRemoved', {
-      repositoryId: scope.repositoryId!,
-      packageId,
-      filename,
-    })
+    const old = await removeFile(tx, { of: 'package', id: packageId }, filename)
+    await events.emit(
+      'repositories_PackageAssetRemoved',
+      { repositoryId: scope.repositoryId!, packageId, filename },
+      { old },
+    )
     changed('packages')
     return {}
   },

@@ -5,12 +5,12 @@ import { handler } from '../../handler.ts'
 export const repositories_RemoveVersionAsset = handler(
   'repositories_RemoveVersionAsset',
   async ({ tx, scope, events, changed }, { versionId, filename }) => {
-    await removeFile(tx, { of: 'version', id: versionId }, filename)
-    await events.emit('repositories_PackageVersionAssetRemoved', {
-      repositoryId: scope.repositoryId!,
-      versionId,
-      filename,
-    })
+    const old = await removeFile(tx, { of: 'version', id: versionId }, filename)
+    await events.emit(
+      'repositories_PackageVersionAssetRemoved',
+      { repositoryId: scope.repositoryId!, versionId, filename },
+      { old },
+    )
     changed('packages')
     return {}
   },

@@ -6,12 +6,17 @@ import { handler } from '../../handler.ts'
 export const repositories_SetPackageAssetMetadata = handler(
   'repositories_SetPackageAssetMetadata',
   async ({ tx, scope, events, changed, inputText }, { packageId, filename, metadata }) => {
-    await setFileMetadata(tx, { of: 'package', id: packageId }, filename, metadataText(inputText, metadata))
-    await events.emit('repositories_PackageAssetMetadataChanged', {
-      repositoryId: scope.repositoryId!,
-      packageId,
+    const old = await setFileMetadata(
+      tx,
+      { of: 'package', id: packageId },
       filename,
-    })
+      metadataText(inputText, metadata),
+    )
+    await events.emit(
+      'repositories_PackageAssetMetadataChanged',
+      { repositoryId: scope.repositoryId!, packageId, filename },
+      { old },
+    )
     changed('packages')
     return {}
   },

@@ -4,17 +4,22 @@ import { handler } from '../../handler.ts'
 export const repositories_SetPackageKind = handler(
   'repositories_SetPackageKind',
   async ({ tx, scope, events, changed }, { packageId, kind }) => {
+    const before = await tx
+      .selectFrom('package')
+      .where('package_id', '=', packageId)
+      .select('kind')
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
     await tx
       .updateTable('package')
       .set({ kind: kind ?? null })
       .where('package_id', '=', packageId)
-      .returning('package_id')
-      .executeTakeFirstOrThrow()
-    await events.emit('repositories_PackageKindChanged', {
-      repositoryId: scope.repositoryId!,
-      packageId,
-      ...(kind !== undefined && { kind }),
-    })
+      .execute()
+    await events.emit(
+      'repositories_PackageKindChanged',
+      { repositoryId: scope.repositoryId!, packageId, ...(kind !== undefined && { kind }) },
+      { old: { kind: before.kind ?? undefined } },
+    )
     changed('packages')
     return {}
   },

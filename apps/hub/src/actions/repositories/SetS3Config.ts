@@ -1,6 +1,7 @@
 import { ActionError, type ParsedInput } from '@muster/actions'
 import { handler } from '../../handler.ts'
 import { AddressRefused } from '../../storage/guarded-http-client.ts'
+import { shownSettings } from '../../storage/object-stores.ts'
 import { S3Failure } from '../../storage/s3.ts'
 import { normalS3Settings } from '../../storage/s3-settings.ts'
 
@@ -35,6 +36,7 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
         throw new ActionError('Invalid', message, { status: 409, cause: error })
       })
     return async ({ tx, events, changed }) => {
+      const replaced = await stores.lockOfRepository(tx, repositoryId)
       // For the same bucket the row of the store is updated, so its blobs are read with the new keys. Another bucket gets a new
       // row, and blobs in the earlier bucket are still read with the earlier keys.
       const isSamePlace = before?.endpoint === place.endpoint && before.bucket === place.bucket
@@ -47,9 +49,12 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
         .updateTable('repository')
         .set({ store_id: savedId })
         .where('repository_id', '=', repositoryId)
-        .returning('repository_id')
-        .executeTakeFirstOrThrow()
-      await events.emit('repositories_S3ConfigChanged', { repositoryId })
+        .execute()
+      await events.emit(
+        'repositories_S3ConfigChanged',
+        { repositoryId },
+        { old: { s3Config: replaced && shownSettings(replaced) } },
+      )
       changed('repositories')
       return {}
     }

@@ -6,12 +6,17 @@ import { handler } from '../../handler.ts'
 export const repositories_SetVersionAssetMetadata = handler(
   'repositories_SetVersionAssetMetadata',
   async ({ tx, scope, events, changed, inputText }, { versionId, filename, metadata }) => {
-    await setFileMetadata(tx, { of: 'version', id: versionId }, filename, metadataText(inputText, metadata))
-    await events.emit('repositories_PackageVersionAssetMetadataChanged', {
-      repositoryId: scope.repositoryId!,
-      versionId,
+    const old = await setFileMetadata(
+      tx,
+      { of: 'version', id: versionId },
       filename,
-    })
+      metadataText(inputText, metadata),
+    )
+    await events.emit(
+      'repositories_PackageVersionAssetMetadataChanged',
+      { repositoryId: scope.repositoryId!, versionId, filename },
+      { old },
+    )
     changed('packages')
     return {}
   },

@@ -1,20 +1,26 @@
-import { metadataText } from '../../database/queries/repositories/metadata.ts'
+import { metadataOf, metadataText } from '../../database/queries/repositories/metadata.ts'
 import { handler } from '../../handler.ts'
 
 /** Replaces the metadata of a version. */
 export const repositories_SetVersionMetadata = handler(
   'repositories_SetVersionMetadata',
   async ({ tx, scope, events, changed, inputText }, { versionId, metadata }) => {
+    const before = await tx
+      .selectFrom('package_version')
+      .where('version_id', '=', versionId)
+      .select(metadataOf('metadata').as('metadata'))
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
     await tx
       .updateTable('package_version')
       .set({ metadata: metadataText(inputText, metadata) })
       .where('version_id', '=', versionId)
-      .returning('version_id')
-      .executeTakeFirstOrThrow()
-    await events.emit('repositories_PackageVersionMetadataChanged', {
-      repositoryId: scope.repositoryId!,
-      versionId,
-    })
+      .execute()
+    await events.emit(
+      'repositories_PackageVersionMetadataChanged',
+      { repositoryId: scope.repositoryId!, versionId },
+      { old: before },
+    )
     changed('packages')
     return {}
   },

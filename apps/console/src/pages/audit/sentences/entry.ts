@@ -12,7 +12,8 @@ export type Subjects = NonNullable<LogOutput['subjects']>
 export type Sealing = NonNullable<LogOutput['sealing']>
 
 /** Fields of an entry from which its sentence is made. */
-export type Said = Pick<Entry, 'event' | 'actor' | 'data'> & Partial<Pick<Entry, 'old' | 'owners' | 'status'>>
+export type Said = Pick<Entry, 'event' | 'actor' | 'data'> &
+  Partial<Pick<Entry, 'old' | 'owners' | 'status' | 'address'>>
 
 /** Whether a person did something to their own account. */
 export function isOfOneself({ actor, data }: Said): boolean {

@@ -4,7 +4,8 @@ import type { Kind } from './kinds.ts'
 /**
  * Kind of an event or action, and the phrase that follows the actor's name. In the phrase, `{deviceId}` stands for the object with that id
  * in the event's data, `[name]` for a value of the data, and `<propertyName>` for a value in the monospace font. `old.name` is the value
- * before the change, `actor.tokenId` an id of the actor.
+ * before the change, `actor.tokenId` an id of the actor, `origin.address` the address of the client. `{userId:old.name}` replaces the
+ * current name of the object by another one.
  */
 export type SentenceRow = { kind: Kind; say: string | ((entry: Said) => string) }
 
@@ -33,10 +34,11 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
   },
   users_DisplayNameChanged: {
     kind: 'account',
-    say: entry =>
-      isOfOneself(entry)
-        ? 'changed their display name to [displayName]'
-        : 'changed the display name of {userId} to [displayName]',
+    say: entry => {
+      const before = entry.old?.displayName ? ' from [old.displayName]' : ''
+      const whose = isOfOneself(entry) ? 'their display name' : 'the display name of {userId}'
+      return `changed ${whose}${before} to [displayName]`
+    },
   },
   users_TokenCreated: { kind: 'token', say: ({ data }) => `created the user token ${nameOrId(data)}` },
   users_TokenDeleted: { kind: 'token', say: ({ data }) => `deleted the user token ${nameOrId(data)}` },
@@ -51,7 +53,7 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
   users_PasswordResetEmailSent: { kind: 'account', say: 'sent a link to set a password to [email]' },
   users_PasswordChangedEmailSent: { kind: 'account', say: 'reported a new password to [email]' },
   users_PasswordResetCompleted: { kind: 'account', say: 'set the password of {userId} with a mailed link' },
-  users_SessionInitiated: { kind: 'signIn', say: 'signed in' },
+  users_SessionInitiated: { kind: 'signIn', say: entry => `signed in${from(entry)}` },
   users_SessionTerminated: {
     kind: 'signIn',
     say: entry => (isOfOneself(entry) ? 'ended a session of their own' : 'ended a session of {userId}'),
@@ -74,7 +76,11 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
   },
   organizations_MemberRemoved: {
     kind: 'member',
-    say: entry => (isOfOneself(entry) ? 'left the organization' : 'removed {userId} from the organization'),
+    say: entry => {
+      if (isOfOneself(entry)) return 'left the organization'
+      const who = entry.old?.name === undefined ? '{userId}' : '{userId:old.name}'
+      return `removed ${who} from the organization`
+    },
   },
   organizations_MemberAdminStatusChanged: {
     kind: 'member',
@@ -140,7 +146,10 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
   },
   repositories_PublicNameChanged: {
     kind: 'repository',
-    say: 'set the slug of {repositoryId} to <publicName>',
+    say: ({ old }) =>
+      old?.publicName === undefined
+        ? 'set the slug of {repositoryId} to <publicName>'
+        : 'changed the slug of {repositoryId} from <old.publicName> to <publicName>',
   },
   repositories_S3ConfigChanged: {
     kind: 'repository',
@@ -157,10 +166,12 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
   },
   repositories_PackageKindChanged: {
     kind: 'repository',
-    say: ({ data }) =>
-      data.kind === undefined
-        ? 'cleared the kind of the package {packageId}'
-        : 'set the kind of the package {packageId} to <kind>',
+    say: ({ data, old }) => {
+      if (data.kind === undefined) return 'cleared the kind of the package {packageId}'
+      return old?.kind === undefined
+        ? 'set the kind of the package {packageId} to <kind>'
+        : 'changed the kind of the package {packageId} from <old.kind> to <kind>'
+    },
   },
   repositories_PackageMetadataChanged: {
     kind: 'repository',
@@ -188,10 +199,13 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
   },
   repositories_PackageVersionNameChanged: {
     kind: 'repository',
-    say: ({ data }) =>
-      data.name === undefined
-        ? 'removed the name of the version {versionId}'
-        : 'named the version {versionId} [name]',
+    say: ({ data, old }) => {
+      if (data.name === undefined)
+        return `removed the name ${old?.name === undefined ? '' : '[old.name] '}of the version {versionId}`
+      return old?.name === undefined
+        ? 'named the version {versionId} [name]'
+        : 'renamed the version [old.name] to {versionId:name}'
+    },
   },
   repositories_PackageVersionMetadataChanged: {
     kind: 'repository',
@@ -222,9 +236,9 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
   repositories_AssetDeleted: { kind: 'repository', say: 'deleted the file {assetId} of {repositoryId}' },
   devices_Created: {
     kind: 'device',
-    say: ({ actor }) =>
-      actor.actor === 'Device'
-        ? 'enrolled with the token {actor.tokenId}'
+    say: entry =>
+      entry.actor.actor === 'Device'
+        ? `enrolled with the token {actor.tokenId}${from(entry)}`
         : 'registered the device {deviceId}',
   },
   devices_Deleted: { kind: 'device', say: 'deleted the device {deviceId}' },
@@ -268,7 +282,13 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
     say: entry =>
       `stopped ${bulkWords(entry)} of {projectId} after [doneCount], because the rights of the person ended`,
   },
-  devices_PortForwarded: { kind: 'device', say: 'forwarded port [port] of {deviceId}' },
+  devices_PortForwarded: {
+    kind: 'device',
+    say: entry =>
+      entry.data.hostname === undefined
+        ? `forwarded port [port] of {deviceId}${from(entry)}`
+        : `opened the HTTP proxy to port [port] of {deviceId}${timeOf(entry)}${from(entry)}`,
+  },
   limits_Reached: { kind: 'limit', say: 'reported a limit that was reached: [message]' },
 }
 
@@ -302,3 +322,22 @@ function formerName({ old }: Said, id: string): string {
 function renamed({ old }: Said): string {
   return old?.name === undefined ? 'to [name]' : '[old.name] to [name]'
 }
+
+/** The address of the client, which only administrators of the organization get. */
+function from({ address }: Said): string {
+  return address === undefined ? '' : ' from [origin.address]'
+}
+
+/** Validity of a link in words: " for 2 hours". */
+function timeOf({ data: { validForSecs } }: Said): string {
+  if (typeof validForSecs !== 'number') return ''
+  const [unit, count] = UNITS.map(([name, secs]) => [name, validForSecs / secs] as const).find(([, many]) =>
+    Number.isInteger(many),
+  ) ?? ['second', validForSecs]
+  return ` for ${count} ${unit}${count === 1 ? '' : 's'}`
+}
+
+const UNITS = [
+  ['hour', 3600],
+  ['minute', 60],
+] as const

@@ -54,10 +54,11 @@ function partOf(part: string, entry: Said): Part[] {
   }
 }
 
-function valueAt({ data, old, actor, owners }: Said, path: string): unknown {
+function valueAt({ data, old, actor, owners, address }: Said, path: string): unknown {
   const [root, field] = path.split('.') as [string, string | undefined]
   if (field === undefined) return data[root] ?? (owners as Record<string, unknown> | undefined)?.[root]
-  return (root === 'old' ? old : (actor as Record<string, unknown>))?.[field]
+  const roots: Record<string, object | undefined> = { old, actor, origin: { address } }
+  return (roots[root] as Record<string, unknown> | undefined)?.[field]
 }
 
 /** Text of a value in a sentence. Texts stay unchanged, other values become JSON, and long texts are truncated. */

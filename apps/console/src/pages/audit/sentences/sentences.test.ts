@@ -71,6 +71,27 @@ describe('a sentence', () => {
       'renamed a to b',
       { event: 'devices_NameChanged', data: { deviceId: 'D', name: 'b' }, old: { name: 'a' } },
     ],
+    [
+      'opened the HTTP proxy to port 80 of D for 2 hours from 203.0.113.41',
+      {
+        event: 'devices_PortForwarded',
+        data: { deviceId: 'D', port: 80, hostname: 'd.example', validForSecs: 7200 },
+        address: '203.0.113.41',
+      },
+    ],
+    ['forwarded port 22 of D', { event: 'devices_PortForwarded', data: { deviceId: 'D', port: 22 } }],
+    [
+      'removed Grace Hopper from the organization',
+      { event: 'organizations_MemberRemoved', data: { userId: 'u_2' }, old: { name: 'Grace Hopper' } },
+    ],
+    [
+      'renamed the version 1.0 to 1.1',
+      {
+        event: 'repositories_PackageVersionNameChanged',
+        data: { versionId: 'V', name: '1.1' },
+        old: { name: '1.0' },
+      },
+    ],
     ['named the device b', { event: 'devices_NameChanged', data: { deviceId: 'D', name: 'b' } }],
     ['could not delete D', { event: 'devices_Delete', status: 'Rejected' as const, data: { deviceId: 'D' } }],
     [

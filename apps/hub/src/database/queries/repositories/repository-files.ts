@@ -93,26 +93,44 @@ export async function addFile(
   return true
 }
 
-/** Removes a file from a version or a package. Throws `Invalid` with status 404 when there is no file of that name. */
-export async function removeFile(tx: Tx, { of, id }: FileHolder, filename: string): Promise<void> {
+/**
+ * Removes a file from a version or a package and returns the id of its blob. Throws `Invalid` with status 404 when there is no file of that
+ * name.
+ */
+export async function removeFile(
+  tx: Tx,
+  { of, id }: FileHolder,
+  filename: string,
+): Promise<{ assetId: string }> {
   const table = TABLE[of]
-  const { numAffectedRows } = await sql`
-    delete from ${table.files} where ${table.id} = ${id} and filename = ${filename}`.execute(tx)
-  if (!numAffectedRows) throw noSuchFile(of, filename)
+  const { rows } = await sql<{ assetId: string }>`
+    delete from ${table.files} where ${table.id} = ${id} and filename = ${filename}
+    returning asset_id as "assetId"`.execute(tx)
+  const [removed] = rows
+  if (!removed) throw noSuchFile(of, filename)
+  return removed
 }
 
-/** Replaces the metadata of a file. Throws `Invalid` with status 404 when there is no file of that name. */
+/**
+ * Replaces the metadata of a file and returns the replaced metadata. Throws `Invalid` with status 404 when there is no file of that name.
+ */
 export async function setFileMetadata(
   tx: Tx,
   { of, id }: FileHolder,
   filename: string,
   metadata: string,
-): Promise<void> {
+): Promise<{ metadata: Record<string, unknown> }> {
   const table = TABLE[of]
-  const { numAffectedRows } = await sql`
-    update ${table.files} set metadata = ${metadata}
-     where ${table.id} = ${id} and filename = ${filename}`.execute(tx)
-  if (!numAffectedRows) throw noSuchFile(of, filename)
+  const { rows } = await sql<{ metadata: Record<string, unknown> }>`
+    select ${metadataOf('f.metadata')} as metadata from ${table.files} f
+     where f.${table.id} = ${id} and f.filename = ${filename} for no key update`.execute(tx)
+  const [before] = rows
+  if (!before) throw noSuchFile(of, filename)
+  await sql`
+    update ${table.files} set metadata = ${metadata} where ${table.id} = ${id} and filename = ${filename}`.execute(
+    tx,
+  )
+  return before
 }
 
 function noSuchFile(of: string, filename: string): ActionError {

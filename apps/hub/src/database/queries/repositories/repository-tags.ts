@@ -83,6 +83,7 @@ export async function addTags(
   }
   if (changes.size === 0) return
   const changed = [...changes.values()]
+  const moved = held.filter(({ tag, version_id }) => changes.has(tag) && version_id !== versionId)
   await tx
     .insertInto('package_tag')
     .values(changed.map(change => ({ package_id: packageId, ...change, version_id: versionId })))
@@ -94,11 +95,19 @@ export async function addTags(
     )
     .execute()
   await noteChanges({ tx, caller }, packageId, changed)
-  await events.emit('repositories_PackageVersionTagged', {
-    repositoryId: scope.repositoryId!,
-    versionId,
-    tags: changed.map(({ tag }) => tag),
-  })
+  await events.emit(
+    'repositories_PackageVersionTagged',
+    { repositoryId: scope.repositoryId!, versionId, tags: changed.map(({ tag }) => tag) },
+    {
+      old: {
+        // Versions that lost a tag to this version, by tag.
+        versions:
+          moved.length > 0
+            ? Object.fromEntries(moved.map(({ tag, version_id }) => [tag, version_id]))
+            : undefined,
+      },
+    },
+  )
 }
 
 /** Removes tags from a version, all or none. Throws `Invalid` for the first tag that is locked or that the version does not have. */
