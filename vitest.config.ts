@@ -95,7 +95,8 @@ export default defineConfig({
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
           exclude: [SLOW],
-          // Each file has a hub and a browser of its own.
+          // Each file has a hub of its own. The files of a process share a browser and their modules.
+          isolate: false,
           maxWorkers: 2,
         },
       },

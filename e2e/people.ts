@@ -5,14 +5,14 @@ import { promisify } from 'node:util'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions'
 import { mailsIn, until } from '@muster/testkit'
-import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, inject } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { adminOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
 
 export type Person = { email: string; password: string }
 
-/** A hub in a child process, its first administrator and a browser. */
+/** A hub in a child process, its first administrator and pages of a browser. */
 export type Stage = AsyncDisposable & {
   hub: HubChild
   admin: Person
@@ -32,9 +32,17 @@ const SIZES = [
   { width: 390, height: 844 },
 ]
 
+let launched: Promise<Browser> | undefined
+
+/** The browser of this process. All test files of the process share it, and Playwright ends it when the process exits. */
+async function runningBrowser(): Promise<Browser> {
+  launched ??= launchBrowser().then(browser => browser.on('disconnected', () => (launched = undefined)))
+  return launched
+}
+
 /**
- * Starts a hub with these environment variables on a copy of a data folder that was started once, and a browser. Both are closed on
- * disposal.
+ * Starts a hub with these environment variables on a copy of a data folder that was started once. The hub and all browser contexts
+ * are closed on disposal.
  */
 export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
   await using resources = new AsyncDisposableStack()
@@ -44,13 +52,16 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
   await promisify(execFile)('cp', ['-a', inject('firstStart'), dataDir])
   const hub = resources.use(await startedHub({ dataDir, env }))
   const admin = await adminOf(dataDir)
-  const browser = await launchBrowser()
-  resources.defer(() => browser.close())
+  const contexts = resources.use(new AsyncDisposableStack())
   const faults: string[] = []
   const kept = resources.move()
   // Painting animations takes a tenth of a core for each open page, and Playwright clicks a button only after its animations.
-  const newContext = (options?: BrowserContextOptions) =>
-    browser.newContext({ reducedMotion: 'reduce', ...options })
+  const newContext = async (options?: BrowserContextOptions) => {
+    const browser = await runningBrowser()
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+    contexts.defer(() => context.close())
+    return context
+  }
   return {
     hub,
     admin,
