@@ -55,7 +55,7 @@ const COLUMNS: Readonly<Record<ColumnId, Column>> = {
   lastSeen: {
     label: 'Last seen or connected for',
     className: 'c-last',
-    widthPx: 128,
+    widthPx: 122,
     cell: device => <LastSeen {...device} />,
   },
   version: {
@@ -67,7 +67,7 @@ const COLUMNS: Readonly<Record<ColumnId, Column>> = {
   update: {
     label: 'Update',
     className: 'c-upd',
-    widthPx: 142,
+    widthPx: 132,
     cell: device => <Update {...updateWords(device)} error={device.updateError} />,
   },
 }
