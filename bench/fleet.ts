@@ -39,7 +39,7 @@ const SEALED_LIMIT_MS = 300_000
 const SPARE_FILES = 500
 /** Limit in seconds for the reconnection of a fleet while events are published. */
 const MAX_STORM_SECS = 60
-/** Largest growth of memory, in MiB, that still counts as flat. */
+/** Largest growth of the hub's memory during a measurement, in MiB, that still counts as flat. */
 const FLAT_MIB = 4
 
 type Tls = {

@@ -17,8 +17,8 @@ export type HttpLoad = {
   connections: number
   secs: number
   /**
-   * Total number of requests per second on a fixed schedule, with latency from the due time. If undefined, each connection sends
-   * without pauses.
+   * Total number of requests per second on a fixed schedule. The latency of a request is then measured from the time when it was due. If
+   * undefined, each connection sends without pauses.
    */
   perSec?: number
 }

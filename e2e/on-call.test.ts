@@ -349,7 +349,7 @@ it('goes to the row of a deletion, or shows a notice if it is not loaded, and ta
   await notice.getByText('gateway-1999', { exact: true }).waitFor()
   await tab.keyboard.press('z')
   await notice.waitFor({ state: 'detached' })
-  // Leaving the list would send a deletion that still waits.
+  // The key z has cancelled the deletion. Otherwise the console would send it when the user leaves the list.
   await tab.goto(`${project}/tokens`)
   await tab.getByRole('heading', { level: 1, name: 'Tokens' }).waitFor()
   expect(await exists(deviceId)).toBe(true)

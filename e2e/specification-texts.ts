@@ -10,7 +10,7 @@ export type SpecifiedText =
   | { heading: string }
   /** Column headers of one table, in this order. Other columns may stand between them. */
   | { columns: readonly string[] }
-  /** Whole texts in one row of a table. */
+  /** Texts of cells in one row of a table. Each is the whole text of its cell. */
   | { row: readonly string[] }
   /** A confirmation prompt of the browser. */
   | { question: string }

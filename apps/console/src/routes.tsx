@@ -541,7 +541,6 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** Whether a search parameter is a status filter of the device list. */
 function isDeviceStatusFilter(value: unknown): value is NonNullable<DeviceSearch['status']> {
   return value === 'connected' || value === 'disconnected' || value === 'pending'
 }

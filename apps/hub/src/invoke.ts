@@ -375,7 +375,10 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
 /** Message of an error that is a bug of the hub. */
 const PANICKED = 'Something went wrong on the hub.'
 
-/** Reason of a failure for the audit log: the message that the caller got, or a more precise one for a member of the organization. */
+/**
+ * Reason of a failure for the audit log: the message that the caller got. A refused member of the organization gets only a general message;
+ * the log has the precise one.
+ */
 function reasonOf(error: unknown): string {
   return error instanceof RefusedMember ? error.reason : (expectedError(error)?.message ?? PANICKED)
 }

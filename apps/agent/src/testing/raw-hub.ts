@@ -16,7 +16,6 @@ const DEVICE =
 export class RawConnection {
   readonly webSocket: WebSocket
   readonly socket: Socket
-  /** Frames received from the agent. */
   readonly received: Frame[] = []
   isClosed = false
 

@@ -106,7 +106,10 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
   })
 }
 
-/** Adds the command `list` for versions. The published Nexigon CLI also has this command below its packages. */
+/**
+ * Adds the subcommand `list`, which lists the versions of a package. `muster versions` has it, and so has `muster packages versions`, where
+ * the public command-line client has it.
+ */
 export function addVersionListCommand(group: Command, context: CommandContext): void {
   group
     .command('list <package>')

@@ -79,7 +79,10 @@ async function peopleIds(db: Db, text: string): Promise<string[]> {
   return rows.map(row => row.user_id)
 }
 
-/** Ids of people, devices, projects and repositories whose name contains the given text, in the organization of `of` or everywhere. */
+/**
+ * Ids of people, devices, projects and repositories whose name, email address, host name or slug contains the given text. With `of`, only
+ * devices, projects and repositories of that log's organization are found. People are found everywhere, because they may have left it.
+ */
 async function subjectIds(db: Db, text: string, of: LogOf | undefined): Promise<string[]> {
   const own = (column: RawBuilder<unknown>): RawBuilder<unknown> =>
     of ? sql`${column} = ${of.scope.organizationId}` : sql`true`

@@ -4,6 +4,6 @@ import type { Scope } from '../access/scope.ts'
 export type LogOf = {
   column: 'organization_id' | 'project_id' | 'repository_id' | 'device_id'
   id: string
-  /** Owners of the resource, and the caller's role in the organization. */
+  /** Ids of the organization and, if it has them, the project or repository of the resource, and the caller's role in the organization. */
   scope: Scope
 }

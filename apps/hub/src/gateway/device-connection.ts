@@ -78,7 +78,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
    * have no row.
    */
   #connectionId: string | undefined
-  /** Options that all executor channels of the connection share. They are created with the first executor channel. */
+  /** Options that all executor channels (which run a device's actions) of this connection share. The first such channel creates the options. */
   #executorOptions: ExecutorOptions | undefined
 
   constructor(

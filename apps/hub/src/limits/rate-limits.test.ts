@@ -107,8 +107,8 @@ describe('the counted address', () => {
   it('is the last one in X-Forwarded-For, which the proxy added', async () => {
     const from = anAddress()
     const answers = await Promise.all(
-      // The entry before the last one is an address of a trusted proxy, which a client can forge. Only the last entry must
-      // count.
+      // A client can write any addresses into `X-Forwarded-For`, even that of a trusted proxy. The hub may use only the last entry, which
+      // its proxy has added.
       Array.from({ length: 30 }, () => resetPassword(`${anAddress()}, 127.0.0.1, ${from}`)),
     )
     expectLimited(answers, 10)

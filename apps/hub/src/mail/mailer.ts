@@ -85,7 +85,7 @@ function outbox(folder: string, from: Address, log: Logger): Mailer {
     async send(mail) {
       const { message: bytes } = await transport.sendMail(message(mail, from))
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      // File names sort by time.
+      // The name begins with the time, so that a folder listing shows the mails in the order in which they were sent.
       const path = join(folder, `${new Date().toISOString().replaceAll(':', '')}-${randomUUID()}.eml`)
       const draft = `${path}.draft`
       try {

@@ -4,7 +4,10 @@ import { type RawBuilder, sql } from 'kysely'
 /** Time of an entry in UTC with microseconds, as text that sorts by time: `2026-11-22T01:14:05.218114Z`. */
 export type At = string
 
-/** Place of an entry in a timeline, newest first: its time, the rank of its source, and its id within the source. */
+/**
+ * Position of an entry in a timeline: its time, the rank of its source, and its id within the source. Entries of the same time are ordered
+ * by rank, then by id.
+ */
 export type Place = { at: At; rank: number; id: string }
 
 /**

@@ -7,7 +7,7 @@ import { Button, type ButtonProps } from '../Button.tsx'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** The page opens its create dialog on arrival. */
+    /** Set by links that lead to a page and open its create dialog at once. */
     isCreating?: boolean
   }
 }

@@ -50,7 +50,7 @@ export function ExportMenu({
   )
 }
 
-/** The downloads as items of a menu. */
+/** Menu items that download the rows of a list, one for each file format. */
 export function ExportItems({ action, input }: Pick<ExportMenuProps, 'action' | 'input'>) {
   return FORMATS.map(({ extension, label }) => (
     <MenuAnchor key={extension} href={exportUrl(action, input, extension)} download>

@@ -48,7 +48,7 @@ const START_OUTPUT_TIMEOUT_MS = 60_000
 const PREDECESSOR_TIMEOUT_MS = 60_000
 const PREDECESSOR_NOTICE_MS = 3_000
 const STOP_TIMEOUT_MS = 20_000
-/** Timeout for connecting to the server of a running hub, in milliseconds. */
+/** Timeout for connecting to the embedded PostgreSQL server, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000
 /** Timeout of a checkpoint, in milliseconds. */
 const CHECKPOINT_TIMEOUT_MS = 60_000

@@ -78,7 +78,8 @@ function Pending({ projectId }: { projectId: string }) {
     leaving.setOwn(true)
     try {
       const made = await preview.mutateAsync({ kind, selection: { kind: 'certificates', certificateIds } })
-      // The selected rows are on screen, so up to 200 certificates need no preview. For more, a dialog names them before the start.
+      // Up to 200 certificates are decided at once, because their rows are on screen. For more, a dialog asks for a confirmation first. The
+      // dialog also says when there is nothing to decide.
       if (certificateIds.length > MAX_INLINE || made.itemCount === 0) setShown(made)
       else await run(made)
     } catch (error) {

@@ -4,8 +4,8 @@ import type { PendingCertificate } from './use-pending-list.ts'
 /** Time, in milliseconds, for which the row of a certificate stays after somebody else has decided on it. */
 const STAY_MS = 4_000
 /**
- * Maximum number of rows that stay. If more certificates leave the list together, a bulk action has decided on them, and their rows
- * disappear at once.
+ * Maximum number of rows that stay on screen for `STAY_MS`. If more certificates leave the list together, a bulk action has decided on
+ * them, and their rows disappear at once.
  */
 const MOST = 5
 

@@ -74,8 +74,8 @@ export function readHistory(
 }
 
 /**
- * Merges pairs of ticks for narrow screens. A pair gets the lower share of its two ticks. If only one tick has a share, the
- * pair gets that share.
+ * Merges pairs of ticks for narrow screens. A tick is the share of an interval in which the device was connected. A pair gets the lower
+ * share of its two ticks, so that an interruption stays visible. If only one tick has a share, the pair gets that share.
  */
 export function mergeTicks(ticks: readonly Tick[]): Tick[] {
   return Array.from({ length: Math.ceil(ticks.length / 2) }, (_, index) => {

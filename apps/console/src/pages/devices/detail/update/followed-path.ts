@@ -2,7 +2,7 @@ import { parseRepositoryPath, type RepositoryPath } from '@muster/actions/client
 import { useActionState } from '../../../../api/queries.ts'
 import { recordOf, textOf } from '../device-json.ts'
 
-/** Property in which the operator sets the path of a device's updates (docs/protocol.md 4.3). */
+/** Property in which the operator sets the tag from which a device takes its updates (docs/protocol.md 4.3). */
 const OTA_CONFIG = 'dev.nexigon.ota.config'
 
 /**
