@@ -126,13 +126,14 @@ it('keeps filter, order and position in the URL: a reload shows the same rows an
   await page.getByRole('button', { name: 'Connected', exact: true }).click()
   await page.getByRole('button', { name: 'Name', exact: true }).click()
   await page.getByText('800 of 1,000 devices').waitFor()
-  // The list writes its scroll position to the URL as `cursor` once scrolling has stopped.
+  // The list writes its scroll position to the URL as `cursor` once scrolling has stopped. The click below scrolls up to a rendered row
+  // above the viewport, so the test scrolls far enough for that row to be behind the first page, too.
   await expect
     .poll(
       async () => {
         await page.mouse.wheel(0, 3_000)
         await page.waitForURL(/cursor=/, { timeout: 2_000 }).catch(() => {})
-        return new URL(page.url()).searchParams.has('cursor')
+        return new URL(page.url()).searchParams.has('cursor') && numberOf((await names())[0]!) > 100
       },
       { timeout: 30_000 },
     )
@@ -213,7 +214,7 @@ it('has touch targets 44 pixels high', async () => {
     expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
   await firstRow(touched).click()
   await touched.getByRole('heading', { level: 1, name: 'gateway-0001' }).waitFor()
-  for (const selector of ['.anchor a', '.acts .btn'])
+  for (const selector of ['.anchor a', '.page .btn:visible'])
     expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
 })
 
