@@ -205,6 +205,38 @@ it('suggests properties and values of a condition, and shows the matched value a
   await page.getByRole('cell', { name: 'Baltic Mobile' }).first().waitFor()
 })
 
+it('sorts by a property and by the time last seen, and keeps the order for the person', async () => {
+  await page.goto(`${address}?where=${encodeURIComponent('[["app.modem.signal","less","-107"]]')}`)
+  await page.getByText('10 of 300 devices', { exact: true }).waitFor()
+  const kept = page.waitForResponse('**/invoke/users_SetView')
+  const head = () => page.getByRole('columnheader', { name: 'app.modem.signal' })
+  await head().getByRole('button').click()
+  await page.waitForURL(/[?&]sort=%3Dapp\.modem\.signal/)
+  const signals = () => page.locator('.devices td.c-prop').allInnerTexts()
+  const up = ['-109', '-109', '-109', '-109', '-109', '-108', '-108', '-108', '-108', '-108']
+  await expect.poll(signals).toEqual(up)
+  await head().getByRole('button').click()
+  await expect.poll(signals).toEqual(up.toReversed())
+  expect((await kept).status()).toBe(200)
+  await expectGoodScreen(page, 'device-list-sorted')
+
+  // The order holds without the filter, and its property keeps a column.
+  await page.goto(address)
+  await expect.poll(async () => (await signals()).slice(0, 6)).toEqual(Array(5).fill('-50').concat('-51'))
+  expect(await head().getAttribute('aria-sort')).toBe('descending')
+
+  const last = page.getByRole('columnheader', { name: 'Last seen or connected for' })
+  await last.getByRole('button').click()
+  await expect.poll(() => last.getAttribute('aria-sort')).toBe('ascending')
+  await head().waitFor({ state: 'detached' })
+  await expect.poll(() => rows().first().innerText()).toContain('Disconnected')
+  const reset = page.waitForResponse('**/invoke/users_SetView')
+  const first = page.getByRole('columnheader', { name: 'First Seen' }).getByRole('button')
+  await first.click()
+  await first.click()
+  expect((await reset).status()).toBe(200)
+})
+
 it('says how many devices match without each part of a filter that nothing matches', async () => {
   const where = JSON.stringify([
     ['app.modem.operator', 'equals', 'Telenord'],

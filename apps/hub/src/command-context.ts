@@ -16,7 +16,7 @@ type CommonContext = {
 /** Context of a query. It has no transaction, so a query that writes does not compile. */
 export type QueryContext = CommonContext & {
   db: Db
-  /** Aborts when the caller no longer waits for the answer of a query with the cost `brief`. */
+  /** Aborts when the caller no longer waits for the answer of a query that has a cost. */
   signal: AbortSignal
 }
 

@@ -64,7 +64,7 @@ const NEVER_ABORTED = new AbortController().signal
 type CallOptions = Origin & {
   /** Called with the id of an account when the caller has opened a link that was mailed to the account's owner. */
   onOwnerProved?: (userId: string) => void
-  /** Aborts when the caller no longer waits. It ends queries with the cost `brief`; other actions run to their end. */
+  /** Aborts when the caller no longer waits. It ends brief queries and those that a handler limits in time; other actions run to their end. */
   signal?: AbortSignal | undefined
 }
 
@@ -461,7 +461,8 @@ function isConflict(error: unknown): boolean {
 }
 
 /** True for a query whose contract declares this call as a scan. Scans go through the limiter of long queries. */
-function isScan({ cost }: Action, { filter }: Input): boolean {
+function isScan({ cost, scanningSort }: Action, { filter, sort }: Input): boolean {
+  if (typeof sort === 'string' && scanningSort?.test(sort)) return true
   if (cost !== 'scan if filtered') return cost === 'scan'
   return Object.values(filter ?? {}).some(condition => condition !== undefined)
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { command, listInput, listOutput, optional, optionalText, preference, query } from './define.ts'
-import { PropertyPath } from './device-filters.ts'
+import { DeviceSort, PropertyPath } from './device-filters.ts'
 import {
   ClusterNodeId,
   DeploymentTokenId,
@@ -315,20 +315,22 @@ export const accounts = {
     audit: ['invitationId'],
   }),
   users_GetView: query({
-    summary: 'Columns that the caller has chosen for the device list of a project.',
+    summary: 'Columns and order that the caller has chosen for the device list of a project.',
     input: z.object({ projectId: ProjectId }),
     output: z.object({
       columns: ListColumns.optional().describe('Absent until the caller has chosen some.'),
       nameWidthPx: z.int().optional(),
+      sort: z.string().optional().describe('Absent until the caller has chosen an order.'),
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
   users_SetView: preference({
-    summary: 'Keeps the columns that the caller has chosen for the device list of a project.',
+    summary: 'Keeps the columns and the order that the caller has chosen for the device list of a project.',
     input: z.object({
       projectId: ProjectId,
       columns: optional(ListColumns).describe('Missing: the default columns again.'),
       nameWidthPx: ColumnWidth,
+      sort: optional(DeviceSort).describe('Missing: the default order again.'),
     }),
     output: Empty,
     permission: { can: 'view', on: 'project', id: 'projectId' },

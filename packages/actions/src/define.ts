@@ -148,6 +148,8 @@ export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType
   isCreation?: boolean
   /** Cost of a query. The hub runs scans with a concurrency limit that all people share. */
   cost?: QueryCost
+  /** Values of `sort` for which a query is a scan, because the order may not come from an index. */
+  scanningSort?: RegExp
 }
 
 type Definition<Input extends z.ZodType, Output extends z.ZodType> = {
@@ -173,7 +175,7 @@ type CommandDefinition<Input extends z.ZodType, Output extends z.ZodType> = Defi
 
 /** Declares an action that reads: no transaction, no audit row, safe to poll. */
 export function query<Input extends z.ZodType, Output extends z.ZodType>(
-  definition: Definition<Input, Output> & { cost?: QueryCost },
+  definition: Definition<Input, Output> & { cost?: QueryCost; scanningSort?: RegExp },
 ): Action<Input, Output> & { kind: 'query' } {
   return { aliases: [], shownOnce: [], failedResults: [], ...definition, kind: 'query', audit: [] }
 }
@@ -227,20 +229,16 @@ export function secret<Schema extends z.ZodString>(schema: Schema) {
 
 /**
  * Optional input fields of every list. A call without any of them returns the whole list (docs/decisions.md, "Actions and
- * audit").
+ * audit"). `sorts` are the fields of `sort`, or its schema for a list that can be sorted by more than a fixed set of fields.
  */
-export function listInput<const Sort extends readonly [string, ...string[]], Filter extends z.ZodType>(
-  sorts: Sort,
-  filter: Filter,
-) {
+export function listInput<Filter extends z.ZodType>(sorts: readonly string[] | z.ZodString, filter: Filter) {
+  const sort = 'regex' in sorts ? sorts : z.enum([...sorts, ...sorts.map(name => `-${name}`)])
   return {
     limit: optional(z.int().min(1).max(MAX_PAGE_SIZE)).describe('Maximum number of items.'),
     cursor: optionalText(
       text(MAX_CURSOR_LENGTH).regex(/^[A-Za-z0-9_-]*$/, 'expected the `nextCursor` of a page'),
     ).describe('`nextCursor` of the previous page.'),
-    sort: optional(z.enum([...sorts, ...sorts.map(name => `-${name}`)] as [string, ...string[]])).describe(
-      'Field to sort by, descending with a leading `-`.',
-    ),
+    sort: optional(sort).describe(sort.description ?? 'Field to sort by, descending with a leading `-`.'),
     filter: optional(filter),
   }
 }

@@ -56,6 +56,22 @@ export const DeviceFilter = z.object({
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
 })
 
+/** Fields of `sort` of a device list. An index returns the devices in the order of each of them except `lastSeenAt`. */
+const SORT_FIELDS = ['name', 'deviceId', 'firstSeen', 'status', 'pendingCertificatesCount', 'lastSeenAt']
+
+/** Orders of a device list that read all devices of the project, or may do so. */
+export const SCANNING_DEVICE_SORT = /^-?(?:lastSeenAt$|=)/
+
+/** Order of a device list. The prefix `=` keeps a property `name` apart from the field `name`. */
+export const DeviceSort = text(MAX_FILTER_LENGTH + 2)
+  .regex(
+    new RegExp(`^-?(?:${SORT_FIELDS.join('|')}|=[a-zA-Z0-9][a-zA-Z0-9._-]{0,255})$`),
+    `expected ${SORT_FIELDS.join(', ')} or = and the name of a property, with - before it for the descending order`,
+  )
+  .describe(
+    'Field to sort by, descending with a leading `-`; `=` and a name sort by a property: numbers, texts, truth values, others, not set.',
+  )
+
 /**
  * Path of a property or of a member of its object value, such as `app.modem` or `app.modem.signal`. Names of properties may contain dots,
  * so the longest beginning of the path that is a property of the device counts as the name.

@@ -19,10 +19,10 @@ export const MAX_PINS = 50
 /** Maximum number of entries in a page of a device's timeline. */
 export const MAX_TIMELINE_PAGE = 200
 /**
- * Longest cursor of a list, in characters: the base64 form of the longest email address with four bytes for each character, and
- * the other parts of the cursor.
+ * Longest cursor of a list, in characters: the base64 form of a property's value of 2,000 bytes, which has twice the length if it consists
+ * of quotes, and the other parts of the cursor.
  */
-export const MAX_CURSOR_LENGTH = 2048
+export const MAX_CURSOR_LENGTH = 6144
 /** Maximum number of devices or certificates in one bulk action. */
 export const MAX_BULK_ITEMS = 20_000
 /** Number of items up to which a bulk action is run within its request. Above it, a job runs the action. */

@@ -9,7 +9,13 @@ import {
   query,
   TextFilter,
 } from './define.ts'
-import { DeviceFilter, DeviceStatus, PropertyPath } from './device-filters.ts'
+import {
+  DeviceFilter,
+  DeviceSort,
+  DeviceStatus,
+  PropertyPath,
+  SCANNING_DEVICE_SORT,
+} from './device-filters.ts'
 import {
   DeploymentToken,
   DeploymentTokenId,
@@ -196,9 +202,10 @@ export const projects = {
   projects_QueryDevices: query({
     summary: 'Devices of a project, by first seen.',
     cost: 'scan if filtered',
+    scanningSort: SCANNING_DEVICE_SORT,
     input: z.object({
       projectId: ProjectId,
-      ...listInput(['name', 'deviceId', 'firstSeen', 'status', 'pendingCertificatesCount'], DeviceFilter),
+      ...listInput(DeviceSort, DeviceFilter),
       countTotal: optional(z.boolean()).describe(
         'False omits `total` when there are more pages: counting all devices takes longer than reading a page.',
       ),
@@ -237,6 +244,12 @@ export const projects = {
             ),
         }),
       ),
+      memberColumns: z
+        .array(z.string())
+        .optional()
+        .describe(
+          'Columns that show members of values on this page, and no property. A list cannot be sorted by members.',
+        ),
       ...listOutput,
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },

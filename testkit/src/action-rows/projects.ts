@@ -44,6 +44,8 @@ export const projectRows: Rows<typeof projects> = {
         firstSeen: time('firstSeen'),
         status: item => item.isConnected as boolean,
         pendingCertificatesCount: item => item.pendingCertificatesCount as number,
+        // These devices have had no connection, and connected devices are after all others.
+        lastSeenAt: item => Date.parse(item.firstSeen as string) + (item.isConnected ? 1e14 : 0),
       },
       defaultSort: 'firstSeen',
       hasText: true,

@@ -498,6 +498,7 @@ type UserViewRow = {
   columns: ColumnType<JsonValue | null, string | null, string | null>
   name_width_px: number | null
   pinned_properties: ColumnType<JsonValue | null, string | null, string | null>
+  sort: string | null
 }
 
 type VersionAssetRow = {

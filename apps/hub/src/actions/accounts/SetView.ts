@@ -2,15 +2,16 @@ import { refusal } from '../../access/authorize.ts'
 import { personOf } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
-/** Stores the columns that the caller has chosen for the device list of a project. */
+/** Stores the columns and the order that the caller has chosen for the device list of a project. */
 export const users_SetView = handler(
   'users_SetView',
-  async ({ db, caller }, { projectId, columns, nameWidthPx }) => {
+  async ({ db, caller }, { projectId, columns, nameWidthPx, sort }) => {
     const person = personOf(caller)
     if (!person) throw refusal()
     const view = {
       columns: columns === undefined ? null : JSON.stringify(columns),
       name_width_px: nameWidthPx ?? null,
+      sort: sort ?? null,
     }
     await db
       .insertInto('user_view')

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-it("keeps a person's columns of a project without an audit row, and shows them to no other person", async () => {
+it("keeps a person's columns and order of a project without an audit row, and shows them to no other person", async () => {
   const columns = [
     { column: 'status' as const, widthPx: 150 },
     { property: 'app.modem.signal' },
@@ -24,8 +24,9 @@ it("keeps a person's columns of a project without an audit row, and shows them t
   const auditRows = async () => (await hub.pool.query('select from audit_action')).rows.length
   const before = await auditRows()
   expect(await owner.invoke('users_GetView', { projectId })).toEqual({})
-  expect(await owner.invoke('users_SetView', { projectId, columns, nameWidthPx: 300 })).toEqual({})
-  expect(await owner.invoke('users_GetView', { projectId })).toEqual({ columns, nameWidthPx: 300 })
+  const view = { columns, nameWidthPx: 300, sort: '-=app.modem.signal' }
+  expect(await owner.invoke('users_SetView', { projectId, ...view })).toEqual({})
+  expect(await owner.invoke('users_GetView', { projectId })).toEqual(view)
   expect(await owner.invoke('users_GetView', { projectId: other })).toEqual({})
   await owner.invoke('users_SetView', { projectId, columns: [] })
   expect(await owner.invoke('users_GetView', { projectId })).toEqual({ columns: [] })

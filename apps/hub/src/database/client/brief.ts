@@ -14,33 +14,37 @@ export async function runBrief<Result>(
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
   signal.throwIfAborted()
-  return withQueryOptions(db, { plan: 'by values' })
-    .transaction()
-    .setAccessMode('read only')
-    .execute(async tx => {
-      // The process id is read inside the transaction, because a pooler may give each transaction another process.
-      const { rows } = await sql<{ pid: number }>`
+  return (
+    withQueryOptions(db, { plan: 'by values' })
+      .transaction()
+      .setAccessMode('read only')
+      // All statements see the same rows, so that a device that changes between two of them is neither skipped nor found twice.
+      .setIsolationLevel('repeatable read')
+      .execute(async tx => {
+        // The process id is read inside the transaction, because a pooler may give each transaction another process.
+        const { rows } = await sql<{ pid: number }>`
         select pg_backend_pid() as pid, set_config('statement_timeout', ${String(BRIEF_MS)}, true)`.execute(
-        tx,
-      )
-      let cancelling: Promise<unknown> | undefined
-      const cancel = (): void => {
-        cancelling ??= sql`select pg_cancel_backend(${rows[0]!.pid})`.execute(db).catch(() => {})
-      }
-      const timer = setTimeout(cancel, BRIEF_MS)
-      signal.addEventListener('abort', cancel, { once: true })
-      if (signal.aborted) cancel()
-      try {
-        return await work(tx)
-      } catch (error) {
-        signal.throwIfAborted()
-        throw error
-      } finally {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', cancel)
-        // The connection returns to the pool only after the request to cancel has ended. Otherwise, this request could cancel the next
-        // statement on the connection.
-        await cancelling
-      }
-    })
+          tx,
+        )
+        let cancelling: Promise<unknown> | undefined
+        const cancel = (): void => {
+          cancelling ??= sql`select pg_cancel_backend(${rows[0]!.pid})`.execute(db).catch(() => {})
+        }
+        const timer = setTimeout(cancel, BRIEF_MS)
+        signal.addEventListener('abort', cancel, { once: true })
+        if (signal.aborted) cancel()
+        try {
+          return await work(tx)
+        } catch (error) {
+          signal.throwIfAborted()
+          throw error
+        } finally {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', cancel)
+          // The connection returns to the pool only after the request to cancel has ended. Otherwise, this request could cancel the next
+          // statement on the connection.
+          await cancelling
+        }
+      })
+  )
 }

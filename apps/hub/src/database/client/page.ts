@@ -70,7 +70,7 @@ export async function queryPage<Row>(
   const page = cutPage(found, limit, order)
   if (!wantsTotal) return page
   if (page.nextCursor === undefined) return { ...page, total: page.rows.length }
-  return countTotal === 'whole' ? page : { ...page, total: page.rows[0]!.__total ?? (await count(query)) }
+  return countTotal === 'whole' ? page : { ...page, total: page.rows[0]!.__total ?? (await countRows(query)) }
 }
 
 /** Position of a row in its list: the sort key as text, and the id. */
@@ -105,7 +105,8 @@ function lookUp<Row extends object>(db: Db, query: AnyQuery<unknown>): Promise<R
   return select<Row>(db, text, [...parameters])
 }
 
-async function count<Row>(query: AnyQuery<Row>): Promise<number> {
+/** Number of rows that a query finds. */
+export async function countRows<Row>(query: AnyQuery<Row>): Promise<number> {
   const { count } = await query
     .clearSelect()
     .select(sql<number>`count(*)`.as('count'))
@@ -135,9 +136,18 @@ export function readCursor(cursor: string, order: string): [value: string, id: s
   } catch {
     // A malformed cursor is rejected below, like a cursor of another sort order.
   }
-  throw new ActionError('Invalid', 'The cursor is not one of a list in this order: start again without it.', {
-    status: 409,
-  })
+  throw wrongCursor()
+}
+
+/** Makes the error for a malformed cursor and for a cursor of another sort order. */
+export function wrongCursor(): ActionError {
+  return new ActionError(
+    'Invalid',
+    'The cursor is not one of a list in this order: start again without it.',
+    {
+      status: 409,
+    },
+  )
 }
 
 /** Condition that at least one of the columns contains a text, ignoring case; true without a text. */

@@ -14,12 +14,14 @@ type ColumnHeadProps = {
   column: ReturnType<DeviceTableModel['getVisibleLeafColumns']>[number]
   /** Whether the column is shown because of a condition in the filter. */
   isMatched: boolean
+  /** Whether the column shows members of values, by which the hub cannot sort. */
+  isMember: boolean
   sort: string
   onSort: (sort: string) => void
 }
 
 /** Head of a column: its name, which sorts the list if the hub can sort by this column, and an edge that changes the width. */
-export function ColumnHead({ column, isMatched, sort, onSort }: ColumnHeadProps) {
+export function ColumnHead({ column, isMatched, isMember, sort, onSort }: ColumnHeadProps) {
   const { label, sort: field, className } = columnOf(column.id)
   const path = propertyOf(column.id)
   const words =
@@ -35,7 +37,7 @@ export function ColumnHead({ column, isMatched, sort, onSort }: ColumnHeadProps)
       </span>
     )
   const edge = <Edge column={column} label={label} />
-  if (field)
+  if (field && !isMember)
     return (
       <SortHead className={className} field={field} sort={sort} onSort={onSort} after={edge} label={label}>
         {words}

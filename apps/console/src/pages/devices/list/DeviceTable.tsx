@@ -42,7 +42,12 @@ type DeviceTableProps = {
   /** Whether the view is the default one, whose columns are hidden one by one in narrow windows. */
   isDefaultView: boolean
   onColumns: (view: ColumnView) => void
+  /** Properties that have a column beside the name, because of a condition or the order. */
   matched: readonly string[]
+  /** Properties of the conditions. */
+  filtered: readonly string[]
+  /** Properties that are members of values in the first rows. */
+  memberPaths: readonly string[]
   selection: Selection
   /** Whether a phone shows the checkboxes. */
   isSelecting: boolean
@@ -64,6 +69,8 @@ export function DeviceTable({
   isDefaultView,
   onColumns,
   matched,
+  filtered,
+  memberPaths,
   selection,
   isSelecting,
   onSelecting,
@@ -179,7 +186,8 @@ export function DeviceTable({
               key={column.id}
               {...head}
               column={column}
-              isMatched={matched.some(path => propertyColumn(path) === column.id)}
+              isMatched={matched.some(path => propertyColumn(path) === column.id && filtered.includes(path))}
+              isMember={memberPaths.some(path => propertyColumn(path) === column.id)}
             />
           ))}
           <ActionsHead />

@@ -20,14 +20,15 @@ import { ErrorText } from '../../../ui/ErrorText.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { useCurrentBulk } from '../bulk/waiting-deletion.ts'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
+import { DEFAULT_SORT } from './all-devices-input.ts'
 import { attentionOf } from './attention.ts'
 import { Conditions } from './Conditions.tsx'
-import { propertyOf } from './column-ids.ts'
-import { columnsBeside, isDefaultView } from './column-view.ts'
+import { propertyColumn, propertyOf } from './column-ids.ts'
+import { type ColumnView, columnsBeside, isDefaultView } from './column-view.ts'
 import { type Condition, parseConditions, writeConditions } from './conditions.ts'
 import { DeviceTable } from './DeviceTable.tsx'
 import { DeviceTools, Matches, type OpenPanel } from './DeviceTools.tsx'
-import { type DeviceSearch, sortOf } from './devices-input.ts'
+import { type DeviceSearch, sortedProperty, sortOf } from './devices-input.ts'
 import { countOf, Filters } from './Filters.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
 import { useSelection } from './selection.ts'
@@ -67,16 +68,24 @@ export function DevicesPage() {
 function Devices({ projectId }: { projectId: string }) {
   const queryClient = useQueryClient()
   const isNarrow = useIsNarrow()
-  const search = knownSearch(useSearch({ from: ROUTE }))
+  const asked = knownSearch(useSearch({ from: ROUTE }))
   const changeSearch = useChangeSearch<DeviceSearch>()
-  const conditions = useMemo(() => parseConditions(search.where), [search.where])
-  const { view, change: changeView } = useColumnView(projectId)
-  const matched = useMemo(() => columnsBeside(view, shownBy(conditions)), [view, conditions])
+  const conditions = useMemo(() => parseConditions(asked.where), [asked.where])
+  const { view, isKnown, change: changeView } = useColumnView(projectId)
+  // The order in the URL goes before the person's own, which is known only after the hub has answered.
+  const search = view.sort && !asked.sort ? { ...asked, sort: view.sort } : asked
+  const isOrderKnown = isKnown || asked.sort !== undefined
+  const sort = sortOf(search)
+  const filtered = useMemo(() => shownBy(conditions), [conditions])
+  const matched = useMemo(
+    () => columnsBeside(view, [...[sortedProperty(sort) ?? []].flat(), ...filtered]),
+    [view, sort, filtered],
+  )
   const columns = useMemo(
     () => [...matched, ...view.columns.flatMap(id => propertyOf(id) ?? [])],
     [matched, view.columns],
   )
-  const list = useDeviceList(projectId, search, columns, cursor => {
+  const list = useDeviceList(projectId, search, columns, isOrderKnown, cursor => {
     if (cursor !== (search.cursor ?? '')) changeSearch({ cursor })
   })
   const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS, series: true }).data
@@ -107,7 +116,31 @@ function Devices({ projectId }: { projectId: string }) {
   const change = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
     changeSearch({ cursor: undefined, ...next })
 
-  const changeConditions = (next: readonly Condition[]) => change({ where: writeConditions(next) })
+  const changeSort = (next: string) => {
+    const { sort: _, ...others } = view
+    changeView(next === DEFAULT_SORT ? others : { ...others, sort: next })
+    change({ sort: next })
+  }
+  // A list is not sorted by a property whose column the person has removed.
+  const isSortedWithout = (ids: readonly string[], paths: readonly string[]) => {
+    const path = sortedProperty(sort)
+    const wasShown =
+      path !== undefined && (view.columns.includes(propertyColumn(path)) || filtered.includes(path))
+    return wasShown && !ids.includes(propertyColumn(path)) && !paths.includes(path)
+  }
+  const changeColumns = (next: ColumnView) => {
+    if (!isSortedWithout(next.columns, filtered)) return changeView(next)
+    const { sort: _, ...others } = next
+    changeView(others)
+    change({ sort: undefined })
+  }
+  const changeConditions = (next: readonly Condition[]) => {
+    const where = writeConditions(next)
+    if (!isSortedWithout(view.columns, shownBy(next))) return change({ where })
+    const { sort: _, ...others } = view
+    changeView(others)
+    change({ where, sort: undefined })
+  }
   const clearFilter = () =>
     change({
       q: undefined,
@@ -195,7 +228,7 @@ function Devices({ projectId }: { projectId: string }) {
             panel={panel}
             onPanel={setPanel}
             view={view}
-            onView={changeView}
+            onView={changeColumns}
             total={total}
             of={deviceCount}
             input={list.input}
@@ -239,20 +272,22 @@ function Devices({ projectId }: { projectId: string }) {
               devices={list.devices}
               total={total === undefined ? undefined : total - list.heldCount}
               isFromFirst={list.startsAtFirst}
-              sort={sortOf(search)}
-              onSort={sort => change({ sort })}
+              sort={sort}
+              onSort={changeSort}
               onView={list.onView}
-              isBusy={(!list.data && !list.error) || list.isPlaceholderData}
+              isBusy={!isOrderKnown || (!list.data && !list.error) || list.isPlaceholderData}
               view={view}
               isDefaultView={isDefaultView(view) && matched.length === 0}
-              onColumns={changeView}
+              onColumns={changeColumns}
               matched={matched}
+              filtered={filtered}
+              memberPaths={list.memberPaths}
               selection={selection}
               isSelecting={isSelecting || hasSelection}
               onSelecting={() => setSelecting(true)}
             >
               {columnCount =>
-                insteadOfRows(list, isLost, columnCount, () => (
+                insteadOfRows(list, isLost || !isOrderKnown, columnCount, () => (
                   <NothingMatches
                     projectId={projectId}
                     search={search}
@@ -326,11 +361,11 @@ function isRefused(error: Error | null): boolean {
 
 function insteadOfRows(
   list: ReturnType<typeof useDeviceList>,
-  isLost: boolean,
+  isWaiting: boolean,
   columnCount: number,
   nothingMatches: () => ReactNode,
 ): ReactNode {
-  if (!list.data && (!list.error || isLost)) return <SkeletonRows columns={columnCount} />
+  if (isWaiting || (!list.data && !list.error)) return <SkeletonRows columns={columnCount} />
   if (list.devices.length > 0) return undefined
   return (
     <tr>

@@ -12,6 +12,14 @@ it('reads the view that it has written', () => {
   expect(readView(kept as never)).toEqual(VIEW)
 })
 
+it('keeps the order, also with the default columns', () => {
+  const view = { ...DEFAULT_VIEW, sort: '-=app.modem.signal' }
+  const { projectId: _, ...kept } = writeView('p_1', view)
+  expect(kept).toEqual({ sort: '-=app.modem.signal' })
+  expect(readView(kept as never)).toEqual(view)
+  expect(readView(writeView('p_1', { ...VIEW, sort: 'name' }) as never)).toEqual({ ...VIEW, sort: 'name' })
+})
+
 it('writes the default view without columns, and leaves out columns that it does not know', () => {
   expect(writeView('p_1', DEFAULT_VIEW)).toEqual({ projectId: 'p_1' })
   expect(readView({})).toEqual(DEFAULT_VIEW)

@@ -1,8 +1,15 @@
 import { type ActionInput, type ActionOutput, MAX_PROPERTY_COLUMNS } from '@muster/actions/client'
 import { COLUMN_IDS, type ColumnId, propertyColumn, propertyOf } from './column-ids.ts'
 
-/** A person's choice of columns: the visible columns after Name, in their order, and changed widths in pixels by column. */
-export type ColumnView = { columns: readonly string[]; widths: Readonly<Record<string, number>> }
+/**
+ * A person's choice: the visible columns after Name, in their order, changed widths in pixels by column, and the order of the devices if it
+ * is not the default one.
+ */
+export type ColumnView = {
+  columns: readonly string[]
+  widths: Readonly<Record<string, number>>
+  sort?: string
+}
 
 /** Columns of a person who has chosen nothing: all, in the order of docs/product.md 5. */
 export const DEFAULT_VIEW: ColumnView = { columns: COLUMN_IDS.slice(1), widths: {} }
@@ -12,7 +19,7 @@ export function isDefaultView({ columns, widths }: ColumnView): boolean {
   return columns.join() === DEFAULT_VIEW.columns.join() && Object.keys(widths).length === 0
 }
 
-/** Properties of conditions that get a column in addition to the view's own columns, up to 8 property columns in total. */
+/** Properties of conditions, and of the order, that get a column in addition to the view's own columns, up to 8 property columns in total. */
 export function columnsBeside({ columns }: ColumnView, properties: readonly string[]): string[] {
   const chosen = columns.flatMap(id => propertyOf(id) ?? [])
   const others = [...new Set(properties)].filter(path => !chosen.includes(path))
@@ -20,8 +27,9 @@ export function columnsBeside({ columns }: ColumnView, properties: readonly stri
 }
 
 /** The view that the hub has stored, or the default one. Columns that this version of the console does not know are left out. */
-export function readView({ columns, nameWidthPx }: ActionOutput<'users_GetView'>): ColumnView {
-  if (!columns) return { ...DEFAULT_VIEW, widths: nameWidthPx ? { name: nameWidthPx } : {} }
+export function readView({ columns, nameWidthPx, sort }: ActionOutput<'users_GetView'>): ColumnView {
+  const order = sort === undefined ? {} : { sort }
+  if (!columns) return { ...DEFAULT_VIEW, widths: nameWidthPx ? { name: nameWidthPx } : {}, ...order }
   const known = columns.flatMap(column => {
     if ('property' in column) return [{ id: propertyColumn(column.property), widthPx: column.widthPx }]
     return COLUMN_IDS.includes(column.column as ColumnId)
@@ -32,6 +40,7 @@ export function readView({ columns, nameWidthPx }: ActionOutput<'users_GetView'>
   return {
     columns: known.map(({ id }) => id),
     widths: Object.fromEntries(widths.map(({ id, widthPx }) => [id, widthPx!])),
+    ...order,
   }
 }
 
@@ -40,10 +49,12 @@ export function readView({ columns, nameWidthPx }: ActionOutput<'users_GetView'>
  * default.
  */
 export function writeView(projectId: string, view: ColumnView): ActionInput<'users_SetView'> {
-  if (isDefaultView(view)) return { projectId }
-  const { columns, widths } = view
+  const { columns, widths, sort } = view
+  const order = sort === undefined ? {} : { sort }
+  if (isDefaultView(view)) return { projectId, ...order }
   return {
     projectId,
+    ...order,
     columns: columns.map(id => {
       const property = propertyOf(id)
       const width = widths[id] === undefined ? {} : { widthPx: widths[id] }

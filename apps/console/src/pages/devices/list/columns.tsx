@@ -56,6 +56,7 @@ const COLUMNS: Readonly<Record<ColumnId, Column>> = {
     label: 'Last seen or connected for',
     className: 'c-last',
     widthPx: 122,
+    sort: 'lastSeenAt',
     cell: device => <LastSeen {...device} />,
   },
   version: {
@@ -80,6 +81,7 @@ export function columnOf(id: string): Column {
     label: path,
     className: 'c-prop',
     widthPx: 160,
+    sort: id,
     cell: ({ properties }) => <PropertyText text={properties?.[path]} />,
   }
 }

@@ -32,7 +32,7 @@ type DeviceTableOptions = {
   devices: readonly DeviceRow[]
   view: ColumnView
   onView: (view: ColumnView) => void
-  /** Properties that the filter's conditions name. Their values are shown beside the device's name. */
+  /** Properties of the filter's conditions and of the order. Their values are shown beside the device's name. */
   matched: readonly string[]
   selection: RowSelection
   onSelection: (selection: RowSelection) => void

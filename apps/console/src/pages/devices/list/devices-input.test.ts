@@ -35,5 +35,7 @@ it('sorts by first seen, newest first, if the order is absent or invalid', () =>
   expect(sortOf({})).toBe('-firstSeen')
   expect(sortOf({ sort: 'toString' })).toBe('-firstSeen')
   expect(sortOf({ sort: '--name' })).toBe('-firstSeen')
+  expect(sortOf({ sort: '=' })).toBe('-firstSeen')
   expect(sortOf({ sort: '-status' })).toBe('-status')
+  expect(sortOf({ sort: '-=app.modem' })).toBe('-=app.modem')
 })

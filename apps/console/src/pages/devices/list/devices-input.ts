@@ -3,8 +3,9 @@ import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
 import { ATTENTION, type Attention } from './attention.ts'
 import { parseConditions } from './conditions.ts'
 
-/** Fields by which the list can be sorted. */
-const SORT_FIELDS = ['name', 'deviceId', 'status', 'pendingCertificatesCount', 'firstSeen']
+/** Orders of the list: fields, or `=` and the name of a property. */
+const SORT =
+  /^-?(?:name|deviceId|status|pendingCertificatesCount|firstSeen|lastSeenAt|=[a-zA-Z0-9][a-zA-Z0-9._-]{0,255})$/
 
 /** Search parameters of the device list. */
 export type DeviceSearch = {
@@ -24,7 +25,12 @@ export type DeviceSearch = {
 
 /** The order in the search parameters, or the default order if the parameter is invalid. */
 export function sortOf({ sort = DEFAULT_SORT }: DeviceSearch): string {
-  return SORT_FIELDS.includes(sort.replace(/^-/, '')) ? sort : DEFAULT_SORT
+  return SORT.test(sort) ? sort : DEFAULT_SORT
+}
+
+/** The property by which an order sorts; `undefined` for other orders. */
+export function sortedProperty(sort: string): string | undefined {
+  return /^-?=(.+)$/.exec(sort)?.[1]
 }
 
 /** Input of the query for the device list. `columns` are paths of properties. */

@@ -12,7 +12,7 @@ const SAVE_AFTER_MS = 2_000
 /** A person's view of the device list of a project. It is saved on the hub 2 s after the last change, or when the page is left. */
 export function useColumnView(projectId: string) {
   const queryClient = useQueryClient()
-  const { data: kept } = useActionState('users_GetView', { projectId })
+  const { data: kept, isError } = useActionState('users_GetView', { projectId })
   const [edited, setEdited] = useState<ColumnView>()
   const unsaved = useRef<{ view: ColumnView; timer: ReturnType<typeof setTimeout> }>(undefined)
 
@@ -41,6 +41,8 @@ export function useColumnView(projectId: string) {
   const read = useMemo(() => (kept ? readView(kept) : DEFAULT_VIEW), [kept])
   return {
     view: edited ?? read,
+    /** Whether the hub has answered. Until then, the view is the default one. */
+    isKnown: kept !== undefined || isError,
     change(view: ColumnView) {
       setEdited(view)
       clearTimeout(unsaved.current?.timer)

@@ -19,6 +19,7 @@ export function useDeviceList(
   projectId: string,
   search: DeviceSearch,
   columns: readonly string[],
+  isEnabled: boolean,
   onMove: (cursor: string) => void,
 ) {
   const queryClient = useQueryClient()
@@ -46,6 +47,7 @@ export function useDeviceList(
 
   const query = useInfiniteQuery({
     ...options,
+    enabled: isEnabled,
     placeholderData: (previous: InfiniteData<ListPage, string> | undefined) => previous,
     queryFn: async context => {
       const { pageParam: cursor } = context
@@ -114,6 +116,7 @@ export function useDeviceList(
     ...query,
     devices,
     total: totalOf(data?.pages ?? []),
+    memberPaths: data?.pages[0]?.memberColumns ?? [],
     /** Number of new devices that are held back, because their place is above or between the rows. */
     heldCount: held.length,
     showHeld: () => setKept(rowsOf(rows.list, all, NO_IDS)),

@@ -21,12 +21,13 @@ function readings(path: string): { names: string[]; members: string[] } {
 
 /**
  * Text of the value at a path, cut to 200 characters: texts without quotes, other values as JSON; null where the device has no value
- * there. The surrounding query must name the device `d`. PostgreSQL evaluates it after sort and limit, so only for a page's rows.
+ * there. A prefix says what the value is: `=` a property, `.` a member of a property's value. The surrounding query must name the device
+ * `d`. PostgreSQL evaluates it after sort and limit, so only for a page's rows.
  */
 export function columnText(path: string): RawBuilder<string | null> {
   const { names, members } = readings(path)
   return sql<string | null>`(
-    select left(case
+    select case r.member when '' then '=' else '.' end || left(case
         when coalesce(p.value_bytes, pg_column_size(p.value)) > ${MAX_READ_BYTES} then '(' || p.value_bytes || ' bytes)'
         when r.member = '' then case jsonb_typeof(p.value_json) when 'string' then p.value_json #>> '{}' else p.value::text end
         else p.value_json #>> string_to_array(r.member, '.') end, ${COLUMN_CHARS})

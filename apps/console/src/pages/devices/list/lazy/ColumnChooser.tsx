@@ -90,7 +90,7 @@ export function ColumnChooser({ projectId, view, onChange, opener, onClose }: Co
     <Popover label="Columns" className="colpop" opener={opener} onClose={onClose}>
       <header>
         <h2>Columns</h2>
-        <Button variant="ghost" size="sm" onClick={() => onChange(DEFAULT_VIEW)}>
+        <Button variant="ghost" size="sm" onClick={() => onChange({ ...view, ...DEFAULT_VIEW })}>
           Reset
         </Button>
       </header>

@@ -1,0 +1,151 @@
+import { ActionError, type ParsedInput, SCANNING_DEVICE_SORT } from '@muster/actions'
+import { type RawBuilder, sql } from 'kysely'
+import { runBrief } from '../../client/brief.ts'
+import { type Db, withQueryOptions } from '../../client/connection.ts'
+import { isCancelled } from '../../client/errors.ts'
+import { countRows, queryPage } from '../../client/page.ts'
+import { matchesFilter } from './device-filter.ts'
+import { LAST_SEEN_ORDER } from './last-seen-order.ts'
+import { pageByProperty } from './property-order.ts'
+import { columnText } from './property-paths.ts'
+
+type Input = ParsedInput<'projects_QueryDevices'>
+
+/** Largest page, in devices, that is read over the connection for look-ups, which all requests share (`database/client/look-ups.ts`). */
+const MAX_LOOK_UP = 100
+
+const SORTS = {
+  name: { by: sql`coalesce(d.name, d.hostname, '')`, type: 'text' },
+  deviceId: { by: sql`d.device_id`, type: 'text' },
+  firstSeen: { by: sql`d.first_seen`, type: 'timestamptz' },
+  status: { by: sql`d.is_connected`, type: 'boolean' },
+  pendingCertificatesCount: { by: sql`d.pending_certificates`, type: 'integer' },
+  lastSeenAt: { by: LAST_SEEN_ORDER, type: 'timestamptz' },
+} as const
+
+/** State of the update of a device, from its row `u` of `device_update`. */
+const UPDATE = sql<
+  (string | null)[]
+>`array[u.current_version, u.target_version, u.state, u.failure_count::text, u.error]`
+/** Subquery with the same columns, for a page. PostgreSQL evaluates it after sort and limit, so it looks up only the page's rows. */
+const UPDATE_OF_PAGE = sql<
+  (string | null)[] | null
+>`(select ${UPDATE} from device_update u where u.device_id = d.device_id)`
+
+/**
+ * End of a device's last connection, looked up for the page's disconnected devices only. It is null for a connected device. The
+ * device's row has only the beginning of the connection.
+ */
+const LAST_SEEN_OF_PAGE = sql<string | null>`case when not d.is_connected then (
+  select coalesce(c.ended_at, c.connected_at)::text from device_connection c where c.device_id = d.device_id
+   order by c.connected_at desc limit 1) end`
+
+/** Orders that the index `device_by_first_seen` returns, forwards or backwards. A device that reconnects keeps its place in them. */
+const FIRST_SEEN_ORDERS: readonly (string | undefined)[] = [undefined, 'firstSeen', '-firstSeen']
+
+type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesQuery>['execute']>>[number] & {
+  update: (string | null)[] | null
+  last_seen_at: string | null
+}
+
+/** Query for the devices of a project that match a filter, without an order. */
+function devicesQuery(db: Db, { projectId, filter, columns = [] }: Input) {
+  return db
+    .selectFrom('device as d')
+    .where('d.project_id', '=', projectId)
+    .where(matchesFilter(filter))
+    .select([
+      'd.device_id',
+      'd.name',
+      'd.hostname',
+      sql<string>`d.first_seen::text`.as('first_seen'),
+      'd.is_connected',
+      'd.pending_certificates',
+      'd.health',
+      sql<string | null>`d.last_connected_at::text`.as('last_connected_at'),
+      columnTexts(columns).as('texts'),
+    ])
+}
+
+/** Query for the same devices with the states of their updates. */
+function withUpdates(query: ReturnType<typeof devicesQuery>, { limit }: Input) {
+  // A whole list needs the rows of all devices. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
+  return limit === undefined
+    ? query
+        .leftJoin('device_update as u', 'u.device_id', 'd.device_id')
+        .select([UPDATE.as('update'), sql<string | null>`null`.as('last_seen_at')])
+    : query.select([UPDATE_OF_PAGE.as('update'), LAST_SEEN_OF_PAGE.as('last_seen_at')])
+}
+
+type DevicePage = { rows: DeviceRow[]; nextCursor?: string; total?: number }
+
+/**
+ * Reads a page of the devices of a project that match a filter. An order without an index is limited to 2 s, and PostgreSQL cancels it when
+ * `signal` aborts. Throws `Invalid` after this time, and for a cursor of another order.
+ */
+export async function readDevicePage(db: Db, signal: AbortSignal, input: Input): Promise<DevicePage> {
+  if (input.sort === undefined || !SCANNING_DEVICE_SORT.test(input.sort)) return pageByIndex(db, input)
+  // A whole list may take as long as the statement timeout allows, like one in any other order.
+  if (input.limit === undefined)
+    return db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute(tx => pageByScan(tx, input))
+  try {
+    return await runBrief(db, signal, tx => pageByScan(tx, input))
+  } catch (error) {
+    if (!isCancelled(error)) throw error
+    const message = 'Sorting the devices took longer than 2 s: filter the list, or sort it by another column.'
+    throw new ActionError('Invalid', message, { status: 409, cause: error })
+  }
+}
+
+/** Page in an order that an index of `device` provides. */
+function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
+  const { filter, countTotal, columns = [], ...page } = input
+  const query = devicesQuery(filter ? withQueryOptions(db, { plan: 'by values' }) : db, input)
+  // Any filter except the filter by status reads the row of each device, so the query of the page also counts the total (`along`). With
+  // the filter by status alone, a second query can count the total in an index.
+  const { status: _, ...others } = filter ?? {}
+  const counting = Object.values(others).some(condition => condition !== undefined) ? 'along' : true
+  // Without filter, an index returns the page by first seen. Such a query is fast enough for the shared look-up connection.
+  const isLookUp =
+    !filter &&
+    columns.length === 0 &&
+    FIRST_SEEN_ORDERS.includes(page.sort) &&
+    (page.limit ?? Infinity) <= MAX_LOOK_UP
+  return queryPage(
+    withUpdates(query, input),
+    {
+      ...page,
+      countTotal: countTotal === false ? 'whole' : counting,
+      lookUpIn: isLookUp ? db : undefined,
+    },
+    SORTS,
+    sql`d.device_id`,
+    'firstSeen',
+  )
+}
+
+/** Page in an order for which the devices of the project, or many entries of an index, may have to be read. */
+async function pageByScan(db: Db, input: Input): Promise<DevicePage> {
+  const { countTotal, ...page } = input
+  const query = withUpdates(devicesQuery(db, input), input)
+  const sort = input.sort!
+  const property = /^-?=(.+)$/.exec(sort)?.[1]
+  if (property === undefined) {
+    const counting = countTotal === false ? 'whole' : 'along'
+    return queryPage(query, { ...page, countTotal: counting }, SORTS, sql`d.device_id`, 'firstSeen')
+  }
+  const order = { property, isDescending: sort.startsWith('-') }
+  const found = await pageByProperty(db, query, order, { ...page, sort })
+  if (input.limit === undefined || input.cursor !== undefined) return found
+  if (found.nextCursor === undefined) return { ...found, total: found.rows.length }
+  return countTotal === false ? found : { ...found, total: await countRows(query) }
+}
+
+/** Texts of the property columns, in the order of `columns`. Null if there are no property columns. */
+function columnTexts(columns: readonly string[]): RawBuilder<(string | null)[] | null> {
+  if (columns.length === 0) return sql`null::text[]`
+  return sql`array[${sql.join(columns.map(columnText))}]`
+}
