@@ -320,7 +320,7 @@ export const accounts = {
     output: z.object({
       columns: ListColumns.optional().describe('Absent until the caller has chosen some.'),
       nameWidthPx: z.int().optional(),
-      sort: z.string().optional().describe('Absent until the caller has chosen an order.'),
+      order: z.string().optional().describe('Absent until the caller has chosen an order.'),
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
@@ -330,7 +330,7 @@ export const accounts = {
       projectId: ProjectId,
       columns: optional(ListColumns).describe('Missing: the default columns again.'),
       nameWidthPx: ColumnWidth,
-      sort: optional(DeviceSort).describe('Missing: the default order again.'),
+      order: optional(DeviceSort).describe('Missing: the default order again.'),
     }),
     output: Empty,
     permission: { can: 'view', on: 'project', id: 'projectId' },

@@ -13,6 +13,6 @@ export const users_GetView = handler('users_GetView', async ({ db, caller }, { p
   return {
     columns: (view?.columns ?? undefined) as HandlerOutput<'users_GetView'>['columns'],
     nameWidthPx: view?.name_width_px ?? undefined,
-    sort: view?.sort ?? undefined,
+    order: view?.sort ?? undefined,
   }
 })

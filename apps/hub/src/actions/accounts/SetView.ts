@@ -5,13 +5,13 @@ import { handler } from '../../handler.ts'
 /** Stores the columns and the order that the caller has chosen for the device list of a project. */
 export const users_SetView = handler(
   'users_SetView',
-  async ({ db, caller }, { projectId, columns, nameWidthPx, sort }) => {
+  async ({ db, caller }, { projectId, columns, nameWidthPx, order }) => {
     const person = personOf(caller)
     if (!person) throw refusal()
     const view = {
       columns: columns === undefined ? null : JSON.stringify(columns),
       name_width_px: nameWidthPx ?? null,
-      sort: sort ?? null,
+      sort: order ?? null,
     }
     await db
       .insertInto('user_view')

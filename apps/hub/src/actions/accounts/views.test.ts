@@ -24,7 +24,7 @@ it("keeps a person's columns and order of a project without an audit row, and sh
   const auditRows = async () => (await hub.pool.query('select from audit_action')).rows.length
   const before = await auditRows()
   expect(await owner.invoke('users_GetView', { projectId })).toEqual({})
-  const view = { columns, nameWidthPx: 300, sort: '-=app.modem.signal' }
+  const view = { columns, nameWidthPx: 300, order: '-=app.modem.signal' }
   expect(await owner.invoke('users_SetView', { projectId, ...view })).toEqual({})
   expect(await owner.invoke('users_GetView', { projectId })).toEqual(view)
   expect(await owner.invoke('users_GetView', { projectId: other })).toEqual({})

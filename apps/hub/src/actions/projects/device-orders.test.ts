@@ -92,9 +92,9 @@ describe('a device list sorted by a property', () => {
       projectId,
       sort: '=mix',
       limit: 2,
-      filter: { status: 'connected' },
+      filter: { status: 'connected' as const },
       columns: ['mix'],
-    } as const
+    }
     const page = await owner.invoke('projects_QueryDevices', ask)
     expect(page.devices.map(({ name, properties }) => [name, properties])).toEqual([
       ['tenAgain', { mix: '10' }],

@@ -15,7 +15,7 @@ it('reads the view that it has written', () => {
 it('keeps the order, also with the default columns', () => {
   const view = { ...DEFAULT_VIEW, sort: '-=app.modem.signal' }
   const { projectId: _, ...kept } = writeView('p_1', view)
-  expect(kept).toEqual({ sort: '-=app.modem.signal' })
+  expect(kept).toEqual({ order: '-=app.modem.signal' })
   expect(readView(kept as never)).toEqual(view)
   expect(readView(writeView('p_1', { ...VIEW, sort: 'name' }) as never)).toEqual({ ...VIEW, sort: 'name' })
 })

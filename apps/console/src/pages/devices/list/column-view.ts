@@ -27,9 +27,9 @@ export function columnsBeside({ columns }: ColumnView, properties: readonly stri
 }
 
 /** The view that the hub has stored, or the default one. Columns that this version of the console does not know are left out. */
-export function readView({ columns, nameWidthPx, sort }: ActionOutput<'users_GetView'>): ColumnView {
-  const order = sort === undefined ? {} : { sort }
-  if (!columns) return { ...DEFAULT_VIEW, widths: nameWidthPx ? { name: nameWidthPx } : {}, ...order }
+export function readView({ columns, nameWidthPx, order }: ActionOutput<'users_GetView'>): ColumnView {
+  const sorted = order === undefined ? {} : { sort: order }
+  if (!columns) return { ...DEFAULT_VIEW, widths: nameWidthPx ? { name: nameWidthPx } : {}, ...sorted }
   const known = columns.flatMap(column => {
     if ('property' in column) return [{ id: propertyColumn(column.property), widthPx: column.widthPx }]
     return COLUMN_IDS.includes(column.column as ColumnId)
@@ -40,7 +40,7 @@ export function readView({ columns, nameWidthPx, sort }: ActionOutput<'users_Get
   return {
     columns: known.map(({ id }) => id),
     widths: Object.fromEntries(widths.map(({ id, widthPx }) => [id, widthPx!])),
-    ...order,
+    ...sorted,
   }
 }
 
@@ -50,7 +50,7 @@ export function readView({ columns, nameWidthPx, sort }: ActionOutput<'users_Get
  */
 export function writeView(projectId: string, view: ColumnView): ActionInput<'users_SetView'> {
   const { columns, widths, sort } = view
-  const order = sort === undefined ? {} : { sort }
+  const order = sort === undefined ? {} : { order: sort }
   if (isDefaultView(view)) return { projectId, ...order }
   return {
     projectId,
