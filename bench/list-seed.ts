@@ -10,7 +10,7 @@ const ID = `left(translate(md5(i::text), '0', 'z'), 22)`
 
 /**
  * Adds devices with a few properties each to a project. Every fifth device is disconnected, every tenth has no name and every
- * 97th has a pending certificate.
+ * 97th has a pending certificate. Disconnected devices have three ended connections.
  */
 export async function seedDevices(hub: BenchHub, projectId: string, count: number): Promise<void> {
   await hub.query(
@@ -29,7 +29,13 @@ export async function seedDevices(hub: BenchHub, projectId: string, count: numbe
             lateral (values ('version', to_jsonb('2.' || i % 20 || '.0')), ('site', to_jsonb('site ' || i % 1000)),
                             ('floor', to_jsonb(i % 90))) as p (name, value)`,
   )
-  await hub.query('vacuum analyze device, device_property')
+  await hub.query(
+    `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at, end_reason)
+     select 'd_conn_' || ${ID} || '_' || n, 'd_' || ${ID}, '', '', '', now() - i * interval '1 second' - n * interval '1 day',
+            now() - i * interval '1 second', 'Disconnected'
+       from generate_series(5, ${count}, 5) i, generate_series(1, 3) n`,
+  )
+  await hub.query('vacuum analyze device, device_property, device_connection')
 }
 
 /** Adds events of the last 90 days, evenly spread over days and the first 1,000 devices. */

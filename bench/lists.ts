@@ -41,7 +41,7 @@ export async function lists(events = String(DEFAULT_EVENTS), visits = String(VIS
   await seedDevices(hub, projectId, DEVICES)
   report('devices', `${DEVICES}`)
   await measurePages(hub, projectId)
-  await measureVisits(hub, name, Number(visits))
+  await measureVisits(hub, { projectId, name }, Number(visits))
   await seedEvents(hub, Number(events))
   await measureEvents(hub)
   await measureDrop(hub)
@@ -103,6 +103,19 @@ async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
     '<= x2.0',
     ratio <= 2,
   )
+  for (const sort of ['=site', '-=floor', 'lastSeenAt', '-lastSeenAt']) {
+    const sorted = queryLoad(hub, cookie, 'projects_QueryDevices', {
+      projectId,
+      limit: PAGE_SIZE,
+      sort,
+      countTotal: false,
+    })
+    const run = await ask<HttpRun>(client, { ...sorted, connections: 1 })
+    report(
+      `first page by ${sort}, c=1`,
+      `${runText(run)}; x${(run.p99Ms / least.p99Ms).toFixed(1)} of the bare page`,
+    )
+  }
   report('first page with total, c=1', runText(await ask<HttpRun>(client, { ...firstPage, connections: 1 })))
   report('first page with total, c=16', runText(await ask<HttpRun>(client, firstPage)))
   report('projects_GetSummary, c=1', runText(await ask<HttpRun>(client, { ...summary, connections: 1 })))
@@ -110,8 +123,12 @@ async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
   client.disconnect()
 }
 
-async function measureVisits(hub: BenchHub, projectName: string, count: number): Promise<void> {
-  const { visits, codeBytes } = await visitDevices(hub, projectName, count)
+async function measureVisits(
+  hub: BenchHub,
+  project: { projectId: string; name: string },
+  count: number,
+): Promise<void> {
+  const { visits, codeBytes } = await visitDevices(hub, project, count)
   const codeKib = codeBytes / 1024
   reportGoal(
     'P14',
@@ -126,6 +143,8 @@ async function measureVisits(hub: BenchHub, projectName: string, count: number):
     ['text', 'filter by text, after the typing', 150],
     ['condition', 'filter by a condition', 150],
     ['sort', 'sort by name', 150],
+    ['sortProperty', 'sort by a property', 150],
+    ['sortLastSeen', 'sort by last seen', 150],
   ]
   for (const [act, what, gateMs] of gates) {
     const p95Ms = quantile(visits[act], 0.95)

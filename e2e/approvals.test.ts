@@ -209,7 +209,7 @@ function projectId(): string {
 }
 
 async function pendingCount(): Promise<number> {
-  return (await invoke(page, 'projects_QueryPendingCertificates', { projectId: projectId() })).total
+  return (await invoke(page, 'projects_QueryPendingCertificates', { projectId: projectId() })).total!
 }
 
 async function someDevice(): Promise<string> {

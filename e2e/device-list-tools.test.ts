@@ -205,6 +205,30 @@ it('suggests properties and values of a condition, and shows the matched value a
   await page.getByRole('cell', { name: 'Baltic Mobile' }).first().waitFor()
 })
 
+it('has conditions on version, update and last seen', async () => {
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Add a condition' }).click()
+  const panel = page.getByRole('dialog', { name: 'Add a condition' })
+  await panel.getByRole('option', { name: /^Version/ }).click()
+  await panel.getByRole('option', { name: /^2\.22\.4/ }).click()
+  await panel.getByText('10 of 300 devices will match').waitFor()
+  await panel.getByLabel('Value').press('Enter')
+  await page.getByText('10 of 300 devices', { exact: true }).waitFor()
+  expect(await page.getByRole('cell', { name: '2.22.4' }).count()).toBe(10)
+
+  await page.getByRole('button', { name: 'Add a condition' }).click()
+  await panel.getByLabel('Property').fill('last')
+  await panel.getByRole('option', { name: /^Last seen/ }).click()
+  expect(await panel.getByLabel('Property').inputValue()).toBe('Last seen')
+  await panel.getByRole('option', { name: '24 h' }).click()
+  await expectGoodScreen(page, 'device-condition-column')
+  await panel.getByLabel('Condition').selectOption('less')
+  await panel.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('button', { name: 'Change condition: Last seen is less than 24 h' }).click()
+  const change = page.getByRole('dialog', { name: 'Change the condition' })
+  await change.getByText('10 of 10 devices will match').waitFor()
+})
+
 it('sorts by a property and by the time last seen, and keeps the order for the person', async () => {
   await page.goto(`${address}?where=${encodeURIComponent('[["app.modem.signal","less","-107"]]')}`)
   await page.getByText('10 of 300 devices', { exact: true }).waitFor()

@@ -4,6 +4,7 @@ import { BulkActionId, DeviceId } from './ids.ts'
 import {
   MAX_CONDITION_LENGTH,
   MAX_FILTER_LENGTH,
+  MAX_LAST_SEEN_SECS,
   MAX_LISTED_DEVICES,
   MAX_PROPERTY_CONDITIONS,
 } from './limits.ts'
@@ -35,6 +36,25 @@ const PropertyCondition = z.discriminatedUnion('operator', [
   z.object({ property: PropertyName, operator: z.enum(['less', 'greater']), value: z.number() }),
 ])
 
+/** Columns of a device list, besides properties, that conditions can be about. */
+const UpdateField = z.enum(['version', 'update'])
+const ConditionField = z.enum([...UpdateField.options, 'lastSeen'])
+
+/** A condition on a column that is not a property. */
+const FieldCondition = z.discriminatedUnion('operator', [
+  z.object({ field: ConditionField, operator: z.enum(['exists', 'absent']) }),
+  z.object({
+    field: UpdateField,
+    operator: z.enum(['equals', 'notEquals', 'contains']),
+    value: ConditionText.min(1).describe('For `update`, a state in any case.'),
+  }),
+  z.object({
+    field: z.literal('lastSeen'),
+    operator: z.enum(['less', 'greater']),
+    value: z.int().min(1).max(MAX_LAST_SEEN_SECS).describe('Seconds since the device was last seen.'),
+  }),
+])
+
 /** Filter of a device list. A device matches if all parts hold. */
 export const DeviceFilter = z.object({
   text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, host name or id.'),
@@ -45,6 +65,9 @@ export const DeviceFilter = z.object({
   ),
   properties: optional(z.array(PropertyCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
     'Conditions that must all hold.',
+  ),
+  fields: optional(z.array(FieldCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
+    'Conditions on version, state of the update and time last seen, which must all hold.',
   ),
   updateError: optionalText(text(MAX_FILTER_LENGTH)).describe(
     '`updateError` of the devices whose update failed.',

@@ -31,6 +31,8 @@ export const MAX_INLINE_BULK_ITEMS = 200
 export const BULK_DELETION_DELAY_SECS = 10
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
+/** Longest time in a condition on the time last seen: 10 years, in seconds. */
+export const MAX_LAST_SEEN_SECS = 10 * 365 * 86_400
 /** Maximum number of devices that a filter names by their ids. */
 export const MAX_LISTED_DEVICES = 500
 /** Maximum number of properties that a device list shows as columns. */

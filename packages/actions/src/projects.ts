@@ -257,7 +257,7 @@ export const projects = {
   }),
   projects_QueryPendingCertificates: query({
     summary: 'Pending certificates of a project in groups, the newest group first.',
-    cost: 'scan if filtered',
+    cost: 'brief',
     input: z.object({
       projectId: ProjectId,
       groupBy: optional(PendingGrouping).describe('`tokenAndAddress` when missing.'),
@@ -319,9 +319,9 @@ export const projects = {
       ),
       certificateIds: z.array(DeviceCertificateId).optional(),
       seenUntil: Timestamp.describe('Time of the first page, to which later pages keep.'),
-      newerCount: U32.describe('Certificates that were first seen after that time.'),
-      total: U32,
-      deviceTotal: U32,
+      newerCount: U32.nullable().describe('Certificates that were first seen after that time.'),
+      total: U32.nullable().describe('Null, as the numbers beside it, where 2 s did not suffice to count.'),
+      deviceTotal: U32.nullable(),
       nextCursor: z.string().optional(),
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
@@ -363,11 +363,14 @@ export const projects = {
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
   projects_QueryPropertyValues: query({
-    summary: 'Values of a property among the devices that match a filter, most frequent first.',
+    summary:
+      'Values of a property, or of a column, among the devices that match a filter, most frequent first.',
     cost: 'brief',
     input: z.object({
       projectId: ProjectId,
-      property: PropertyName,
+      property: z
+        .union([PropertyName, z.enum(['#version', '#update'])])
+        .describe('Name of a property, or a column.'),
       filter: optional(DeviceFilter),
       text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a value.'),
       limit: optional(z.int().min(1).max(MAX_SUGGESTED_VALUES)).describe('20 when missing.'),

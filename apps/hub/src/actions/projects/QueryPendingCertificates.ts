@@ -1,5 +1,8 @@
+import { ActionError, type ParsedInput } from '@muster/actions'
 import { sql } from 'kysely'
-import { type Db, withQueryOptions } from '../../database/client/connection.ts'
+import { runBrief } from '../../database/client/brief.ts'
+import type { Db } from '../../database/client/connection.ts'
+import { isCancelled } from '../../database/client/errors.ts'
 import {
   type PendingGroup,
   type PendingRow,
@@ -25,22 +28,12 @@ const NAMED_ADDRESSES = 3
  */
 export const projects_QueryPendingCertificates = handler(
   'projects_QueryPendingCertificates',
-  async ({ db }, input) => {
-    const planned = withQueryOptions(db, { plan: 'by values' })
+  async ({ db, signal }, input) => {
     const after = input.cursor === undefined ? undefined : readPendingCursor(input.cursor)
-    const until = after?.until ?? (await untilOf(planned, input.filter?.seenUntil))
     const limit = input.limit ?? DEFAULT_LIMIT
-    const [{ rows: found }, { rows: totals }] = await Promise.all([
-      input.idsOnly ? { rows: [] } : pendingPage(input, until, limit, after).execute(planned),
-      pendingTotals(input, until).execute(planned),
-    ])
+    const { until, found, groups, addresses, ids, totals } = await listed(db, signal, input, after, limit)
     const rows = found.slice(0, limit)
-    const keys = [...new Set(rows.map(row => row.group_key))]
-    const groups = keys.length > 0 ? (await pendingGroups(input, until, keys).execute(planned)).rows : []
-    const isByBoth = (input.groupBy ?? 'tokenAndAddress') === 'tokenAndAddress'
-    const tokenIds = [...new Set(isByBoth ? groups.flatMap(({ token_id }) => token_id ?? []) : [])]
-    const addresses = tokenIds.length > 0 ? (await tokenAddresses(tokenIds).execute(planned)).rows : []
-    const ids = input.idsOnly ? (await pendingIds(input, until).execute(planned)).rows : undefined
+    const keys = rows.map(row => row.group_key)
     return {
       certificates: rows.map(certificateOf),
       groups: groups
@@ -48,13 +41,57 @@ export const projects_QueryPendingCertificates = handler(
         .map(group => groupOf(group, addresses)),
       certificateIds: ids?.map(row => row.certificate_id as never),
       seenUntil: wireTimeOf(until),
-      newerCount: totals[0]!.newer,
-      total: totals[0]!.certificates,
-      deviceTotal: totals[0]!.devices,
+      newerCount: totals?.newer ?? null,
+      total: totals?.certificates ?? null,
+      deviceTotal: totals?.devices ?? null,
       nextCursor: found.length > limit ? writePendingCursor(until, rows.at(-1)!) : undefined,
     }
   },
 )
+
+type Input = ParsedInput<'projects_QueryPendingCertificates'>
+
+type Listed = {
+  until: string
+  found: PendingRow[]
+  groups: PendingGroup[]
+  addresses: TokenAddress[]
+  ids?: { certificate_id: string }[]
+  totals?: { certificates: number; devices: number; newer: number }
+}
+
+/**
+ * Reads a page, and the totals after it, within the time of a brief query. Without time for the totals they are absent. Throws `Invalid` when
+ * the page itself takes longer.
+ */
+async function listed(
+  db: Db,
+  signal: AbortSignal,
+  input: Input,
+  after: ReturnType<typeof readPendingCursor> | undefined,
+  limit: number,
+): Promise<Listed> {
+  let page: Listed | undefined
+  try {
+    return await runBrief(db, signal, async tx => {
+      const until = after?.until ?? (await untilOf(tx, input.filter?.seenUntil))
+      const ids = input.idsOnly ? (await pendingIds(input, until).execute(tx)).rows : undefined
+      const found = input.idsOnly ? [] : (await pendingPage(input, until, limit, after).execute(tx)).rows
+      const keys = [...new Set(found.slice(0, limit).map(row => row.group_key))]
+      const groups = keys.length > 0 ? (await pendingGroups(input, until, keys).execute(tx)).rows : []
+      const isByBoth = (input.groupBy ?? 'tokenAndAddress') === 'tokenAndAddress'
+      const tokenIds = [...new Set(isByBoth ? groups.flatMap(({ token_id }) => token_id ?? []) : [])]
+      const addresses = tokenIds.length > 0 ? (await tokenAddresses(tokenIds).execute(tx)).rows : []
+      page = { until, found, groups, addresses, ...(ids && { ids }) }
+      return { ...page, totals: (await pendingTotals(input, until).execute(tx)).rows[0]! }
+    })
+  } catch (error) {
+    if (!isCancelled(error)) throw error
+    if (page) return page
+    const message = 'Listing the pending certificates took longer than 2 s: filter them.'
+    throw new ActionError('Invalid', message, { status: 409, cause: error })
+  }
+}
 
 /**
  * Time until which certificates must have been first seen to be listed. It is taken from the clock of the database, which also stamps

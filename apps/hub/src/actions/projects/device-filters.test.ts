@@ -148,6 +148,92 @@ describe('a condition on a property', () => {
   })
 })
 
+describe('a condition on version, update or last seen', () => {
+  let other: string
+  const found = async (...fields: NonNullable<Filter['fields']>) => {
+    const filter = { fields }
+    const { devices } = await owner.invoke('projects_QueryDevices', {
+      projectId: other,
+      filter,
+      sort: 'name',
+    })
+    return devices.map(device => device.name!)
+  }
+  beforeAll(async () => {
+    other = await hub.project(owner, await hub.organization(owner))
+    const add = async (name: string, isConnected: boolean, endedHoursAgo?: number, status?: object) => {
+      const deviceId = await deviceRow(hub, other, { name, isConnected })
+      if (endedHoursAgo !== undefined) {
+        await hub.pool.query(
+          `with made as (
+             insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at, end_reason)
+             values ('d_conn_' || $1, $1, '', '', '', now() - make_interval(hours => $2 + 1), now() - make_interval(hours => $2), 'Disconnected')
+             returning connected_at)
+           update device set last_connected_at = (select connected_at from made) where device_id = $1`,
+          [deviceId, endedHoursAgo],
+        )
+      }
+      if (status)
+        await owner.invoke('devices_SetProperty', { deviceId, name: 'dev.nexigon.ota.status', value: status })
+    }
+    await add('crane', true, 90, { state: 'completed', currentVersion: '2.23.0' })
+    await add('ferry', false, 2, { state: 'FAILED', currentVersion: '2.22.4' })
+    await add('gate', false, 50, { state: 'completed', currentVersion: '2.23.0-rc1' })
+    await add('lift', false, undefined, { state: 'installing' })
+    await add('new', false)
+  })
+
+  it.each<[NonNullable<Filter['fields']>[number], string[]]>([
+    [{ field: 'version', operator: 'equals', value: '2.23.0' }, ['crane']],
+    [{ field: 'version', operator: 'notEquals', value: '2.23.0' }, ['ferry', 'gate', 'lift', 'new']],
+    [{ field: 'version', operator: 'contains', value: '2.23' }, ['crane', 'gate']],
+    [{ field: 'version', operator: 'exists' }, ['crane', 'ferry', 'gate']],
+    [{ field: 'version', operator: 'absent' }, ['lift', 'new']],
+    [{ field: 'update', operator: 'equals', value: 'failed' }, ['ferry']],
+    [{ field: 'update', operator: 'contains', value: 'ST' }, ['lift']],
+    [{ field: 'update', operator: 'absent' }, ['new']],
+    [{ field: 'lastSeen', operator: 'greater', value: 3600 }, ['ferry', 'gate']],
+    [{ field: 'lastSeen', operator: 'greater', value: 86_400 }, ['gate']],
+    [{ field: 'lastSeen', operator: 'less', value: 86_400 }, ['crane', 'ferry']],
+    [{ field: 'lastSeen', operator: 'exists' }, ['crane', 'ferry', 'gate']],
+    [{ field: 'lastSeen', operator: 'absent' }, ['lift', 'new']],
+  ])('%j finds %j', async (condition, names) => {
+    expect(await found(condition)).toEqual(names)
+  })
+
+  it('is combined with others, and refused where the operator does not fit', async () => {
+    expect(
+      await found(
+        { field: 'version', operator: 'exists' },
+        { field: 'lastSeen', operator: 'less', value: 86_400 },
+        { field: 'update', operator: 'notEquals', value: 'completed' },
+      ),
+    ).toEqual(['ferry'])
+    for (const wrong of [
+      { field: 'version', operator: 'less', value: 1 },
+      { field: 'lastSeen', operator: 'equals', value: '1' },
+      { field: 'lastSeen', operator: 'greater', value: 0 },
+      { field: 'lastSeen', operator: 'greater', value: 1e12 },
+      { field: 'name', operator: 'exists' },
+    ])
+      await expect(found(wrong as never)).rejects.toMatchObject({ kind: 'Invalid' })
+  })
+
+  it('has suggested versions and states with their numbers of devices', async () => {
+    const ask = { projectId: other, property: '#version' as const }
+    expect(await owner.invoke('projects_QueryPropertyValues', ask)).toMatchObject({
+      values: [
+        { value: '2.22.4', deviceCount: 1 },
+        { value: '2.23.0', deviceCount: 1 },
+        { value: '2.23.0-rc1', deviceCount: 1 },
+      ],
+      absentCount: 2,
+    })
+    const states = await owner.invoke('projects_QueryPropertyValues', { ...ask, property: '#update' })
+    expect(states.values[0]).toEqual({ value: 'completed', deviceCount: 2 })
+  })
+})
+
 it('stores numbers and texts that are too long for an index entry', async () => {
   const deviceId = await deviceRow(hub, await hub.project(owner, await hub.organization(owner)))
   for (const value of [

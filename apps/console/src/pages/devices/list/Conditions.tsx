@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
 import { focusHeading } from '../../../lib/focus-heading.ts'
-import { type Condition, conditionText, OPERATORS } from './conditions.ts'
+import { type Condition, conditionText, isColumnName, OPERATORS, subjectText } from './conditions.ts'
 
 type ConditionsProps = {
   conditions: readonly Condition[]
@@ -8,7 +8,7 @@ type ConditionsProps = {
   onEdit: (index: number) => void
 }
 
-/** The property conditions in the filter of the device list. A click changes a condition, its cross removes it. */
+/** The conditions in the filter of the device list. A click changes a condition, its cross removes it. */
 export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
   if (conditions.length === 0) return null
   return (
@@ -16,7 +16,8 @@ export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
       {conditions.map((condition, index) => {
         const text = conditionText(condition)
         const { label } = OPERATORS.find(({ value }) => value === condition.operator)!
-        const value = text.slice(condition.property.length + label.length + 2)
+        const subject = subjectText(condition.property)
+        const value = text.slice(subject.length + label.length + 2)
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: the list may hold the same condition twice
           <li key={`${index} ${text}`} data-condition={index}>
@@ -27,7 +28,7 @@ export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
               aria-label={`Change condition: ${text}`}
               onClick={() => onEdit(index)}
             >
-              <span className="mono">{condition.property}</span> {label}
+              <span className={isColumnName(condition.property) ? undefined : 'mono'}>{subject}</span> {label}
               {value && (
                 <>
                   {' '}

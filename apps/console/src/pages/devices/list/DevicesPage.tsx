@@ -25,7 +25,7 @@ import { attentionOf } from './attention.ts'
 import { Conditions } from './Conditions.tsx'
 import { propertyColumn, propertyOf } from './column-ids.ts'
 import { type ColumnView, columnsBeside, isDefaultView } from './column-view.ts'
-import { type Condition, parseConditions, writeConditions } from './conditions.ts'
+import { type Condition, isColumnName, parseConditions, writeConditions } from './conditions.ts'
 import { DeviceTable } from './DeviceTable.tsx'
 import { DeviceTools, Matches, type OpenPanel } from './DeviceTools.tsx'
 import { type DeviceSearch, sortedProperty, sortOf } from './devices-input.ts'
@@ -326,9 +326,11 @@ function knownSearch({ show, ...others }: DeviceSearch): DeviceSearch {
   return { ...others, ...(known && { show: known }) }
 }
 
-/** Properties of the conditions that get a column. A condition that a property is absent gets no column. */
+/** Properties of the conditions that get a column. A condition that a property is absent gets none, nor does one on another column. */
 function shownBy(conditions: readonly Condition[]): string[] {
-  return conditions.flatMap(({ property, operator }) => (operator === 'absent' ? [] : [property]))
+  return conditions.flatMap(({ property, operator }) =>
+    operator === 'absent' || isColumnName(property) ? [] : [property],
+  )
 }
 
 /** Part of the filter: devices whose update failed with the same error. */

@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import {
   type Condition,
   conditionText,
+  filterOfConditions,
+  operatorsFor,
   parseConditions,
   readCondition,
   writeConditions,
@@ -63,4 +65,48 @@ it('survives the URL unchanged, and ignores invalid conditions', () => {
   expect(parseConditions('[["a", "less", "four"], ["a", "less", 4]]')).toEqual([
     { property: 'a', operator: 'less', value: 4 },
   ])
+})
+
+it('reads conditions on version, update and last seen, and sends them as fields', () => {
+  const conditions = parseConditions(
+    JSON.stringify([
+      ['#version', 'equals', '4'],
+      ['#update', 'contains', 'fail'],
+      ['#lastSeen', 'greater', '24 h'],
+      ['#lastSeen', 'less', '90min'],
+      ['#lastSeen', 'equals', '24 h'],
+      ['#version', 'less', '4'],
+      ['#weather', 'exists', ''],
+      ['version', 'equals', '4'],
+    ]),
+  )
+  expect(conditions.map(conditionText)).toEqual([
+    'Version is 4',
+    'Update contains fail',
+    'Last seen is greater than 24 h',
+    'Last seen is less than 90min',
+    'version is 4',
+  ])
+  expect(parseConditions(writeConditions(conditions))).toEqual(conditions)
+  expect(filterOfConditions(conditions)).toEqual({
+    properties: [{ property: 'version', operator: 'equals', value: 4 }],
+    fields: [
+      { field: 'version', operator: 'equals', value: '4' },
+      { field: 'update', operator: 'contains', value: 'fail' },
+      { field: 'lastSeen', operator: 'greater', value: 86_400 },
+      { field: 'lastSeen', operator: 'less', value: 5_400 },
+    ],
+  })
+  expect(filterOfConditions([])).toEqual({})
+})
+
+it('reports a wrong time, and offers only conditions that a column has', () => {
+  const read = (value: string) => readCondition({ property: '#lastSeen', operator: 'greater', value })
+  for (const wrong of ['24', '0 h', 'a day', '1.5 h', '-2 d'])
+    expect(read(wrong)).toEqual({ value: 'Please enter a time such as 90 min, 24 h or 7 d.' })
+  expect(read('3651 d')).toEqual({ value: 'At most 3650 d.' })
+  expect(read('')).toEqual({ value: 'Value must not be empty.' })
+  expect(operatorsFor('#lastSeen').map(({ value }) => value)).toEqual(['less', 'greater', 'exists', 'absent'])
+  expect(operatorsFor('#version').map(({ value }) => value)).not.toContain('less')
+  expect(operatorsFor('version')).toHaveLength(7)
 })

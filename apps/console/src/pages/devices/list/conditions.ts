@@ -1,10 +1,50 @@
-import { type ActionInput, MAX_CONDITION_LENGTH, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
+import {
+  type ActionInput,
+  MAX_CONDITION_LENGTH,
+  MAX_LAST_SEEN_SECS,
+  MAX_PROPERTY_CONDITIONS,
+} from '@muster/actions/client'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 
-/** A condition on a property in the hub's format. */
-export type Condition = NonNullable<Filter['properties']>[number]
-export type Operator = Condition['operator']
+type PropertyCondition = NonNullable<Filter['properties']>[number]
+type FieldCondition = NonNullable<Filter['fields']>[number]
+export type Operator = PropertyCondition['operator']
+
+/**
+ * A condition on a property in the hub's format, or on another column. A column stands in `property` with the prefix `#`, with which no
+ * name of a property begins. A value of `#lastSeen` is a duration such as "24 h".
+ */
+export type Condition = PropertyCondition | { property: ColumnName; operator: Operator; value?: string }
+
+/** Columns, besides properties, that conditions can be about. */
+export const CONDITION_COLUMNS = {
+  '#version': 'Version',
+  '#update': 'Update',
+  '#lastSeen': 'Last seen',
+} as const
+export type ColumnName = keyof typeof CONDITION_COLUMNS
+
+/** Whether the subject of a condition is a column that is not a property. */
+export function isColumnName(subject: string): subject is ColumnName {
+  return Object.hasOwn(CONDITION_COLUMNS, subject)
+}
+
+/** What a condition is about, as people read it. */
+export function subjectText(subject: string): string {
+  return isColumnName(subject) ? CONDITION_COLUMNS[subject] : subject
+}
+
+/** Operators of conditions about a column or a property. The first one is the default. */
+export function operatorsFor(subject: string): typeof OPERATORS {
+  const without: Operator[] =
+    subject === '#lastSeen'
+      ? ['equals', 'notEquals', 'contains']
+      : isColumnName(subject)
+        ? ['less', 'greater']
+        : []
+  return OPERATORS.filter(({ value }) => !without.includes(value))
+}
 
 /** Operators of conditions with their labels. `takes` is the kind of value that the operator needs. */
 export const OPERATORS: readonly { value: Operator; label: string; takes?: 'value' | 'text' | 'number' }[] = [
@@ -17,6 +57,9 @@ export const OPERATORS: readonly { value: Operator; label: string; takes?: 'valu
   { value: 'absent', label: 'is not there' },
 ]
 
+const UNIT_SECS = { min: 60, h: 3600, d: 86_400 }
+const DURATION = /^([1-9]\d{0,6}) ?(min|h|d)$/
+
 const PROPERTY = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,255}$/
 
 /** Input of the form for a condition. */
@@ -27,6 +70,7 @@ export function readCondition(typed: Typed): Condition | { property?: string; va
   const { operator } = typed
   const property = typed.property.trim()
   const text = typed.value.trim()
+  if (isColumnName(property)) return readColumnCondition(property, operator, text)
   const takes = takenBy(operator)
   const isNumber = text !== '' && Number.isFinite(Number(text))
   const wrong = {
@@ -56,6 +100,54 @@ export function readCondition(typed: Typed): Condition | { property?: string; va
   }
 }
 
+function readColumnCondition(
+  property: ColumnName,
+  operator: Operator,
+  text: string,
+): Condition | { value?: string } {
+  if (!operatorsFor(property).some(({ value }) => value === operator))
+    return { value: `${subjectText(property)} has no such condition.` }
+  if (!takenBy(operator)) return { property, operator }
+  if (text === '') return { value: 'Value must not be empty.' }
+  if (property !== '#lastSeen') {
+    if (text.length > MAX_CONDITION_LENGTH) return { value: `At most ${MAX_CONDITION_LENGTH} characters.` }
+    return { property, operator, value: text }
+  }
+  const secs = secsOf(text)
+  if (secs === undefined) return { value: 'Please enter a time such as 90 min, 24 h or 7 d.' }
+  if (secs > MAX_LAST_SEEN_SECS) return { value: 'At most 3650 d.' }
+  return { property, operator, value: text }
+}
+
+/** Seconds of a duration such as "24 h"; `undefined` for other texts. */
+function secsOf(text: string): number | undefined {
+  const [, count, unit] = DURATION.exec(text) ?? []
+  return unit === undefined ? undefined : Number(count) * UNIT_SECS[unit as keyof typeof UNIT_SECS]
+}
+
+/** Parts of the hub's filter for conditions. */
+export function filterOfConditions(conditions: readonly Condition[]): Pick<Filter, 'properties' | 'fields'> {
+  const properties: PropertyCondition[] = []
+  const fields: FieldCondition[] = []
+  for (const condition of conditions) {
+    const { property, operator } = condition
+    if (!isColumnName(property)) properties.push(condition as PropertyCondition)
+    else {
+      const field = property.slice(1)
+      const value = writeConditionValue(condition)
+      fields.push({
+        field,
+        operator,
+        ...(takenBy(operator) && { value: property === '#lastSeen' ? secsOf(value) : value }),
+      } as FieldCondition)
+    }
+  }
+  return {
+    ...(properties.length > 0 && { properties }),
+    ...(fields.length > 0 && { fields }),
+  }
+}
+
 /** Kind of value that an operator needs; `undefined` for operators without a value. */
 export function takenBy(operator: Operator): 'value' | 'text' | 'number' | undefined {
   return OPERATORS.find(({ value }) => value === operator)?.takes
@@ -69,14 +161,14 @@ export function isCondition(read: ReturnType<typeof readCondition>): read is Con
 /** A condition as text, for example "version is 2.4.1". */
 export function conditionText(condition: Condition): string {
   const { label } = OPERATORS.find(({ value }) => value === condition.operator)!
-  return `${condition.property} ${label} ${writeConditionValue(condition)}`.trim()
+  return `${subjectText(condition.property)} ${label} ${writeConditionValue(condition)}`.trim()
 }
 
 /** The value of a condition as the form accepts it. Texts that look like other JSON values are quoted. */
 export function writeConditionValue(condition: Condition): string {
-  if (!('value' in condition)) return ''
-  const { operator, value } = condition
-  return operator === 'contains' ? String(value) : writeValue(value)
+  if (!('value' in condition) || condition.value === undefined) return ''
+  const { property, operator, value } = condition
+  return operator === 'contains' || isColumnName(property) ? String(value) : writeValue(value)
 }
 
 /** Text of a value for the form, from which `readValue` reads the same value. */

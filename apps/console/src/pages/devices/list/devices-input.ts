@@ -1,7 +1,7 @@
 import type { ActionInput } from '@muster/actions/client'
 import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
 import { ATTENTION, type Attention } from './attention.ts'
-import { parseConditions } from './conditions.ts'
+import { filterOfConditions, parseConditions } from './conditions.ts'
 
 /** Orders of the list: fields, or `=` and the name of a property. */
 const SORT =
@@ -40,21 +40,21 @@ export function devicesInput(
   columns: readonly string[] = [],
 ): Omit<ActionInput<'projects_QueryDevices'>, 'cursor'> {
   const text = search.q?.trim()
-  const properties = parseConditions(search.where)
+  const conditions = filterOfConditions(parseConditions(search.where))
   const sort = sortOf(search)
   const filter = {
     ...(text && { text }),
     ...(search.status && { status: search.status }),
     ...(search.show && ATTENTION[search.show]),
     ...(search.result && { bulkActionId: search.result }),
-    ...(properties.length > 0 && { properties }),
+    ...conditions,
     ...(search.error && { updateError: search.error }),
   }
   return {
     ...allDevicesInput(projectId),
     ...(Object.keys(filter).length > 0 && { filter }),
     // `projects_GetSummary` returns the totals per status, so only the other filters need a count.
-    ...((text || search.show || search.error || search.result || properties.length > 0) && {
+    ...((text || search.show || search.error || search.result || Object.keys(conditions).length > 0) && {
       countTotal: true,
     }),
     ...(columns.length > 0 && { columns: [...columns] }),

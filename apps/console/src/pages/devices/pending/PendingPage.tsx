@@ -147,9 +147,11 @@ function Pending({ projectId }: { projectId: string }) {
       )}
       <div className="tfoot">
         <span>
-          {certificates.length < (total ?? 0)
-            ? `${formatCount(certificates.length)} of ${counted(total ?? 0, 'certificate')}`
-            : totalWords(total ?? 0, deviceTotal ?? 0)}
+          {total === undefined
+            ? counted(certificates.length, 'certificate')
+            : certificates.length < total
+              ? `${formatCount(certificates.length)} of ${counted(total, 'certificate')}`
+              : totalWords(total, deviceTotal ?? 0)}
         </span>
         {list.hasNextPage && (
           <Button
@@ -207,7 +209,9 @@ function Pending({ projectId }: { projectId: string }) {
       ) : (
         <>
           {result ? (
-            <h2 className="rest">Still pending, {counted(total ?? 0, 'certificate')}</h2>
+            <h2 className="rest">
+              Still pending{total !== undefined && `, ${counted(total, 'certificate')}`}
+            </h2>
           ) : (
             <p className="appr-lede">
               A device connects only with an accepted certificate. Compare the fingerprint with the one on the
@@ -223,7 +227,11 @@ function Pending({ projectId }: { projectId: string }) {
                 placeholder="Filter by token, address, host name or fingerprint"
               />
               <span className="match hide-s" role="status">
-                {total === undefined ? 'Counting…' : totalWords(total, deviceTotal ?? 0)}
+                {list.isUncounted
+                  ? '– certificates: counting took longer than 2 s'
+                  : total === undefined
+                    ? 'Counting…'
+                    : totalWords(total, deviceTotal ?? 0)}
               </span>
               <span className="grow hide-s" />
               <label className="gby hide-s">

@@ -50,8 +50,10 @@ export function usePendingList(projectId: string, groupBy: Grouping, text: strin
     ...query,
     certificates,
     groups,
-    total: first?.total,
-    deviceTotal: first?.deviceTotal,
+    total: first?.total ?? undefined,
+    deviceTotal: first?.deviceTotal ?? undefined,
+    /** Whether the hub had no time to count. */
+    isUncounted: first?.total === null,
     newerCount: first?.newerCount ?? 0,
     showNewer() {
       isRenewed.current = true

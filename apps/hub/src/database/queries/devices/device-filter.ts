@@ -2,6 +2,7 @@ import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { partPattern } from '../../client/page.ts'
 import { matchesHealth, matchesPreset } from './device-conditions.ts'
+import { matchesField } from './field-conditions.ts'
 import { matchesProperty } from './property-conditions.ts'
 
 /** Filter of the device list. */
@@ -17,11 +18,12 @@ export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<bool
     text,
     bulkActionId,
     properties = [],
+    fields = [],
     updateError,
     targetVersion,
     deviceIds,
   } = filter
-  const conditions = properties.map(matchesProperty)
+  const conditions = [...properties.map(matchesProperty), ...fields.map(matchesField)]
   if (text) conditions.unshift(sql`d.search_text like lower(${partPattern(text)})`)
   // PostgreSQL uses the partial index `device_update_failed` only if the query repeats the condition of the index literally.
   if (updateError)

@@ -119,7 +119,10 @@ type Values = {
   numberCount: number
 }
 
-/** Common table expressions with the values of a property of the newest devices that match a condition on `d`. */
+/** Columns of `device_update` by their names in `projects_QueryPropertyValues`. */
+const COLUMNS: Readonly<Record<string, string>> = { '#version': 'current_version', '#update': 'state' }
+
+/** Common table expressions with the values of a property, or of a column, of the newest devices that match a condition on `d`. */
 export function sampledValues(
   projectId: string,
   property: string,
@@ -127,13 +130,22 @@ export function sampledValues(
 ): RawBuilder<unknown> {
   return sql`
     sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),
-    found as materialized (
-      select p.device_id, jsonb_scalar(p.value_json) as value
-        from sample join ${propertiesOfSample(property)} p on true
-    ), short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
+    found as materialized (${COLUMNS[property] ? columnOfSample(COLUMNS[property]) : propertyOfSample(property)}), short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
 }
 
-/** Values of a property among the newest devices that match a condition on `d`, most frequent first. */
+function propertyOfSample(property: string): RawBuilder<unknown> {
+  return sql`
+    select p.device_id, jsonb_scalar(p.value_json) as value
+      from sample join ${propertiesOfSample(property)} p on true`
+}
+
+function columnOfSample(column: string): RawBuilder<unknown> {
+  return sql`
+    select u.device_id, to_jsonb(u.${sql.ref(column)}) as value
+      from sample join device_update u using (device_id) where u.${sql.ref(column)} is not null`
+}
+
+/** Values of a property, or of a column, among the newest devices that match a condition on `d`, most frequent first. */
 export async function suggestValues(
   tx: Tx,
   projectId: string,

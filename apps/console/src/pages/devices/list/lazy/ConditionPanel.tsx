@@ -10,12 +10,16 @@ import { Button } from '../../../../ui/Button.tsx'
 import { SubmitButton } from '../../../../ui/SubmitButton.tsx'
 import { TextField } from '../../../../ui/TextField.tsx'
 import {
+  CONDITION_COLUMNS,
   type Condition,
+  filterOfConditions,
+  isColumnName,
   isCondition,
-  OPERATORS,
   type Operator,
+  operatorsFor,
   readCondition,
   readValue,
+  subjectText,
   takenBy,
   writeConditionValue,
   writeValue,
@@ -85,38 +89,58 @@ export function ConditionPanel({
 
   // The other parts of the filter decide which devices are counted.
   const others = edited === undefined ? conditions : conditions.toSpliced(edited, 1)
-  const rest: Filter = { ...filter, properties: [...others] }
+  const { properties: _, fields: __, ...otherParts } = filter ?? {}
+  const rest: Filter = { ...otherParts, ...filterOfConditions(others) }
   const settled = useDebounced(typed, TYPING_MS)
   const property = readCondition({ ...settled, operator: 'exists', value: '' })
   const chosen = isCondition(property) ? property.property : undefined
 
+  const part = subjectText(settled.property.trim())
   const names = useActionState(
     'projects_QueryPropertyNames',
-    { projectId, namesOnly: true, ...(settled.property.trim() && { text: settled.property.trim() }) },
+    { projectId, namesOnly: true, ...(part && { text: part }) },
     { keepPrevious: true },
   ).data
+  const isTime = chosen === '#lastSeen'
   const found = useActionState(
     'projects_QueryPropertyValues',
-    { projectId, property: chosen ?? 'none', filter: rest },
-    { enabled: chosen !== undefined },
+    { projectId, property: isTime ? 'none' : (chosen ?? 'none'), filter: rest },
+    { enabled: chosen !== undefined && !isTime },
   ).data
   // Values of the property that stood in the field before the last key would look like values of the typed property.
   const values = settled.property === typed.property ? found : undefined
 
-  const nameOptions = (names?.names ?? []).map(name => ({
+  const columnOptions = Object.entries(CONDITION_COLUMNS)
+    .filter(([, label]) => label.toLowerCase().includes(part.toLowerCase()))
+    .map(([name, label]) => ({
+      key: name,
+      content: (
+        <>
+          <Marked className="trunc" text={label} part={part} />
+          <small>column</small>
+        </>
+      ),
+      choose: () => chooseSubject(name),
+    }))
+  const pathOptions = (names?.names ?? []).map(name => ({
     key: name.path,
     content: (
       <>
-        <Marked className="mono trunc" text={name.path} part={settled.property.trim()} />
+        <Marked className="mono trunc" text={name.path} part={part} />
         <small>{propertyWords(name)}</small>
       </>
     ),
-    choose: () => {
-      form.setFieldValue('property', name.path)
-      focusField('value')
-    },
+    choose: () => chooseSubject(name.path),
   }))
-  const valueOptions = values && chosen ? optionsOf(values, typed.value, choose) : []
+  const nameOptions = [...columnOptions, ...pathOptions]
+  const valueOptions = isTime ? timeOptions(choose) : values && chosen ? optionsOf(values, typed, choose) : []
+  function chooseSubject(subject: string) {
+    form.setFieldValue('property', subject)
+    const operators = operatorsFor(subject)
+    if (!operators.some(({ value }) => value === typed.operator))
+      form.setFieldValue('operator', operators[0]!.value)
+    focusField('value')
+  }
   function choose(operator: Operator | undefined, value: string) {
     if (operator) form.setFieldValue('operator', operator)
     form.setFieldValue('value', value)
@@ -177,12 +201,20 @@ export function ConditionPanel({
                 placeholder="version"
                 spellCheck={false}
                 {...bindText(field)}
+                value={subjectText(field.state.value)}
                 {...listProps('names', nameOptions)}
               />
             )}
           </form.Field>
           <form.Field name="operator">
-            {field => <SelectField label="Condition" required options={OPERATORS} {...bindText(field)} />}
+            {field => (
+              <SelectField
+                label="Condition"
+                required
+                options={operatorsFor(typed.property)}
+                {...bindText(field)}
+              />
+            )}
           </form.Field>
           {takes && (
             <form.Field name="value">
@@ -203,7 +235,7 @@ export function ConditionPanel({
         <div className="duo">
           <div className="names">
             <h3>
-              {settled.property.trim() ? `Properties with “${settled.property.trim()}”` : 'Properties'}
+              {part ? `Properties with “${part}”` : 'Properties'}
               {names && (
                 <span>
                   {formatCount(names.matchCount)} of {formatCount(names.nameCount)}
@@ -224,7 +256,7 @@ export function ConditionPanel({
             )}
           </div>
           <div className="values">
-            <ValuesHead chosen={chosen} values={values} />
+            {isTime ? <h3>Time since then</h3> : <ValuesHead chosen={chosen} values={values} />}
             <Options
               id={`${id}-values`}
               label="Suggestions"
@@ -235,7 +267,7 @@ export function ConditionPanel({
             {values !== undefined && values.otherCount > 0 && (
               <Note>{counted(values.otherCount, 'device')} with an object, a list or a longer text.</Note>
             )}
-            <p className="hint">{HELP[takes ?? 'none']}</p>
+            <p className="hint">{HELP[helpOf(typed.property, takes)]}</p>
           </div>
         </div>
         <footer>
@@ -257,7 +289,24 @@ const HELP = {
   value: 'Text, a number, true, false or null. A number in quotes is text.',
   text: 'Part of a text, in any case.',
   number: 'A number.',
+  time: 'A time such as 90 min, 24 h or 7 d. Connected devices are seen now.',
+  word: 'The exact text.',
   none: '',
+}
+
+function helpOf(subject: string, takes: ReturnType<typeof takenBy>): keyof typeof HELP {
+  if (takes === undefined || !isColumnName(subject)) return takes ?? 'none'
+  if (subject === '#lastSeen') return 'time'
+  return takes === 'value' ? 'word' : 'text'
+}
+
+/** Frequent values of a condition on the time last seen. */
+function timeOptions(choose: (operator: undefined, value: string) => void): Option[] {
+  return ['1 h', '24 h', '7 d', '30 d'].map(value => ({
+    key: JSON.stringify(value),
+    content: <span className="mono">{value}</span>,
+    choose: () => choose(undefined, value),
+  }))
 }
 
 type Values = ActionOutput<'projects_QueryPropertyValues'>
@@ -272,10 +321,12 @@ function ValuesHead({ chosen, values }: { chosen: string | undefined; values: Va
 /** Values with the number of devices, most frequent first. Many different numbers are shown as their distribution. */
 function optionsOf(
   values: Values,
-  typed: string,
+  { property, value: typed }: { property: string; value: string },
   choose: (operator: Operator | undefined, value: string) => void,
 ): Option[] {
   const { numbers, absentCount, devicesRead } = values
+  // A condition on a column compares with the text as it is typed.
+  const textOf = isColumnName(property) ? String : writeValue
   const isSpread =
     numbers && numbers.deviceCount > values.values.length && values.distinctCount > MANY_NUMBERS
   const part = typed.trim().toLowerCase()
@@ -297,10 +348,10 @@ function optionsOf(
         choose: () => choose(undefined, String(value)),
       }))
     : values.values
-        .map(({ value, deviceCount }) => ({ value, text: writeValue(value), deviceCount }))
+        .map(({ value, deviceCount }) => ({ value, text: textOf(value), deviceCount }))
         .filter(
           ({ text }) =>
-            text.toLowerCase().includes(part) || values.values.some(one => writeValue(one.value) === typed),
+            text.toLowerCase().includes(part) || values.values.some(one => textOf(one.value) === typed),
         )
         .map(({ value, text, deviceCount }) => ({
           key: JSON.stringify(value),
@@ -343,6 +394,15 @@ function Share({ count, of, children }: { count: number; of: number; children: R
   )
 }
 
+function withCondition(rest: Filter, condition: Condition): NonNullable<Filter> {
+  const { properties = [], fields = [] } = filterOfConditions([condition])
+  return {
+    ...rest,
+    properties: [...(rest?.properties ?? []), ...(properties ?? [])],
+    fields: [...(rest?.fields ?? []), ...(fields ?? [])],
+  }
+}
+
 type WillMatchProps = {
   projectId: string
   rest: Filter
@@ -357,9 +417,7 @@ function WillMatch({ projectId, rest, typed }: WillMatchProps) {
     'projects_QueryDeviceCounts',
     {
       projectId,
-      filters: isReady
-        ? [{ ...rest, properties: [...(rest?.properties ?? []), condition] }, rest ?? {}]
-        : [{}],
+      filters: isReady ? [withCondition(rest, condition), rest ?? {}] : [{}],
     },
     { enabled: isReady },
   )

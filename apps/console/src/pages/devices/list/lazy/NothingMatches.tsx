@@ -4,7 +4,7 @@ import { counted } from '../../../../lib/app/format.ts'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
 import { Button } from '../../../../ui/Button.tsx'
 import { ATTENTION_LABELS } from '../attention.ts'
-import { type Condition, conditionText, writeConditions } from '../conditions.ts'
+import { type Condition, conditionText, isColumnName, writeConditions } from '../conditions.ts'
 import { type DeviceSearch, devicesInput } from '../devices-input.ts'
 import '../../../../styles/device-list-panels.css'
 
@@ -96,7 +96,9 @@ function filterOf(projectId: string, search: DeviceSearch): Filter {
 
 /** For a condition on a number: the value nearest to it that a device has. */
 function Nearest({ projectId, conditions }: { projectId: string; conditions: readonly Condition[] }) {
-  const condition = conditions.find(({ operator }) => operator === 'less' || operator === 'greater')
+  const condition = conditions.find(
+    ({ property, operator }) => !isColumnName(property) && (operator === 'less' || operator === 'greater'),
+  )
   const numbers = useActionState(
     'projects_QueryPropertyValues',
     { projectId, property: condition?.property ?? 'none' },
