@@ -224,7 +224,7 @@ it('has conditions on version, update and last seen', async () => {
   await expectGoodScreen(page, 'device-condition-column')
   await panel.getByLabel('Condition').selectOption('less')
   await panel.getByRole('button', { name: 'Add', exact: true }).click()
-  await page.getByRole('button', { name: 'Change condition: Last seen is less than 24 h' }).click()
+  await page.getByRole('button', { name: 'Change condition: Last seen is less than 24 h ago' }).click()
   const change = page.getByRole('dialog', { name: 'Change the condition' })
   await change.getByText('10 of 10 devices will match').waitFor()
 })

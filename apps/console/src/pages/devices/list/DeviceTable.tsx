@@ -46,6 +46,8 @@ type DeviceTableProps = {
   matched: readonly string[]
   /** Properties of the conditions. */
   filtered: readonly string[]
+  /** Whether no device of the project has a problem. The column Status then leaves room to names, because it shows no health. */
+  isCalm: boolean
   /** Properties that are members of values in the first rows. */
   memberPaths: readonly string[]
   selection: Selection
@@ -71,6 +73,7 @@ export function DeviceTable({
   matched,
   filtered,
   memberPaths,
+  isCalm,
   selection,
   isSelecting,
   onSelecting,
@@ -137,7 +140,7 @@ export function DeviceTable({
     <table
       {...TABLE}
       ref={element}
-      className={`tbl stackable devices${isDefaultView ? ' standard' : ''}${isBroad ? ' broad' : ''}${isSelecting ? ' selecting' : ''}`}
+      className={`tbl stackable devices${isDefaultView ? ' standard' : ''}${isCalm ? ' calm' : ''}${isBroad ? ' broad' : ''}${isSelecting ? ' selecting' : ''}`}
       style={isBroad ? { width: widthPx } : undefined}
       aria-busy={isBusy}
       aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}

@@ -83,8 +83,8 @@ it('reads conditions on version, update and last seen, and sends them as fields'
   expect(conditions.map(conditionText)).toEqual([
     'Version is 4',
     'Update contains fail',
-    'Last seen is greater than 24 h',
-    'Last seen is less than 90min',
+    'Last seen is greater than 24 h ago',
+    'Last seen is less than 90min ago',
     'version is 4',
   ])
   expect(parseConditions(writeConditions(conditions))).toEqual(conditions)

@@ -35,7 +35,7 @@ export function subjectText(subject: string): string {
   return isColumnName(subject) ? CONDITION_COLUMNS[subject] : subject
 }
 
-/** Operators of conditions about a column or a property. The first one is the default. */
+/** Operators of conditions about a column or a property. */
 export function operatorsFor(subject: string): typeof OPERATORS {
   const without: Operator[] =
     subject === '#lastSeen'
@@ -161,7 +161,9 @@ export function isCondition(read: ReturnType<typeof readCondition>): read is Con
 /** A condition as text, for example "version is 2.4.1". */
 export function conditionText(condition: Condition): string {
   const { label } = OPERATORS.find(({ value }) => value === condition.operator)!
-  return `${subjectText(condition.property)} ${label} ${writeConditionValue(condition)}`.trim()
+  const value = writeConditionValue(condition)
+  const ago = value && condition.property === '#lastSeen' ? ' ago' : ''
+  return `${subjectText(condition.property)} ${label} ${value}${ago}`.trim()
 }
 
 /** The value of a condition as the form accepts it. Texts that look like other JSON values are quoted. */

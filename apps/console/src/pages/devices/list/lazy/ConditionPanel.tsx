@@ -138,7 +138,7 @@ export function ConditionPanel({
     form.setFieldValue('property', subject)
     const operators = operatorsFor(subject)
     if (!operators.some(({ value }) => value === typed.operator))
-      form.setFieldValue('operator', operators[0]!.value)
+      form.setFieldValue('operator', subject === '#lastSeen' ? 'greater' : 'equals')
     focusField('value')
   }
   function choose(operator: Operator | undefined, value: string) {
