@@ -120,7 +120,10 @@ type Values = {
 }
 
 /** Columns of `device_update` by their names in `projects_QueryPropertyValues`. */
-const COLUMNS: Readonly<Record<string, string>> = { '#version': 'current_version', '#update': 'state' }
+const COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['#version', 'current_version'],
+  ['#update', 'state'],
+])
 
 /** Common table expressions with the values of a property, or of a column, of the newest devices that match a condition on `d`. */
 export function sampledValues(
@@ -128,9 +131,10 @@ export function sampledValues(
   property: string,
   condition: RawBuilder<boolean>,
 ): RawBuilder<unknown> {
+  const column = COLUMNS.get(property)
   return sql`
     sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),
-    found as materialized (${COLUMNS[property] ? columnOfSample(COLUMNS[property]) : propertyOfSample(property)}), short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
+    found as materialized (${column === undefined ? propertyOfSample(property) : columnOfSample(column)}), short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
 }
 
 function propertyOfSample(property: string): RawBuilder<unknown> {
