@@ -61,3 +61,57 @@ export async function seedEvents(hub: BenchHub, rows: number): Promise<void> {
   }
   await hub.query('vacuum analyze device_event')
 }
+
+/** Properties, past values, updates, connections and events of the newest seeded device. */
+const DEVICE_ROWS = { properties: 200, changes: 600, connections: 400, events: 400 }
+
+/** Gives the newest seeded device the history of a busy week, and returns its id. */
+export async function seedDeviceHistory(hub: BenchHub): Promise<string> {
+  const [device] = (await hub.query(
+    `select device_id, (select node_id from cluster_node limit 1), (select token_id from deployment_token limit 1)
+       from device order by first_seen desc limit 1`,
+  )) as { device_id: string; node_id: string; token_id: string }[]
+  const { device_id: deviceId, node_id: nodeId, token_id: tokenId } = device!
+  const actor = JSON.stringify({ actor: 'Device', deviceId, tokenId })
+  await hub.query(
+    `insert into device_property (device_id, name, value, value_json)
+     select $1, 'bench.' || to_char(i, 'FM000'), to_json('value ' || i), to_jsonb('value ' || i)
+       from generate_series(1, ${DEVICE_ROWS.properties}) i`,
+    [deviceId],
+  )
+  await hub.query(
+    `insert into device_property_change (device_id, name, version, value, actor, changed_at)
+     select $1, 'bench.' || to_char(1 + i % ${DEVICE_ROWS.properties}, 'FM000'), 1 + i / ${DEVICE_ROWS.properties}, to_json('value ' || i),
+            $2::jsonb, now() - i * interval '7 minutes' from generate_series(1, ${DEVICE_ROWS.changes}) i`,
+    [deviceId, actor],
+  )
+  const status = `json_build_object('state', case i % 2 when 0 then 'installing' else 'failed' end, 'currentVersion', '1.0',
+    'targetVersion', '2.0', 'failureCount', i / 2 + 1, 'lastError', 'no space left on device')`
+  await hub.query(
+    `insert into device_property_change (device_id, name, version, value, actor, changed_at)
+     select $1, 'dev.nexigon.ota.status', i + 1, ${status}, $2::jsonb, now() - (60 - i) * interval '2 hours'
+       from generate_series(0, 59) i`,
+    [deviceId, actor],
+  )
+  await hub.query(
+    `insert into device_property (device_id, name, value, value_json, version)
+     select device_id, name, value, value::jsonb, version from device_property_change
+      where device_id = $1 and name = 'dev.nexigon.ota.status' order by version desc limit 1`,
+    [deviceId],
+  )
+  await hub.query(
+    `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at, end_reason)
+     select 'd_conn_' || ${ID}, $1, $2, $3, 'd_c_' || ${ID}, now() - i * interval '25 minutes',
+            now() - i * interval '25 minutes' + interval '24 minutes', 'Disconnected'
+       from generate_series(1, ${DEVICE_ROWS.connections}) i`,
+    [deviceId, nodeId, tokenId],
+  )
+  await hub.query(
+    `insert into device_event (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
+     select $1, 'd_ev_' || to_char(at, 'YYYYMMDD-HH24MI') || '-' || left(translate(md5(i::text), '0', 'z'), 8), at::date,
+            (array['Info', 'Warning', 'Error'])[1 + i % 3], 'bench', to_json('bench event ' || i), '{}', at
+       from (select i, (now() at time zone 'utc') - i * interval '9 minutes' as at from generate_series(1, ${DEVICE_ROWS.events}) i) made`,
+    [deviceId],
+  )
+  return deviceId
+}

@@ -7,6 +7,7 @@ import { flood } from './flood.ts'
 import { fuzz } from './fuzz.ts'
 import { hostileDevice } from './hostile-device.ts'
 import { ingest } from './ingest.ts'
+import { interact } from './interactions.ts'
 import { lists } from './lists.ts'
 import { paint } from './paint.ts'
 import { people } from './people.ts'
@@ -32,6 +33,7 @@ const BENCHES: Record<string, Bench> = {
   lists: { run: lists, limitMinutes: 15 },
   blobs: { run: blobs, limitMinutes: 15 },
   paint: { run: paint, limitMinutes: 5 },
+  interact: { run: interact, limitMinutes: 15 },
 }
 
 // On an interrupt, exit handlers stop the processes that the bench started.

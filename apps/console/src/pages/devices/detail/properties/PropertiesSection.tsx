@@ -1,8 +1,9 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { Plus } from 'lucide-react'
-import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react'
+import { type ReactNode, useDeferredValue, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { formatCount } from '../../../../lib/app/format.ts'
+import { useStable } from '../../../../lib/app/use-stable.ts'
 import { SearchBox } from '../../../../ui/app/SearchBox.tsx'
 import { Section } from '../../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
@@ -88,6 +89,10 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
     if (removed.length === 0) return matching
     return [...matching, ...removed.map(name => ({ name }))].sort((a, b) => compareNames(a.name, b.name))
   }, [all, needle, opened, properties])
+  const open = useStable((rowKey: string, next: Opened | undefined) =>
+    setOpened(({ [rowKey]: _, ...others }) => ({ ...others, ...(next && { [rowKey]: next }) })),
+  )
+  const pin = useStable(toggle)
   if (found.length === 0) {
     return (
       <div className="in">
@@ -102,8 +107,6 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
       </div>
     )
   }
-  const open = (name: string, next: Opened | undefined) =>
-    setOpened(({ [name]: _, ...others }) => ({ ...others, ...(next && { [name]: next }) }))
   const changedBy = (name: string) => (Object.hasOwn(actors, name) ? actors[name]!.changedBy : undefined)
   const row = (item: Item) =>
     'value' in item ? (
@@ -112,9 +115,10 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
         property={item}
         changedBy={changedBy(item.name)}
         isPinned={pins.includes(item.name)}
-        onPin={() => toggle(item.name)}
+        onPin={pin}
         opened={opened[item.name]}
-        onOpen={next => open(item.name, next)}
+        rowKey={item.name}
+        onOpen={open}
       />
     ) : (
       <RemovedRow deviceId={deviceId} name={item.name} onClose={() => open(item.name, undefined)} />
@@ -138,9 +142,10 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
                     property={property}
                     changedBy={changedBy(property.name)}
                     isPinned
-                    onPin={() => toggle(property.name)}
+                    onPin={pin}
                     opened={opened[key]}
-                    onOpen={next => open(key, next)}
+                    rowKey={key}
+                    onOpen={open}
                   />
                 </li>
               )
@@ -150,7 +155,7 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
         </>
       )}
       {found.length >= VIRTUAL_FROM ? (
-        <VirtualProperties key={needle} properties={found} row={row} />
+        <VirtualProperties needle={needle} properties={found} row={row} />
       ) : (
         <ul>
           {found.map(property => (
@@ -173,14 +178,23 @@ function classOf(opened: Opened | undefined): string {
   return opened === 'past' ? 'prop opened' : 'prop'
 }
 
-type VirtualPropertiesProps = { properties: readonly Item[]; row: (property: Item) => ReactNode }
+type VirtualPropertiesProps = {
+  /** Search text. A new text scrolls the box back to its beginning. */
+  needle: string
+  properties: readonly Item[]
+  row: (property: Item) => ReactNode
+}
 
 /**
  * A scrolling box for many properties, so that the sections below the box stay within reach. Only the properties in view
  * and 12 more above and below them are rendered.
  */
-function VirtualProperties({ properties, row }: VirtualPropertiesProps) {
+function VirtualProperties({ needle, properties, row }: VirtualPropertiesProps) {
   const box = useRef<HTMLElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the effect runs for each new text
+  useLayoutEffect(() => {
+    box.current?.scrollTo({ top: 0 })
+  }, [needle])
   const rows = useVirtualizer({
     count: properties.length,
     getScrollElement: () => box.current,

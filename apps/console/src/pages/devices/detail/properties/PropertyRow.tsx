@@ -1,4 +1,5 @@
 import { History, Lock, Pencil, Pin, PinOff } from 'lucide-react'
+import { memo } from 'react'
 import { copyTextOf, JsonValue } from '../../../../ui/app/JsonValue.tsx'
 import { Time } from '../../../../ui/app/Time.tsx'
 import { CopyButton } from '../../../../ui/CopyButton.tsx'
@@ -19,19 +20,23 @@ type PropertyRowProps = {
   /** Actor of the last change; `undefined` while it loads, or if the history does not contain it. */
   changedBy: Properties[string]['changedBy']
   isPinned: boolean
-  onPin: () => void
+  /** Pins or unpins the property. Functions of a row keep their identity, so that one row renders and not all. */
+  onPin: (name: string) => void
   opened: Opened | undefined
-  onOpen: (opened: Opened | undefined) => void
+  /** Key of the row for `onOpen`. A pinned property has two rows. */
+  rowKey: string
+  onOpen: (rowKey: string, opened: Opened | undefined) => void
 }
 
 /** Row of a property: key, value, actor and time of the last change, with buttons to edit it, to show its past values and to copy it. */
-export function PropertyRow({
+export const PropertyRow = memo(function PropertyRow({
   deviceId,
   property,
   changedBy,
   isPinned,
   onPin,
   opened,
+  rowKey,
   onOpen,
 }: PropertyRowProps) {
   const { name, value, protected: isProtected, lastUpdated, isCut = false, valueBytes = 0 } = property
@@ -40,7 +45,7 @@ export function PropertyRow({
       <PropertyEditor
         deviceId={deviceId}
         property={{ ...property, changedBy }}
-        onClose={() => onOpen(undefined)}
+        onClose={() => onOpen(rowKey, undefined)}
       />
     )
   return (
@@ -66,27 +71,27 @@ export function PropertyRow({
         <Time at={lastUpdated} />
       </span>
       <span className="pa">
-        <RowButton keys="e" label={`Edit ${name}`} icon={Pencil} onClick={() => onOpen('edit')} />
+        <RowButton keys="e" label={`Edit ${name}`} icon={Pencil} onClick={() => onOpen(rowKey, 'edit')} />
         <RowButton
           keys="h"
           label={`Past values of ${name}`}
           icon={History}
           isOpen={opened === 'past'}
-          onClick={() => onOpen(opened === 'past' ? undefined : 'past')}
+          onClick={() => onOpen(rowKey, opened === 'past' ? undefined : 'past')}
         />
         <RowButton
           keys="p"
           label={`${isPinned ? 'Unpin' : 'Pin'} ${name}`}
           icon={isPinned ? PinOff : Pin}
           isPressed={isPinned}
-          onClick={onPin}
+          onClick={() => onPin(name)}
         />
         {!isCut && <CopyButton text={copyTextOf(value)} label={`Copy value of ${name}`} />}
       </span>
       {opened === 'past' && <PastValues deviceId={deviceId} name={name} version={property.version} />}
     </>
   )
-}
+})
 
 /** Row of a property that was removed while its past values were open. The past values stay on screen until the user closes them. */
 export function RemovedRow({

@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { dayInYear } from '../../../../lib/app/local-time.ts'
 import { durationInWords } from '../../../../lib/app/relative-time.ts'
+import { useStable } from '../../../../lib/app/use-stable.ts'
 import { useToggled } from '../../../../lib/app/use-toggled.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { EmptyState } from '../../../../ui/app/EmptyState.tsx'
@@ -45,6 +46,7 @@ export function TimelineList({
   const { first, entries, hasMore, waiting } = timeline
   const days = useMemo(() => daysOf(entries ?? [], headOfDay), [entries])
   const [unfolded, toggleRun] = useToggled()
+  const open = useStable(onOpen)
   if (!entries) {
     if (first.error) return <ErrorAlert title="Could not load what happened." error={first.error} />
     return (
@@ -97,7 +99,7 @@ export function TimelineList({
               isWhole={!hasMore || index < days.length - 1}
               hasAllKinds={hasAllKinds}
               openId={openId}
-              onOpen={onOpen}
+              onOpen={open}
               unfolded={unfolded}
               onRun={toggleRun}
             />
@@ -143,7 +145,7 @@ function DayPart({ deviceId, day, isWhole, hasAllKinds, openId, onOpen, unfolded
       deviceId={deviceId}
       entry={entry}
       isOpen={entry.entryId === openId}
-      onOpen={isOpen => onOpen(isOpen ? entry.entryId : '')}
+      onOpen={onOpen}
     />
   )
   return (

@@ -1,5 +1,5 @@
 import { Braces, Plug, ShieldCheck, Unplug, UserRound } from 'lucide-react'
-import { useId } from 'react'
+import { memo, useId } from 'react'
 import { FoldButton } from '../../../../ui/app/FoldButton.tsx'
 import type { IconType } from '../../../../ui/icon.ts'
 import { HEALTH, OTA_STATUS } from '../property-names.ts'
@@ -10,10 +10,16 @@ import { Sentence } from './Sentence.tsx'
 import { ShortValue } from './ShortValue.tsx'
 import { severityLook } from './severity-look.ts'
 
-type EntryRowProps = { deviceId: string; entry: Entry; isOpen: boolean; onOpen: (isOpen: boolean) => void }
+type EntryRowProps = {
+  deviceId: string
+  entry: Entry
+  isOpen: boolean
+  /** Called with the id of the entry that is to be open, or an empty text. It keeps its identity, so that one row renders and not all. */
+  onOpen: (entryId: string) => void
+}
 
 /** An entry of a timeline as a row, which unfolds to show its details. */
-export function EntryRow({ deviceId, entry, isOpen, onOpen }: EntryRowProps) {
+export const EntryRow = memo(function EntryRow({ deviceId, entry, isOpen, onOpen }: EntryRowProps) {
   const id = useId()
   const { icon: Icon, tone, word } = lookOf(entry)
   return (
@@ -30,11 +36,15 @@ export function EntryRow({ deviceId, entry, isOpen, onOpen }: EntryRowProps) {
         <Sentence entry={entry} />
       </div>
       <span className="src">{sourceOf(entry)}</span>
-      <FoldButton label={`Details, ${wallTime(entry.at)}`} isOpen={isOpen} onChange={onOpen} />
+      <FoldButton
+        label={`Details, ${wallTime(entry.at)}`}
+        isOpen={isOpen}
+        onChange={isNowOpen => onOpen(isNowOpen ? entry.entryId : '')}
+      />
       {isOpen && <EntryDetails deviceId={deviceId} entry={entry} labelledBy={id} />}
     </li>
   )
-}
+})
 
 type RunRowProps = {
   name: string
