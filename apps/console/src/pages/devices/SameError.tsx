@@ -1,7 +1,8 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { ArrowRight } from 'lucide-react'
 import { useActionState } from '../../api/queries.ts'
-import { formatCount } from '../../lib/app/format.ts'
+import { counted, formatCount } from '../../lib/app/format.ts'
+import { buttonClass } from '../../ui/Button.tsx'
 
 /** Longest version in characters that the hub stores for filters. */
 const LONGEST_VERSION = 200
@@ -12,8 +13,11 @@ type SameErrorProps = {
   targetVersion?: string | undefined
 }
 
-/** Next step with a link to the devices of the project whose update failed with the same error, if there are others. */
-export function SameError({ deviceId, targetVersion }: SameErrorProps) {
+/**
+ * The devices of the project whose update failed with the same error as the update of a device: the error in the form for the filter of
+ * the list, their number, and the number of devices that try `targetVersion`. `undefined` without other devices.
+ */
+function useSameError({ deviceId, targetVersion }: SameErrorProps) {
   const { projectId = '' } = useParams({ strict: false })
   const device = useActionState('projects_QueryDevices', {
     projectId,
@@ -32,7 +36,15 @@ export function SameError({ deviceId, targetVersion }: SameErrorProps) {
     { enabled: updateError !== undefined },
   ).data?.counts
   const [count, trying] = counts ?? []
-  if (!updateError || !count || count < 2) return null
+  if (!updateError || !count || count < 2) return undefined
+  return { updateError, count, trying }
+}
+
+/** Next step with a link to the devices of the project whose update failed with the same error, if there are others. */
+export function SameError({ deviceId, targetVersion }: SameErrorProps) {
+  const same = useSameError({ deviceId, targetVersion })
+  if (!same) return null
+  const { updateError, count, trying } = same
   return (
     <li>
       <Link
@@ -53,5 +65,21 @@ export function SameError({ deviceId, targetVersion }: SameErrorProps) {
         )}
       </p>
     </li>
+  )
+}
+
+/** Link to the devices of the project whose update failed with the same error, if there are others. */
+export function SameErrorLink({ deviceId }: { deviceId: string }) {
+  const same = useSameError({ deviceId })
+  if (!same) return null
+  return (
+    <Link
+      className={buttonClass('ghost', 'sm')}
+      to="/org_{$organization}/projects/$projectId/devices"
+      from="/org_{$organization}/projects/$projectId"
+      search={{ error: same.updateError }}
+    >
+      Same error on {counted(same.count - 1, 'other device')}
+    </Link>
   )
 }

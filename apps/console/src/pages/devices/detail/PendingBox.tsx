@@ -2,8 +2,9 @@ import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { Check, ShieldAlert } from 'lucide-react'
 import { useState } from 'react'
-import { useCommand } from '../../../api/queries.ts'
+import { useActionState, useCommand } from '../../../api/queries.ts'
 import { counted } from '../../../lib/app/format.ts'
+import { dayInYear } from '../../../lib/app/local-time.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
 import { Alert } from '../../../ui/Alert.tsx'
 import { Moment } from '../../../ui/app/Moment.tsx'
@@ -11,6 +12,7 @@ import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { newAddressWords } from '../pending/group-words.ts'
 import { SHOW_CERTIFICATES } from './device-queries.ts'
 import { Fact } from './Fact.tsx'
 import { Fingerprint } from './Fingerprint.tsx'
@@ -102,6 +104,7 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
         <dl className="tell">
           <Fact label="Token">
             <TokenName certificate={certificate} />
+            <TokenFacts projectId={details.projectId} tokenId={certificate.tokenId} />
           </Fact>
           <Fact label="Address">
             {certificate.remoteAddress === undefined ? (
@@ -109,6 +112,7 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
             ) : (
               <span className="mono">{certificate.remoteAddress}</span>
             )}
+            <AddressFacts details={details} />
           </Fact>
           <Fact label="Host name">
             {details.hostname ? (
@@ -116,6 +120,7 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
             ) : (
               <span className="t2">Not known before it connects</span>
             )}
+            <TwinFacts details={details} certificateId={certificateId} />
           </Fact>
         </dl>
       </div>
@@ -164,5 +169,56 @@ function TokenName({ certificate: { tokenId, tokenName } }: { certificate: Certi
     <Link from="/org_{$organization}/projects/$projectId" to="./tokens" search={{ q: tokenName }}>
       <bdi>{tokenName}</bdi>
     </Link>
+  )
+}
+
+type TokenFactsProps = { projectId: string; tokenId: string | undefined }
+
+/** Age of the token, and how many devices came with it. */
+function TokenFacts({ projectId, tokenId }: TokenFactsProps) {
+  const token = useActionState(
+    'projects_QueryDeploymentTokens',
+    { projectId, filter: { text: tokenId ?? '' }, limit: 1 },
+    { enabled: tokenId !== undefined },
+  ).data?.tokens.find(one => one.tokenId === tokenId)
+  if (!token) return null
+  return (
+    <span className="facts">
+      Made on {dayInYear(Date.parse(token.createdAt), Date.now())}. {counted(token.enrolledDevices, 'device')}{' '}
+      came with it.
+    </span>
+  )
+}
+
+/** Facts of the page of pending certificates about the certificates of one device. */
+function usePendingFacts({ projectId, deviceId }: Pick<Details, 'projectId' | 'deviceId'>) {
+  const filter = { text: deviceId }
+  return useActionState('projects_QueryPendingCertificates', { projectId, filter, limit: 10 }).data
+}
+
+/** Whether accepted devices with the same token came from other addresses only. */
+function AddressFacts({ details }: { details: Details }) {
+  const group = usePendingFacts(details)?.groups[0]
+  const words = group && newAddressWords(group)
+  return words === undefined ? null : <span className="facts">{words}</span>
+}
+
+/** Another device of the project with the same host name, which may be the same machine with a new identity. */
+function TwinFacts({ details, certificateId }: { details: Details; certificateId: string }) {
+  const twin = usePendingFacts(details)?.certificates.find(
+    one => one.certificateId === certificateId,
+  )?.sameHostname
+  if (!twin) return null
+  return (
+    <span className="facts">
+      Another device has this host name:{' '}
+      <Link
+        from="/org_{$organization}/projects/$projectId"
+        to="./devices/$deviceId"
+        params={{ deviceId: twin.deviceId }}
+      >
+        <bdi>{twin.name ?? twin.deviceId}</bdi>
+      </Link>
+    </span>
   )
 }

@@ -31,8 +31,8 @@ export function Glyph({ look }: { look: Mark['look'] }) {
   )
 }
 
-/** Minimum distance between two links, as a fraction of the axis: about 24 px on an axis of 550 px, or of 330 px on phones. */
-const MIN_DISTANCE = { wide: 0.05, narrow: 0.08 }
+/** Minimum distance between two links, as a fraction of the axis: about 24 px on an axis of 550 px, 44 px on one of 320 px on phones. */
+const MIN_DISTANCE = { wide: 0.05, narrow: 0.14 }
 /** Marks of the same kind that lie closer together than this fraction of the axis are drawn once. */
 const SAME_PLACE = 0.006
 

@@ -1,13 +1,17 @@
 import { Link as LinkIcon } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
+import { useActionState } from '../../../../api/queries.ts'
 import { formatBytes } from '../../../../lib/app/format.ts'
 import { copyText } from '../../../../lib/clipboard.ts'
 import { JsonValue } from '../../../../ui/app/JsonValue.tsx'
 import { toast } from '../../../../ui/app/toast.ts'
 import { Button } from '../../../../ui/Button.tsx'
+import { SameErrorLink } from '../../SameError.tsx'
 import { Fact } from '../Fact.tsx'
 import { PropertyHistoryDialog } from '../PropertyHistoryDialog.tsx'
+import { OTA_STATUS } from '../property-names.ts'
 import { VersionLink } from '../VersionLink.tsx'
+import { otaStatusOf } from '../well-known.ts'
 import { wallTime } from './ClockTime.tsx'
 import { Diff } from './Diff.tsx'
 import type { Entry } from './entry.ts'
@@ -51,12 +55,26 @@ export function EntryDetails({ deviceId, entry, labelledBy }: EntryDetailsProps)
             {entry.now.isCut ? `Past values, with all ${formatBytes(entry.now.valueBytes)}` : 'Past values'}
           </Button>
         )}
+        <SameFailure deviceId={deviceId} entry={entry} />
       </div>
       {hasHistory && entry.type === 'property' && (
         <PropertyHistoryDialog deviceId={deviceId} name={entry.name} onClose={() => setHistory(false)} />
       )}
     </div>
   )
+}
+
+/** Link to other devices with the error of a failed update, while it is the last error of the device too. */
+function SameFailure({ deviceId, entry }: { deviceId: string; entry: Entry }) {
+  const change = updateChangeOf(entry)
+  const hasError = change?.what === 'failed' && change.error !== undefined
+  const status = useActionState(
+    'devices_GetProperty',
+    { deviceId, name: OTA_STATUS },
+    { enabled: hasError },
+  ).data
+  const lastError = status?.result === 'Found' ? otaStatusOf(status.value)?.lastError : undefined
+  return hasError && change.error === lastError && <SameErrorLink deviceId={deviceId} />
 }
 
 async function copyLink(entry: Entry) {
