@@ -143,7 +143,11 @@ it('has its actions in a menu, on phones with the web pages of the device', asyn
   expect(await page.getByRole('menuitem', { name: 'HTTP Proxy' }).count()).toBe(0)
   await page.getByRole('menuitem', { name: 'Rename' }).click()
   await page.locator('input:focus[placeholder="New name"]').waitFor()
+  // A page that still scrolls to the field would close the next menu.
   await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto('about:blank')
+  await page.goto(`${list}/${device.deviceId}`)
+  await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()
   expect(await page.locator('.dhead').getByRole('button', { name: 'HTTP Proxy' }).count()).toBe(0)
   await menu.click()
   await page.getByRole('menuitem', { name: 'HTTP Proxy' }).waitFor()
@@ -161,7 +165,7 @@ it('shows what happened in one list with filters, links to entries and new entri
     value: 16,
   })
   await page.goto(`${list}/${device.deviceId}`)
-  await page.getByRole('link', { name: 'What happened' }).click()
+  await page.getByRole('link', { name: 'What happened', exact: true }).click()
   const failure = 'Update to 2.23.0 failed'
   await expect.poll(entries).toContainEqual(expect.stringContaining('set app.crane.wind_limit_ms to 16'))
   const shown = await entries()
