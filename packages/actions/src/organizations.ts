@@ -74,7 +74,7 @@ export const organizations = {
   organizations_Search: query({
     summary:
       'Finds projects, repositories and devices by name, host name, id, IP or MAC address, best match first.',
-    cost: 'scan',
+    cost: 'brief',
     input: z.object({
       organizationId: OrganizationId,
       text: text(MAX_FILTER_LENGTH).min(1, 'must not be empty'),

@@ -2,8 +2,8 @@ import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 
 /**
- * Limits of counts and suggestions, which run beside a list. Each person may run one at a time, so typing occupies at most one
- * connection. `waitMs` is the time of two such queries and a margin.
+ * Limits of counts, suggestions and searches. Each person may run one at a time, so typing occupies at most one connection.
+ * `waitMs` is the time of two such queries and a margin.
  */
 const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 200, waitMs: 5_000 }
 
@@ -21,7 +21,7 @@ export class BriefQueries {
       return await this.#limiter.run(query, { owner, signal })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
-      throw new ActionError('RateLimited', 'Too many counts run at once: try again later.', {
+      throw new ActionError('RateLimited', 'Too many counts and searches run at once: try again later.', {
         retryAfterSecs: 5,
       })
     }

@@ -15,7 +15,7 @@ const DEFAULT_LIMIT = 8
  */
 export const organizations_Search = handler(
   'organizations_Search',
-  async ({ db }, { organizationId, text: given, limit = DEFAULT_LIMIT }) => {
+  async ({ db, signal }, { organizationId, text: given, limit = DEFAULT_LIMIT }) => {
     const text = given.trim() || given
     const part = partPattern(text)
     /** SQL sort order. Names that begin with the text come first, because they are the likelier match. Ties are sorted by name. */
@@ -37,7 +37,7 @@ export const organizations_Search = handler(
       .orderBy(bestFirst(sql`r.display_name`, sql`r.repository_id`))
       .limit(limit)
       .execute()
-    const { devices, hasMore, isCut } = await searchDevices(db, organizationId, text, limit)
+    const { devices, hasMore, isCut } = await searchDevices(db, signal, organizationId, text, limit)
     return {
       projects,
       repositories: repositories.map(row => ({ repositoryId: row.repository_id, ...repositoryNamesOf(row) })),

@@ -1,7 +1,9 @@
-import { databaseSession, deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { databaseSession, deviceRow, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devicesByStart, searchDevices } from '../../database/queries/devices/device-search.ts'
+
+const NEVER = new AbortController().signal
 
 let hub: TestHub
 let owner: TestUser
@@ -197,16 +199,42 @@ describe('a search for an address', () => {
       if (text === '10.0.1') expect(plan).toContain('device_address_by_start')
       if (text === 'b827eb') expect(plan).toContain('device_address_by_mac_end')
     }
-    // The last argument limits the search within names to 1 ms. In the hub, the limit is 2 s.
-    expect(await searchDevices(hub.db, strange, 'ide-777', 8, 1)).toEqual({
+    // The last argument limits the search to 1 ms. In the hub, the limit is 2 s.
+    expect(await searchDevices(hub.db, NEVER, strange, 'ide-777', 8, 1)).toEqual({
       devices: [],
       hasMore: false,
       isCut: true,
     })
-    expect(await searchDevices(hub.db, strange, 'wide-777', 8, 1)).toMatchObject({
+    expect(await searchDevices(hub.db, NEVER, strange, 'wide-777', 8)).toMatchObject({
       devices: { length: 8 },
       hasMore: true,
       isCut: false,
     })
   })
+})
+
+it('is cancelled in the database when its person types on', async () => {
+  await using session = await databaseSession(hub)
+  await session.lock('device_address')
+  const typing = new AbortController()
+  const found = fetch(`${hub.url}/api/v1/actions/invoke/organizations_Search`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', cookie: owner.cookie },
+    body: JSON.stringify({ organizationId, text: '10.0' }),
+    signal: typing.signal,
+  }).then(
+    () => 'answered',
+    () => 'aborted',
+  )
+  await session.waitingStatements(1)
+  typing.abort()
+  expect(await found).toBe('aborted')
+  await until('no statement waits', async () => {
+    const { rows } = await hub.pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows.length === 0
+  })
+  await session.release()
+  expect((await search('10.0')).isCut).toBe(false)
 })

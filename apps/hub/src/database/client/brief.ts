@@ -6,12 +6,13 @@ const BRIEF_MS = 2_000
 
 /**
  * Runs statements that read many rows, planned for their values. PostgreSQL cancels the statement in flight when `signal` aborts, and
- * after `BRIEF_MS`. Rejects with the reason of the signal, or with SQLSTATE 57014.
+ * after the deadline. Rejects with the reason of the signal, or with SQLSTATE 57014.
  */
 export async function runBrief<Result>(
   db: Db,
   signal: AbortSignal,
   work: (tx: Tx) => Promise<Result>,
+  deadlineMs = BRIEF_MS,
 ): Promise<Result> {
   signal.throwIfAborted()
   return (
@@ -23,14 +24,14 @@ export async function runBrief<Result>(
       .execute(async tx => {
         // The process id is read inside the transaction, because a pooler may give each transaction another process.
         const { rows } = await sql<{ pid: number }>`
-        select pg_backend_pid() as pid, set_config('statement_timeout', ${String(BRIEF_MS)}, true)`.execute(
+        select pg_backend_pid() as pid, set_config('statement_timeout', ${String(deadlineMs)}, true)`.execute(
           tx,
         )
         let cancelling: Promise<unknown> | undefined
         const cancel = (): void => {
           cancelling ??= sql`select pg_cancel_backend(${rows[0]!.pid})`.execute(db).catch(() => {})
         }
-        const timer = setTimeout(cancel, BRIEF_MS)
+        const timer = setTimeout(cancel, deadlineMs)
         signal.addEventListener('abort', cancel, { once: true })
         if (signal.aborted) cancel()
         try {

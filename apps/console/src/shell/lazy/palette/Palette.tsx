@@ -32,7 +32,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const searched = text.trim()
   const copy = (copied: string) => void copyId(copied)
   const { pages, actions } = usePages(organization)
-  const thisPage = useThisPage(copy)
+  const thisPage = useThisPage(copy, searched !== '')
   const recent = useRecent()
   const session = useSessionOptions()
   const found = useFound(organization, searched, copy)

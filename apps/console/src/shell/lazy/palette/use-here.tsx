@@ -21,8 +21,14 @@ import { optionsOfDevice } from './use-found.tsx'
 /** Maximum number of pages under "Recently opened". */
 const MAX_RECENT = 5
 
-/** Actions of the page on screen: filters of the project's devices, actions on the device, and the actions of `usePageAction`. */
-export function useThisPage(copy: (id: string) => void): OptionGroup {
+/** Filters of the device list whose matches are counted. */
+const COUNTED = [{ preset: 'updateFailed' as const }, { preset: 'offlineLong' as const }]
+
+/**
+ * Actions of the page on screen: filters of the project's devices, actions on the device, and the actions of `usePageAction`.
+ * `isSearching` cancels the count of devices, because the hub runs one count or search at a time for each person.
+ */
+export function useThisPage(copy: (id: string) => void, isSearching: boolean): OptionGroup {
   const { organization, projectId, deviceId } = useParams({ strict: false })
   const { pathname } = useLocation()
   const title = document.title.split(' · ')[0]
@@ -37,11 +43,18 @@ export function useThisPage(copy: (id: string) => void): OptionGroup {
     { enabled: deviceId !== undefined },
   ).data
   const isList = projectId !== undefined && /\/devices\/?$/.test(pathname)
+  const isCounting = isList && !isSearching
+  const { data: counted } = useActionState(
+    'projects_QueryDeviceCounts',
+    // A query with another input has no observer any more, so its request is aborted.
+    { projectId: projectId ?? '', filters: isCounting ? COUNTED : [] },
+    { enabled: isCounting },
+  )
   return {
     label: 'This page',
     aside: title,
     options: [
-      ...(isList ? deviceFilters(pathname, summary) : []),
+      ...(isList ? deviceFilters(pathname, summary, counted?.counts) : []),
       ...(device && organization ? optionsOfDevice(`/org_${organization}`, device, copy).options : []),
       ...pageActions().map(({ label, icon, keys, run }) => ({
         key: `page ${label}`,
@@ -58,20 +71,24 @@ type Summary =
   | { pendingCount: number; warningCount?: number | undefined; errorCount?: number | undefined }
   | undefined
 
-function deviceFilters(to: string, summary: Summary): Option[] {
+function deviceFilters(
+  to: string,
+  summary: Summary,
+  [failedCount, offlineCount]: readonly (number | null)[] = [],
+): Option[] {
   const { pendingCount = 0, errorCount = 0, warningCount = 0 } = summary ?? {}
   const option = (
     label: string,
     icon: Option['icon'],
     search: Record<string, string>,
-    count?: number,
+    count?: number | null,
   ): Option => ({
     key: label,
     label,
     icon,
     to,
     search,
-    ...(count !== undefined && { hit: <em>{counted(count, 'device')}</em> }),
+    ...(typeof count === 'number' && { hit: <em>{counted(count, 'device')}</em> }),
   })
   return [
     ...(pendingCount > 0
@@ -88,8 +105,8 @@ function deviceFilters(to: string, summary: Summary): Option[] {
     ...(warningCount > 0
       ? [option('Show devices with warnings', TriangleAlert, { show: 'warning' }, warningCount)]
       : []),
-    option('Show devices whose update failed', CircleX, { show: 'updateFailed' }),
-    option('Show devices offline for more than 24 h', Clock, { show: 'offlineLong' }),
+    option('Show devices whose update failed', CircleX, { show: 'updateFailed' }, failedCount),
+    option('Show devices offline for more than 24 h', Clock, { show: 'offlineLong' }, offlineCount),
   ]
 }
 

@@ -1,12 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Db, withQueryOptions } from '../../client/connection.ts'
-import { sqlState } from '../../client/errors.ts'
+import { runBrief } from '../../client/brief.ts'
+import type { Db, Tx } from '../../client/connection.ts'
+import { isCancelled } from '../../client/errors.ts'
 import { partPattern } from '../../client/page.ts'
 import { type AddressStarts, addressStartsOf } from './address-texts.ts'
-
-/** Deadline, in milliseconds, of the search within names, host names and ids, which reads all devices of the organization. */
-const PART_SEARCH_MS = 2_000
-const QUERY_CANCELED = '57014'
 
 /** Greater than any other character in the order of bytes. The texts from `x` to `x` followed by this character begin with `x`. */
 const LAST_CHARACTER = '\u{10ffff}'
@@ -36,29 +33,32 @@ const COLUMNS = sql`d.device_id, d.name, d.hostname, p.project_id, p.name as pro
 
 /**
  * Finds devices of an organization, best match first. Indexes find an id, and the start of a name, host name, IP address or MAC address. If
- * they find too few devices, all devices of the organization are searched for parts of names, host names and ids, within a deadline.
+ * they find too few devices, all devices of the organization are searched for parts of names, host names and ids. After `deadlineMs`, 2 s
+ * by default, the answer has the devices found so far. PostgreSQL cancels the search when `signal` aborts.
  */
 export async function searchDevices(
   db: Db,
+  signal: AbortSignal,
   organizationId: string,
   text: string,
   limit: number,
-  partSearchMs = PART_SEARCH_MS,
+  deadlineMs?: number,
 ): Promise<Found> {
-  const planned = withQueryOptions(db, { plan: 'by values' })
-  const { rows } = await devicesByStart(organizationId, text, limit + 1).execute(planned)
-  const devices = [...new Map(rows.toReversed().map(row => [row.device_id, row])).values()].reverse()
-  if (devices.length > limit) return { devices: devices.slice(0, limit), hasMore: true, isCut: false }
-  try {
-    const others = await planned.transaction().execute(async tx => {
-      await sql`select set_config('statement_timeout', ${`${partSearchMs}`}, true)`.execute(tx)
+  let devices: FoundDevice[] = []
+  const search = async (tx: Tx): Promise<Found> => {
+    const { rows } = await devicesByStart(organizationId, text, limit + 1).execute(tx)
+    devices = [...new Map(rows.toReversed().map(row => [row.device_id, row])).values()].reverse()
+    if (devices.length <= limit) {
       const known = devices.map(device => device.device_id)
-      return devicesByPart(organizationId, text, known, limit + 1 - devices.length).execute(tx)
-    })
-    const all = [...devices, ...others.rows]
-    return { devices: all.slice(0, limit), hasMore: all.length > limit, isCut: false }
+      const others = await devicesByPart(organizationId, text, known, limit + 1 - devices.length).execute(tx)
+      devices = [...devices, ...others.rows]
+    }
+    return { devices: devices.slice(0, limit), hasMore: devices.length > limit, isCut: false }
+  }
+  try {
+    return await runBrief(db, signal, search, deadlineMs)
   } catch (error) {
-    if (sqlState(error) !== QUERY_CANCELED) throw error
+    if (!isCancelled(error)) throw error
     return { devices, hasMore: false, isCut: true }
   }
 }
