@@ -100,7 +100,11 @@ it('says what happened in sentences with links, absolute times and reasons', asy
     expect(time).toMatch(/^\d\d:\d\d:\d\d$/)
   await rowOf('revoked the certificate').getByRole('link', { name: 'crane-01' }).click()
   await page.waitForURL(url => url.pathname.endsWith(`/devices/${devices['crane-01']}`))
-  await page.goBack()
+  await page
+    .getByRole('navigation', { name: 'Sections' })
+    .getByRole('link', { name: 'Log', exact: true })
+    .click()
+  await page.waitForURL(url => url.pathname.endsWith(`/devices/${devices['crane-01']}/log`))
 })
 
 it('unfolds an entry with what changed, raw data, ids, address and browser', async () => {

@@ -290,7 +290,7 @@ it('shows events with their actors in the event log, filters and exports them', 
 it('shows attempted actions and their outcome in the actions log', async () => {
   await page.getByRole('link', { name: 'Actions Log' }).click()
   await heading('Actions Log')
-  expect(await heads()).toEqual(['ID', 'Type', 'Actor', 'Data', 'Status'])
+  expect(await heads()).toEqual(['ID', 'Timestamp', 'What happened', 'Type', 'Actor', 'Data', 'Status'])
   const refused = page.getByRole('row', { name: /users_Delete/ }).filter({ hasText: 'Failed' })
   await refused.waitFor()
   await expectGoodScreen(page, 'admin-actions')
@@ -299,6 +299,12 @@ it('shows attempted actions and their outcome in the actions log', async () => {
   await page.getByRole('button', { name: 'Rejected', exact: true }).click()
   await page.waitForURL(/[?&]status=Rejected/)
   await expect.poll(async () => [...new Set(await cells('Status'))]).toEqual(['Rejected'])
+  await page.getByRole('button', { name: /^Kind/ }).click()
+  await page
+    .getByRole('dialog', { name: 'Kind' })
+    .getByRole('button', { name: 'Accounts', exact: true })
+    .click()
+  await page.waitForURL(/[?&]kind=account/)
 })
 
 it('shows jobs, which are not in the navigation, and the nodes of the cluster', async () => {

@@ -452,7 +452,7 @@ const eventLog = createRoute({
 const actionsLog = createRoute({
   getParentRoute: () => admin,
   path: 'actions',
-  validateSearch: search => texts(search, 'actor', 'type', 'from', 'to', 'status'),
+  validateSearch: search => texts(search, ...AUDIT_SEARCH),
   component: lazyPage(() => import('./pages/admin/ActionsLogPage.tsx'), 'ActionsLogPage'),
 })
 

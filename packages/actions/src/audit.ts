@@ -17,6 +17,18 @@ import { Timestamp, text } from './scalars.ts'
 /** Outcomes of an audited action (docs/product.md 4). */
 export const AuditActionStatus = z.enum(['Rejected', 'Panicked', 'Succeeded', 'Failed', 'Pending'])
 
+const Owners = z
+  .object({
+    projectId: ProjectId.optional(),
+    repositoryId: RepositoryId.optional(),
+    deviceId: DeviceId.optional(),
+  })
+  .describe('Resource of a failed action.')
+
+const Seal = z
+  .object({ sealNo: z.int(), sealedAt: Timestamp })
+  .describe('Seal that covers the entry; absent for entries of the last minutes.')
+
 const AuditLogEvent = z.object({
   eventId: z
     .union([AuditLogEventId, AuditLogActionId])
@@ -31,14 +43,7 @@ const AuditLogEvent = z.object({
   job: z.object({ jobId: JobId }).optional(),
   status: AuditActionStatus.optional().describe('Outcome of a failed action; absent for events.'),
   reason: z.string().optional().describe('Why the action failed, as its caller was told.'),
-  owners: z
-    .object({
-      projectId: ProjectId.optional(),
-      repositoryId: RepositoryId.optional(),
-      deviceId: DeviceId.optional(),
-    })
-    .optional()
-    .describe('Resource of a failed action.'),
+  owners: Owners.optional(),
   old: z
     .record(z.string(), z.unknown())
     .optional()
@@ -50,10 +55,7 @@ const AuditLogEvent = z.object({
       'Client address, for administrators of the organization; never that of an administrator of the instance.',
     ),
   browser: z.string().optional().describe('`User-Agent` of the client, for the same people as `address`.'),
-  seal: z
-    .object({ sealNo: z.int(), sealedAt: Timestamp })
-    .optional()
-    .describe('Seal that covers the entry; absent for entries of the last minutes.'),
+  seal: Seal.optional(),
 })
 
 const AuditLogAction = z.object({
@@ -65,7 +67,9 @@ const AuditLogAction = z.object({
   data: z.record(z.string(), z.unknown()),
   status: AuditActionStatus,
   reason: z.string().optional().describe('Why the action failed, as its caller was told.'),
+  owners: Owners.optional(),
   createdAt: Timestamp,
+  seal: Seal.optional(),
 })
 
 const Subject = z.object({
@@ -120,19 +124,20 @@ const commonFilter = {
   ).describe('Only between these times of day, on every day; `to` before `from` is on the next day.'),
 }
 
+const Names = optional(z.boolean()).describe('Answers `subjects` and, on the first page, `sealing`.')
+
 const eventsInput = {
   ...listInput(['createdAt'], z.object(commonFilter)),
   outcome: optional(z.enum(['Events', 'Failed', 'All'])).describe(
     'Events, which is the default; failed, rejected and panicked actions; or both.',
   ),
-  names: optional(z.boolean()).describe('Answers `subjects` and, on the first page, `sealing`.'),
+  names: Names,
 }
-const eventsOutput = z.object({
-  events: z.array(AuditLogEvent),
-  ...listOutput,
+const nameOutput = {
   subjects: z.record(z.string(), Subject).optional().describe('What the ids in the entries stand for.'),
   sealing: Sealing.optional().describe('Newest seal and result of the last verification.'),
-})
+}
+const eventsOutput = z.object({ events: z.array(AuditLogEvent), ...listOutput, ...nameOutput })
 
 const activityInput = {
   filter: optional(z.object(commonFilter)).describe('The last 24 h if it has no beginning.'),
@@ -174,13 +179,14 @@ export const audit = {
   audit_QueryAuditLogActions: query({
     summary: 'Every action that was tried on the instance, with its outcome, newest first.',
     cost: 'scan if filtered',
-    input: z.object(
-      listInput(
+    input: z.object({
+      ...listInput(
         ['createdAt'],
         z.object({ ...commonFilter, statuses: optional(z.array(AuditActionStatus).max(5)) }),
       ),
-    ),
-    output: z.object({ actions: z.array(AuditLogAction), ...listOutput }),
+      names: Names,
+    }),
+    output: z.object({ actions: z.array(AuditLogAction), ...listOutput, ...nameOutput }),
     permission: 'admin',
   }),
   organizations_QueryAuditLog: query({

@@ -479,4 +479,15 @@ describe('the log of actions', () => {
       },
     ])
   })
+
+  it('names the subjects of actions that succeeded or failed', async () => {
+    const { actions, subjects, sealing } = await root.invoke('audit_QueryAuditLogActions', {
+      filter: { types: ['devices_SetName'] },
+      limit: 1,
+      names: true,
+    })
+    expect(actions).toMatchObject([{ status: 'Succeeded', data: { deviceId } }])
+    expect(subjects).toMatchObject({ [deviceId]: { name: expect.any(String), projectId } })
+    expect(sealing).toBeDefined()
+  })
 })

@@ -1,7 +1,7 @@
 import { type Actor, MAX_LOG_ROWS, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
-import { cutPage, queryPage, type RowPlace, readCursor } from '../database/client/page.ts'
+import { cutPage, type RowPlace, readCursor } from '../database/client/page.ts'
 import { wireTime } from '../runtime/times.ts'
 import { matchesEntry, type ResolvedFilter, resolveFilter } from './entry-filter.ts'
 import type { LogOf } from './log-scope.ts'
@@ -11,8 +11,6 @@ import { findSubjects } from './subjects.ts'
 type EventsInput = ParsedInput<'audit_QueryAuditLogEvents'>
 type ActionsInput = ParsedInput<'audit_QueryAuditLogActions'>
 type ActionStatus = NonNullable<NonNullable<ActionsInput['filter']>['statuses']>[number]
-
-const SORTS = { createdAt: { by: sql`a.created_at`, type: 'timestamptz' } } as const
 
 /**
  * SQL that selects the current name of an actor: display name or email of a person, member or not, else the name of a device or
@@ -40,7 +38,7 @@ type EntryRow = CommonColumns &
     name: string
     action_id: string | null
     job_id: string | null
-    status: 'Failed' | 'Rejected' | 'Panicked' | null
+    status: ActionStatus | null
     reason: string | null
     old_data: { parse(): unknown } | null
     address: string | null
@@ -77,7 +75,9 @@ export async function queryAuditEvents(
 }
 
 type EntryPage = {
-  outcome: NonNullable<EventsInput['outcome']>
+  /** `Actions` selects all actions, with `statuses` only those with one of these statuses. */
+  outcome: NonNullable<EventsInput['outcome']> | 'Actions'
+  statuses?: readonly ActionStatus[] | undefined
   limit: number
   cursor?: string | undefined
   sort: string
@@ -89,7 +89,7 @@ type EntryPage = {
  */
 export function entries(
   filter: ResolvedFilter,
-  { outcome, limit, cursor, sort }: EntryPage,
+  { outcome, statuses, limit, cursor, sort }: EntryPage,
   of: LogOf | undefined,
 ): RawBuilder<EntryRow> {
   const after = cursor === undefined ? undefined : readCursor(cursor, sort)
@@ -99,7 +99,8 @@ export function entries(
     const conditions = [
       matchesEntry(kind, filter),
       of && sql`${sql.ref(`a.${of.column}`)} = ${of.id}`,
-      kind === 'action' && sql`a.status in ('Failed', 'Rejected', 'Panicked')`,
+      kind === 'action' && outcome !== 'Actions' && sql`a.status in ('Failed', 'Rejected', 'Panicked')`,
+      statuses?.length && sql`a.status in (${sql.join(statuses)})`,
       after &&
         (isDescending
           ? sql`(a.created_at, ${id}) < (${after[0]}::timestamptz, ${after[1]})`
@@ -113,7 +114,7 @@ export function entries(
        limit ${limit + 1})`
   }
   const parts = [
-    ...(outcome === 'Failed' ? [] : [part('event')]),
+    ...(outcome === 'Failed' || outcome === 'Actions' ? [] : [part('event')]),
     ...(outcome === 'Events' ? [] : [part('action')]),
   ]
   return sql<EntryRow>`
@@ -149,9 +150,12 @@ function entryOf(row: EntryRow, mayTrace: boolean) {
       old: old === null ? undefined : (old.parse() as Record<string, unknown>),
       ...(mayTrace && { address: row.address ?? undefined, browser: row.browser ?? undefined }),
     }),
-    ...(row.seal_no !== null &&
-      row.sealed_at !== null && { seal: { sealNo: row.seal_no, sealedAt: wireTime(row.sealed_at) } }),
+    ...sealOf(row),
   }
+}
+
+function sealOf({ seal_no: sealNo, sealed_at: sealedAt }: EntryRow) {
+  return sealNo !== null && sealedAt !== null ? { seal: { sealNo, sealedAt: wireTime(sealedAt) } } : {}
 }
 
 /** Ids of the resource of a failed action, which the action's data may lack. */
@@ -167,35 +171,25 @@ function ownersOf({ project_id: projectId, repository_id: repositoryId, device_i
 /** Lists the audited actions of the instance, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. */
 export async function queryAuditActions(
   db: Db,
-  { filter, limit = MAX_LOG_ROWS, cursor, sort }: ActionsInput,
+  { filter, limit = MAX_LOG_ROWS, cursor, sort = '-createdAt', names }: ActionsInput,
 ) {
   const { statuses, ...shared } = filter ?? {}
-  let query = db
-    .selectFrom('audit_action as a')
-    .where(matchesEntry('action', await resolveFilter(db, shared, undefined)))
-    .select([
-      'a.action_id',
-      'a.action',
-      'a.actor',
-      'a.data',
-      'a.status',
-      'a.reason',
-      'a.created_at',
-      ACTOR_NAME,
-      TOKEN_NAME,
-    ])
-  if (statuses?.length) query = query.where('a.status', 'in', statuses)
-  const page = { limit, cursor, sort, countTotal: false }
-  const { rows, ...rest } = await queryPage(query, page, SORTS, sql`a.action_id`, '-createdAt')
+  const resolved = await resolveFilter(db, shared, undefined)
+  const query = entries(resolved, { outcome: 'Actions', statuses, limit, cursor, sort }, undefined)
+  const { rows, ...rest } = cutPage((await query.execute(db)).rows, limit, sort)
   return {
     actions: rows.map(row => ({
-      actionId: row.action_id,
-      action: row.action,
+      actionId: row.id,
+      action: row.name,
       ...common(row),
-      status: row.status as ActionStatus,
-      ...(row.reason !== null && { reason: row.reason }),
+      status: row.status!,
+      ...ownersOf(row),
+      reason: row.reason ?? undefined,
+      ...sealOf(row),
     })),
     ...rest,
+    ...(names && { subjects: await findSubjects(db, rows, undefined) }),
+    ...(names && cursor === undefined && { sealing: await readSealing(db, true) }),
   }
 }
 

@@ -14,7 +14,7 @@ import { useCopy } from '../../ui/use-copy.ts'
 import { actorIdOf } from './actors.ts'
 import type { Group } from './groups.ts'
 import { exactTimes, utcOffset } from './log-time.ts'
-import type { Entry, Sealing } from './sentences/entry.ts'
+import { type Entry, isFailure, type Sealing } from './sentences/entry.ts'
 import { LogSubjects, Sentence } from './sentences/Sentence.tsx'
 import { partsOf } from './sentences/sentence.ts'
 import { prefixOf, subjectLink } from './sentences/subject-link.ts'
@@ -113,7 +113,7 @@ function Changes({ entry: { event, old, data, reason, status } }: { entry: Entry
   if (changes.length === 0 && reason === undefined) return null
   return (
     <>
-      <h3>{status === undefined ? 'What changed' : 'Why'}</h3>
+      <h3>{isFailure({ status }) ? 'Why' : 'What changed'}</h3>
       <dl className="kvs">
         {reason !== undefined && (
           <Line name={status ?? 'Reason'}>

@@ -1,8 +1,7 @@
 import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from '@muster/actions/client'
+import type { ReactNode } from 'react'
 import { useChangeSearch } from '../../lib/app/search.ts'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
-import { Segments } from '../../ui/app/Segments.tsx'
-import type { LogActivity } from './Activity.tsx'
 import { actorIdOf } from './actors.ts'
 import type { AuditSearch } from './audit-params.ts'
 import { isKind } from './audit-search.ts'
@@ -20,12 +19,12 @@ type LogFiltersProps = {
   entries: readonly Entry[]
   subjects: Subjects
   isInstance: boolean
-  /** Numbers of entries and failures; `undefined` or `null` while they are not known. */
-  activity: LogActivity | null | undefined
+  /** Filter of the outcome, at the end of the line. */
+  children: ReactNode
 }
 
 /** Filters of a log: a search box, time, actor, kind, subject and outcome. Their values are search parameters of the URL. */
-export function LogFilters({ search, entries, subjects, isInstance, activity }: LogFiltersProps) {
+export function LogFilters({ search, entries, subjects, isInstance, children }: LogFiltersProps) {
   const change = useChangeSearch<AuditSearch>()
   const { time, from, to, hours, q = '', actor = '', kind = '', type = '', subject = '' } = search
   const actors = actorOptions(entries)
@@ -84,15 +83,7 @@ export function LogFilters({ search, entries, subjects, isInstance, activity }: 
         />
       </div>
       <span className="grow hide-s" />
-      <Segments
-        label="Outcome"
-        value={search.outcome === 'failed' ? 'failed' : 'all'}
-        options={[
-          { value: 'all', label: 'All', count: activity?.entryCount },
-          { value: 'failed', label: 'Failed', mark: 'error', count: activity?.failureCount },
-        ]}
-        onChange={outcome => change({ outcome: outcome === 'all' ? '' : outcome })}
-      />
+      {children}
     </div>
   )
 }

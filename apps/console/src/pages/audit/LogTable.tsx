@@ -1,13 +1,12 @@
-import { OctagonAlert, X } from 'lucide-react'
 import { type ReactNode, useContext } from 'react'
 import { clockTime } from '../../lib/app/local-time.ts'
 import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
 import { useToggled } from '../../lib/app/use-toggled.ts'
-import { Badge } from '../../ui/app/Badge.tsx'
 import { FoldButton } from '../../ui/app/FoldButton.tsx'
 import { ListFailed } from '../../ui/app/ListPage.tsx'
 import { MachineName } from '../../ui/app/MachineName.tsx'
 import { NoMatch } from '../../ui/app/NoMatch.tsx'
+import { StateBadge } from '../../ui/app/StateBadge.tsx'
 import { Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
@@ -16,18 +15,24 @@ import { causeOf, type Group, groupsOf } from './groups.ts'
 import { LogDetail } from './LogDetail.tsx'
 import { timeZone, utcOffset } from './log-time.ts'
 import { SealLine } from './SealLine.tsx'
-import type { Entry, Sealing } from './sentences/entry.ts'
+import { type Entry, isFailure, type Sealing } from './sentences/entry.ts'
 import { entryIcon } from './sentences/names.ts'
 import { Sentence } from './sentences/Sentence.tsx'
 import { dataPreview } from './shown-data.ts'
+import { STATUS_LOOKS } from './status-looks.ts'
+
+/**
+ * Columns of a log. `whole` has ID and Data, which the logs of the instance have (docs/product.md 2). `actions` has the status of each action
+ * besides.
+ */
+export type LogColumns = 'short' | 'whole' | 'actions'
 
 type LogTableProps = {
   caption: string
   /** `undefined` while the entries load. */
   entries: readonly Entry[] | undefined
   sealing: Sealing | undefined
-  /** Whether the table has the columns ID and Data. Only the log of the instance has them (docs/product.md 2). */
-  isWhole: boolean
+  columns: LogColumns
   /** Stands above the table without taking up space. */
   notice?: ReactNode
   /** Removes the filter. */
@@ -38,7 +43,8 @@ type LogTableProps = {
 const TAIL_CHARS = 8
 
 /** Entries of a log as sentences, newest first, with a heading per day. Each row unfolds. */
-export function LogTable({ caption, entries, sealing, isWhole, notice, onClear }: LogTableProps) {
+export function LogTable({ caption, entries, sealing, columns: kind, notice, onClear }: LogTableProps) {
+  const isWhole = kind !== 'short'
   // The ids of unfolded rows are kept here and not in the rows, because rows outside of the viewport are unmounted.
   const [open, toggle] = useToggled()
   const isFailed = useContext(ListFailed)
@@ -66,7 +72,7 @@ export function LogTable({ caption, entries, sealing, isWhole, notice, onClear }
             <th scope="col">Type</th>
             <th scope="col">Actor</th>
             {isWhole && <th scope="col">Data</th>}
-            <th scope="col">Action/Job id</th>
+            <th scope="col">{kind === 'actions' ? 'Status' : 'Action/Job id'}</th>
           </tr>
         }
       >
@@ -85,7 +91,7 @@ export function LogTable({ caption, entries, sealing, isWhole, notice, onClear }
             sealing &&
               index === firstSealed &&
               wide(`seal of ${id}`, <SealLine sealing={sealing} hasUnsealed={index > 0} />),
-            <LogRow key={id} group={group} isWhole={isWhole} isOpen={isOpen} onOpen={() => toggle(id)} />,
+            <LogRow key={id} group={group} columns={kind} isOpen={isOpen} onOpen={() => toggle(id)} />,
             isOpen && wide(`details of ${id}`, <LogDetail group={group} sealing={sealing} />, true),
           ]
         })}
@@ -107,9 +113,10 @@ function DayHeading({ at, day, isFirst }: { at: string; day: string; isFirst: bo
   )
 }
 
-type LogRowProps = { group: Group; isWhole: boolean; isOpen: boolean; onOpen: () => void }
+type LogRowProps = { group: Group; columns: LogColumns; isOpen: boolean; onOpen: () => void }
 
-function LogRow({ group, isWhole, isOpen, onOpen }: LogRowProps) {
+function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
+  const isWhole = columns !== 'short'
   const { entries, several } = group
   // `entries` is sorted newest first. The row shows the time of the oldest entry, at which the action began.
   const [newest] = entries
@@ -141,16 +148,16 @@ function LogRow({ group, isWhole, isOpen, onOpen }: LogRowProps) {
         </span>
       </Cell>
       <Cell label="What happened">
-        <div className={status === undefined ? 'what' : 'what bad'}>
+        <div className={isFailure(entry) ? 'what bad' : 'what'}>
           <Icon className="i" aria-hidden />
           <span className="say">
             <Sentence entry={entry} several={several} />
             {ended !== undefined && ` by ${ended}`}
-            {status !== undefined && (
+            {(reason !== undefined || (status !== undefined && columns !== 'actions')) && (
               <span className="why">
-                <Badge tone="bad" icon={status === 'Rejected' ? X : OctagonAlert}>
-                  {status}
-                </Badge>
+                {status !== undefined && columns !== 'actions' && (
+                  <StateBadge looks={STATUS_LOOKS} state={status} />
+                )}
                 {reason !== undefined && <bdi>{reason}</bdi>}
               </span>
             )}
@@ -168,9 +175,13 @@ function LogRow({ group, isWhole, isOpen, onOpen }: LogRowProps) {
           <code className="dat">{dataPreview(data)}</code>
         </Cell>
       )}
-      <Cell label="Action/Job id">
-        {cause && <Tail id={cause} what={entry.action ? 'action id' : 'job id'} />}
-      </Cell>
+      {columns === 'actions' ? (
+        <Cell label="Status">{status && <StateBadge looks={STATUS_LOOKS} state={status} />}</Cell>
+      ) : (
+        <Cell label="Action/Job id">
+          {cause && <Tail id={cause} what={entry.action ? 'action id' : 'job id'} />}
+        </Cell>
+      )}
     </Row>
   )
 }

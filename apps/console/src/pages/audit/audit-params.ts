@@ -5,7 +5,8 @@ export const LOG_PAGE_SIZE = 100
 
 /**
  * Search parameters of a log. `q` is part of a name or an id, `kind` a kind of subject, `type` the exact name of an event or action,
- * `subject` the id of the object that the entries are about. `outcome` is `failed` for failed actions alone.
+ * `subject` the id of the object that the entries are about. `outcome` is `failed` for failed actions alone, `status` the status of
+ * actions in their log.
  */
 export type AuditSearch = TimeSearch & {
   q?: string
@@ -14,6 +15,7 @@ export type AuditSearch = TimeSearch & {
   type?: string
   subject?: string
   outcome?: string
+  status?: string
 }
 
 /** Names of the search parameters of a log. */
@@ -24,6 +26,7 @@ export const AUDIT_SEARCH = [
   'type',
   'subject',
   'outcome',
+  'status',
   'time',
   'from',
   'to',

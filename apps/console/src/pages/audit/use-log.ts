@@ -1,5 +1,5 @@
-import type { ActionInput, ActionOutput } from '@muster/actions/client'
-import { useState } from 'react'
+import type { ActionOutput } from '@muster/actions/client'
+import { useMemo, useState } from 'react'
 import { invoke } from '../../api/client.ts'
 import { useActionState } from '../../api/queries.ts'
 import { LOG_PAGE_SIZE } from './audit-params.ts'
@@ -12,9 +12,10 @@ export type LogAction =
   | 'projects_QueryAuditLog'
   | 'repositories_QueryAuditLog'
   | 'devices_QueryAuditLog'
+  | 'audit_QueryAuditLogActions'
 
-type Input = Omit<ActionInput<'audit_QueryAuditLogEvents'>, 'cursor' | 'limit' | 'names'>
 type Answer = ActionOutput<'audit_QueryAuditLogEvents'>
+type ActionsAnswer = ActionOutput<'audit_QueryAuditLogActions'>
 
 /** New entries that wait until the reader asks for them. `isMore` is true if there may be more than the hub has answered. */
 export type NewEntries = { count: number; isMore: boolean }
@@ -39,7 +40,11 @@ type Kept = {
  * Entries of a log: the first page, which the live stream keeps up to date, and older pages that were loaded. Entries of the past do not
  * change, so older pages are never loaded again. New entries wait in `waiting`, so that the rows do not move under the reader.
  */
-export function useLog(action: LogAction, of: object | undefined, rest: Input) {
+export function useLog(
+  action: LogAction,
+  of: object | undefined,
+  rest: { filter: object; outcome?: string },
+) {
   const input = { ...of, ...rest }
   const first = useActionState(action, { ...input, names: true, limit: LOG_PAGE_SIZE } as never, {
     keepPrevious: true,
@@ -48,7 +53,8 @@ export function useLog(action: LogAction, of: object | undefined, rest: Input) {
   const key = JSON.stringify([action, input])
   const [kept, setKept] = useState<Kept>()
   const [more, setMore] = useState<{ key: string; isLoading: boolean; error?: unknown }>()
-  const answer = first.isPlaceholderData ? undefined : (first.data as Answer | undefined)
+  const latest = first.isPlaceholderData ? undefined : (first.data as Answer | ActionsAnswer | undefined)
+  const answer = useMemo(() => latest && answerOf(latest), [latest])
   if (answer && (kept?.key !== key || kept.answer !== answer)) setKept(joined(kept, key, logKey, answer))
 
   async function loadMore(): Promise<void> {
@@ -56,12 +62,9 @@ export function useLog(action: LogAction, of: object | undefined, rest: Input) {
     setMore({ key, isLoading: true })
     try {
       const cursor = kept.nextCursor
-      const page: Answer = await invoke(action, {
-        ...input,
-        names: true,
-        limit: LOG_PAGE_SIZE,
-        cursor,
-      } as never)
+      const page = answerOf(
+        await invoke(action, { ...input, names: true, limit: LOG_PAGE_SIZE, cursor } as never),
+      )
       setKept(now => now && (now.nextCursor === cursor ? withOlder(now, page) : now))
       setMore(undefined)
     } catch (error) {
@@ -97,14 +100,25 @@ export function useLog(action: LogAction, of: object | undefined, rest: Input) {
       isFetchingNextPage: more?.key === key && more.isLoading,
       fetchNextPage: loadMore,
       refetch: async () => {
-        await first.refetch()
-        showNew()
+        const { data } = await first.refetch()
+        if (data)
+          setKept(now => withNewer(joined(now, key, logKey, answerOf(data as Answer | ActionsAnswer))))
       },
     },
   }
 }
 
 const NO_SUBJECTS: Subjects = {}
+
+/** The answer of a log of actions in the form of a log of events. */
+function answerOf(answer: Answer | ActionsAnswer): Answer {
+  if (!('actions' in answer)) return answer
+  const { actions, ...rest } = answer
+  return {
+    ...rest,
+    events: actions.map(({ actionId, action, ...entry }) => ({ ...entry, eventId: actionId, event: action })),
+  }
+}
 
 /** Joins the answer for the first page to the entries on screen. */
 function joined(kept: Kept | undefined, key: string, logKey: string, answer: Answer): Kept {
@@ -128,7 +142,7 @@ function joined(kept: Kept | undefined, key: string, logKey: string, answer: Ans
     // Entries on screen are sealed some time after they were written.
     shown: kept.shown.map(entry => latest.get(entry.eventId) ?? entry),
     newer: events.filter(entry => !known.has(entry.eventId)),
-    hasGap: events.length > 0 && !events.some(entry => known.has(entry.eventId)),
+    hasGap: !events.some(entry => known.has(entry.eventId)),
     subjects: { ...kept.subjects, ...subjects },
   }
 }

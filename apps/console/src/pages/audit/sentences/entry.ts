@@ -19,3 +19,10 @@ export type Said = Pick<Entry, 'event' | 'actor' | 'data'> &
 export function isOfOneself({ actor, data }: Said): boolean {
   return 'userId' in actor && actor.userId === data.userId
 }
+
+const FAILURES: unknown[] = ['Failed', 'Rejected', 'Panicked']
+
+/** Whether an entry is an action that failed. Events have no status. */
+export function isFailure({ status }: Pick<Said, 'status'>): boolean {
+  return FAILURES.includes(status)
+}

@@ -2,7 +2,7 @@ import { Ban, CircleQuestionMark, OctagonAlert, Trash2 } from 'lucide-react'
 import { lookUp } from '../../../lib/app/look-up.ts'
 import type { IconType } from '../../../ui/icon.ts'
 import { ACTION_PHRASES } from './action-phrases.ts'
-import type { Said } from './entry.ts'
+import { isFailure, type Said } from './entry.ts'
 import { EVENT_SENTENCES } from './event-sentences.ts'
 import { KINDS, type Kind } from './kinds.ts'
 
@@ -15,9 +15,10 @@ export function iconOf(name: string): IconType {
 }
 
 /** Icon of an entry. Failures, deletions and refusals have icons of their own. */
-export function entryIcon({ event, data, status }: Said): IconType {
-  if (status !== undefined) return OctagonAlert
-  if (/(Deleted|Removed)$/.test(event)) return Trash2
+export function entryIcon(entry: Said): IconType {
+  const { event, data } = entry
+  if (isFailure(entry)) return OctagonAlert
+  if (/(Deleted|Removed)$|_(Delete|Remove)/.test(event)) return Trash2
   return data.status === 'Revoked' || data.status === 'Rejected' ? Ban : iconOf(event)
 }
 

@@ -1,6 +1,6 @@
 import { lookUp } from '../../../lib/app/look-up.ts'
 import { ACTION_PHRASES } from './action-phrases.ts'
-import type { Said } from './entry.ts'
+import { isFailure, type Said } from './entry.ts'
 import { EVENT_SENTENCES, type SentenceRow } from './event-sentences.ts'
 
 /** A part of a sentence: text, a value that people chose, a technical value (`code`), or an object with its id. */
@@ -17,21 +17,39 @@ const MAX_VALUE_CHARS = 120
 const UNNAMED: Record<string, string> = { deviceId: 'a device', userId: 'a person', tokenId: 'a token' }
 
 /**
- * Splits the sentence of an entry, which says what the actor did or could not do, into parts. An event that this version of the console
- * does not know is shown by its name.
+ * Splits the sentence of an entry, which says what the actor did or could not do, into parts. An event or action that this version of the
+ * console does not know is shown by its name.
  */
 export function partsOf(entry: Said): Part[] {
-  const isFailure = entry.status !== undefined
-  const row = lookUp<SentenceRow | undefined>(
-    isFailure ? ACTION_PHRASES : EVENT_SENTENCES,
-    entry.event,
-    undefined,
-  )
-  const begin: Part[] = isFailure ? [{ kind: 'text', text: 'could not ' }] : []
-  if (!row)
-    return [...begin, { kind: 'text', text: isFailure ? 'do ' : 'did ' }, { kind: 'code', text: entry.event }]
-  const said = typeof row.say === 'string' ? row.say : row.say(entry)
-  return [...begin, ...said.split(/(\{[^}]+\}|\[[^\]]+\]|<[^>]+>)/).flatMap(part => partOf(part, entry))]
+  const isAction = entry.status !== undefined
+  const row = lookUp<SentenceRow>(isAction ? ACTION_PHRASES : EVENT_SENTENCES, entry.event, {
+    kind: 'device',
+    say: isAction ? 'do <event>' : 'did <event>',
+  })
+  const phrase = typeof row.say === 'string' ? row.say : row.say(entry)
+  const said = isAction ? withOutcome(phrase, entry) : phrase
+  return said.split(/(\{[^}]+\}|\[[^\]]+\]|<[^>]+>)/).flatMap(part => partOf(part, entry))
+}
+
+/** The phrase of an action with its outcome: "could not delete …", "deleted …", and "tried to delete …" while the outcome is open. */
+function withOutcome(phrase: string, entry: Said): string {
+  if (isFailure(entry)) return `could not ${phrase}`
+  return entry.status === 'Succeeded' ? inPast(phrase) : `tried to ${phrase}`
+}
+
+/** The phrase with its verb, which is the first word, in the past tense. */
+function inPast(phrase: string): string {
+  const verb = /^\w+/.exec(phrase)?.[0] ?? ''
+  const past = lookUp(IRREGULAR, verb, verb.endsWith('e') ? `${verb}d` : `${verb}ed`)
+  return `${past}${phrase.slice(verb.length)}`
+}
+
+const IRREGULAR: Record<string, string> = {
+  cancel: 'cancelled',
+  do: 'did',
+  set: 'set',
+  tag: 'tagged',
+  withdraw: 'withdrew',
 }
 
 function partOf(part: string, entry: Said): Part[] {
@@ -54,7 +72,8 @@ function partOf(part: string, entry: Said): Part[] {
   }
 }
 
-function valueAt({ data, old, actor, owners, address }: Said, path: string): unknown {
+function valueAt({ event, data, old, actor, owners, address }: Said, path: string): unknown {
+  if (path === 'event') return event
   const [root, field] = path.split('.') as [string, string | undefined]
   if (field === undefined) return data[root] ?? (owners as Record<string, unknown> | undefined)?.[root]
   const roots: Record<string, object | undefined> = { old, actor, origin: { address } }

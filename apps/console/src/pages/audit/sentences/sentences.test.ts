@@ -45,6 +45,14 @@ describe('the table of sentences', () => {
       expect(text({ event, status: 'Failed' }), event).toMatch(/^could not (?!.*undefined)/)
   })
 
+  it('says what an action did in the past tense', () => {
+    const verbs = new Set(
+      Object.keys(ACTION_PHRASES).map(event => text({ event, status: 'Succeeded' }).split(' ')[0]!),
+    )
+    expect([...verbs].filter(verb => !/^[a-z]+ed$/.test(verb)).sort()).toEqual(['set', 'withdrew'])
+    for (const wrong of ['canceled', 'taged', 'withdrawed']) expect(verbs).not.toContain(wrong)
+  })
+
   it('has at most 100 names of a kind, which is the limit of the filter', () => {
     for (const kind of Object.keys(KINDS) as Kind[])
       expect(namesOf(kind).length, kind).toBeLessThanOrEqual(100)
@@ -103,6 +111,17 @@ describe('a sentence', () => {
         owners: { deviceId: 'D' } as never,
       },
     ],
+    [
+      'revoked the certificate of D',
+      {
+        event: 'devices_SetCertificateStatus',
+        status: 'Succeeded' as const,
+        data: { deviceId: 'D', status: 'Revoked' },
+      },
+    ],
+    ['deleted D', { event: 'devices_Delete', status: 'Succeeded' as const, data: { deviceId: 'D' } }],
+    ['tried to delete D', { event: 'devices_Delete', status: 'Pending' as const, data: { deviceId: 'D' } }],
+    ['did devices_Paint', { event: 'devices_Paint', status: 'Succeeded' as const }],
     ['did devices_Painted', { event: 'devices_Painted', data: { colour: 'red' } }],
     ['could not do devices_Paint', { event: 'devices_Paint', status: 'Failed' as const }],
     ['did constructor', { event: 'constructor' }],

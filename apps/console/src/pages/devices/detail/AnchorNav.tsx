@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { History } from 'lucide-react'
+import { History, TextAlignStart } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { formatCount } from '../../../lib/app/format.ts'
@@ -60,6 +60,10 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
       >
         <History className="i i-14" aria-hidden />
         What happened
+      </Link>
+      <Link className="away" from="/org_{$organization}/projects/$projectId/devices/$deviceId" to="./log">
+        <TextAlignStart className="i i-14" aria-hidden />
+        Log
       </Link>
     </nav>
   )

@@ -1,0 +1,84 @@
+import { ScrollText } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { AUDIT_SEARCH, type AuditSearch } from './audit-params.ts'
+import { LogFilters } from './LogFilters.tsx'
+import { type LogColumns, LogTable } from './LogTable.tsx'
+import { NewEntriesButton } from './NewEntriesButton.tsx'
+import { LogSubjects } from './sentences/Sentence.tsx'
+import type { LogAction, useLog } from './use-log.ts'
+import '../../styles/log.css'
+
+type LogPageProps = {
+  title: string
+  /** Breadcrumb above the heading. */
+  crumb?: ReactNode
+  /** Query action of the list, and its input without `cursor` and `limit`, for exports. */
+  action: LogAction
+  input: { filter: object; outcome?: string }
+  log: ReturnType<typeof useLog>
+  search: AuditSearch
+  isFiltered: boolean
+  columns: LogColumns
+  /** Filter of the outcome. */
+  outcome: ReactNode
+  /** Stands between the filters and the table. */
+  above?: ReactNode
+}
+
+/** Page with a log: filters, and the entries as sentences. */
+export function LogPage({
+  title,
+  crumb,
+  action,
+  input,
+  log,
+  search,
+  isFiltered,
+  columns,
+  outcome,
+  above,
+}: LogPageProps) {
+  const { entries, subjects, sealing, waiting, showNew, list } = log
+  const change = useChangeSearch<AuditSearch>()
+  const isInstance = columns !== 'short'
+  return (
+    <LogSubjects value={{ subjects, isInstance }}>
+      <ListPage
+        {...(crumb && { crumb })}
+        title={title}
+        what="entries"
+        list={list}
+        shown={entries?.length}
+        actions={<ExportMenu action={action} input={input} />}
+      >
+        <LogFilters search={search} entries={entries ?? []} subjects={subjects} isInstance={isInstance}>
+          {outcome}
+        </LogFilters>
+        {entries?.length === 0 && !isFiltered && !list.isPlaceholderData ? (
+          <EmptyState icon={ScrollText} title="Nothing has happened here yet." />
+        ) : (
+          <>
+            {above}
+            <LogTable
+              caption={title}
+              entries={entries}
+              sealing={sealing}
+              columns={columns}
+              notice={<NewEntriesButton waiting={waiting} onShow={showNew} />}
+              onClear={() => change(NO_FILTER)}
+            />
+          </>
+        )}
+      </ListPage>
+    </LogSubjects>
+  )
+}
+
+const NO_FILTER = Object.fromEntries(AUDIT_SEARCH.map(name => [name, ''])) as Record<
+  keyof AuditSearch,
+  string
+>

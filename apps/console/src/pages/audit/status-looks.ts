@@ -1,0 +1,11 @@
+import { CircleCheck, Clock, OctagonAlert, X } from 'lucide-react'
+import type { StateLook } from '../../ui/app/StateBadge.tsx'
+
+/** Looks of the outcomes of an action (docs/product.md 4), in the order of the filter. */
+export const STATUS_LOOKS = {
+  Succeeded: { tone: 'ok', icon: CircleCheck },
+  Failed: { tone: 'bad', icon: OctagonAlert },
+  Rejected: { tone: 'bad', icon: X },
+  Panicked: { tone: 'bad', icon: OctagonAlert },
+  Pending: { tone: 'warn', icon: Clock },
+} as const satisfies Record<string, StateLook>
