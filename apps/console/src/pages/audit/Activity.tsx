@@ -4,7 +4,7 @@ import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import { durationInWords } from '../../lib/app/relative-time.ts'
 
 /** Numbers of log entries and of failures per interval of time. */
-export type LogActivity = NonNullable<ActionOutput<'projects_QueryAuditLogActivity'>['activity']>
+type LogActivity = NonNullable<ActionOutput<'projects_QueryAuditLogActivity'>['activity']>
 
 type ActivityProps = {
   /** `undefined` while the numbers load, `null` if the hub could not count the entries in time. */
