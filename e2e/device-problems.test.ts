@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
 import {
+  expectGoodMenu,
   expectGoodScreen,
   failAction,
   invoke,
@@ -138,6 +139,10 @@ it('says as a sentence what is wrong, since when, and what to do next, as the de
 it('has its actions in a menu, on phones with the web pages of the device', async () => {
   await page.goto(`${list}/${device.deviceId}`)
   const menu = page.getByRole('button', { name: 'More actions' })
+  await expectGoodMenu(page, 'device', async () => {
+    await menu.click()
+    await page.getByRole('menuitem', { name: 'Delete Device' }).waitFor()
+  })
   await menu.click()
   await page.getByRole('menuitem', { name: 'Delete Device' }).waitFor()
   expect(await page.getByRole('menuitem', { name: 'HTTP Proxy' }).count()).toBe(0)
@@ -149,6 +154,8 @@ it('has its actions in a menu, on phones with the web pages of the device', asyn
   await page.goto(`${list}/${device.deviceId}`)
   await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()
   expect(await page.locator('.dhead').getByRole('button', { name: 'HTTP Proxy' }).count()).toBe(0)
+  // The event of the new size comes with the next frame, and closes an open menu.
+  await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
   await menu.click()
   await page.getByRole('menuitem', { name: 'HTTP Proxy' }).waitFor()
   await page.keyboard.press('Escape')
