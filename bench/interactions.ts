@@ -15,7 +15,7 @@ const LIMIT_MS = 100
 const SETTLE_MS = 700
 
 /**
- * Measures how soon the console answers a person on a processor 4 times slower, with 100,000 devices in the project (goal P22). An
+ * Measures how soon the console answers a person on a processor 4 times slower, with 100,000 devices in the project (goal P26). An
  * interaction lasts from its input to the next paint, as the browser's Event Timing reports it, in steps of 8 ms. Work of other
  * processes lengthens it, so each row names their load. Arguments: number of
  * devices and of rounds (default 5); with a third argument, a part of its name, only the interactions with this part.
@@ -56,7 +56,7 @@ export async function interact(devices = String(DEVICES), rounds = String(ROUNDS
       })
       const atMost = Math.max(...times)
       const text = `${median(times).toFixed(0)} ms, at most ${atMost.toFixed(0)} ms (others: ${foreignCores.toFixed(1)} cores)`
-      reportGoal('P22', name, text, `<= ${LIMIT_MS} ms`, median(times) <= LIMIT_MS)
+      reportGoal('P26', name, text, `<= ${LIMIT_MS} ms`, median(times) <= LIMIT_MS)
     }
   } finally {
     await browser.close()
