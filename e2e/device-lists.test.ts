@@ -330,7 +330,8 @@ it('keeps the table header visible, and never hides a focused element below it',
     await expect.poll(async () => (await focused.boundingBox())!.y).toBeGreaterThanOrEqual(56 + 36)
   }
   await page.getByRole('button', { name: 'Name', exact: true }).click()
-  await page.waitForURL(/sort=name/)
+  // An earlier test has sorted by name, and the order is kept, so the click may turn it round.
+  await page.waitForURL(/sort=-?name/)
 })
 
 it('truncates names at the end of their column at any window width', async () => {

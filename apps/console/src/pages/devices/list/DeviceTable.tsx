@@ -140,7 +140,7 @@ export function DeviceTable({
     <table
       {...TABLE}
       ref={element}
-      className={`tbl stackable devices${isDefaultView ? ' standard' : ''}${isCalm ? ' calm' : ''}${isBroad ? ' broad' : ''}${isSelecting ? ' selecting' : ''}`}
+      className={`tbl stackable devices${isDefaultView ? ' standard' : ''}${isCalm ? ' connection-only' : ''}${isBroad ? ' broad' : ''}${isSelecting ? ' selecting' : ''}`}
       style={isBroad ? { width: widthPx } : undefined}
       aria-busy={isBusy}
       aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
