@@ -61,8 +61,8 @@ type Listed = {
 }
 
 /**
- * Reads a page, and the totals after it, within the time of a brief query. Without time for the totals they are absent. Throws `Invalid` when
- * the page itself takes longer.
+ * Reads a page, and the totals after it, within the time of a brief query. Without time for the totals they are absent. Throws `Invalid`
+ * when the page itself takes longer.
  */
 async function listed(
   db: Db,

@@ -132,9 +132,11 @@ export function sampledValues(
   condition: RawBuilder<boolean>,
 ): RawBuilder<unknown> {
   const column = COLUMNS.get(property)
+  const values = column === undefined ? propertyOfSample(property) : columnOfSample(column)
   return sql`
     sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),
-    found as materialized (${column === undefined ? propertyOfSample(property) : columnOfSample(column)}), short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
+    found as materialized (${values}),
+    short as (select value from found where length(value #>> '{}') <= ${MAX_VALUE_CHARS} or value = 'null')`
 }
 
 function propertyOfSample(property: string): RawBuilder<unknown> {
