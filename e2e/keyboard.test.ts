@@ -54,6 +54,8 @@ it('opens pages with a sequence of two keys, and the devices page only inside a 
   await heading('Projects')
   await page.goto(`${project}/settings`)
   await heading('Settings')
+  await page.getByRole('heading', { name: 'Danger Zone' }).waitFor()
+  await expectGoodScreen(page, 'project-settings')
   await keys('g', 'd')
   await page.waitForURL(`${project}/devices`)
   await heading('Devices')

@@ -241,6 +241,11 @@ it('shows the specified placeholder pages', async () => {
   await other.getByRole('link', { name: 'Log in' }).click()
   await other.waitForURL(/\/login$/)
   await expectGoodScreen(other, 'login')
+  await other.getByLabel('Email').fill('nobody@muster.local')
+  await other.getByLabel(/^Password/).fill('wrong password')
+  await other.getByRole('button', { name: 'Log in' }).click()
+  await other.getByText('Invalid username or password!').waitFor()
+  await expectGoodScreen(other, 'login-refused')
   await other.context().close()
 })
 
