@@ -84,12 +84,7 @@ const ListColumns = z
       columns.length,
     'must not have a column twice',
   )
-  .meta({
-    uniqueItems: true,
-    contains: { required: ['property'] },
-    minContains: 0,
-    maxContains: MAX_PROPERTY_COLUMNS,
-  })
+  .meta({ uniqueItems: true })
 
 /** Actions on the caller and on accounts (docs/api.md 2.2 and 2.3). */
 export const accounts = {

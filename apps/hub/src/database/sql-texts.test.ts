@@ -18,6 +18,7 @@ const KNOWN: Record<string, [times: number, what: string]> = {
     2,
     'ranks of the kinds of matches, which are constant numbers',
   ],
+  'database/queries/devices/property-order.ts': [3, 'sort directions and a comparison by a flag'],
   'database/server/embedded.ts': [
     2,
     'the names of its two roles, and passwords that it generated in base64url',
