@@ -4,10 +4,10 @@ import { useChangeSearch } from '../../lib/app/search.ts'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
+import { NewEntriesButton } from '../../ui/app/NewEntriesButton.tsx'
 import { AUDIT_SEARCH, type AuditSearch } from './audit-params.ts'
 import { LogFilters } from './LogFilters.tsx'
 import { type LogColumns, LogTable } from './LogTable.tsx'
-import { NewEntriesButton } from './NewEntriesButton.tsx'
 import { LogSubjects } from './sentences/Sentence.tsx'
 import type { LogAction, useLog } from './use-log.ts'
 import '../../styles/log.css'
@@ -68,7 +68,9 @@ export function LogPage({
               entries={entries}
               sealing={sealing}
               columns={columns}
-              notice={<NewEntriesButton waiting={waiting} onShow={showNew} />}
+              notice={
+                <NewEntriesButton waiting={waiting} words={['new entry', 'new entries']} onShow={showNew} />
+              }
               onClear={() => change(NO_FILTER)}
             />
           </>

@@ -30,7 +30,7 @@ export function isColumnName(subject: string): subject is ColumnName {
   return Object.hasOwn(CONDITION_COLUMNS, subject)
 }
 
-/** What a condition is about, as people read it. */
+/** Label of the column or property that a condition compares: the label of the column, or the name of the property. */
 export function subjectText(subject: string): string {
   return isColumnName(subject) ? CONDITION_COLUMNS[subject] : subject
 }

@@ -7,6 +7,7 @@ import { useStable } from '../../../../lib/app/use-stable.ts'
 import { useToggled } from '../../../../lib/app/use-toggled.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { EmptyState } from '../../../../ui/app/EmptyState.tsx'
+import { NewEntriesButton } from '../../../../ui/app/NewEntriesButton.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { Skeleton } from '../../../../ui/Skeleton.tsx'
 import type { Entry } from './entry.ts'
@@ -59,18 +60,7 @@ export function TimelineList({
   return (
     <>
       <ErrorAlert title="Could not load what happened." error={first.error} />
-      {waiting > 0 && (
-        <div className="tlnew">
-          <Button
-            onClick={() => {
-              timeline.showWaiting()
-              window.scrollTo({ top: 0 })
-            }}
-          >
-            {formatCount(waiting)} new, show
-          </Button>
-        </div>
-      )}
+      <NewEntriesButton waiting={waiting} onShow={timeline.showNew} />
       {entries.length === 0 && !hasMore ? (
         <EmptyState
           icon={History}

@@ -1,34 +1,36 @@
 import { ArrowUp } from 'lucide-react'
+import type { NewEntries } from '../../api/app/growing-list.ts'
 import { formatCount } from '../../lib/app/format.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
-import { Button } from '../../ui/Button.tsx'
-import type { NewEntries } from './use-log.ts'
+import { Button } from '../Button.tsx'
+import '../../styles/new-entries.css'
 
 type NewEntriesButtonProps = {
   /** `undefined` if there is no new entry. */
   waiting: NewEntries | undefined
+  /** Words after a count of one, and after any other count. */
+  words?: readonly [one: string, others: string]
   onShow: () => void
 }
 
 /** Says how many entries have come since the rows were loaded, and shows them when pressed. Covers the list without moving its rows. */
-export function NewEntriesButton({ waiting, onShow }: NewEntriesButtonProps) {
+export function NewEntriesButton({ waiting, words = ['new', 'new'], onShow }: NewEntriesButtonProps) {
   function show() {
     onShow()
     window.scrollTo({ top: 0 })
     focusHeading()
   }
   return (
-    <div className="lognew" role="status">
+    <div className="newentries" role="status">
       {waiting && (
         <Button icon={ArrowUp} onClick={show}>
-          {wordsOf(waiting)}
+          {countOf(waiting)} {waiting.count === 1 && !waiting.isMore ? words[0] : words[1]}, show
         </Button>
       )}
     </div>
   )
 }
 
-function wordsOf({ count, isMore }: NewEntries): string {
-  const words = count === 1 && !isMore ? 'new entry' : 'new entries'
-  return `${formatCount(count)}${isMore ? ' or more' : ''} ${words}, show`
+function countOf({ count, isMore }: NewEntries): string {
+  return `${formatCount(count)}${isMore ? ' or more' : ''}`
 }

@@ -1,0 +1,140 @@
+import { useState } from 'react'
+
+/** New entries that wait until the reader asks for them. `isMore` is true if there may be more than the hub has answered. */
+export type NewEntries = { count: number; isMore: boolean }
+
+/** A page of a list whose entries never change their place: newest first, with a cursor for older entries. */
+export type GrowingPage<Entry> = {
+  entries: readonly Entry[]
+  nextCursor?: string | undefined
+  /** Objects whose ids occur in the entries, by id. */
+  subjects?: Record<string, unknown> | undefined
+}
+
+type Kept<Entry, Page> = {
+  /** Key of the list. */
+  key: string
+  /** Last answer for the first page. */
+  first: Page
+  /** Page that was loaded last at the end of the list. */
+  last: Page
+  /** Entries on screen. */
+  shown: readonly Entry[]
+  /** Entries that are newer than those on screen, newest first. */
+  newer: readonly Entry[]
+  /** Whether entries between `newer` and `shown` may be missing, because the first page contains none of the entries on screen. */
+  hasGap: boolean
+  subjects: Record<string, unknown>
+}
+
+type Options<Entry, Page> = {
+  /** Names the list. With another key, the list begins again. */
+  key: string
+  /** Latest answer for the first page, the same object until a new answer arrives. */
+  first: Page | undefined
+  idOf: (entry: Entry) => string
+  /** Loads the page of older entries at a cursor. */
+  load: (cursor: string) => Promise<Page>
+  /** Whether the reader is at the newest entries, so that new entries appear without being asked for. */
+  isAtNewest?: () => boolean
+}
+
+/**
+ * A list that only grows at its beginning, such as a log: the first page, which its query keeps up to date, and older pages that were
+ * loaded. Entries of the past do not change, so older pages are never loaded again. New entries wait in `waiting`, so that the rows do not
+ * move under the reader.
+ */
+export function useGrowingList<Entry, Page extends GrowingPage<Entry>>({
+  key,
+  first,
+  idOf,
+  load,
+  isAtNewest = () => false,
+}: Options<Entry, Page>) {
+  const [kept, setKept] = useState<Kept<Entry, Page>>()
+  const [more, setMore] = useState<{ key: string; isLoading: boolean; error?: unknown }>()
+  if (first && (kept?.key !== key || kept.first !== first)) {
+    const next = withFirst(kept, key, first, idOf)
+    setKept(isAtNewest() ? withNewer(next, idOf) : next)
+  }
+  const isCurrent = kept?.key === key
+  const cursor = isCurrent ? kept.last.nextCursor : undefined
+
+  async function loadMore(): Promise<void> {
+    if (cursor === undefined || (more?.key === key && more.isLoading)) return
+    setMore({ key, isLoading: true })
+    try {
+      const page = await load(cursor)
+      setKept(now => (now?.key === key && now.last.nextCursor === cursor ? withOlder(now, page, idOf) : now))
+      setMore(undefined)
+    } catch (error) {
+      setMore({ key, isLoading: false, error })
+    }
+  }
+
+  return {
+    /** Entries on screen and what belongs to them, or those of the previous key until `first` has arrived. */
+    kept,
+    /** Whether `kept` belongs to the current key. */
+    isCurrent,
+    waiting:
+      isCurrent && kept.newer.length > 0
+        ? ({ count: kept.newer.length, isMore: kept.hasGap } satisfies NewEntries)
+        : undefined,
+    showNew: () => setKept(now => now && withNewer(now, idOf)),
+    /** Shows an answer for the first page with its new entries. */
+    showFirst: (page: Page) => setKept(now => withNewer(withFirst(now, key, page, idOf), idOf)),
+    hasMore: cursor !== undefined,
+    loadMore,
+    isLoadingMore: more?.key === key && more.isLoading,
+    moreError: more?.key === key ? more.error : undefined,
+  }
+}
+
+/** Joins an answer for the first page to the entries on screen. */
+function withFirst<Entry, Page extends GrowingPage<Entry>>(
+  kept: Kept<Entry, Page> | undefined,
+  key: string,
+  first: Page,
+  idOf: (entry: Entry) => string,
+): Kept<Entry, Page> {
+  const { entries, subjects = {} } = first
+  if (kept?.key !== key || kept.shown.length === 0)
+    return { key, first, last: first, shown: entries, newer: [], hasGap: false, subjects }
+  const latest = new Map(entries.map(entry => [idOf(entry), entry]))
+  const known = new Set(kept.shown.map(idOf))
+  return {
+    ...kept,
+    first,
+    // The content of an entry can change, such as the name of a person, or the seal, which is made later.
+    shown: kept.shown.map(entry => latest.get(idOf(entry)) ?? entry),
+    newer: entries.filter(entry => !known.has(idOf(entry))),
+    hasGap: !entries.some(entry => known.has(idOf(entry))),
+    subjects: { ...kept.subjects, ...subjects },
+  }
+}
+
+/** Shows the new entries. If entries between them and those on screen may be missing, the list begins again with the first page. */
+function withNewer<Entry, Page extends GrowingPage<Entry>>(
+  kept: Kept<Entry, Page>,
+  idOf: (entry: Entry) => string,
+): Kept<Entry, Page> {
+  const { first, shown, newer, hasGap } = kept
+  if (hasGap) return { ...kept, last: first, shown: first.entries, newer: [], hasGap: false }
+  const ids = new Set(newer.map(idOf))
+  return { ...kept, shown: [...newer, ...shown.filter(entry => !ids.has(idOf(entry)))], newer: [] }
+}
+
+function withOlder<Entry, Page extends GrowingPage<Entry>>(
+  kept: Kept<Entry, Page>,
+  page: Page,
+  idOf: (entry: Entry) => string,
+): Kept<Entry, Page> {
+  const known = new Set(kept.shown.map(idOf))
+  return {
+    ...kept,
+    last: page,
+    shown: [...kept.shown, ...page.entries.filter(entry => !known.has(idOf(entry)))],
+    subjects: { ...kept.subjects, ...page.subjects },
+  }
+}
