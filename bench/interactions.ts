@@ -102,7 +102,8 @@ type Interaction = {
 const pressEscape = (page: Page) => page.keyboard.press('Escape')
 const press = (name: string) => (page: Page) =>
   page.getByRole('button', { name, exact: true }).first().click()
-const LIST = { path: '', ready: 'table[aria-busy=false] tbody tr[data-index]' }
+// The path names the order, because the hub keeps the order that an earlier interaction has chosen.
+const LIST = { path: '?sort=-firstSeen', ready: 'table[aria-busy=false] tbody tr[data-index]' }
 const DEVICE = { path: '/DEVICE', ready: '.prop' }
 const TIMELINE = { path: '/DEVICE/timeline?range=all', ready: '.tl' }
 
