@@ -16,7 +16,7 @@ type CommonContext = {
 /** Context of a query. It has no transaction, so a query that writes does not compile. */
 export type QueryContext = CommonContext & {
   db: Db
-  /** Aborts when the caller no longer waits for the answer of a query that has a cost. */
+  /** Signal of a query with a `cost`. Aborts when the request is closed before its answer. */
   signal: AbortSignal
 }
 
@@ -26,7 +26,9 @@ export type PreferenceContext = CommonContext & { db: Db }
 /** Context of a command. The database work of its handler runs in one transaction. */
 export type CommandContext = CommonContext &
   CommandTransaction & {
-    /** Id of the audit row, for work that goes on after the command and is audited under it. */
+    /**
+     * Id of the command's audit row. Work that goes on after the command, such as a bulk action, refers to this row in its audit events.
+     */
     actionId: string
   }
 

@@ -116,7 +116,8 @@ const Settings = z.object({
     )
     .optional(),
   MUSTER_TRUSTED_PROXIES: Networks.default([]),
-  // Proxies send the secret in a header. HTTP strips blanks around a header's value and defines no encoding beyond ASCII.
+  // Proxies send the secret in a header. HTTP strips blanks around a header's value and defines no encoding beyond ASCII, so a secret
+  // with other characters would never match.
   MUSTER_PROXY_SECRET: z
     .string()
     .regex(/^[!-~][ -~]{14,}[!-~]$/, 'at least 16 ASCII characters without blanks around them')
@@ -186,7 +187,7 @@ const ConsoleConfig = z.object({
         attributes: z
           .record(z.string(), z.string())
           .refine(
-            // The console's Content-Security-Policy blocks event handlers such as `onload`.
+            // The console's Content-Security-Policy would block event handlers such as `onload`, so they are rejected.
             attributes => Object.keys(attributes).every(name => /^(?!on)[a-z][a-z0-9-]*$/i.test(name)),
             'expected attribute names that are no event handlers',
           )
@@ -373,7 +374,7 @@ function siteOf(host: string): string {
   return labels.slice(isBelowSecondLevel ? -3 : -2).join('.')
 }
 
-/** Names of HTML elements in the banner that the console does not show, in order, for a warning at the start. */
+/** Names of the HTML elements in the banner that the console does not show. The hub warns about them at its start. */
 export function unshownBannerTags({ console: { banner } }: Pick<Config, 'console'>): string[] {
   const tags = [...(banner?.text ?? '').matchAll(/<([a-z][^\s/>]*)/gi)].map(([, tag]) => tag!.toLowerCase())
   return [...new Set(tags)].filter(tag => !BANNER_TAGS.some(shown => shown === tag))

@@ -30,8 +30,8 @@ const RESOLVE: Record<ResourceKind, Resolve> = {
 }
 
 /**
- * Owners of the resource that a permitted action may touch. `asInstanceAdmin` is true when the caller has the permission only as an
- * administrator of the instance. Such calls are audited even if the action is a query.
+ * `scope` has the owners of the resource on which a permitted action runs. `asInstanceAdmin` is true when the caller has the permission
+ * only as an administrator of the instance. Such calls are audited even if the action is a query.
  */
 export type Authorization = { scope: Scope; asInstanceAdmin: boolean }
 
@@ -119,7 +119,7 @@ const REFUSED = 'You are not permitted to do this.'
 
 /**
  * Refusal of a caller who has a role in the organization that owns the resource. The caller gets the same message as in every other
- * refusal. The logs of `scope` list the refused action with `reason`.
+ * refusal. The logs of the resources in `scope` list the refused action with `reason`.
  */
 export class RefusedMember extends ActionError {
   readonly scope: Scope

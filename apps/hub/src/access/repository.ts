@@ -11,8 +11,8 @@ type Owner = {
 }
 
 /**
- * Makes SQL that selects the repository of a resource, the membership of the calling person ($2), and whether the project of the
- * calling device ($3 is the project's id) is linked to the repository. Callers append the condition on the resource's id ($1).
+ * Makes SQL that selects three facts about a resource: its repository, the membership of the calling person ($2), and whether the project
+ * of the calling device ($3, the project's id) is linked to the repository. Callers append the condition on the resource's id ($1).
  */
 function ownerOf(from: string, packageId = 'null'): string {
   return `

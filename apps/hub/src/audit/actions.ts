@@ -43,7 +43,7 @@ export async function recordAuditAction(
 }
 
 /**
- * Sets the final status of an audit row: in the transaction of a command that commits, or after the rollback of a command that fails.
+ * Sets the final status of an audit row. A command that commits calls it in its own transaction, a failed command after the rollback.
  * Returns false when the row is no longer `Pending`, because it already has a final status or another node marked this node as dead.
  */
 export async function closeAuditAction(

@@ -7,7 +7,7 @@ import type { LogOf } from './log-scope.ts'
 
 type EntryFilter = Partial<NonNullable<ParsedInput<'audit_QueryAuditLogEvents'>['filter']>>
 
-/** Filter of a log after its texts were resolved to ids. */
+/** Filter of a log in which names are resolved to ids. */
 export type ResolvedFilter = Omit<EntryFilter, 'actor' | 'text'> & {
   /** Ids of the actors, at most `MAX_FOUND`. */
   actorIds?: string[]
@@ -21,7 +21,8 @@ const MAX_FOUND = 200
 const INVALID_PARAMETER_VALUE = '22023'
 
 /**
- * Pattern of the ids in the column `actor_id`. Rows of actions that were run with a user token have the id of the token's owner.
+ * Pattern of the ids in the column `actor_id`. Actor filters that match it are ids; all others are searched as names. Rows of actions
+ * that were run with a user token have the id of the token's owner.
  */
 const ACTOR_ID = /^(u|d|cluster_node)_[1-9A-HJ-NP-Za-km-z]{22}$/
 
@@ -34,7 +35,7 @@ const COLUMNS = {
   d: 'device_id',
 } as const
 
-/** Field of an entry's data by the prefix of the ids that it holds, for subjects without a column. */
+/** Fields of an entry's data that hold ids of subjects without a column of their own, by the prefix of the id. */
 const FIELDS: Record<string, string> = {
   d_c: 'certificateId',
   deployment_id: 'tokenId',
@@ -50,8 +51,8 @@ const FIELDS: Record<string, string> = {
 const DATED = { event: 'audit_ev_', action: 'audit_act_', job: 'job_' } as const
 
 /**
- * Replaces names in a filter by ids, so that the query of the log finds its rows by indexes. If `of` names a log, only names within the
- * organization of this log are found.
+ * Resolves the actor and the text of a filter to ids, so that the query of the log finds its rows by indexes. If `of` is given, devices,
+ * projects and repositories are searched only in the organization of that log, and people everywhere.
  */
 export async function resolveFilter(
   db: Db,
@@ -81,7 +82,8 @@ async function peopleIds(db: Db, text: string): Promise<string[]> {
 
 /**
  * Ids of people, devices, projects and repositories whose name, email address, host name or slug contains the given text. With `of`, only
- * devices, projects and repositories of that log's organization are found. People are found everywhere, because they may have left it.
+ * devices, projects and repositories of that log's organization are found. People are found everywhere, because an actor may have left
+ * the organization.
  */
 async function subjectIds(db: Db, text: string, of: LogOf | undefined): Promise<string[]> {
   const own = (column: RawBuilder<unknown>): RawBuilder<unknown> =>
@@ -167,8 +169,8 @@ function isWithin({ from, to, timeZone }: NonNullable<EntryFilter['hours']>): Ra
 }
 
 /**
- * Throws `Invalid` for a time zone that PostgreSQL does not know. The status is 409, because the schema of the input describes only the
- * characters of a time zone and not the names in PostgreSQL's database of time zones.
+ * Throws `Invalid` for a time zone that PostgreSQL does not know. The status is 409 and not 400, because the schema of the input accepts
+ * any text with the characters of a time zone.
  */
 async function requireTimeZone(db: Db, timeZone: string): Promise<void> {
   try {

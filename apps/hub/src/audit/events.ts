@@ -194,10 +194,10 @@ export type AuditEvents = {
 
 /** Options of an event. */
 export type EventOptions = {
-  /** False keeps the event out of the log of the repository that the event's data name. The default is true. */
+  /** False keeps the event out of the log of the repository whose id is in the event's data. The default is true. */
   isForRepository?: boolean
   /**
-   * Values before the change, under the names of the fields in the event's data that replace them. After a deletion: fields of the deleted
+   * Values before the change. Each key is the field of the event's data that has the new value. After a deletion: fields of the deleted
    * object.
    */
   old?: Record<string, unknown>

@@ -13,8 +13,8 @@ type ActionsInput = ParsedInput<'audit_QueryAuditLogActions'>
 type ActionStatus = NonNullable<NonNullable<ActionsInput['filter']>['statuses']>[number]
 
 /**
- * SQL that selects the current name of an actor: display name or email of a person, member or not, else the name of a device or
- * node.
+ * SQL that selects the current name of an actor: the display name or email address of a person, who need not be a member, else the name
+ * of a device or node.
  */
 export function actorName(actorId: RawBuilder<unknown>) {
   return sql<string | null>`coalesce(
@@ -54,8 +54,8 @@ type EntryRow = CommonColumns &
   }
 
 /**
- * Lists audit events of the instance or of one resource, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. The input `outcome`
- * adds failed actions, or selects them alone.
+ * Lists audit events of the instance or of one resource, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. `outcome` decides
+ * whether the list also has failed actions, or only failed actions.
  */
 export async function queryAuditEvents(
   db: Db,
@@ -75,7 +75,7 @@ export async function queryAuditEvents(
 }
 
 type EntryPage = {
-  /** `Actions` selects all actions, with `statuses` only those with one of these statuses. */
+  /** `Actions` selects all actions. With `statuses`, it selects only actions with one of these statuses. */
   outcome: NonNullable<EventsInput['outcome']> | 'Actions'
   statuses?: readonly ActionStatus[] | undefined
   limit: number
@@ -134,7 +134,10 @@ const EVENT_COLUMNS = sql`a.event_id as id, a.event as name, a.action_id, a.job_
 const ACTION_COLUMNS = sql`a.action_id as id, a.action as name, a.action_id, null::text as job_id, a.status, a.reason,
   null::json as old_data, ${SHARED_COLUMNS}`
 
-/** Converts a row to the form of the API. Facts that the row's seal does not cover are left out. `mayTrace` adds IP address and browser. */
+/**
+ * Converts a row to the form of the API. Fields that the row's seal does not cover are omitted: a row in form 1, possibly sealed by an older
+ * node of the cluster, has only the fields of that form. `mayTrace` adds IP address and browser.
+ */
 function entryOf(row: EntryRow, mayTrace: boolean) {
   const hasFacts = row.form !== 1
   const { status, reason, old_data: old } = row
@@ -158,7 +161,7 @@ function sealOf({ seal_no: sealNo, sealed_at: sealedAt }: EntryRow) {
   return sealNo !== null && sealedAt !== null ? { seal: { sealNo, sealedAt: wireTime(sealedAt) } } : {}
 }
 
-/** Ids of the resource of a failed action, which the action's data may lack. */
+/** Ids of the resource of a failed action. The data of the action may not contain these ids. */
 function ownersOf({ project_id: projectId, repository_id: repositoryId, device_id: deviceId }: EntryRow) {
   const owners = {
     ...(projectId !== null && { projectId }),

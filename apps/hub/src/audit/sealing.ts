@@ -21,8 +21,8 @@ const SEALING = `
     left join instance_setting v on v.key = $1`
 
 /**
- * The newest seal, and the result of the last verification. The description of a difference names rows of other organizations, so only
- * the log of the instance has it.
+ * Returns the newest seal and the result of the last verification. The description of a difference contains ids of rows of other
+ * organizations, so only the log of the instance has it.
  */
 export async function readSealing(db: Db, isInstance: boolean) {
   const [row] = await select<SealingRow>(db, SEALING, [VERIFICATION])

@@ -74,7 +74,7 @@ function idsIn({ data, actor, device_id, project_id, repository_id }: Entry): st
 
 type LookUp = (ids: string[]) => RawBuilder<unknown>
 
-/** SQL columns of a `SubjectRow`, for a look-up. Columns that are not given are null. */
+/** SQL columns of a `SubjectRow`. Columns that are not given are null. */
 function subject(
   id: RawBuilder<unknown>,
   name: RawBuilder<unknown>,

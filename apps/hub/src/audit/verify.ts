@@ -118,7 +118,10 @@ export async function verifySealsAfter(
   }
 }
 
-/** Checks that a seal verified in an earlier run still has the same hash. If it differs, the chain before it may have been sealed again. */
+/**
+ * Checks that a seal verified in an earlier run still has the same hash. A different hash means that earlier rows may have been changed
+ * and sealed again.
+ */
 async function requireSeal(client: pg.ClientBase, { seal, hash }: VerifiedUpTo): Promise<void> {
   const { rows } = await client.query<{ hash: Buffer }>('select hash from audit_seal where seal_no = $1', [
     seal,

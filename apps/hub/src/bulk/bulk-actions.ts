@@ -29,12 +29,13 @@ const PORTIONS_PER_TURN = 20
 /** Maximum number of attempts of an item whose transaction fails because of a deadlock or a serialization conflict. */
 const MAX_ATTEMPTS = 3
 /**
- * Pause, in milliseconds, before a run looks again for work: while another node processes the next items, or while a bulk action is due
- * soon.
+ * Poll interval, in milliseconds. A run polls while another node processes all items of its portion, and while it waits for a bulk action
+ * to become due.
  */
 const PAUSE_MS = 100
 /**
- * Maximum time, in milliseconds, that a running job waits for the next bulk action to become due. It exceeds the delay of a bulk deletion.
+ * Maximum time, in milliseconds, that a running job waits for the next bulk action to become due. It exceeds the 10 s by which a bulk
+ * deletion is delayed, so the job that starts with the deletion also processes it.
  */
 const SOON_MS = 15_000
 
@@ -103,7 +104,7 @@ export class BulkActions {
     }
   }
 
-  /** Queues the job if a process that ended left bulk actions unfinished. */
+  /** Queues the job if there are unfinished bulk actions, for example of a process that has crashed. */
   async resume(): Promise<void> {
     const isQueued = await this.#db.transaction().execute(async tx => {
       const open = await tx
@@ -159,7 +160,7 @@ export class BulkActions {
       if (outcomes.includes('ended')) return false
     }
     await this.#saveCounts(bulkActionId)
-    // Another node processes the items of this portion.
+    // Another node holds all items of this portion. Waits before the next portion is read.
     if (!outcomes.includes('processed')) await sleep(PAUSE_MS)
     return true
   }
@@ -312,7 +313,7 @@ export class BulkActions {
     if (kind === 'Delete') this.#jobs.wake('devices_SweepHistory')
   }
 
-  /** Ends a bulk action whose person has lost the session or the right. */
+  /** Stops a bulk action whose person has signed out or lost the permission. */
   async #stop({ bulkActionId, projectId, kind }: BulkRun, jobId: string | undefined): Promise<void> {
     await this.#db.transaction().execute(async tx => {
       const stopped = await tx
@@ -352,7 +353,7 @@ type ItemOutcome = 'processed' | 'taken' | 'ended'
 
 type Person = { caller: Caller & { actor: 'User' }; organizationId: string }
 
-/** Columns with the counts of a bulk action's results, for an update of its row. */
+/** Columns with the result counts of a bulk action, for an update of its row. */
 export function countsOf(bulkActionId: string) {
   const count = (outcome: ItemResult['outcome']) =>
     sql<number>`(select count(*) from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = ${outcome})`

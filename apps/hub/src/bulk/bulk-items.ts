@@ -46,9 +46,9 @@ const ALREADY: Record<Exclude<CertificateStatus, 'Pending'>, BulkReason> = {
 }
 
 /**
- * Checks again whether the bulk action may still process an item. If so, accepts, rejects or deletes the item in the caller's transaction.
- * Locks the device: if another decision or deletion was committed before, the item is skipped; a later decision or deletion waits until
- * this transaction ends.
+ * Checks whether an item of the preview is still to be processed. If so, accepts, rejects or deletes the item in the caller's
+ * transaction. Locks the device: if another decision or deletion was committed before, the item is skipped; a later decision or deletion
+ * waits until this transaction ends.
  */
 export async function processItem(
   work: ItemWork,

@@ -11,12 +11,12 @@ export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']
 /** A selection whose filter is resolved to ids. */
 type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceFilter | undefined }
 
-/** Maximum number of devices that a preview lists by name. */
+/** Maximum number of devices whose names are in the answer with a preview. */
 const NAMED = 5
 
 /**
- * Resolves the filter of a selection to the ids of at most `MAX_BULK_ITEMS` devices. Runs outside of a transaction, because filters are
- * planned with their values. Throws `Invalid` when more devices match.
+ * Resolves the filter of a selection to the ids of at most `MAX_BULK_ITEMS` devices. Runs outside of a transaction, because only outside
+ * of it can PostgreSQL plan the filter for its actual values. Throws `Invalid` when more devices match.
  */
 export async function resolveSelection(db: Db, projectId: string, selection: Selection): Promise<Resolved> {
   if (selection.kind === 'devices')
@@ -102,7 +102,10 @@ export async function createPreview(
 
 type Counts = { items: number; devices: number; connected: number }
 
-/** Subquery with the devices or pending certificates of a project among the given ids, in the order of the ids. */
+/**
+ * Subquery that selects the devices to delete, or the pending certificates to decide, among the ids of a selection in a project. The
+ * column `place` is the position of the id in the selection.
+ */
 function itemsOf(
   kind: BulkActionKind,
   projectId: string,

@@ -11,7 +11,7 @@ import type { CommandTransaction } from '../command-transaction.ts'
 import type { Tx } from '../database/client/connection.ts'
 import type { BulkActions } from './bulk-actions.ts'
 
-/** Maximum age, in minutes, of a preview that is started. */
+/** Maximum age of a preview, in minutes. An older preview cannot be started. */
 const PREVIEW_MINUTES = 60
 /** If a request has not finished its bulk action after this time, in seconds, the job continues it. */
 const INLINE_SECS = 10
@@ -31,8 +31,9 @@ type Start = {
 }
 
 /**
- * Starts a previewed bulk action. Up to `MAX_INLINE_BULK_ITEMS` items are processed before the request is answered. The job processes
- * larger bulk actions; it waits 10 s before a deletion. Throws `Forbidden` for an absent preview, `Invalid` for an old or started one.
+ * Starts a previewed bulk action. Up to `MAX_INLINE_BULK_ITEMS` items are processed before the request is answered. A job processes
+ * larger bulk actions. It begins a deletion after 10 s, so that the person can cancel it. Throws `Forbidden` for an absent preview,
+ * `Invalid` for an old or started one.
  */
 export async function startBulkAction({
   context: { tx, events, enqueue, afterCommit, caller, actionId },

@@ -124,7 +124,8 @@ async function leave(db: Db, nodeId: string): Promise<void> {
 /**
  * Marks nodes with a stale heartbeat as left and ends their connections. One transaction does both, so that no connection of a node
  * marked as left stays open for ever. Without `staleAfterMs`, all other nodes are evicted and their last heartbeats are ignored.
- * Comparing times would be wrong then: the clock of a machine without a real-time clock may be behind those heartbeats at the start.
+ * Comparing times would be wrong in that case: a machine without a real-time clock may start with a clock that is behind the stored
+ * heartbeats.
  */
 async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | undefined): Promise<void> {
   const isStale = (column: 'last_heartbeat' | 'left_at') =>

@@ -18,8 +18,8 @@ export type PersonClaims = { jwtId: string; userId: string }
 type DeviceClaims = { deviceId: string; certificateId?: string | undefined; claims: RawJson }
 
 /**
- * Signs and verifies the hub's own JWTs. Each purpose has its own key, `typ` and audience. There is one algorithm, and no header of a
- * token selects the key. The row in `mailed_token` ensures that a mailed JWT works only once.
+ * Signs and verifies the hub's own JWTs. Each purpose has its own key, `typ` and audience. The algorithm is fixed, and the header of a
+ * JWT cannot select the key. The row in `mailed_token` ensures that a mailed JWT works only once.
  */
 export class Jwts {
   readonly #key: InstanceKey

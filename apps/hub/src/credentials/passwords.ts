@@ -17,7 +17,7 @@ const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, pa
  */
 const DUMMY_HASH = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-/** Limit of concurrent hashes. Each takes 19 MiB and 5 to 25 ms of a core, at low priority (goal P19). */
+/** Limit of concurrent hashes. Each takes 19 MiB and 5 to 25 ms of a core, at low priority (docs/goals.md, P19). */
 const MAX_RUNNING = 2
 /** Limit of hashes sent to the hashing process, and limit of waiting unauthenticated clients. Bounds the longest wait to a few seconds. */
 const MAX_PENDING = 34

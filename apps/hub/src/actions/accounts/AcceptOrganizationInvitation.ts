@@ -11,7 +11,7 @@ export const users_AcceptOrganizationInvitation = handler(
     if (!person) throw refusal()
     const { userId } = person
     await lockMembers(tx, scope.organizationId!)
-    // A second acceptance finds no row and is refused.
+    // A second, concurrent acceptance finds no row and is refused.
     const { organization_id: organizationId } = await tx
       .deleteFrom('organization_invitation')
       .where('invitation_id', '=', invitationId)

@@ -5,9 +5,9 @@ import { organizationIdsOf } from '../../database/queries/organizations/organiza
 import { handler } from '../../handler.ts'
 
 /**
- * Deletes an account. Foreign keys with `on delete cascade` delete its tokens, sessions and memberships. An organization that
- * loses its only administrator keeps its members and devices. No member is promoted: an administrator of the instance can name a
- * new administrator.
+ * Deletes an account. Foreign keys with `on delete cascade` delete its tokens, sessions and memberships. An organization that loses its
+ * only administrator keeps its members and devices. The hub promotes no other member. An administrator of the instance can appoint a new
+ * administrator.
  */
 export const users_Delete = handler('users_Delete', async ({ tx, events, caller, changed }, { userId }) => {
   if (personOf(caller)?.userId === userId)

@@ -2,7 +2,7 @@ import type { HandlerOutput } from '@muster/actions'
 import { actorId } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
-/** Returns the columns and the order that the caller has chosen for the device list of a project. */
+/** Returns the columns and the sort order that the caller has chosen for the device list of a project. */
 export const users_GetView = handler('users_GetView', async ({ db, caller }, { projectId }) => {
   const view = await db
     .selectFrom('user_view')

@@ -1,6 +1,6 @@
 import { handler } from '../../handler.ts'
 
-/** Lists the organizations that a person is a member of, ordered by name. */
+/** Lists the organizations that a person is a member of, sorted by name. */
 export const users_QueryOrganizations = handler('users_QueryOrganizations', async ({ db }, { userId }) => ({
   organizations: await db
     .selectFrom('organization_member as m')

@@ -1,7 +1,10 @@
 import { keepAnAdministrator } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
-/** Grants or revokes administration of the instance. Throws `Invalid` when the last active administrator would lose it. */
+/**
+ * Makes an account an administrator of the instance, or revokes that role. Throws `Invalid` when the last active administrator would lose
+ * the role.
+ */
 export const users_SetIsAdmin = handler('users_SetIsAdmin', async ({ tx, events }, { userId, isAdmin }) => {
   if (!isAdmin) await keepAnAdministrator(tx, userId)
   const before = await tx

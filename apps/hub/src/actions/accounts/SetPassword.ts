@@ -19,8 +19,8 @@ export const users_SetPassword = handler('users_SetPassword', {
         passwordHash,
         by: isOwner ? 'owner' : 'administrator',
         keptSessionId: caller.actor === 'User' ? caller.sessionId : undefined,
-        // An administrator sets another person's password when the owner lost it or lost control of the account. So the user
-        // tokens end too.
+        // An administrator sets another person's password when the owner lost it or lost control of the account. Somebody else may then
+        // have created user tokens, so these end too.
         endTokens: endTokens || !isOwner,
       })
       await context.events.emit('users_SetPassword', { userId })

@@ -2,7 +2,7 @@ import { refusal } from '../../access/authorize.ts'
 import { personOf } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
-/** Stores the columns and the order that the caller has chosen for the device list of a project. */
+/** Stores the columns and the sort order that the caller has chosen for the device list of a project. */
 export const users_SetView = handler(
   'users_SetView',
   async ({ db, caller }, { projectId, columns, nameWidthPx, order }) => {

@@ -10,9 +10,8 @@ export const devices_AddCertificate = handler(
     const { organizationId, projectId } = scope
     const ids = { ...(organizationId && { organizationId }), ...(projectId && { projectId }) }
     const { pendingCertificates } = await lockDevice(tx, deviceId)
-    // A tombstone means that the certificate was rejected or revoked, then deleted. Only administrators may add the certificate
-    // again (docs/decisions.md, "Certificates"). For other callers the `Forbidden` error also rolls back the deletion of the
-    // tombstone.
+    // A tombstone means that the certificate was rejected or revoked, and then deleted. Only administrators may add the certificate
+    // again (docs/decisions.md, "Certificates"). For other callers the `Forbidden` error also rolls back the deletion of the tombstone.
     const tombstone = await tx
       .deleteFrom('device_certificate_tombstone')
       .where('device_id', '=', deviceId)

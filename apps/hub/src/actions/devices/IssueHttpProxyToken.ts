@@ -15,7 +15,7 @@ export const devices_IssueHttpProxyToken = handler(
   ) => {
     const { hosts, tokens, publicUrl } = services.proxy
     const person = personOf(caller)
-    // The URL needs a person, because it expires with their session, user token or membership.
+    // Only a person can get a URL, because it expires with the person's session, user token or membership.
     if (!person) throw new ActionError('Invalid', 'A link to a device is issued to a person.')
     const host = hostname?.toLowerCase() ?? hosts.defaultHost(deviceId)
     if (hostname !== undefined) await tokens.claimHost(tx, hosts, host, deviceId)

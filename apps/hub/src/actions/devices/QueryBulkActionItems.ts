@@ -11,7 +11,7 @@ const OUTCOMES = {
   Open: sql<boolean>`i.outcome is null`,
 }
 
-/** Lists the results of a bulk action in the order of its preview, with the present connection of each device. */
+/** Lists the items of a bulk action with their results, in the order of its preview, and whether each device is connected at present. */
 export const devices_QueryBulkActionItems = handler(
   'devices_QueryBulkActionItems',
   async ({ db }, { projectId, bulkActionId, outcome, limit = MAX_PAGE_SIZE, cursor }) => {

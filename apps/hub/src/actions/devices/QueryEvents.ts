@@ -10,8 +10,8 @@ import { wireTime } from '../../runtime/times.ts'
 /** Default page size, in events. 100 events of the largest size (`MAX_EVENT_BYTES`, 64 KiB) fit into an answer of 8 MiB. */
 const DEFAULT_LIMIT = 100
 /**
- * Largest total size of bodies and attributes in a page of more than `DEFAULT_LIMIT` events, in bytes. The other half of the
- * largest answer is for the remaining fields.
+ * Largest total size of bodies and attributes in a page of more than `DEFAULT_LIMIT` events, in bytes. The remaining fields get the other
+ * half of the largest answer.
  */
 const MAX_BODIES_BYTES = MAX_ACTION_BODY_BYTES / 2
 const ORDER = '-emittedAt'
@@ -24,8 +24,8 @@ const FIRST_DAYS = 2
 const EARLIEST_MS = Date.parse('0001-01-04T00:00:00Z')
 
 /**
- * Largest page, in events, that is read over the connection for look-ups, which all requests share
- * (`database/client/look-ups.ts`). Ten events have at most 640 KiB.
+ * Largest page, in events, that is read over the connection for look-ups (`database/client/look-ups.ts`). All requests share this
+ * connection, so the page must be small: ten events have at most 640 KiB.
  */
 const MAX_LOOK_UP = 10
 
@@ -51,7 +51,7 @@ const LATEST = `
 export const devices_QueryEvents = handler(
   'devices_QueryEvents',
   async ({ db }, { deviceId, limit = DEFAULT_LIMIT, cursor }) => {
-    // Opening the partitions of all days costs more than reading ten rows, so the first query covers the latest days only.
+    // Opening the partitions of all days costs more than reading ten rows, so the first query covers only the latest days.
     const fromMs = latestMs(cursor) - FIRST_DAYS * DAY_MS
     const fromDay = new Date(fromMs).toISOString().slice(0, 10)
     const isWhole = ({ rows, nextCursor }: { rows: Row[]; nextCursor?: string }): boolean =>

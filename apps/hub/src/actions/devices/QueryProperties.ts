@@ -8,7 +8,7 @@ import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/dev
 import { handler } from '../../handler.ts'
 import { PROPERTY_OVERHEAD_BYTES } from '../../limits/property-totals.ts'
 
-/** Largest total size of the values in a page, in bytes. The other half of the largest answer is for names and other fields. */
+/** Largest total size of the values in a page, in bytes. Names and other fields get the other half of the largest answer. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
 const SORTS = { name: { by: sql`name`, type: 'text' } } as const
 /** Size of a value's JSON text in bytes. Rows of early versions have no `value_bytes`, so their text is measured. */
@@ -102,8 +102,8 @@ async function propertyPage(
 }
 
 /**
- * Actors of the last change of each property, from the history. The history has no changes of system information, and none that are older
- * than its retention.
+ * Returns the actor of the last change of each property, from the property history. The history does not contain changes of system
+ * information, nor changes older than its retention.
  */
 async function lastActors(db: Db, deviceId: string, names: readonly string[]) {
   const { rows } = await sql<{ name: string; actor: Actor; actor_name: string | null }>`

@@ -6,7 +6,7 @@ import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 100
-/** Largest total size of the values in a page, in bytes. The other half of the largest answer is for the remaining fields. */
+/** Largest total size of the values in a page, in bytes. The remaining fields get the other half of the largest answer. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
 
 const SORTS = { changedAt: { by: sql`c.changed_at`, type: 'timestamptz' } } as const

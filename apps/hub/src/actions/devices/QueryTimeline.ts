@@ -15,7 +15,7 @@ import { tagSource } from '../../timeline/tag-source.ts'
 
 const DEFAULT_LIMIT = 50
 
-/** Order of entries with equal times, by their source. Cursors contain these numbers. */
+/** Sort rank of an entry's source, which orders entries with equal times. Cursors contain these numbers. */
 const RANK = { connection: 0, event: 1, property: 2, tag: 3, audit: 4 } as const
 
 /** Merges the connections, events, property changes, tag moves and audit events of a device into one list, newest first. */
@@ -36,7 +36,8 @@ export const devices_QueryTimeline = handler(
     const search = { deviceId, text: filter.text, category: filter.category, since }
     const reads = (...of: NonNullable<typeof kinds>): boolean =>
       withCounts || !kinds?.length || of.some(kind => kinds.includes(kind))
-    // The path of the device's updates is resolved with the rights of the device.
+    // Tags that the device follows are looked up with the rights of the device, so that a path in its properties discloses no
+    // repository that it may not read.
     const { organizationId = '', projectId = '' } = scope
     const asDevice: DeviceCaller = { actor: 'Device', deviceId, projectId, organizationId, tokenId: '' }
 

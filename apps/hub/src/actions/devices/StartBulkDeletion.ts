@@ -2,7 +2,7 @@ import { requireAskingSession } from '../../access/asking-session.ts'
 import { startBulkAction } from '../../bulk/start-bulk.ts'
 import { handler } from '../../handler.ts'
 
-/** Deletes the devices of a preview. A console sends this some seconds after the click, like `devices_Delete`. */
+/** Deletes the devices of a preview. Like `devices_Delete`, a console sends this some seconds after the click, so `askedBy` is checked. */
 export const devices_StartBulkDeletion = handler(
   'devices_StartBulkDeletion',
   async (context, { askedBy, ...ids }) => {

@@ -8,7 +8,7 @@ import { requireRoom } from '../../limits/require-room.ts'
 import type { Services } from '../../services.ts'
 
 /**
- * Creates an organization. The caller becomes its administrator. Administrators of the instance may name other administrators
+ * Creates an organization. The caller becomes its administrator. An administrator of the instance may pass other accounts in `admins`
  * instead. Throws `LimitReached` when the caller already administers the maximum number of organizations.
  */
 export const organizations_Create = handler(

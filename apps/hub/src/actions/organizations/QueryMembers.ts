@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
-/** Lists the members of an organization with their role in it. A member without a display name is sorted by email. */
+/** Lists the members of an organization with their roles. A member without a display name is sorted by email. */
 export const organizations_QueryMembers = handler(
   'organizations_QueryMembers',
   async ({ db }, { organizationId, filter, ...page }) => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
-/** Lists the projects of an organization, by name. */
+/** Lists the projects of an organization, sorted by name. */
 export const organizations_QueryProjects = handler(
   'organizations_QueryProjects',
   async ({ db }, { organizationId, filter, ...page }) => {

@@ -3,7 +3,7 @@ import { matchesText, queryPage } from '../../database/client/page.ts'
 import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
-/** Lists the repositories of an organization, by name. */
+/** Lists the repositories of an organization, sorted by name. */
 export const organizations_QueryRepositories = handler(
   'organizations_QueryRepositories',
   async ({ db }, { organizationId, filter, ...page }) => {

@@ -14,13 +14,13 @@ import { wireTime } from '../../runtime/times.ts'
 /** Default number of bins. The console draws one mark for each bin, and 60 marks fit into its widest row of marks. */
 const DEFAULT_MAX_BINS = 60
 
-/** String with one digit for each device: 1 connected, 2 with pending certificates, 3 both, 0 neither. */
+/** One digit for each device, joined to a string: 1 connected, 2 with pending certificates, 3 both, 0 neither. */
 const STATES = sql<string | null>`string_agg(
   (is_connected::integer + 2 * (pending_certificates > 0)::integer)::text, '' order by first_seen, device_id)`
 
 /**
- * Returns the device counts of a project and its devices grouped into bins, ordered by the time when they were first seen. The console
- * draws the bins as a device strip: a row with one mark for each bin. Counts of projects with many devices are cached for 2 s.
+ * Returns the device counts of a project, and its devices grouped into bins in the order in which they were first seen. The console draws
+ * the bins as a device strip: a row with one mark for each bin. Counts of projects with many devices are cached for 2 s.
  */
 export const projects_GetSummary = handler(
   'projects_GetSummary',
@@ -46,7 +46,7 @@ export const projects_GetSummary = handler(
       projectId,
       deviceCount: devices,
       connectedCount: connected,
-      // Devices may have connected or changed their health between the two queries.
+      // Connected devices and problems are counted by two queries. The difference may be negative if devices change between these queries.
       healthyCount: Math.max(0, connected - warnings - errors),
       warningCount: warnings,
       errorCount: errors,
@@ -73,10 +73,12 @@ export const projects_GetSummary = handler(
 
 type Counted = { counts: ProjectCounts; states: string }
 
-/** Counts in flight by database and project, so that consoles which ask at the same time share one count. */
+/** Counts in flight, by database and project. Consoles that send the query at the same time share one count. */
 const countsInFlight = new WeakMap<Db, Map<string, Promise<Counted>>>()
 
-/** Counts the devices of a project, or waits for the count in flight, which may have begun before the latest change. */
+/**
+ * Counts the devices of a project. If a count is already in flight, waits for that count, which may have begun before the latest change.
+ */
 async function countOnce(db: Db, projectId: string): Promise<Counted & { isShared: boolean }> {
   const inFlight = countsInFlight.get(db) ?? new Map<string, Promise<Counted>>()
   countsInFlight.set(db, inFlight)
@@ -113,8 +115,8 @@ async function count(db: Db, projectId: string): Promise<Counted> {
 }
 
 /**
- * States of all devices in the order of `first_seen`, so that a device keeps its place in the console's row of device marks. Window
- * functions would take three times as long as aggregating this one string.
+ * Reads the states of all devices in the order of `first_seen`, so that a device keeps its place in the console's device strip. The
+ * states are aggregated into one string, because grouping with window functions takes three times as long.
  */
 async function readStates(db: Db, projectId: string): Promise<string> {
   const { states } = await db

@@ -3,7 +3,7 @@ import { isVisibleTo } from '../../access/visible.ts'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
-/** Lists the projects that the caller can see, by name. */
+/** Lists the projects that the caller can see, sorted by name. */
 export const projects_Query = handler('projects_Query', async ({ db, caller }, { filter, ...page }) => {
   const query = db
     .selectFrom('project as p')

@@ -46,7 +46,10 @@ function propertiesOf(columns: readonly string[], texts: readonly (string | null
   )
 }
 
-/** Columns that show members of values, and no property, in these rows. The first character of a text says which it is. */
+/**
+ * Names of the columns that show a member of a JSON property, such as `a.b`, in these rows and never a whole property. The first
+ * character of a column's text is `.` for a member and `=` for a property.
+ */
 function memberColumns(
   columns: readonly string[],
   rows: readonly { texts: (string | null)[] | null }[],

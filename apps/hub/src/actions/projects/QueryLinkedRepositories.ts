@@ -3,7 +3,7 @@ import { matchesText, queryPage } from '../../database/client/page.ts'
 import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
-/** Lists the repositories that the devices of a project may read, by name. */
+/** Lists the repositories that are linked to a project, sorted by name. The devices of the project may read them. */
 export const projects_QueryLinkedRepositories = handler(
   'projects_QueryLinkedRepositories',
   async ({ db }, { projectId, filter, ...page }) => {

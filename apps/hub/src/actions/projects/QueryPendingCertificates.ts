@@ -19,12 +19,12 @@ import { handler } from '../../handler.ts'
 import { wireTime, wireTimeOf } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 50
-/** Maximum number of addresses that the fact `newAddress` of a group names. */
+/** Maximum number of addresses in the field `newAddress` of a group. */
 const NAMED_ADDRESSES = 3
 
 /**
- * Lists the pending certificates of a project, grouped by the deployment token and the IP address with which they were first seen.
- * Groups and certificates come with facts for the decision, for example an address that is new for the token.
+ * Lists the pending certificates of a project, grouped by the deployment token and the IP address with which they were first seen. The
+ * answer also has facts that help a person to decide, for example that an address is new for a token.
  */
 export const projects_QueryPendingCertificates = handler(
   'projects_QueryPendingCertificates',
@@ -61,8 +61,8 @@ type Listed = {
 }
 
 /**
- * Reads a page, and the totals after it, within the time of a brief query. Without time for the totals they are absent. Throws `Invalid`
- * when the page itself takes longer.
+ * Reads a page and then the totals, within the time limit of a brief query. The totals are absent if the time is used up before they are
+ * counted. Throws `Invalid` when the page itself takes longer.
  */
 async function listed(
   db: Db,
@@ -94,7 +94,7 @@ async function listed(
 }
 
 /**
- * Time until which certificates must have been first seen to be listed. It is taken from the clock of the database, which also stamps
+ * Only certificates that were first seen up to this time are listed. The default is the clock of the database, which also stamps
  * certificates.
  */
 async function untilOf(db: Db, given: string | undefined): Promise<string> {
@@ -142,7 +142,10 @@ function groupOf(group: PendingGroup, addresses: TokenAddress[]) {
   }
 }
 
-/** Fact of a group: no certificate with its token was decided at its address, but certificates from other addresses were accepted. */
+/**
+ * Field `newAddress` of a group. Undefined if a certificate with the group's token was already decided at the group's address, or if the
+ * token has no accepted certificate from another address.
+ */
 function newAddressOf({ token_id, remote_address }: PendingGroup, addresses: TokenAddress[]) {
   if (token_id === null || remote_address === null) return undefined
   const ofToken = addresses.filter(one => one.token_id === token_id)

@@ -2,7 +2,7 @@ import { refusal } from '../../access/authorize.ts'
 import { repositoryToLink } from '../../database/queries/repositories/repository-links.ts'
 import { handler } from '../../handler.ts'
 
-/** Removes the link of a project to a repository, so that the devices of the project cannot read it any more. */
+/** Removes the link of a project to a repository. The devices of the project can then read the repository only while it is public. */
 export const projects_UnlinkRepository = handler(
   'projects_UnlinkRepository',
   async ({ tx, caller, events, changed }, { projectId, repositoryId }) => {

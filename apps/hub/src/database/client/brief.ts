@@ -5,8 +5,8 @@ import { type Db, type Tx, withQueryOptions } from './connection.ts'
 const BRIEF_MS = 2_000
 
 /**
- * Runs statements that read many rows, planned for their values. PostgreSQL cancels the statement in flight when `signal` aborts, and
- * after the deadline. Rejects with the reason of the signal, or with SQLSTATE 57014.
+ * Runs statements that read many rows. PostgreSQL plans them for their actual values. PostgreSQL cancels the statement in flight when
+ * `signal` aborts, and after the deadline. Rejects with the reason of the signal, or with SQLSTATE 57014.
  */
 export async function runBrief<Result>(
   db: Db,

@@ -110,7 +110,8 @@ export function openDatabase(
   const db = new HubKysely(pool, lookUps)
   const close = async (): Promise<void> => {
     isClosing = true
-    // A server that hangs does not react to the Terminate message. Its open connections would keep this process alive.
+    // A server that hangs does not react to the Terminate message. Its connections would stay open and keep this process alive, so they
+    // are destroyed.
     setTimeout(() => {
       for (const client of clients) client.connection.stream.destroy()
     }, CLOSE_MS).unref()

@@ -91,7 +91,7 @@ export class LookUps {
       socket.setTimeout(this.#idleMs, () => {
         discard()
         void client.end()
-        // `end` waits for a server that does not answer. Destroying the socket rejects the look-ups in flight.
+        // `end` waits for the server, which may not answer. Destroying the socket rejects the look-ups in flight.
         socket.destroySoon()
       })
       return { client, socket, inFlight: 0, lastAnswerAtMs: 0 }

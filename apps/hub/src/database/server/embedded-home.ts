@@ -47,9 +47,9 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Finds or creates the folder for the database files of one major version of PostgreSQL: below the data folder, or below /var/lib
- * where the server's account cannot enter the data folder. Existing files are not moved. Throws `EmbeddedDatabaseError` when
- * existing files cannot be reached, instead of starting an empty database.
+ * Finds or creates the folder for the database files of one major version of PostgreSQL: below the data folder, or below /var/lib if the
+ * server's account cannot enter the data folder. Existing files are not moved. Throws `EmbeddedDatabaseError` when existing files cannot
+ * be reached, instead of starting an empty database.
  */
 export async function findHome(
   dataDir: string,
@@ -218,7 +218,10 @@ async function canEnter(folder: string, account: Account): Promise<boolean> {
   }
 }
 
-/** Makes a socket folder with an unpredictable name. The file `record` keeps the name, so that a folder left by a crash is removed. */
+/**
+ * Makes a socket folder with an unpredictable name. The file `record` keeps the path, so that the next start removes a folder that a
+ * crash has left.
+ */
 export async function freshSocketDir(record: string, account: Account | undefined): Promise<string> {
   const leftover = await recordedSocketDir(record, account)
   if (leftover !== undefined) await rm(leftover, { recursive: true, force: true })
@@ -228,7 +231,10 @@ export async function freshSocketDir(record: string, account: Account | undefine
   return folder
 }
 
-/** Socket folder that `record` names; undefined if it is absent, has another owner or belongs to the server of another data folder. */
+/**
+ * Socket folder whose path is in the file `record`; undefined if the folder is absent, has another owner or belongs to the server of
+ * another data folder.
+ */
 export async function recordedSocketDir(
   record: string,
   account: Account | undefined,

@@ -7,8 +7,8 @@ import { ConfigError } from '../../config-error.ts'
 const CONNECT_TIMEOUT_MS = 5_000
 
 /**
- * Connection settings for a database of the operator. The `options` parameter of the URL is passed separately, because pg
- * lets an `options` parameter in the URL override the `options` of the connection settings.
+ * Connection settings for an external database, which the operator runs. The `options` parameter of the URL is passed separately, because
+ * pg lets an `options` parameter in the URL override the `options` of the connection settings.
  */
 export function externalConnection(databaseUrl: string): pg.PoolConfig {
   const url = new URL(databaseUrl)
@@ -52,7 +52,7 @@ function requireTlsParameters(parameters: URLSearchParams): void {
   }
 }
 
-/** Checks that the hub can use a database of the operator. Throws `ConfigError` with the obstacle. */
+/** Checks that the hub can use an external database. Throws `ConfigError` with the reason if it cannot. */
 export async function checkExternalDatabase(databaseUrl: string): Promise<void> {
   const connection = externalConnection(databaseUrl)
   const open = (): pg.Client => {

@@ -2,11 +2,12 @@ import { isIPv6 } from 'node:net'
 import { canonicalIpv6 } from './device-addresses.ts'
 
 /**
- * Minimum number of hexadecimal digits without separators that are searched as part of a MAC address. Shorter texts are common in names.
+ * Minimum number of hexadecimal digits without separators that are read as the beginning of a MAC address. Shorter texts are common in
+ * names.
  */
 const MIN_BARE_DIGITS = 4
 
-/** Beginnings of an IP and of a MAC address for which a search text may stand, in the notation of the table `device_address`. */
+/** Beginnings of IP and MAC addresses that a search text may mean, in the notation of the table `device_address`. */
 export type AddressStarts = { ip?: string; mac?: string }
 
 /** Reads a text as the beginning of an IP address, of a MAC address, or of both. */
@@ -22,7 +23,8 @@ function ipStart(text: string): string | undefined {
   if (/^\d{1,3}(\.\d{1,3}){0,3}\.?$/.test(text) && text.includes('.')) return text
   if (!/^[0-9a-f:]{2,45}$/.test(text) || !text.includes(':')) return undefined
   if (isIPv6(text)) return canonicalIpv6(text)
-  // An unfinished address: its last group may get more digits, so leading zeros of this group stay unless it has four digits already.
+  // The address is unfinished, and its last group may get more digits. Leading zeros of this group therefore stay unless it has four
+  // digits already.
   const groups = text.split(':')
   if (groups.some(group => group.length > 4)) return undefined
   const last = groups.length - 1

@@ -68,7 +68,7 @@ function addressesOf(text: string): DeviceAddress[] {
   return [...distinct.values()]
 }
 
-/** JSON text of the networks in a system information. Equal texts have equal addresses. */
+/** JSON text of the networks in a system information. If the text stays equal, the addresses have not changed. */
 export function networksTextOf(text: string): string {
   if (!text.includes('"networks"')) return ''
   return JSON.stringify(record(JSON.parse(text)).networks) ?? ''

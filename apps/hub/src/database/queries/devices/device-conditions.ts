@@ -17,7 +17,8 @@ const HEALTH: Record<NonNullable<Filter['health']>, RawBuilder<boolean>> = {
 const PRESETS: Record<NonNullable<Filter['preset']>, RawBuilder<boolean>> = {
   updateFailed: sql`d.device_id in (
     select u.device_id from device_update u where u.state = 'failed' or u.failure_count > 0)`,
-  // The device's row has the beginning of its last connection, so the end is looked up for devices whose connection began long ago.
+  // The device's row has the beginning of its last connection, so the end is looked up, and only for devices whose connection began
+  // long ago.
   offlineLong: sql`not d.is_connected and d.last_connected_at < now() - make_interval(hours => ${OFFLINE_LONG_HOURS})
     and (select coalesce(c.ended_at, c.connected_at) from device_connection c where c.device_id = d.device_id
           order by c.connected_at desc limit 1) < now() - make_interval(hours => ${OFFLINE_LONG_HOURS})`,
@@ -26,7 +27,10 @@ const PRESETS: Record<NonNullable<Filter['preset']>, RawBuilder<boolean>> = {
   pending: sql`d.pending_certificates > 0`,
 }
 
-/** Condition on the health status of a device in the answer of `projects_QueryDevices`. The surrounding query must name the device `d`. */
+/**
+ * Condition that a device has the given health status, as `projects_QueryDevices` returns it. The surrounding query must name the device
+ * `d`.
+ */
 export function matchesHealth(health: NonNullable<Filter['health']>): RawBuilder<boolean> {
   return HEALTH[health]
 }

@@ -11,7 +11,10 @@ import { columnText } from './property-paths.ts'
 
 type Input = ParsedInput<'projects_QueryDevices'>
 
-/** Largest page, in devices, that is read over the connection for look-ups, which all requests share (`database/client/look-ups.ts`). */
+/**
+ * Largest page, in devices, that is read over the connection for look-ups (`database/client/look-ups.ts`). All requests share this
+ * connection, so the page must be small.
+ */
 const MAX_LOOK_UP = 100
 
 const SORTS = {
@@ -27,7 +30,7 @@ const SORTS = {
 const UPDATE = sql<
   (string | null)[]
 >`array[u.current_version, u.target_version, u.state, u.failure_count::text, u.error]`
-/** Subquery with the same columns, for a page. PostgreSQL evaluates it after sort and limit, so it looks up only the page's rows. */
+/** Subquery for the columns of `UPDATE` in a page. PostgreSQL evaluates it after sort and limit, so it looks up only the page's rows. */
 const UPDATE_OF_PAGE = sql<
   (string | null)[] | null
 >`(select ${UPDATE} from device_update u where u.device_id = d.device_id)`
@@ -40,7 +43,10 @@ const LAST_SEEN_OF_PAGE = sql<string | null>`case when not d.is_connected then (
   select coalesce(c.ended_at, c.connected_at)::text from device_connection c where c.device_id = d.device_id
    order by c.connected_at desc limit 1) end`
 
-/** Orders that the index `device_by_first_seen` returns, forwards or backwards. A device that reconnects keeps its place in them. */
+/**
+ * Values of `sort` whose order the index `device_by_first_seen` provides, forwards or backwards; without a value, devices are sorted by
+ * first seen. A device that reconnects keeps its place in these orders.
+ */
 const FIRST_SEEN_ORDERS: readonly (string | undefined)[] = [undefined, 'firstSeen', '-firstSeen']
 
 type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesQuery>['execute']>>[number] & {
@@ -48,7 +54,7 @@ type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesQuery>['execute']>>
   last_seen_at: string | null
 }
 
-/** Query for the devices of a project that match a filter, without an order. */
+/** Query for the devices of a project that match a filter, not sorted. */
 function devicesQuery(db: Db, { projectId, filter, columns = [] }: Input) {
   return db
     .selectFrom('device as d')
@@ -67,9 +73,9 @@ function devicesQuery(db: Db, { projectId, filter, columns = [] }: Input) {
     ])
 }
 
-/** Query for the same devices with the states of their updates. */
+/** Adds the states of the devices' updates to a query. */
 function withUpdates(query: ReturnType<typeof devicesQuery>, { limit }: Input) {
-  // A whole list needs the rows of all devices. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
+  // The whole list needs the update of every device. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
   return limit === undefined
     ? query
         .leftJoin('device_update as u', 'u.device_id', 'd.device_id')
@@ -80,12 +86,12 @@ function withUpdates(query: ReturnType<typeof devicesQuery>, { limit }: Input) {
 type DevicePage = { rows: DeviceRow[]; nextCursor?: string; total?: number }
 
 /**
- * Reads a page of the devices of a project that match a filter. An order without an index is limited to 2 s, and PostgreSQL cancels it when
- * `signal` aborts. Throws `Invalid` after this time, and for a cursor of another order.
+ * Reads a page of the devices of a project that match a filter. A page in a sort order without an index may take 2 s; PostgreSQL also
+ * cancels it when `signal` aborts. Throws `Invalid` after the 2 s, and for a cursor of another sort order.
  */
 export async function readDevicePage(db: Db, signal: AbortSignal, input: Input): Promise<DevicePage> {
   if (input.sort === undefined || !SCANNING_DEVICE_SORT.test(input.sort)) return pageByIndex(db, input)
-  // A whole list may take as long as the statement timeout allows, like one in any other order.
+  // The limit of 2 s is for pages. The whole list may take until the statement timeout, in this sort order as in any other.
   if (input.limit === undefined)
     return db
       .transaction()
@@ -100,15 +106,16 @@ export async function readDevicePage(db: Db, signal: AbortSignal, input: Input):
   }
 }
 
-/** Page in an order that an index of `device` provides. */
+/** Page in a sort order that an index of `device` provides. */
 function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
   const { filter, countTotal, columns = [], ...page } = input
   const query = devicesQuery(filter ? withQueryOptions(db, { plan: 'by values' }) : db, input)
-  // Any filter except the filter by status reads the row of each device, so the query of the page also counts the total (`along`). With
-  // the filter by status alone, a second query can count the total in an index.
+  // A filter by status alone lets a second query count the total in an index (`true`). Every other filter reads the row of each device,
+  // so the query of the page counts the total as well (`along`).
   const { status: _, ...others } = filter ?? {}
   const counting = Object.values(others).some(condition => condition !== undefined) ? 'along' : true
-  // Without filter, an index returns the page by first seen. Such a query is fast enough for the shared look-up connection.
+  // A small page without filter, sorted by first seen, comes from an index. It is fast enough for the connection for look-ups, which
+  // all requests share.
   const isLookUp =
     !filter &&
     columns.length === 0 &&
@@ -127,7 +134,7 @@ function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
   )
 }
 
-/** Page in an order for which the devices of the project, or many entries of an index, may have to be read. */
+/** Page in a sort order for which all devices of the project, or many entries of an index, may have to be read. */
 async function pageByScan(db: Db, input: Input): Promise<DevicePage> {
   const { countTotal, ...page } = input
   const query = withUpdates(devicesQuery(db, input), input)

@@ -143,7 +143,10 @@ export async function removeProperty(
   return before.value
 }
 
-/** Version after which the versions of a device's new properties begin: the highest version of its removed properties. */
+/**
+ * Highest version of the removed properties of a device. New properties get higher versions, so that a property that is created again
+ * does not repeat a version.
+ */
 async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
   const device = await tx
     .selectFrom('device')
@@ -154,8 +157,8 @@ async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
 }
 
 /**
- * Updates the copy that lists show of a changed property: a summary column of the device row, or the rows of `device_update` and
- * `device_address`. The system information has two property names; the property that was written last counts (protocol R-21).
+ * Updates the copy of a changed property that device lists show: a summary column of the device row, or the rows of `device_update` and
+ * `device_address`. The system information has two property names; the property that was written last counts (docs/protocol.md R-21).
  */
 async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> {
   if (name === OTA_STATUS) return writeUpdate(tx, deviceId)

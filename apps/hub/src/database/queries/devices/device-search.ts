@@ -5,7 +5,10 @@ import { isCancelled } from '../../client/errors.ts'
 import { partPattern } from '../../client/page.ts'
 import { type AddressStarts, addressStartsOf } from './address-texts.ts'
 
-/** Greater than any other character in the order of bytes. The texts from `x` to `x` followed by this character begin with `x`. */
+/**
+ * The last Unicode character in byte order. Texts that begin with `x` are the range from `x` to `x` followed by this character, which an
+ * index can find.
+ */
 const LAST_CHARACTER = '\u{10ffff}'
 
 /** A device that a search found, with the address that matched, if any. */
@@ -25,7 +28,7 @@ export type FoundDevice = {
 
 type Found = { devices: FoundDevice[]; hasMore: boolean; isCut: boolean }
 
-/** Columns of `FoundDevice` of the device `d` in the project `p`, except those of the address. */
+/** Columns of `FoundDevice`, except those of the address. The query must name the device `d` and the project `p`. */
 const COLUMNS = sql`d.device_id, d.name, d.hostname, p.project_id, p.name as project_name, d.is_connected, d.health,
   d.pending_certificates, case when not d.is_connected then (
     select coalesce(c.ended_at, c.connected_at)::text from device_connection c where c.device_id = d.device_id
@@ -63,7 +66,10 @@ export async function searchDevices(
   }
 }
 
-/** Devices with a field that begins with the text, in order. A device may occur several times; the first row is its best match. */
+/**
+ * Query for devices with a field that begins with the text, best match first. A device may occur several times; its first row is its best
+ * match.
+ */
 export function devicesByStart(organizationId: string, text: string, count: number): RawBuilder<FoundDevice> {
   const own = sql`(select project_id from project where organization_id = ${organizationId}) as o`
   const byColumn = (rank: number, column: 'name' | 'hostname') => {
@@ -137,7 +143,7 @@ export function matchOf(device: FoundDevice, text: string): Match {
       }
     const from = address.startsWith(mac) ? 0 : 6
     const value = (address.match(/../g) ?? []).join(':')
-    // Each pair of digits but the first one has a colon before it.
+    // `from` and the length of `mac` count digits. `value` has a colon before each pair of digits but the first, so the colons are added.
     const [start, end] = [from + from / 2, from + mac.length + Math.floor((from + mac.length - 1) / 2)]
     return { field: 'mac', value, start, end, ...network }
   }

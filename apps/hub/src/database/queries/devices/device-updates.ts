@@ -57,8 +57,8 @@ export function updateTextOf(name: string, text: string): string | null {
 }
 
 /**
- * Writes or removes the row of `device_update` after a change of the property. The transaction holds the lock of the property's row,
- * or has deleted that row, so that the row follows the property.
+ * Writes or removes the row of `device_update` after a change of the property. The transaction holds the lock of the property's row, or
+ * has deleted that row, so that no concurrent change of the property can store a different row.
  */
 export async function writeUpdate(tx: Tx, deviceId: string): Promise<void> {
   const property = await tx
@@ -121,7 +121,10 @@ function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
-/** A text cut to `max` characters, or null for anything else and for the empty text. PostgreSQL refuses NUL and half surrogate pairs. */
+/**
+ * The first `max` characters of a text; null for an empty text and for values of other types. NUL and unpaired surrogates are replaced,
+ * because PostgreSQL refuses them.
+ */
 function textOf(value: unknown, max: number): string | null {
   if (typeof value !== 'string') return null
   return (

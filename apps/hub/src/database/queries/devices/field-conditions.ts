@@ -44,10 +44,14 @@ function matchesColumn(condition: UpdateCondition, column: RawBuilder<unknown>):
   }
 }
 
-/** A connected device is seen at this moment. A device that was never connected matches neither operator. */
+/**
+ * Condition on the time since a device was last seen. A connected device is seen at this moment. A device that was never connected
+ * matches neither operator.
+ */
 function matchesLastSeenAgo(operator: 'less' | 'greater', secs: number): RawBuilder<boolean> {
   const start = sql`now() - make_interval(secs => ${secs})`
   if (operator === 'less') return sql`(d.is_connected or ${LAST_END} > ${start})`
-  // The device's row has the beginning of its last connection, so the end is looked up for devices whose connection began long ago.
+  // The device's row has the beginning of its last connection, so the end is looked up, and only for devices whose connection began
+  // long ago.
   return sql`(not d.is_connected and d.last_connected_at < ${start} and ${LAST_END} < ${start})`
 }

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 
 /**
- * Sort key of devices `d` by the time at which they were last seen. A disconnected device was last seen when its last connection ended, or
- * else when it first appeared. Connected devices are seen at this moment, so they sort after all others: by the beginning of their
- * connection, moved a thousand years ahead. No index has these times, because each device that returns would change an entry.
+ * Sort key of devices `d` by the time at which they were last seen. A disconnected device was last seen when its last connection ended,
+ * or else when it first appeared. Connected devices are seen at this moment, so they sort after all others: by the beginning of their
+ * connection, moved a thousand years ahead. There is no index on this key, because each reconnect of a device would change an index
+ * entry.
  */
 export const LAST_SEEN_ORDER = sql`case
   when d.is_connected then coalesce(d.last_connected_at, d.first_seen) + interval '1000 years'

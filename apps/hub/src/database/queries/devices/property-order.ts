@@ -3,8 +3,8 @@ import type { Db } from '../../client/connection.ts'
 import { cutPage, type RowPlace, readCursor, wrongCursor } from '../../client/page.ts'
 
 /**
- * Number of entries of the index `device_property_value` that are read in its order before the project's devices are read instead. The
- * index holds the properties of all projects. Reading 2,000 entries takes about 5 ms.
+ * Number of entries of the index `device_property_value` that are read in index order. If they contain too few devices of the project,
+ * the project's devices are read instead. The index holds the properties of all projects. Reading 2,000 entries takes about 5 ms.
  */
 const WINDOW_ENTRIES = 2_000
 
@@ -12,12 +12,12 @@ const WINDOW_ENTRIES = 2_000
 const VALUE = sql`jsonb_scalar(p.value_json)`
 
 /**
- * Number below all numbers in the index, because `jsonb_scalar` leaves out values of more than 2,000 characters. It is above all texts,
- * because `jsonb` sorts null, texts, numbers and truth values in this order.
+ * Boundary between strings and numbers: `jsonb` sorts null, strings, numbers and booleans in this order. This number is below all numbers
+ * in the index, because `jsonb_scalar` leaves out values of more than 2,000 characters.
  */
 const BELOW_NUMBERS = sql`${'-1e2000'}::jsonb`
 
-/** Ranges of values, in the order of the list. Each is one range of the index. */
+/** Ranges of values, in the sequence in which the list shows them. Each is one range of the index. */
 const RANGES: readonly RawBuilder<boolean>[] = [
   sql`${VALUE} > ${BELOW_NUMBERS} and ${VALUE} < 'false'::jsonb`,
   sql`${VALUE} > 'null'::jsonb and ${VALUE} < ${BELOW_NUMBERS}`,
@@ -25,7 +25,7 @@ const RANGES: readonly RawBuilder<boolean>[] = [
   sql`${VALUE} = 'null'::jsonb`,
   sql`${VALUE} is null`,
 ]
-/** Number of the range of devices without the property. They are last in both directions, newest first. */
+/** Range number of devices without the property. They are last in both sort directions, newest first. */
 const ABSENT = RANGES.length
 
 /** Position in the list: number of a range, and the value and the id of the last row in it. */
@@ -38,9 +38,9 @@ type DeviceQuery<Row> = SelectQueryBuilder<any, any, Row>
 type PropertyOrder = { property: string; isDescending: boolean }
 
 /**
- * Reads one page of devices in the order of a property: numbers, texts, truth values, null, other values, and devices without the
- * property. The direction applies to the values of a kind; the kinds keep their order. `devices` selects from the devices `d` of a project.
- * Without `limit` it reads the whole list. Throws `Invalid` for a cursor of another sort order.
+ * Reads one page of devices sorted by the value of a property: numbers, strings, booleans, null, other values, and then devices without
+ * the property. The sort direction applies within each of these kinds and does not change their sequence. `devices` selects from the
+ * devices `d` of a project. Without `limit` it reads the whole list. Throws `Invalid` for a cursor of another sort order.
  */
 export async function pageByProperty<Row>(
   db: Db,
@@ -68,7 +68,10 @@ function placeOf([key, deviceId]: [string, string]): Place {
   return { range: Number(key[0]), last: { value: key.slice(1), deviceId } }
 }
 
-/** Rows of a range of values, from the index if its next entries suffice, else from the project's devices. */
+/**
+ * Rows of a range of values after the given place. They come from the next index entries if these suffice, else from the project's
+ * devices.
+ */
 async function presentRows<Row>(
   db: Db,
   devices: DeviceQuery<Row>,
@@ -83,7 +86,7 @@ async function presentRows<Row>(
   return valuesQuery(devices, order, place, count).execute()
 }
 
-/** Condition on a property `p` that it is in the rest of a range. */
+/** Condition that the value of a property `p` is in a range, after the given place. */
 function isInRange({ property, isDescending }: PropertyOrder, { range, last }: Place): RawBuilder<boolean> {
   const isAfter = sql.raw(isDescending ? '<' : '>')
   const rest =
@@ -95,7 +98,7 @@ function isInRange({ property, isDescending }: PropertyOrder, { range, last }: P
   return sql<boolean>`p.name = ${property} and ${RANGES[range]!} and ${rest}`
 }
 
-/** Next entries of the index in its order, of all projects. */
+/** Subquery for the next `WINDOW_ENTRIES` index entries, in index order. They may belong to devices of any project. */
 function windowOf(order: PropertyOrder, place: Place): RawBuilder<unknown> {
   const direction = sql.raw(order.isDescending ? 'desc' : 'asc')
   return sql`(
@@ -103,7 +106,7 @@ function windowOf(order: PropertyOrder, place: Place): RawBuilder<unknown> {
      order by ${VALUE} ${direction}, p.device_id ${direction} limit ${WINDOW_ENTRIES})`
 }
 
-/** Query for the devices whose properties are among the next entries of the index. */
+/** Query for the project's devices whose properties are among the next index entries. */
 export function windowQuery<Row>(
   devices: DeviceQuery<Row>,
   order: PropertyOrder,
@@ -114,7 +117,7 @@ export function windowQuery<Row>(
   return inOrder(joined, order, count)
 }
 
-/** Whether `windowQuery` has read all the rest of a range. */
+/** Whether the index entries that `windowQuery` reads reach the end of the range. */
 async function isWholeRange(db: Db, order: PropertyOrder, place: Place): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`select count(*) from ${windowOf(order, place)} v`.execute(db)
   return rows[0]!.count < WINDOW_ENTRIES

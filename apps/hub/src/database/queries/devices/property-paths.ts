@@ -20,8 +20,8 @@ function readings(path: string): { names: string[]; members: string[] } {
 }
 
 /**
- * Text of the value at a path, cut to 200 characters: texts without quotes, other values as JSON; null where the device has no value
- * there. A prefix says what the value is: `=` a property, `.` a member of a property's value. The surrounding query must name the device
+ * Text of the value at a path, cut to 200 characters: strings without quotes, other values as JSON, null if the device has no such value.
+ * The first character is `=` for a property, and `.` for a member of a property's JSON value. The surrounding query must name the device
  * `d`. PostgreSQL evaluates it after sort and limit, so only for a page's rows.
  */
 export function columnText(path: string): RawBuilder<string | null> {

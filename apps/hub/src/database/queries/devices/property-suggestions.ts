@@ -43,7 +43,7 @@ function propertiesOfSample(property?: string): RawBuilder<unknown> {
      where device_id = sample.device_id and ${named} offset 0)`
 }
 
-/** Newest devices of a project that match a condition on `d`. */
+/** Subquery for the newest devices `d` of a project that match a condition. */
 function newestDevices(projectId: string, condition: RawBuilder<boolean>, max: number) {
   return sql`select d.device_id from device d where d.project_id = ${projectId} and ${condition}
     order by d.first_seen desc, d.device_id desc limit ${max}`

@@ -22,7 +22,9 @@ export type ProjectCounts = {
   bins: Bin[]
 }
 
-/** Samples of the number of connected devices, oldest first; null where nothing was counted. `fromSecs` is the time of the first sample. */
+/**
+ * Samples of the number of connected devices, oldest first; null for a step without a sample. `fromSecs` is the time of the first sample.
+ */
 export type ConnectedSeries = { fromSecs: number; counts: (number | null)[] }
 
 type StatusRow = {
@@ -66,7 +68,7 @@ export async function keptStatus(
   }
 }
 
-/** The samples up to now, oldest first. The steps since the newest sample have no number. */
+/** Returns the samples up to now, oldest first. The steps since the newest sample are null. */
 function seriesOf({ step, sampled_step, connected_counts }: StatusRow): ConnectedSeries | undefined {
   if (sampled_step === null || step - sampled_step >= STEPS) return undefined
   const missing = Array.from({ length: Math.max(0, step - sampled_step) }, () => null)

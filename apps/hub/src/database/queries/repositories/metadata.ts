@@ -1,7 +1,7 @@
 import { memberText } from '@muster/actions/exact-json'
 import { type RawBuilder, sql } from 'kysely'
 
-/** JSON text of an input's `metadata`, whose numbers keep digits beyond those of doubles; an empty object if absent. */
+/** JSON text of `metadata` in an input, or `{}` if it is absent. Numbers in the text keep digits that `JSON.parse` would round. */
 export function metadataText(inputText: string, metadata: object | undefined): string {
   return metadata === undefined ? '{}' : memberText(inputText, 'metadata')!
 }

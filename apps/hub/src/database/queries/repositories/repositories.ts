@@ -15,7 +15,7 @@ type RepositoryPath = {
   filename?: string
 }
 
-/** Ids to which a path resolves; null for parts that are not in the path or do not exist. */
+/** Ids to which a path resolves; null for a part that is absent from the path or does not exist. */
 type FoundPath = {
   repositoryId: string
   packageId: string | null
