@@ -63,7 +63,7 @@ import { Ingest } from './telemetry/ingest.ts'
 
 export type { JobData, JobName } from './jobs/jobs.ts'
 
-/** Maximum wait for the actions in flight, and then for the running jobs, when the hub stops, in milliseconds each. */
+/** Maximum time, in milliseconds, that a stopping hub waits for actions in flight, and again the same time for running jobs. */
 const DRAIN_TIMEOUT_MS = 5_000
 /** Backlog of the listening socket. A whole fleet may reconnect at once, and a client repeats a dropped SYN only after 1 s. */
 const BACKLOG = 4096
@@ -84,7 +84,8 @@ export type Hub = AsyncDisposable &
     /** Account and deployment token made by the first start; undefined at later starts. */
     firstRun: FirstRun | undefined
     /**
-     * Connects to the configured object storage and mail server. Logs a warning with the setting's name on failure; never throws.
+     * Connects to the configured object storage and mail server, to find wrong settings. Logs a warning with the setting's name on
+     * failure; never throws.
      */
     tryServers(): Promise<void>
   }

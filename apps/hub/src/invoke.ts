@@ -64,7 +64,7 @@ const NEVER_ABORTED = new AbortController().signal
 type CallOptions = Origin & {
   /** Called with the id of an account when the caller has opened a link that was mailed to the account's owner. */
   onOwnerProved?: (userId: string) => void
-  /** Aborts when the caller no longer waits. It ends queries that have a limit of time; other actions run to their end. */
+  /** Aborts when the caller no longer waits for the answer. Queries that run by `runBrief` end then; all other actions run to their end. */
   signal?: AbortSignal | undefined
 }
 

@@ -12,9 +12,9 @@ const SEALS_AT_ONCE = 20
 const BEGIN: VerifiedUpTo = { seal: 0, hash: '' }
 
 /**
- * Verifies the seals after the last verified one and stores the result, which logs show beside their rows. After a difference the next
- * run begins at the last intact seal again. The stored result is for display: somebody who can write to the database can change it,
- * but not what `muster-hub audit verify` finds.
+ * Verifies the seals after the last verified one and stores the result, which the console shows with the audit log. After a difference,
+ * the next run begins again at the last intact seal. The stored result is for display: somebody who can write to the database can change
+ * it, but not what `muster-hub audit verify` finds.
  */
 export async function verifyNewSeals(
   { db, pool, log }: { db: Db; pool: pg.Pool; log: Logger },

@@ -48,7 +48,7 @@ export class EarlyUpgrades implements Disposable {
     }
   }
 
-  /** Closes the held sockets when the hub fails to start. */
+  /** Destroys the held sockets, for example when the hub fails to start. */
   [Symbol.dispose](): void {
     for (const held of this.#held) {
       this.#release(held)

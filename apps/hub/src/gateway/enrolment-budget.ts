@@ -66,8 +66,8 @@ const ADDRESS_WINDOW_SECS = 3600
 /** Maximum `Retry-After`, in seconds. Muster's agent waits no longer than this (protocol 1.6). */
 const MAX_RETRY_AFTER_SECS = 3600
 /**
- * Upper bound of the random time that is added to `Retry-After`, in seconds. The first device that a statement refuses gets no
- * addition.
+ * Upper bound of the random time that is added to `Retry-After`, in seconds, so that refused devices retry at different times. The first
+ * device that a statement refuses gets no addition.
  */
 const SPREAD_SECS = 60
 /**

@@ -6,8 +6,8 @@ import type { Socket } from 'node:net'
  */
 const HOLD_MS = 1_000
 /**
- * Maximum number of delayed answers. Further answers are sent at once, so that waiting sockets take few file descriptors from
- * devices.
+ * Maximum number of delayed answers. Further answers are sent at once, so that waiting sockets hold few of the file descriptors that
+ * devices need.
  */
 const MAX_HELD = 500
 

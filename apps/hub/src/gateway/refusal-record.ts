@@ -4,8 +4,8 @@ import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
 
 type Refused = { tokenId: string; deviceId: string | undefined; reason: string }
 /**
- * Refusals of one token or device within a batch. `count` is the number of consecutive refusals with the last reason. `isOnly`
- * means that the batch has no other reason, so that the count is added to the stored count.
+ * Refusals of one token or device within a batch. `count` is the number of consecutive refusals with the last reason. If `isOnly` is
+ * true, the batch has no other reason. The count is then added to the stored count if that is of the same reason, too.
  */
 type Tally = { reason: string; count: number; isOnly: boolean }
 

@@ -98,7 +98,7 @@ function tooLarge(): ActionError {
   return new ActionError('Invalid', message, { status: 413 })
 }
 
-/** The body as text. An absent body is the empty text. Throws `Invalid` for bytes that are not UTF-8. */
+/** The body as text. An absent body becomes an empty string. Throws `Invalid` for bytes that are not UTF-8. */
 export function textOf(body: unknown): string {
   if (!Buffer.isBuffer(body)) return ''
   try {

@@ -78,7 +78,7 @@ export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
   )
 }
 
-/** The paginated list of a query: the member of the output that holds the rows, and the columns of a row. */
+/** A query that answers in pages: its name, the property of its output that holds the rows, and the columns of a row. */
 function listOf(name: string): { name: string; member: string; columns: string[] } | undefined {
   const found = findAction(name)
   if (found?.action.kind !== 'query' || !(found.action.output instanceof z.ZodObject)) return undefined
@@ -91,7 +91,10 @@ function listOf(name: string): { name: string; member: string; columns: string[]
   return undefined
 }
 
-/** Parses the input of the action. Adds `until: now` to filters that support it, so that the export of a growing log ends. */
+/**
+ * Parses the input of the action. Adds a filter `until` with the current time, so that the export of a growing log ends. Actions without
+ * this filter ignore it.
+ */
 function inputOf(text: unknown): Row {
   const until = new Date().toISOString()
   if (text === undefined) return { filter: { until } }

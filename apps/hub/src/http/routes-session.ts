@@ -21,7 +21,7 @@ const Login = z.object({
 /** Message of every failed sign-in, so that it does not reveal which part was wrong (docs/product.md 8). */
 const REFUSED = 'Invalid username or password!'
 
-/** Sign-in and sign-out. They are routes and not actions because they set cookies (decisions). */
+/** Sign-in and sign-out. They are routes and not actions because they set cookies (docs/decisions.md, "Sign-in and sessions"). */
 export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: cookie.isSecure } as const
   const knownBrowsers = new KnownBrowsers(core, cookie)
@@ -121,7 +121,7 @@ async function accountOf(db: Db, email: string): Promise<Account | undefined> {
     .executeTakeFirst()
 }
 
-/** Returns the stored password hash. If that hash has weaker parameters than new hashes get, stores and returns a new hash. */
+/** Returns the stored password hash. If its parameters are weaker than those of new hashes, stores a new hash and returns it. */
 async function keptHash(
   { db, passwords }: Core,
   { user_id, password_hash }: Account,

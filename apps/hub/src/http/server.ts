@@ -94,7 +94,7 @@ type ServerOptions = {
   stallMs?: number
 }
 
-/** Creates the HTTP server with every route. It accepts requests at once; until the hub is ready, only the health routes succeed. */
+/** Creates the HTTP server with every route. It accepts requests immediately. Until the hub is ready, only the health routes succeed. */
 export async function createServer({
   config,
   instanceKey,
@@ -146,7 +146,8 @@ export async function createServer({
     done(null, body),
   )
 
-  // The cookie's name follows from the settings and never from a request header (decisions).
+  // Only the settings decide the cookie's name, because a client could forge a request header such as `X-Forwarded-Proto`
+  // (docs/decisions.md, "JWTs, cookies and host names").
   const isSecure = config.publicUrl.startsWith('https:')
   const cookie: SessionCookie = { name: isSecure ? '__Host-muster' : 'muster', isSecure }
   const hosts = new ServedHosts(config)

@@ -17,7 +17,7 @@ const LOG_INTERVAL_MS = 60_000
  */
 export function boundUnfinished(server: Server, max: number, log: Logger): void {
   const byAddress = new Map<string, Set<Unfinished>>()
-  /** Keyed by the peer's address and port, because a request knows only its TLS socket, not the TCP socket below. */
+  /** Keyed by the peer's address and port. A request refers only to its TLS socket, not to the TCP socket below it. */
   const byPeer = new Map<string, Unfinished>()
   let loggedAtMs = Number.NEGATIVE_INFINITY
 

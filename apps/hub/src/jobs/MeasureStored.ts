@@ -127,7 +127,7 @@ async function trimToLimit(
   return total
 }
 
-/** Replaces the totals of all projects by new sums; a project without stored bytes loses its row. */
+/** Replaces the stored totals of all projects by new sums. A project without stored bytes loses its row. */
 async function measureProjects(db: Db): Promise<void> {
   await unlimitedTransaction(db, async tx => {
     await sql`

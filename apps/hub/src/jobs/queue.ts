@@ -21,7 +21,10 @@ export class PermanentFailure extends Error {
   override readonly name = 'PermanentFailure'
 }
 
-/** Job queue of a node. Disposal waits for running jobs, then returns the jobs that still run to the queue. */
+/**
+ * Job queue of a node. Disposal waits up to `drainTimeoutMs` for running jobs. Jobs that still run after that return to the queue, for
+ * another attempt.
+ */
 export type JobQueue = AsyncDisposable &
   Jobs & {
     /** Starts a worker for each kind of job on this node, and queues the recurring jobs. */
@@ -31,7 +34,7 @@ export type JobQueue = AsyncDisposable &
 type QueueOptions = {
   pool: pg.Pool
   log: Logger
-  /** Time for which disposal waits for running jobs, in milliseconds. Jobs that still run then return to the queue. */
+  /** Maximum time for which disposal waits for running jobs, in milliseconds. */
   drainTimeoutMs: number
   kinds?: Record<string, JobKind>
   /** Interval in seconds at which jobs beyond their deadline are ended and recurring jobs are queued. */
@@ -57,7 +60,7 @@ export async function openQueue({
 }: QueueOptions): Promise<JobQueue> {
   const boss = new PgBoss({
     // pg-boss passes an empty list of parameters with a text of several SQL statements. PostgreSQL accepts several statements only
-    // without parameters, so the list is omitted.
+    // without parameters, so an empty list is omitted.
     db: { executeSql: (text, values) => pool.query(text, values?.length ? values : undefined) },
     // The hub's database role does not own the tables, so it cannot migrate them.
     migrate: false,
@@ -154,7 +157,7 @@ export async function openQueue({
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       await waitUpTo(drainTimeoutMs, Promise.all([...workers.keys()].map(name => boss.offWork(name))))
-      // Returns the jobs that still run to the queue.
+      // Returns the jobs that still run after `drainTimeoutMs` to the queue.
       const stopped = boss
         .stop({ graceful: false })
         .catch(error => log.warn({ err: error }, 'running jobs were not returned to the queue'))

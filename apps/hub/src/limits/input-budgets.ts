@@ -25,7 +25,7 @@ export class InputBudgets {
     this.#reports = reports
   }
 
-  /** Options with the memory budget for the executor channels of a device or a person. */
+  /** Options for the executor channels (which run actions) of a device or a person, with their memory budget. */
   optionsFor(subject: LimitSubject): ExecutorOptions {
     const { deviceId, organizationId, userId } = subject
     const keys = (

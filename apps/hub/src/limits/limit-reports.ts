@@ -123,7 +123,7 @@ export class LimitReports implements AsyncDisposable {
     })
   }
 
-  /** Reports the hits that were only counted so far. */
+  /** Reports the hits that were counted but not reported yet. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sweep[Symbol.asyncDispose]()
     await this.#reportEnded(Number.POSITIVE_INFINITY)

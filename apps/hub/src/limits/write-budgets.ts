@@ -11,8 +11,8 @@ export const ROW_BYTES = 200
 /** Largest size of a small value or event, in bytes. Every device may write some small values and events beyond its budgets. */
 export const SMALL_BYTES = 4 * 1024
 /**
- * Number of small values and events per hour that a device may write beyond its budgets. Without them, update scripts would stop,
- * because any failed write stops them.
+ * Number of small values and events per hour that a device may write beyond its budgets. Without this allowance, a device over its budget
+ * could not be updated, because any failed write stops an update script.
  */
 const SMALL_WRITES_PER_HOUR = 60
 

@@ -14,7 +14,7 @@ async function pipeOneWay(from: Channel, to: Channel): Promise<void> {
       await writeIfRead(to, bytes)
     to.end()
   } catch {
-    // A channel failed before its regular end.
+    // Reached when a channel failed before its regular end.
     abortChannel(from)
     abortChannel(to)
     return

@@ -82,7 +82,7 @@ export function requestHeaders(request: IncomingMessage, isSecure: boolean, isUp
     const lower = name.toLowerCase()
     if (dropped.has(lower) || FORWARDED.test(lower)) return []
     if (lower !== 'cookie') return [name, value]
-    // Cookies without a name are valid, so they are passed on to the device.
+    // Cookies without a name are valid, so pairs without `=` are passed on to the device.
     const others = value.split(/;\s*/).filter(pair => pair !== '' && !OWN_COOKIE.test(pair))
     return others.length > 0 ? [name, others.join('; ')] : []
   })

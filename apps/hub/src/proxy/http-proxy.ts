@@ -99,7 +99,10 @@ export function createHttpProxy({
     return made
   }
 
-  /** Moves a token from the URL into a cookie of this host only. */
+  /**
+   * Answers a request whose URL contains a token: stores a valid token in a cookie for this host only, and redirects to the URL without
+   * the token. An expired token redirects to the URL that the issuer of the link has set.
+   */
   async function admit(response: ServerResponse, url: URL, host: string): Promise<void> {
     const jwt = url.searchParams.get(TOKEN_PARAMETER) ?? ''
     url.searchParams.delete(TOKEN_PARAMETER)
@@ -143,7 +146,7 @@ export function createHttpProxy({
     if (!session) throw new Unreachable('offline')
     const isWithBody = hasBody(request, isUpgrade)
     const { limiter, agent } = portOf(session, access.port)
-    // A request that waits and is sent twice adds more than the 10 listeners at which Node warns of a leak.
+    // A request that waits and is sent twice adds more than 10 listeners. At 10 listeners, Node would warn of a leak.
     over.setMaxListeners(20)
     // If the browser has already disconnected, `close` has already fired. A listener added below would never run and never end
     // the request to the device.
@@ -205,7 +208,8 @@ export function createHttpProxy({
       }
       const headers = responseHeaders(answer, false, { host, origin: hosts.originOf(host) })
       response.writeHead(answer.statusCode!, reasonOf(answer), headers)
-      // Sends the head at once, because server-sent events have no body at first. `flushHeaders` would encode the head in UTF-8.
+      // Sends the head without waiting for the first byte of the body: with server-sent events, that byte may come much later. The
+      // encoding Latin-1 passes on the bytes of the device's headers unchanged. `flushHeaders` would encode them as UTF-8.
       response.write('', 'latin1')
       await pipeline(bodyOf(answer, request.method), response)
     } catch (error) {
@@ -322,8 +326,8 @@ function takeRest(request: IncomingMessage): void {
 }
 
 /**
- * Waits for a permit for a request to a port of a device. Throws `Unreachable` if too many requests wait or the wait times out.
- * Throws another error if `over` closes.
+ * Waits for a permit for a request to a port of a device. Throws `Unreachable` if too many requests wait or the wait times out. Throws
+ * the error of `leftError` if `over`, the browser's response or socket, closes during the wait.
  */
 async function permitOf(limiter: FairLimiter, over: ServerResponse | Duplex): Promise<Permit> {
   const left = new AbortController()

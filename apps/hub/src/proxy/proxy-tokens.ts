@@ -102,7 +102,8 @@ export class ProxyTokens {
         .executeTakeFirst()
       if (owner?.device_id !== deviceId)
         throw new ActionError('Invalid', 'hostname: another device has this name.')
-      // The limit is not checked here: the device may have more names from before the limit existed.
+      // The device already has this name, so its number of names does not change. The limit is not checked, because the device may have
+      // got more names before the limit existed.
       return
     }
     const { count } = await tx

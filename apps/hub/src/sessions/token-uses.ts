@@ -61,7 +61,7 @@ export class TokenUses implements AsyncDisposable {
        where t.token_id = i.token_id and (t.last_used_at is null or t.last_used_at < i.at)`.execute(this.#db)
   }
 
-  /** Stops the periodic writes, then writes the uses that have not been written yet. A failure is only logged. */
+  /** Stops the periodic writes, then writes the remaining uses. A failure is logged and not thrown. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sweep[Symbol.asyncDispose]()
     await this.#write(Number.POSITIVE_INFINITY).catch(error =>

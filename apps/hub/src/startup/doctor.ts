@@ -8,9 +8,9 @@ const WORDS: Record<ElsewhereState, string> = {
 }
 
 /**
- * Runs `muster-hub doctor`, which lists embedded databases that lie outside of their data folder, and reports those whose data
- * folder is gone. Changes nothing. Resolves to the exit code: 0 without orphaned databases, 1 with some. Throws for unknown
- * arguments.
+ * Runs `muster-hub doctor`. It lists the embedded databases that the hub has put below /var/lib, because the database server could not
+ * enter the data folder. A database is orphaned if its data folder is gone, unknown or refers to another database. Changes nothing. Resolves to
+ * the exit code: 1 if a database is orphaned, else 0. Throws for unknown arguments.
  */
 export async function runDoctor(
   words: string[],

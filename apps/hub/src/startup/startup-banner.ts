@@ -35,7 +35,7 @@ export function startupBanner(
     )
   } else {
     const file = join(dataDir, 'initial-admin.json')
-    // In a cluster, only the node that created the first administrator has the file. Other nodes do not mention it.
+    // In a cluster, only the node that created the first administrator has the file. The banner of other nodes does not mention it.
     const where = existsSync(file) ? `; the first administrator's is in ${file}` : ''
     lines.push(
       `Sign in with your account${where}.`,

@@ -76,9 +76,9 @@ export class GuardedHttpClient {
   readonly #own: () => string[]
 
   /**
-   * `allowed` lists networks in CIDR form, or is `everything` where the operator chose the address. `denied` lists networks that
-   * are refused even inside `allowed` networks, such as the network of a load balancer in front of the hub. `timeoutMs` limits the
-   * time without data from the server, including the connect. `own` lists the addresses of this machine.
+   * `allowed` lists networks in CIDR form, or is `everything` if the operator chose the address. `denied` lists networks that are refused
+   * even inside `allowed` networks, such as the network of a load balancer in front of the hub. `timeoutMs` limits the time without data
+   * from the server, including the connect. `own` lists the addresses of this machine.
    */
   constructor(
     allowed: readonly string[] | 'everything',

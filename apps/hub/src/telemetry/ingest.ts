@@ -194,8 +194,8 @@ const UPSERTS = new Map<string, string>(
 const MAX_PLANNED_ROWS = 32
 
 /**
- * Minimum time between two batches, in milliseconds, during which further telemetry is collected. Storing a batch takes longer
- * than this time.
+ * Minimum time between the starts of two batches, in milliseconds. Telemetry that arrives in this time shares a batch. The added delay is
+ * small, because storing a batch takes longer than this time.
  */
 const LINGER_MS = 4
 

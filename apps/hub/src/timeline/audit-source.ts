@@ -76,7 +76,9 @@ export function auditSource(
 
 const LIMIT_EVENT = 'limits_Reached'
 
-/** A limit that the device has hit counts as `connection`, the device's enrolment as `certificate`. */
+/**
+ * Kind of an audit event in a timeline. A limit that the device has hit counts as `connection`, the device's enrolment as `certificate`.
+ */
 function kindOf({ event, is_person }: Row): TimelineKind {
   if (event.startsWith('devices_Certificate')) return 'certificate'
   if (is_person) return 'person'

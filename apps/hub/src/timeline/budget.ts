@@ -10,7 +10,7 @@ const MAX_MS = 1_000
 /** SQLSTATE of a statement that PostgreSQL has cancelled, for example because of `statement_timeout`. */
 const QUERY_CANCELED = '57014'
 
-/** Ends the reading of a call whose budget is spent. */
+/** Thrown to end a call whose budget of rows or time is spent. */
 class BudgetSpent extends Error {}
 
 /** Part of `Budget` that sources need to read their rows. */

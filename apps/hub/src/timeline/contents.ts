@@ -17,7 +17,7 @@ type Of<N extends Read['source']> = Extract<Read, { source: N }>['row']
 
 /** Maximum length, in characters, of the JSON text of a value in an entry. Longer texts are cut. */
 const MAX_VALUE_CHARS = 4_096
-/** Maximum total size, in bytes, of the events of a page: half of the largest answer. The other half is for the remaining fields. */
+/** Maximum total size, in bytes, of the events of a page: half of the largest answer. The remaining fields get the other half. */
 const MAX_EVENTS_BYTES = MAX_ACTION_BODY_BYTES / 2
 
 /** Number of rows that fit into one answer. A page of large events ends after these rows. */
@@ -74,7 +74,7 @@ function rowsOf<N extends Read['source']>(source: N, reads: readonly Read[]): Of
   return reads.filter(read => read.source === source).map(read => read.row as Of<N>)
 }
 
-/** Key of a row whose id may occur at several times. */
+/** Key of a row by id and time, because several rows may have the same id. */
 function keyOf({ id, at }: { id: string; at: string }): string {
   return `${id} ${at}`
 }

@@ -6,7 +6,7 @@ import type { Db } from '../database/client/connection.ts'
 import { OTA_STATUS } from '../database/queries/devices/device-updates.ts'
 import { resolvePath } from '../database/queries/repositories/repositories.ts'
 
-/** Properties that name the path of a device's updates. The first one that the device has counts (protocol 4.3 and 4.4). */
+/** Properties that contain the path of a device's updates. If a device has both, the first one counts (docs/protocol.md 4.3 and 4.4). */
 const CONFIG = ['dev.nexigon.ota.config', 'org.rugix.ota.config']
 /** Maximum number of tags, the latest, whose moves a timeline shows. */
 const MAX_TAGS = 5
@@ -47,8 +47,8 @@ export async function followedTags(db: Db, device: DeviceCaller): Promise<Follow
 type PathPeriod = { path: string; from: string | undefined; until: string | undefined }
 
 /**
- * Repository paths that the device's configuration has named over time, latest first. If the configuration never named one, the path in the
- * status of the last update.
+ * Repository paths that the device's configuration has contained over time, latest first. If it never contained a path, the path in the
+ * device's last update status.
  */
 async function configuredPaths(db: Db, deviceId: string): Promise<PathPeriod[]> {
   const { rows: current } = await readValues(

@@ -14,11 +14,14 @@ const HEALTH = 'dev.nexigon.system.health'
 const MAX_READ_BYTES = 64 * 1024
 
 const HOUR_MS = 3_600_000
-/** Length, in milliseconds, of the first time window whose changes are read. */
+/** First length of the time window whose changes are read, in milliseconds. */
 const FIRST_WINDOW_MS = 6 * HOUR_MS
-/** Windows grow while they are empty, up to 256 days. The window after that reaches back without limit. */
+/** Windows grow while they contain few rows, up to 256 days. A longer window is not limited: it contains all earlier changes. */
 const LONGEST_WINDOW_MS = 256 * 24 * HOUR_MS
-/** A window of this length is read even if it has more rows than the limit. */
+/**
+ * A window is shortened no further than to this length, in milliseconds. It is then read in sort order, even if it has more rows than the
+ * limit.
+ */
 const SHORTEST_WINDOW_MS = 1_000
 const GROWTH = 4
 
@@ -36,9 +39,9 @@ type Row = {
 export type PropertySourceRow = SourceRow & { name: string; version: number }
 
 /**
- * Reads the changes of all properties of a device. The index of the history has the name before the time, so the source reads the rows
- * of one time window after another and sorts them. A window with more rows than the limit is shortened, and an empty window is followed
- * by a longer one.
+ * Reads the changes of all properties of a device. The index of the history has the name before the time, so the source reads the rows of
+ * one time window after another and sorts them. A window with more rows than the limit is shortened, and a window with few rows is
+ * followed by a longer one.
  */
 export function propertySource(
   reader: Reader,

@@ -26,7 +26,7 @@ export type Source<Row extends SourceRow = SourceRow> = {
   next(limit: number): Promise<{ rows: Row[]; isEnd: boolean }>
 }
 
-/** Point from which to read on after the given rows; `start` if there are none. */
+/** Point from which the source continues after the given rows; `start` if there are none. */
 export function startBelow(rows: readonly SourceRow[], start: Start | undefined): Start | undefined {
   const last = rows.at(-1)
   return last ? { at: last.at, isIncluded: true, afterId: last.id } : start

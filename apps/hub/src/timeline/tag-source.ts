@@ -11,7 +11,10 @@ type Row = { at: At; id: string; period: number }
 /** Row of a moved tag, with the tag that the device followed at that time. */
 export type TagSourceRow = SourceRow & { followed: FollowedTag }
 
-/** Reads the moves of the tags that a device followed, each while the device followed it. Locking a tag is no move. */
+/**
+ * Reads the moves of the tags that a device followed, for each tag only in the period in which the device followed it. Locking a tag is
+ * no move.
+ */
 export function tagSource(
   reader: Reader,
   rank: number,

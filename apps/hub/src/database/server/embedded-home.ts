@@ -151,7 +151,7 @@ export type ElsewhereFolder = {
   state: ElsewhereState
 }
 
-/** Lists the databases on this machine that are outside of their data folders. */
+/** Lists the databases on this machine that are outside of their data folders, in the folder `place`. */
 export async function elsewhereFolders(place = ELSEWHERE): Promise<ElsewhereFolder[]> {
   const names = await readdir(place).catch(error => {
     if (error.code === 'ENOENT') return []
