@@ -10,8 +10,8 @@ export type CommandTransaction = {
     emit<E extends keyof AuditEvents>(event: E, data: AuditEvents[E], options?: EventOptions): Promise<void>
   }
   /**
-   * Notifies open consoles after the commit that something in the action's scope changed. `userIds` names further recipients,
-   * such as people who have just become members.
+   * Notifies open consoles after the commit that something in the action's scope changed. `userIds` are further recipients, such as
+   * people who have just become members.
    */
   changed(topic: LiveTopic, ids?: Partial<Omit<LiveChange, 'topic'>>, userIds?: readonly string[]): void
   /** Queues a job that runs only if the transaction commits. */

@@ -1,4 +1,4 @@
-/** Error for a setting that cannot be used. Its message names the setting, the value found and the value expected. */
+/** Error for a setting that cannot be used. Its message states the setting, the value found and the value expected. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }

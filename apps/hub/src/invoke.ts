@@ -271,7 +271,8 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
           return output
         } catch (error) {
           if (attempt < MAX_ATTEMPTS && isConflict(error)) continue
-          // If the connection broke during the commit, the transaction may have been committed, and then the command succeeded.
+          // If the connection broke during the commit, the transaction may have been committed nevertheless. In that case the command
+          // succeeded.
           if (!done || !isConnectionError(error) || !(await hasCommitted(actionId, done.status))) throw error
           await runEffects(effects, requestId)
           return done.output
@@ -401,7 +402,7 @@ function scopeOfFailure({ permission }: Action, { scope }: Authorization): Scope
   return isRead && scope.role === undefined ? undefined : scope
 }
 
-/** Parses and validates an input. Throws `Invalid` with every issue and its path. Empty text counts as `{}` (docs/api.md 1.1). */
+/** Parses and validates an input. Throws `Invalid` with every issue and its path. An empty string counts as `{}` (docs/api.md 1.1). */
 function parseInput(action: Action, text: string): Input {
   if (jsonDepth(text) > MAX_JSON_DEPTH) {
     throw new ActionError('Invalid', `The input is nested deeper than ${MAX_JSON_DEPTH} levels.`)

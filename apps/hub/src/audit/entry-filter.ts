@@ -7,7 +7,7 @@ import type { LogOf } from './log-scope.ts'
 
 type EntryFilter = Partial<NonNullable<ParsedInput<'audit_QueryAuditLogEvents'>['filter']>>
 
-/** Filter of a log in which names are resolved to ids. */
+/** Filter of a log, with ids in place of names. */
 export type ResolvedFilter = Omit<EntryFilter, 'actor' | 'text'> & {
   /** Ids of the actors, at most `MAX_FOUND`. */
   actorIds?: string[]

@@ -39,8 +39,8 @@ export class Jwts {
   }
 
   /**
-   * Signs a JWT that identifies a device. `claims` are the custom claims from the request for the JWT. They are nested in one
-   * member, so that they cannot pass for claims of the hub.
+   * Signs a JWT that identifies a device. `claims` are the custom claims from the request for the JWT. They are nested in the claim
+   * `claims`, so that they cannot pass for claims of the hub.
    */
   signDevice({ deviceId, certificateId, claims }: DeviceClaims, expiresAt: Date): Promise<string> {
     const certificate = certificateId === undefined ? {} : { certificateId }

@@ -139,8 +139,7 @@ export class Presence {
   }
 
   async #open(openings: Opening[]): Promise<void> {
-    // If the database connection breaks after the commit, the retry fails because the rows exist. Then the existing rows are
-    // read.
+    // If the database connection breaks after the commit, the retry fails because the rows exist. The existing rows are read in that case.
     const { rows } = await this.#pool
       .query<{ connection_id: string }>(OPEN, [
         openings.map(opening => opening.connectionId),

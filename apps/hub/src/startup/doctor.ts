@@ -9,8 +9,8 @@ const WORDS: Record<ElsewhereState, string> = {
 
 /**
  * Runs `muster-hub doctor`. It lists the embedded databases that the hub has put below /var/lib, because the database server could not
- * enter the data folder. A database is orphaned if its data folder is gone, unknown or refers to another database. Changes nothing. Resolves to
- * the exit code: 1 if a database is orphaned, else 0. Throws for unknown arguments.
+ * enter the data folder. A database is orphaned if its data folder is gone, unknown, or refers to another database. Changes nothing.
+ * Resolves to the exit code: 1 if a database is orphaned, else 0. Throws for unknown arguments.
  */
 export async function runDoctor(
   words: string[],

@@ -45,16 +45,16 @@ type IngestOptions = {
 }
 
 /**
- * Writes a batch of properties. All parts of the statement share one snapshot, except that a locked row is read in its newest
- * version. `old` therefore has the value that the write replaces. Rows are locked in the order of device and name, so that two
- * batches cannot deadlock.
+ * Writes a batch of properties. All parts of the statement share one snapshot, except that a locked row is read in its newest version.
+ * `old` therefore has the value that the write replaces. Rows are locked in the order of device and name, so that two batches cannot
+ * deadlock.
  *
  * Two kinds of writes are skipped as `late`, and the caller repeats them in a new statement, which has a new snapshot:
  * - Another transaction inserted the row after the snapshot, so this statement does not see the row and cannot lock it.
- * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the device's
- *   `property_version_floor`, which the deletion raised.
+ * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the device's `property_version_floor`, which
+ *   the deletion raised.
  *
- * `parts` names the optional parts of the statement. A batch without them has a cheaper statement:
+ * `parts` lists the optional parts of the statement. A batch without them has a cheaper statement:
  * - `updates` writes the rows of `device_update`, for a batch with update statuses.
  * - `info` writes the column `addresses_version` of devices, for a batch with system information.
  * - `addresses` writes the rows of `device_address`, for a batch with system information whose addresses may have changed.
@@ -111,7 +111,10 @@ const upsertProperties = (parts: readonly Part[]): string => `
       from change left join written w using (device_id, name)
      where w.name is null or old_value is not distinct from value${parts.includes('info') ? ' or info_value is not null' : ''}`
 
-/** Part of the statement that writes `device_update`. The locks of the properties, taken before, give its rows the same order. */
+/**
+ * Part of the statement that writes `device_update`. Every writer of a row holds the lock of the device's property, and properties are
+ * locked in a fixed order. So two batches cannot deadlock on these rows.
+ */
 const WRITE_UPDATES = `, updates as (
       insert into device_update (device_id, property_version, path, current_version, target_version, state, failure_count, error)
       select device_id, version, u.*

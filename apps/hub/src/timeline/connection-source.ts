@@ -34,8 +34,9 @@ export type ConnectionSourceRow = SourceRow & {
 
 /**
  * Reads the beginnings and ends of a device's connections. An end is left out if the next connection had begun before it, because the
- * device was connected all the time. Without such ends, the order of the beginnings is the order of all rows. Unlike other sources, it also
- * returns rows before `since`: the first of them shows whether the device was connected at that time.
+ * device was connected all the time. Without such ends, connections do not overlap. Reading them by their beginnings therefore returns
+ * all rows in the order of their times. Unlike other sources, it also returns rows before `since`: the first of them shows whether the
+ * device was connected at that time.
  */
 export function connectionSource(
   reader: Reader,

@@ -2,7 +2,7 @@ import type { TimelineKind } from '@muster/actions'
 import type { At, Start } from './place.ts'
 import type { Severity } from './severity.ts'
 
-/** A row that a source has read: enough to order, filter and count it. The content of the entries of a page is read later. */
+/** A row that a source has read: enough to sort, filter and count it. The content of the entries of a page is read later. */
 export type SourceRow = {
   at: At
   id: string

@@ -44,7 +44,7 @@ export class Readiness {
     this.#staleAfterMs = staleAfterMs
   }
 
-  /** Adds or replaces a human-readable reason for the state `degraded`. The key names the part of the hub that sets the reason. */
+  /** Adds or replaces a human-readable reason for the state `degraded`. The key identifies the part of the hub that sets the reason. */
   degrade(key: string, reason: string): void {
     this.#degraded.set(key, reason)
   }

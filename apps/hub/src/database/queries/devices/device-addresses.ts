@@ -43,8 +43,8 @@ function macOf(value: unknown): string | undefined {
 }
 
 /**
- * Reads the addresses in the JSON text of a system information. Devices report any value, so a member of a wrong type is skipped. Networks
- * with an address that is not link-local come first. Link-local addresses come last, because containers add many of them.
+ * Reads the addresses in the JSON text of a system information. Devices may report any JSON, so fields of a wrong type are skipped.
+ * Networks with an address that is not link-local come first. Link-local addresses come last, because containers add many of them.
  */
 function addressesOf(text: string): DeviceAddress[] {
   if (!text.includes('"networks"')) return []

@@ -35,9 +35,9 @@ const COLUMNS = sql`d.device_id, d.name, d.hostname, p.project_id, p.name as pro
      order by c.connected_at desc limit 1) end as last_seen_at`
 
 /**
- * Finds devices of an organization, best match first. Indexes find an id, and the start of a name, host name, IP address or MAC address. If
- * they find too few devices, all devices of the organization are searched for parts of names, host names and ids. After `deadlineMs`, 2 s
- * by default, the answer has the devices found so far. PostgreSQL cancels the search when `signal` aborts.
+ * Finds devices of an organization, best match first. Indexes serve look-ups by id and by the start of a name, host name, IP address or
+ * MAC address. If these find too few devices, the names, host names and ids of all devices of the organization are searched. After
+ * `deadlineMs`, 2 s by default, the answer has the devices found so far. PostgreSQL cancels the search when `signal` aborts.
  */
 export async function searchDevices(
   db: Db,

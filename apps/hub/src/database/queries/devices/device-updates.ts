@@ -30,8 +30,8 @@ type DeviceUpdate = {
 }
 
 /**
- * Reads the columns of `device_update` from the JSON text of an update status. Scripts write any value, so a member of a wrong type is
- * null, and an unknown state is kept. The error has `#` in place of numbers and ids, so that equal errors of many devices are one
+ * Reads the columns of `device_update` from the JSON text of an update status. Scripts may write any JSON, so a field of a wrong type
+ * becomes null. An unknown state is kept. The error has `#` in place of numbers and ids, so that equal errors of many devices are one
  * group.
  */
 function updateOf(text: string): DeviceUpdate {
@@ -122,8 +122,8 @@ function record(value: unknown): Record<string, unknown> {
 }
 
 /**
- * The first `max` characters of a text; null for an empty text and for values of other types. NUL and unpaired surrogates are replaced,
- * because PostgreSQL refuses them.
+ * The first `max` characters of a text; null for an empty text and for values of other types. NUL and unpaired surrogates are removed or
+ * replaced, because PostgreSQL refuses them.
  */
 function textOf(value: unknown, max: number): string | null {
   if (typeof value !== 'string') return null

@@ -2,13 +2,16 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../client/connection.ts'
 import { partPattern } from '../../client/page.ts'
 
-/** Maximum number of devices from which names and values of properties are suggested. */
+/** Maximum number of devices whose properties are read for suggestions. */
 const MAX_DEVICES = 2_000
 /** Maximum number of properties that one call for names reads. Reading 100,000 takes about 0.3 s, and a device may have 500. */
 const MAX_READ_PROPERTIES = 100_000
 /** Number of the newest devices whose properties are counted first, to estimate how many devices `MAX_READ_PROPERTIES` allows. */
 const PROBED_DEVICES = 20
-/** Maximum size, in bytes of JSON, of a value whose members are suggested, and maximum depth of these members. */
+/**
+ * Maximum size, in bytes of JSON, of a value whose members (nested JSON fields) are suggested as well, and maximum depth of these
+ * members.
+ */
 const MAX_UNFOLDED_BYTES = 8 * 1024
 const MAX_UNFOLDED_LEVELS = 4
 /** Pattern of the keys of members that are suggested: at most 64 characters. Keys with a dot cannot be part of a path. */
@@ -49,7 +52,7 @@ function newestDevices(projectId: string, condition: RawBuilder<boolean>, max: n
     order by d.first_seen desc, d.device_id desc limit ${max}`
 }
 
-/** Names of properties that contain the given text and, unless `namesOnly`, paths of their members that contain it. */
+/** Suggests names of properties that contain the given text and, unless `namesOnly` is true, paths of members in their JSON values. */
 export async function suggestNames(
   tx: Tx,
   projectId: string,
