@@ -125,8 +125,8 @@ function isAbout(id: string): RawBuilder<boolean> {
 }
 
 /**
- * SQL condition of a filter for the rows `a` of `audit_event` or `audit_action`. `kind` names the column with the name of the event
- * or action.
+ * SQL condition of a filter for the rows `a` of `audit_event` or `audit_action`. `kind` is the column that holds the name of the event or
+ * action.
  */
 export function matchesEntry(
   kind: 'event' | 'action',

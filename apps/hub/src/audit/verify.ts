@@ -21,7 +21,10 @@ export type AuditReport = {
   isIntact: boolean
   /** Describes the first difference between the rows and their seals. Absent for an intact log. */
   problem?: string
-  /** Numbers of seals and rows up to the first difference. `seals` includes `removedSeals`, whose rows retention removed. */
+  /**
+   * Numbers of seals and rows up to the first difference. `seals` includes `removedSeals`, whose rows were removed after the retention
+   * time.
+   */
   seals: number
   removedSeals: number
   actions: number
@@ -200,8 +203,8 @@ function verifySeal(seal: StoredSeal, expectedNo: number, previousHash: Buffer, 
 }
 
 /**
- * Checks that the rows of a seal are exactly the rows that were sealed. If retention removed them, checks that none is left and
- * that the note of the removal is signed.
+ * Checks that the rows of a seal are exactly the rows that were sealed. If they were removed after the retention time, checks that none
+ * is left and that the note of the removal is signed.
  */
 async function verifyRows(
   seal: StoredSeal,

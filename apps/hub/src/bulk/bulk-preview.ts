@@ -15,8 +15,9 @@ type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceF
 const NAMED = 5
 
 /**
- * Resolves the filter of a selection to the ids of at most `MAX_BULK_ITEMS` devices. Runs outside of a transaction, because only outside
- * of it can PostgreSQL plan the filter for its actual values. Throws `Invalid` when more devices match.
+ * Resolves the filter of a selection to the ids of at most `MAX_BULK_ITEMS` devices. Runs outside of a transaction, because
+ * `withQueryOptions`, which lets PostgreSQL plan the filter for its actual values, does not work inside of one. Throws `Invalid` when
+ * more devices match.
  */
 export async function resolveSelection(db: Db, projectId: string, selection: Selection): Promise<Resolved> {
   if (selection.kind === 'devices')

@@ -184,7 +184,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
       const isRegistered = request.headers['x-register-connection'] === 'true'
       if (connected.kind === 'device' && !isRegistered) await takeSlot(connected, socket)
-      // The connections that exist when `close` is called are closed by it. A connection accepted later would stay open.
+      // `close` closes the connections that exist when it is called. A connection accepted later would stay open.
       refuseWhenClosing()
       if (socket.destroyed) return
       socket.off('error', ignore)

@@ -72,8 +72,8 @@ const MAY_CONNECT = {
 const LINGER_MS = 20
 
 /**
- * Writes the rows that show which device is connected to which node, in order and in batches, so that few statements suffice when
- * many devices connect at once.
+ * Writes the rows that show which device is connected to which node. The changes are written in their order and in batches, so that few
+ * statements suffice when many devices connect at once.
  */
 export class Presence {
   readonly #pool: pg.Pool

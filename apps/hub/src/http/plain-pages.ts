@@ -33,7 +33,7 @@ export const WAITING_PAGE = {
   againSecs: 2,
 }
 
-/** Page for requests under a host name that does not belong to the hub. `message` names the setting that adds a name. */
+/** Page for requests under a host name that does not belong to the hub. `message` says which setting adds a host name. */
 export function wrongHostPage(message: string): Page {
   return { title: 'Not the address of this hub', text: escapeHtml(message) }
 }

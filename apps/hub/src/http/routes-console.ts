@@ -93,8 +93,8 @@ function noSuchPath({ method }: FastifyRequest, path: string): ActionError {
 }
 
 /**
- * Content-Security-Policies of files beside the index page, by name. The offline page contains its styles and its script, because the
- * service worker stores no other file. Its script only asks whether the hub answers. The service worker only loads pages.
+ * Content-Security-Policies of files other than the index page, by file name. The offline page contains its styles and its script,
+ * because the service worker stores no other file. Its script only asks whether the hub answers. The service worker only loads pages.
  */
 function ownPolicies(folder: string): Record<string, string> {
   const path = join(folder, 'offline.html')

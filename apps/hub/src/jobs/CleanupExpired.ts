@@ -78,7 +78,7 @@ export const instance_CleanupExpired = jobHandler(
         .where('r.status', '=', 'Pending')
         .where('r.created_at', '<', daysAgo(KEEP_UNUSED_DAYS))
         .where('u.is_active', '=', false)
-        // Skips an account whose activation is in flight, because its row is locked.
+        // Skips an account whose row is locked, because its activation is in flight.
         .forUpdate()
         .skipLocked()
         .select(['u.user_id', 'u.email'])

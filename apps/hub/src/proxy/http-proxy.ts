@@ -146,7 +146,7 @@ export function createHttpProxy({
     if (!session) throw new Unreachable('offline')
     const isWithBody = hasBody(request, isUpgrade)
     const { limiter, agent } = portOf(session, access.port)
-    // A request that waits and is sent twice adds more than 10 listeners. At 10 listeners, Node would warn of a leak.
+    // A request that waits and is sent twice adds more than 10 listeners, the number above which Node warns of a leak.
     over.setMaxListeners(20)
     // If the browser has already disconnected, `close` has already fired. A listener added below would never run and never end
     // the request to the device.

@@ -24,7 +24,7 @@ export type ConnectionSourceRow = SourceRow & {
   nodeId: string
   nodeName: string | undefined
   /**
-   * `offlineSince` is the end of the previous connection: undefined for the first record, and the row's own time if the connection
+   * `offlineSince` is the end of the previous connection: undefined for the first connection, and the row's own time if the connection
    * replaced an open one.
    */
   change:
@@ -63,7 +63,8 @@ export function connectionSource(
               hasText(text, row.nodeName, row.nodeId, row.connectionId, wordsOf(row.change)),
           }))
           .filter(row => isAfter(row, first))
-        // The query also returns connections that began exactly at the cursor's time. The filter may drop all rows of such a chunk.
+        // The query also returns connections that began exactly at the cursor's time. The filter may drop all rows of such a chunk;
+        // then the next chunk is read.
         if (found.length > 0 || isEnd) return { rows: found, isEnd }
       }
     },

@@ -16,12 +16,9 @@ const MAX_READ_BYTES = 64 * 1024
 const HOUR_MS = 3_600_000
 /** First length of the time window whose changes are read, in milliseconds. */
 const FIRST_WINDOW_MS = 6 * HOUR_MS
-/** Windows grow while they contain few rows, up to 256 days. A longer window is not limited: it contains all earlier changes. */
+/** Windows grow while they contain few rows, up to 256 days. The window after that has no beginning: it contains all earlier changes. */
 const LONGEST_WINDOW_MS = 256 * 24 * HOUR_MS
-/**
- * A window is shortened no further than to this length, in milliseconds. It is then read in sort order, even if it has more rows than the
- * limit.
- */
+/** Shortest length of a window, in milliseconds. Such a window is read in sort order, even if it has more rows than the limit. */
 const SHORTEST_WINDOW_MS = 1_000
 const GROWTH = 4
 

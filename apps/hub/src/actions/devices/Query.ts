@@ -4,7 +4,7 @@ import { queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTime } from '../../runtime/times.ts'
 
-/** Lists the devices that the caller can see, ordered by id. */
+/** Lists the devices that the caller can see, sorted by id. */
 export const devices_Query = handler('devices_Query', async ({ db, caller }, { filter: _, ...page }) => {
   const query = db
     .selectFrom('device as d')

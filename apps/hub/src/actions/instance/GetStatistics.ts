@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
 
 /**
- * Counts the accounts, projects and devices of the instance. The number of devices comes from a summary table that triggers
- * maintain.
+ * Counts the accounts, projects and devices of the instance. The number of devices comes from a summary table, which is maintained by
+ * triggers.
  */
 export const instance_GetStatistics = handler('instance_GetStatistics', async ({ db }) =>
   db

@@ -2,7 +2,9 @@ import { sql } from 'kysely'
 import { refusal } from '../../access/authorize.ts'
 import { handler } from '../../handler.ts'
 
-/** Returns name, organization and number of devices of a project. The number comes from a summary table that triggers maintain. */
+/**
+ * Returns name, organization and number of devices of a project. The number comes from a summary table, which is maintained by triggers.
+ */
 export const projects_GetDetails = handler('projects_GetDetails', async ({ db }, { projectId }) => {
   const project = await db
     .selectFrom('project as p')

@@ -94,8 +94,8 @@ async function listed(
 }
 
 /**
- * Only certificates that were first seen up to this time are listed. The default is the clock of the database, which also stamps
- * certificates.
+ * Returns the time up to which certificates must have been first seen to be listed. The default is the current time of the database,
+ * which also stamps certificates.
  */
 async function untilOf(db: Db, given: string | undefined): Promise<string> {
   // Times of the API have milliseconds. Certificates that were first seen within the same millisecond are listed too.

@@ -28,7 +28,7 @@ export type WatchedDisk = {
 export type DiskSpaceOptions = {
   /** Undefined for an external database: only SQLSTATE 53100 reports that its disk is full. */
   disk: WatchedDisk | undefined
-  /** Free space in bytes below which the hub refuses large values of devices, and writes at a high rate. */
+  /** Free space in bytes below which the hub refuses large values from devices and a high rate of writes. */
   lowBytes: number
   /** Size of the reserve file, in bytes. */
   reserveBytes: number

@@ -397,7 +397,7 @@ async function startServer(place: ServerPlace): Promise<ChildProcess> {
       return await attemptStart(place)
     } catch (error) {
       // A lock is held until the server of a killed hub has stopped, or until the worker processes of a killed server have ended. This
-      // usually takes a moment, so the start is retried.
+      // usually takes only a moment, so the start is retried.
       const isHeld =
         error instanceof Error &&
         /lock file .* (already exists|is empty)|is another postmaster|pre-existing shared memory block/.test(

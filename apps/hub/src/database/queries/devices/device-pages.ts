@@ -86,8 +86,8 @@ function withUpdates(query: ReturnType<typeof devicesQuery>, { limit }: Input) {
 type DevicePage = { rows: DeviceRow[]; nextCursor?: string; total?: number }
 
 /**
- * Reads a page of the devices of a project that match a filter. A page in a sort order without an index may take 2 s; PostgreSQL also
- * cancels it when `signal` aborts. Throws `Invalid` after the 2 s, and for a cursor of another sort order.
+ * Reads a page of the devices of a project that match a filter. A page in a sort order without an index may take at most 2 s, and
+ * PostgreSQL cancels it when `signal` aborts. Throws `Invalid` after the 2 s, and for a cursor of another sort order.
  */
 export async function readDevicePage(db: Db, signal: AbortSignal, input: Input): Promise<DevicePage> {
   if (input.sort === undefined || !SCANNING_DEVICE_SORT.test(input.sort)) return pageByIndex(db, input)

@@ -4,7 +4,7 @@ import { partPattern } from '../../client/page.ts'
 
 /** Maximum number of devices whose properties are read for suggestions. */
 const MAX_DEVICES = 2_000
-/** Maximum number of properties that one call for names reads. Reading 100,000 takes about 0.3 s, and a device may have 500. */
+/** Maximum number of properties that one call of `suggestNames` reads. Reading 100,000 takes about 0.3 s, and a device may have 500. */
 const MAX_READ_PROPERTIES = 100_000
 /** Number of the newest devices whose properties are counted first, to estimate how many devices `MAX_READ_PROPERTIES` allows. */
 const PROBED_DEVICES = 20
@@ -20,7 +20,7 @@ const EXAMPLE_CHARS = 64
 /** Maximum length, in characters, of a text that is suggested as a value. It equals the maximum length of a text in a condition. */
 const MAX_VALUE_CHARS = 256
 
-/** A path of a property with the kinds of its values. */
+/** A suggested path, of a property or of a member of its value, with the kinds of its values. */
 type NameRow = {
   path: string
   kinds: string[]
@@ -111,7 +111,7 @@ export function namesQuery(
      order by m.path`
 }
 
-/** Values of a property with the number of devices, and the distribution of its numbers. */
+/** Values of a property with the number of devices for each value, and the distribution of its numbers. */
 type Values = {
   values: { value: string; devices: number }[]
   distinct: number

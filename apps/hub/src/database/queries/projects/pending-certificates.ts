@@ -37,7 +37,7 @@ export type PendingGroup = {
   last_hostname: string | null
 }
 
-/** Position after which a page continues, and the time of the first page. */
+/** Content of a cursor: the position after which the next page begins, and `until`, the time up to which all pages list certificates. */
 type Place = { until: string; groupSeen: string; groupKey: string; firstSeen: string; id: string }
 
 const GROUP_KEY: Record<PendingGrouping, RawBuilder<string>> = {
@@ -74,7 +74,7 @@ function matches({ projectId, groupBy = 'tokenAndAddress', filter }: Input): Raw
 }
 
 /**
- * A page of up to `limit` + 1 certificates that were first seen until the given time. The newest group comes first, and in each group the
+ * A page of up to `limit` + 1 certificates that were first seen up to the given time. The newest group comes first, and in each group the
  * newest certificate.
  */
 export function pendingPage(
@@ -129,7 +129,7 @@ export function pendingGroups(input: Input, until: string, keys: string[]): RawB
      group by p.group_key`
 }
 
-/** Numbers of certificates and devices that were first seen until the given time, and of certificates that were first seen later. */
+/** Numbers of certificates and devices that were first seen up to the given time, and of certificates that were first seen later. */
 export type PendingTotals = { certificates: number; devices: number; newer: number }
 
 /** Query that returns the `PendingTotals` as one row. */

@@ -107,7 +107,7 @@ export function repositoryNamesOf(row: { repository_id: string; display_name: st
 export type AssetStatus = ActionOutput<'repositories_GetAssetDetails'>['status']
 
 /**
- * Result of the last check of a blob's stored bytes, in the form of the API (docs/api.md 4.7). The detail may name the operator's
+ * Result of the last check of a blob's stored bytes, in the form of the API (docs/api.md 4.7). The detail may disclose the operator's
  * store, so only callers with a role in the scope get it. Other readers get the status and the time.
  */
 export function storageOf(
