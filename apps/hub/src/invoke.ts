@@ -288,7 +288,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
   }
 
   /**
-   * Requires a recent sign-in or the current password if the action needs that (decisions, "Passwords and tokens"). Throws
+   * Requires a recent sign-in or the current password if the action needs that (docs/decisions.md, "Passwords and tokens"). Throws
    * `Forbidden` with an issue for the field `currentPassword`.
    */
   async function requireRecentSignIn(action: Action, caller: Caller, input: Input): Promise<void> {
@@ -422,7 +422,7 @@ function parseInput(action: Action, text: string): Input {
   throw new ActionError('Invalid', `The input is not valid: ${shown.join('; ')}.`, { issues })
 }
 
-/** Requires a signed-in person if the action needs a session (decisions, "Bulk actions"). Throws `Forbidden`. */
+/** Requires a signed-in person if the action needs a session (docs/decisions.md, "Bulk actions"). Throws `Forbidden`. */
 function requireSession({ needsSession }: Action, { actor }: Caller): void {
   if (needsSession && actor !== 'User')
     throw new ActionError('Forbidden', 'This needs a person who is signed in; a user token cannot do it.')

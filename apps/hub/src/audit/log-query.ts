@@ -135,8 +135,8 @@ const ACTION_COLUMNS = sql`a.action_id as id, a.action as name, a.action_id, nul
   null::json as old_data, ${SHARED_COLUMNS}`
 
 /**
- * Converts a row to the form of the API. Fields that the row's seal does not cover are omitted: a row in form 1, possibly sealed by an older
- * node of the cluster, has only the fields of that form. `mayTrace` adds IP address and browser.
+ * Converts a row to the form of the API. `mayTrace` adds IP address and browser. Fields that the row's seal does not cover are omitted: an
+ * older node of the cluster may have sealed the row in form 1, which has fewer fields.
  */
 function entryOf(row: EntryRow, mayTrace: boolean) {
   const hasFacts = row.form !== 1

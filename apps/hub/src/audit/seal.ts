@@ -26,8 +26,8 @@ const SETTLE_SECS = 5
 const REMOVED_AT_ONCE = 20
 
 /**
- * Seals audit rows that are no longer `Pending`, oldest first: signs a hash of each batch (decisions, "Actions and audit"). When another
- * node seals at the same time, this call does nothing. The hash of each seal is logged. If the hub's log is also kept on another
+ * Seals audit rows that are no longer `Pending`, oldest first: signs a hash of each batch (docs/decisions.md, "Actions and audit"). When
+ * another node seals at the same time, this call does nothing. The hash of each seal is logged. If the hub's log is also kept on another
  * system, a comparison with the database shows whether the end of the chain of seals was truncated.
  */
 export async function sealFinishedRows(db: Db, key: InstanceKey, log: Logger): Promise<void> {

@@ -89,9 +89,9 @@ const LOOK_UP = `
    where t.token_id = $1`
 
 /**
- * Creates the function that authenticates an upgrade request before it is accepted (protocol 1.4): token, then fingerprint,
- * then certificate. The function also stores unknown devices and certificates. It releases its admission permit before it
- * stores a device or certificate, so that enrolments do not delay the authentication of known devices. It throws `Refusal`.
+ * Creates the function that authenticates an upgrade request before it is accepted (docs/protocol.md 1.4): token, then fingerprint, then
+ * certificate. The function also stores unknown devices and certificates. It releases its admission permit before it stores a device or
+ * certificate, so that enrolments do not delay the authentication of known devices. It throws `Refusal`.
  */
 export function createAuthenticator({
   db,
@@ -263,7 +263,7 @@ export function createAuthenticator({
         .limit(1)
         .executeTakeFirst()
       // Only the first certificate that a device ever had is accepted automatically. A person must accept each later certificate
-      // (decisions, "Certificates").
+      // (docs/decisions.md, "Certificates").
       const status: CertificateStatus = token.auto_accept && !before ? 'Active' : 'Pending'
       if (status === 'Pending' && !isNewDevice) {
         const subject = { ...scope, tokenId }
@@ -299,7 +299,7 @@ export function claimsOf(request: IncomingMessage): { tokenId?: string; fingerpr
 }
 
 /**
- * Returns the token of `Authorization`. Throws `Refusal` when a legacy token header differs from it (protocol 1.2, section 10 row
+ * Returns the token of `Authorization`. Throws `Refusal` when a legacy token header differs from it (docs/protocol.md 1.2, section 10 row
  * 25).
  */
 function bearerOf(request: IncomingMessage): string {
@@ -332,8 +332,8 @@ function refusedCertificate(status: CertificateStatus, about: RefusalSubject): R
 }
 
 /**
- * Returns a refusal of the certificate instead of throwing it. The caller throws it after the token is verified, because no
- * answer may refer to the certificate before that (protocol 1.4).
+ * Returns a refusal of the certificate instead of throwing it. The caller throws it after the token is verified, because no answer may
+ * refer to the certificate before that (docs/protocol.md 1.4).
  */
 function attempt(
   read: () => string,

@@ -13,11 +13,10 @@ import { Refusal } from './refusal.ts'
 const MAX_HEADER_BYTES = 12 * 1024
 
 /**
- * Creates the function that reads the fingerprint of a device's certificate: from its TLS connection, else from
- * `X-Client-Cert`. The function trusts the header in three cases (R-2): MUSTER_ALLOW_PLAINTEXT_DEVICES is set, the request
- * comes from a trusted proxy, or the request comes over plain HTTP from loopback while MUSTER_PUBLIC_URL is a loopback address.
- * It throws `Refusal` with 403 for a missing, untrusted or expired certificate, and with 400 for a header that is too long or
- * does not parse.
+ * Creates the function that reads the fingerprint of a device's certificate: from its TLS connection, else from `X-Client-Cert`. The
+ * function trusts the header in three cases (docs/protocol.md R-2): MUSTER_ALLOW_PLAINTEXT_DEVICES is set, the request comes from a
+ * trusted proxy, or the request comes over plain HTTP from loopback while MUSTER_PUBLIC_URL is a loopback address. It throws `Refusal`
+ * with 403 for a missing, untrusted or expired certificate, and with 400 for a header that is too long or does not parse.
  */
 export function certificateReader(config: Config): (request: IncomingMessage) => string {
   const isProxy = trustedProxy(config)
@@ -48,8 +47,8 @@ export function certificateReader(config: Config): (request: IncomingMessage) =>
 }
 
 /**
- * Returns the SHA-256 fingerprint of a certificate (protocol 6.5). Throws `Refusal` when it has expired. A certificate that is not
- * valid yet is accepted, because clocks of devices are often wrong.
+ * Returns the SHA-256 fingerprint of a certificate (docs/protocol.md 6.5). Throws `Refusal` when it has expired. A certificate that is
+ * not valid yet is accepted, because clocks of devices are often wrong.
  */
 function fingerprintOf(certificate: X509Certificate): string {
   if (certificate.validToDate.getTime() < Date.now())
@@ -57,7 +56,7 @@ function fingerprintOf(certificate: X509Certificate): string {
   return certificate.fingerprint256
 }
 
-/** Parses the first certificate of percent-encoded PEM text (R-3). */
+/** Parses the first certificate of percent-encoded PEM text (docs/protocol.md R-3). */
 function parse(header: string): X509Certificate {
   try {
     return new X509Certificate(decodeURIComponent(header))

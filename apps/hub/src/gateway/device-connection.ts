@@ -27,12 +27,12 @@ import type { Presence } from './presence.ts'
 export const MAX_PING_INTERVAL_MS = 60_000
 
 /**
- * Limits of links to devices (protocol 2.10). Each one-shot command of a 2026 agent opens a channel on the link of the agent's
- * service (protocol 3.8). Scripts may run many commands per second, so the limit of requests per second is high enough not to end
+ * Limits of links to devices (docs/protocol.md 2.10). Each one-shot command of a 2026 agent opens a channel on the link of the agent's
+ * service (docs/protocol.md 3.8). Scripts may run many commands per second, so the limit of requests per second is high enough not to end
  * the link. The limits of open channels and of frames per second also apply to such commands.
  *
- * A 2026 agent may have 32 requests pending and 32 channels open. The hub adds the 16 channels that it may open itself (R-17). The
- * sum leaves room for channels that the agent has closed and the hub has not yet closed.
+ * A 2026 agent may have 32 requests pending and 32 channels open. The hub adds the 16 channels that it may open itself (docs/protocol.md
+ * R-17). The sum leaves room for channels that the agent has closed and the hub has not yet closed.
  */
 const LIMITS = {
   requestsPerSecond: 1024,

@@ -9,7 +9,7 @@ type Upgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void
 type Held = { request: IncomingMessage; socket: Socket; head: Buffer; deadline: NodeJS.Timeout }
 
 /**
- * Maximum wait for the hub to start, in milliseconds. Equal to the maximum wait for authentication (decisions, "Tokens and
+ * Maximum wait for the hub to start, in milliseconds. Equal to the maximum wait for authentication (docs/decisions.md, "Tokens and
  * enrolment").
  */
 const MAX_HELD_MS = 30_000

@@ -26,9 +26,9 @@ const ENDED = {
 
 /**
  * Closes connections whose token or certificate was deleted or revoked through another node. Each node polls the database for them,
- * because nodes do not notify each other (decisions, "Storage, cluster, operations"). The poll also closes the connection of a device
- * that has connected to another node since, because the newest connection wins (decisions, "Connections"). Checking tokens and
- * certificates is enough: deleting a project or organization deletes its tokens, and deleting a device deletes its certificates. The
+ * because nodes do not notify each other (docs/decisions.md, "Storage, cluster, operations"). The poll also closes the connection of a
+ * device that has connected to another node since, because the newest connection wins (docs/decisions.md, "Connections"). Checking tokens
+ * and certificates is enough: deleting a project or organization deletes its tokens, and deleting a device deletes its certificates. The
  * query is skipped while no other node had a heartbeat within the last minute.
  */
 export function watchRights({ db, pool, devices, log }: Options): AsyncDisposable {

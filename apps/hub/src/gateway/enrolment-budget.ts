@@ -63,7 +63,7 @@ const GIVE_BACK = {
 
 /** Window in which the new devices of a client IP are counted, in seconds. */
 const ADDRESS_WINDOW_SECS = 3600
-/** Maximum `Retry-After`, in seconds. Muster's agent waits no longer than this (protocol 1.6). */
+/** Maximum `Retry-After`, in seconds. Muster's agent waits no longer than this (docs/protocol.md 1.6). */
 const MAX_RETRY_AFTER_SECS = 3600
 /**
  * Upper bound of the random time that is added to `Retry-After`, in seconds, so that refused devices retry at different times. The first

@@ -45,15 +45,15 @@ import { RefusalRecord } from './refusal-record.ts'
 import { relay } from './relay.ts'
 
 const PATH = '/api/v1/connect/ws'
-/** Largest WebSocket message in bytes: the longest frame of a link (protocol 2.10). */
+/** Largest WebSocket message in bytes: the longest frame of a link (docs/protocol.md 2.10). */
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
 /**
- * Limits of links to command-line clients, above the defaults (protocol 2.10). A command-line client opens one channel for each
- * connection to its local port, and a connection is lost when its channel is rejected. So the hub accepts the channel requests
- * of the client and queues the channel requests that it sends to the device (R-17).
+ * Limits of links to command-line clients, above the defaults (docs/protocol.md 2.10). A command-line client opens one channel for each
+ * connection to its local port, and a connection is lost when its channel is rejected. So the hub accepts the channel requests of the
+ * client and queues the channel requests that it sends to the device (docs/protocol.md R-17).
  */
 const COMMAND_LINE_LIMITS = { maxChannels: 256, maxPendingRequests: 256, requestsPerSecond: 512 }
-/** Limits of concurrent authentications (protocol 1.4). Further connections wait in order of arrival. */
+/** Limits of concurrent authentications (docs/protocol.md 1.4). Further connections wait in order of arrival. */
 const AUTHENTICATIONS = { max: 32, maxWaiting: 20_000, waitMs: 30_000 }
 /** Minimum time between two warnings that device connections hold all file descriptors that they may use, in milliseconds. */
 const FULL_LOG_INTERVAL_MS = 60_000
@@ -227,7 +227,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Counts a refused connection of a client IP. Accepted connections are not counted (decisions, "Tokens and enrolment").
+   * Counts a refused connection of a client IP. Accepted connections are not counted (docs/decisions.md, "Tokens and enrolment").
    * Resolves to the refusal, or to the error `RateLimited` for a client IP with more than 100 refusals a minute.
    */
   async function counted(request: IncomingMessage, error: unknown): Promise<unknown> {
@@ -269,7 +269,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     )
   }
 
-  /** Answers a refused upgrade with the status and JSON error body of the HTTP API (protocol 1.6). */
+  /** Answers a refused upgrade with the status and JSON error body of the HTTP API (docs/protocol.md 1.6). */
   function answer(socket: Socket, refusal: ActionError): void {
     endWithResponse(socket, bareAnswer(headers, refusal))
   }

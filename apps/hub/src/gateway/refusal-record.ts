@@ -27,8 +27,8 @@ const RECORD = {
 }
 
 /**
- * Stores the last refusal of each token and device, with the number of times that it occurred consecutively (decisions, "Tokens and
- * enrolment"). When many connections are refused at once, many refusals concern the row of one token, so they are counted in memory
+ * Stores the last refusal of each token and device, with the number of times that it occurred consecutively (docs/decisions.md, "Tokens
+ * and enrolment"). When many connections are refused at once, many refusals concern the row of one token, so they are counted in memory
  * and written in batches.
  */
 export class RefusalRecord {

@@ -9,7 +9,7 @@ import { type DeviceRegistry, openPort } from '../links/registry.ts'
 import { abortChannel, pipeChannels } from '../net/channel-pipe.ts'
 import { recheckPermission } from '../net/recheck.ts'
 
-/** Endpoint that command-line clients open to reach a TCP port of a device (protocol 3.4). */
+/** Endpoint that command-line clients open to reach a TCP port of a device (docs/protocol.md 3.4). */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
 
 type RelayOptions = {
@@ -33,7 +33,8 @@ export async function relay(
 ): Promise<void> {
   const [, deviceId, port] = ENDPOINT.exec(request.endpoint) ?? []
   if (!deviceId) return request.reject('unknown endpoint')
-  // The hub never sends an invalid port to a device, because agents released before 2026-03-03 exit when they get one.
+  // The hub never sends an invalid port to a device, because agents released before 2026-03-03 exit when they get one (docs/protocol.md
+  //
   if (Number(port) < 1 || Number(port) > 65_535) return request.reject('invalid TCP forwarding endpoint')
   const rightNow = async (): Promise<Right | undefined> => {
     const permission = { can: 'manage', on: 'device', id: 'deviceId' } as const

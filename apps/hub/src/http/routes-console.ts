@@ -123,7 +123,8 @@ function inlineHashes(page: string, element: 'script' | 'style'): string[] {
 
 /**
  * Content-Security-Policy of the console's pages. Allows the console's own scripts by path or hash, and the scripts that the operator's
- * `config.json` lists, together with the origins to which those scripts connect. Everything else is blocked (decisions, "Console").
+ * `config.json` lists, together with the origins to which those scripts connect. Everything else is blocked (docs/decisions.md,
+ * "Console").
  */
 function contentSecurityPolicy(index: string, config: Config): string {
   const hashes = inlineHashes(index, 'script')

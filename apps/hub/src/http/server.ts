@@ -219,8 +219,8 @@ export async function createServer({
 }
 
 /**
- * Creates the listener for devices only. It accepts nothing but WebSocket upgrades. If this listener exists, the main listener does
- * not request client certificates, so that browsers do not prompt for one (decisions, "Actions and audit").
+ * Creates the listener for devices only. It accepts nothing but WebSocket upgrades. If this listener exists, the main listener does not
+ * request client certificates, so that browsers do not prompt for one (docs/decisions.md, "Actions and audit").
  */
 export function createDeviceServer(options: ListenerOptions): Server {
   return openServer(options, true, (request, response) => {

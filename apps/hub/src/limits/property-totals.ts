@@ -20,7 +20,7 @@ const FIRST_UNCHECKED_BYTES = 16 * 1024
 const MAX_DEVICES = 200_000
 
 /**
- * Properties that agents and update scripts write (protocol 4.3). Small values of these properties are never refused, because a
+ * Properties that agents and update scripts write (docs/protocol.md 4.3). Small values of these properties are never refused, because a
  * refusal would stop updates.
  */
 const ALWAYS_STORED = new Set([

@@ -9,7 +9,7 @@ type Waiting = { admit: () => void; expire: () => void; deadline: number }
 
 /**
  * Longest wait of a link for a descriptor of its organization's share, in milliseconds. Equal to the deadline for authentication
- * (decisions, "Tokens and enrolment").
+ * (docs/decisions.md, "Tokens and enrolment").
  */
 const MAX_WAIT_MS = 30_000
 /**

@@ -11,13 +11,13 @@ export type DeviceSession = {
   readonly tokenId: string
   readonly certificateId: string
   /**
-   * Id of the connection's row. Undefined until the row is written, and for unregistered connections, such as those of one-shot
-   * commands (protocol R-4).
+   * Id of the connection's row. Undefined until the row is written, and for unregistered connections, such as those of one-shot commands
+   * (docs/protocol.md R-4).
    */
   readonly connectionId: string | undefined
   /** Resolves when the connection has ended. */
   readonly ended: Promise<unknown>
-  /** Opens a channel to the device (protocol 3.1). Rejects with `ChannelRejectedError` or `LinkEndedError`. */
+  /** Opens a channel to the device (docs/protocol.md 3.1). Rejects with `ChannelRejectedError` or `LinkEndedError`. */
   open(endpoint: string, options?: OpenOptions): Promise<Channel>
   /** Closes the connection. The reason is sent to the device and logged. */
   close(reason: string): void
@@ -32,8 +32,8 @@ export function openPort(session: DeviceSession, port: number): Promise<Channel>
 export const REPLACED = 'replaced by a newer connection of this device'
 
 /**
- * All device connections of this node. At most one connection of each device is registered (protocol R-4). Code that
- * revokes a right closes the connections that depend on the right.
+ * All device connections of this node. At most one connection of each device is registered (docs/protocol.md R-4). Code that revokes a
+ * right closes the connections that depend on the right.
  */
 export class DeviceRegistry {
   readonly #sessions = new Set<DeviceSession>()
@@ -48,8 +48,8 @@ export class DeviceRegistry {
   }
 
   /**
-   * Makes a session the registered session of its device. Returns the session that was registered before. The caller closes it,
-   * because the newest connection wins (decisions, "Connections").
+   * Makes a session the registered session of its device. Returns the session that was registered before. The caller closes it, because
+   * the newest connection wins (docs/decisions.md, "Connections").
    */
   register(session: DeviceSession): DeviceSession | undefined {
     const before = this.#registered.get(session.deviceId)

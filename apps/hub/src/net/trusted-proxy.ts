@@ -5,8 +5,8 @@ import type { Config } from '../config.ts'
 import { familyOf, networkList } from './networks.ts'
 
 /**
- * Creates the check whether a request comes from a trusted proxy with the right secret. Only such a proxy may pass on the
- * certificate or the IP address of its client (decisions, "Certificates").
+ * Creates the check whether a request comes from a trusted proxy with the right secret. Only such a proxy may pass on the certificate or
+ * the IP address of its client (docs/decisions.md, "Certificates").
  */
 export function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
   const proxies = networkList(config.trustedProxies)

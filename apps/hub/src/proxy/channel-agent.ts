@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type DeviceSession, openPort } from '../links/registry.ts'
 import { ChannelSocket } from './channel-socket.ts'
 
-/** Limit of concurrent requests to one port of a device. It is below the limit of the published Nexigon agents (protocol 3.3). */
+/** Limit of concurrent requests to one port of a device. It is below the limit of the published Nexigon agents (docs/protocol.md 3.3). */
 export const MAX_REQUESTS_PER_PORT = 8
 /** Time for which an idle connection is kept for the next request, in milliseconds. Each connection uses a channel of the device's link. */
 const KEEP_MS = 4_000

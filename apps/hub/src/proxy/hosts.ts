@@ -3,10 +3,10 @@ import { ActionError, encodeRadix } from '@muster/actions'
 import type { Config } from '../config.ts'
 
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz'
-/** Length in characters of a host label that is derived from a device id (protocol 6.6). */
+/** Length in characters of a host label that is derived from a device id (docs/protocol.md 6.6). */
 const LABEL_LENGTH = 50
 
-/** The label of a device's default host name: a hash of its id, which does not reveal the id (protocol 6.6). */
+/** The label of a device's default host name: a hash of its id, which does not reveal the id (docs/protocol.md 6.6). */
 export function hostLabel(deviceId: string): string {
   return encodeRadix(createHash('sha256').update(deviceId).digest(), BASE36)
 }

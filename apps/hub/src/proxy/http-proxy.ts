@@ -354,7 +354,7 @@ function pageOf(error: unknown): PageName {
     return error.reason === 'timed out' ? 'timeout' : 'closed'
   }
   const { code } = error as NodeJS.ErrnoException
-  // Published Nexigon agents of 2025 accept a channel first and close it when nothing listens on the port (protocol 3.3).
+  // Published Nexigon agents of 2025 accept a channel first and close it when nothing listens on the port (docs/protocol.md 3.3).
   if (code === 'ECONNRESET') return 'closed'
   return code?.startsWith('HPE_') || code?.startsWith('ERR_INVALID_') ? 'nonsense' : 'offline'
 }

@@ -14,9 +14,8 @@ const EMAIL = 'admin@muster.local'
 export type FirstRun = { email: string; password: string; file: string; deploymentToken: string }
 
 /**
- * Creates the first administrator with an organization, a project and a deployment token if there is no account yet (decisions,
- * "First run"). `initial-admin.json` is written before the transaction commits, so the password of an existing account is never
- * lost.
+ * Creates the first administrator with an organization, a project and a deployment token if there is no account yet (docs/decisions.md,
+ * "First run"). `initial-admin.json` is written before the transaction commits, so the password of an existing account is never lost.
  */
 export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Promise<FirstRun | undefined> {
   if (await hasAccounts(db)) return undefined

@@ -5,9 +5,9 @@ import type { Config } from '../config.ts'
 import type { Hub } from '../hub.ts'
 
 /**
- * Startup banner for people: the URL, the first account and two commands that can be run unchanged. The password and the deployment
- * token are printed to a terminal only. Other outputs, such as a log, get the path of the file that contains them (decisions,
- * "First run").
+ * Startup banner for people: the URL, the first account and two commands that can be run unchanged. The password and the deployment token
+ * are printed to a terminal only. Other outputs, such as a log, get the path of the file that contains them (docs/decisions.md, "First
+ * run").
  */
 export function startupBanner(
   hub: Hub,

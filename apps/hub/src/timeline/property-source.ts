@@ -8,7 +8,7 @@ import type { Severity } from './severity.ts'
 import { type Search, type Source, type SourceRow, startBelow } from './source.ts'
 import { jsonContains } from './text-search.ts'
 
-/** Property in which a device reports its health (protocol 4.3). */
+/** Property in which a device reports its health (docs/protocol.md 4.3). */
 const HEALTH = 'dev.nexigon.system.health'
 /** Maximum size, in bytes, of a JSON value from which a severity is read. */
 const MAX_READ_BYTES = 64 * 1024

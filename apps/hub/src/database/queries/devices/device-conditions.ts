@@ -6,7 +6,8 @@ type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 /** Time after which a disconnected device matches the preset `offlineLong`, in hours. */
 const OFFLINE_LONG_HOURS = 24
 
-// The index `device_by_problem` serves the comparisons with `degraded` and `error`. Devices report the value of `health` (protocol 4.3).
+// The index `device_by_problem` serves the comparisons with `degraded` and `error`. Devices report the value of `health`
+// (docs/protocol.md 4.3).
 const HEALTH: Record<NonNullable<Filter['health']>, RawBuilder<boolean>> = {
   healthy: sql`d.is_connected and coalesce(d.health, '') not in ('degraded', 'error')`,
   warning: sql`d.is_connected and d.health = 'degraded'`,

@@ -13,7 +13,7 @@ import { OTA_STATUS, writeUpdate } from './device-updates.ts'
 /** Columns that `propertyOf` needs. */
 export const PROPERTY_COLUMNS = ['name', 'value', 'protected', 'version', 'last_updated'] as const
 
-/** Property in which a device reports its health (protocol 4.3). */
+/** Property in which a device reports its health (docs/protocol.md 4.3). */
 const SYSTEM_HEALTH = 'dev.nexigon.system.health'
 
 /** JSON that `json` stores and `jsonb` may refuse: escapes of NUL and of surrogates, numbers with long exponents or very many digits. */

@@ -1,4 +1,4 @@
-/** Status of a device. A connected device that reports no health or an unknown health counts as healthy (protocol 4.3). */
+/** Status of a device. A connected device that reports no health or an unknown health counts as healthy (docs/protocol.md 4.3). */
 export function statusOf(
   isConnected: boolean,
   health: string | null,

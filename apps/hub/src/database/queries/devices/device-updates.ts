@@ -2,13 +2,13 @@ import { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../client/connection.ts'
 
-/** Property in which update scripts report the state of a device's software (protocol 4.4). */
+/** Property in which update scripts report the state of a device's software (docs/protocol.md 4.4). */
 export const OTA_STATUS = 'dev.nexigon.ota.status'
 
 /** Longest texts in a row of `device_update`, in characters. */
 const MAX_TEXT = 200
 const MAX_STATE = 64
-/** Largest failure count, a 32-bit unsigned number (protocol 4.4). */
+/** Largest failure count, a 32-bit unsigned number (docs/protocol.md 4.4). */
 const MAX_FAILURES = 2 ** 32 - 1
 
 /** Length to which an error is cut before its variable parts are replaced, which bounds the work for errors of up to 1 MiB. */

@@ -2,7 +2,7 @@ import { newId, publicIdOf } from '@muster/actions'
 import { hashSecret } from '../../../credentials/secrets.ts'
 import type { Tx } from '../../client/connection.ts'
 
-/** Fingerprint of every device whose fingerprint script prints nothing (protocol 6.4). */
+/** Fingerprint of every device whose fingerprint script prints nothing (docs/protocol.md 6.4). */
 export const EMPTY_FINGERPRINT = 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'
 
 /** Adds a device to a project. Resolves to its id, or to undefined when the project has a device with this fingerprint. */

@@ -23,12 +23,12 @@ type FoundPath = {
   assetId: string | null
 }
 
-// Ranks of a match, the lowest wins (decisions, "Repositories"): slug 1, id 2, display name of an own repository 3, its former slug
-// 4, its former display name 5, former slug of another tenant 6, display name of another tenant 7, former display name of another
-// tenant 8. An own repository belongs to an organization of which the caller is a member or, for a device, is linked to the
-// device's project.
-// - A repository with this slug or id hides matches by display name even if the caller may not read it, so that a path means the
-//   same repository to every caller.
+// Ranks of a match, the lowest wins (docs/decisions.md, "Repositories"): slug 1, id 2, display name of an own repository 3, its former
+// slug 4, its former display name 5, former slug of another tenant 6, display name of another tenant 7, former display name of another
+// tenant 8. An own repository belongs to an organization of which the caller is a member or, for a device, is linked to the device's
+// project.
+// - A repository with this slug or id hides matches by display name even if the caller may not read it, so that a path means the same
+//   repository to every caller.
 // - Display names count only in repositories that the caller may read, so that other repositories are not disclosed.
 // - No other tenant can divert a caller from an own repository. A slug of another tenant resolves to nothing while an own repository
 //   has this text as its display name. A former name of an own repository has priority over all names of other tenants.
