@@ -124,7 +124,7 @@ function inlineHashes(page: string, element: 'script' | 'style'): string[] {
 /**
  * Content-Security-Policy of the console's pages. Allows the console's own scripts by path or hash, and the scripts that the operator's
  * `config.json` lists, together with the origins to which those scripts connect. Everything else is blocked (docs/decisions.md,
- * "Console").
+ * "Storage, cluster, operations").
  */
 function contentSecurityPolicy(index: string, config: Config): string {
   const hashes = inlineHashes(index, 'script')

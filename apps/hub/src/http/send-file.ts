@@ -28,8 +28,8 @@ const CHUNK_BYTES = 128 * 1024
 const STALL_MS = 60_000
 
 /**
- * Answers GET or HEAD with a file as a download, whole or one range, with its digest (docs/decisions.md, "Storage, cluster, operations"). Reads only as fast
- * as the client does. Throws `ActionError` before anything is sent if the file does not exist.
+ * Answers GET or HEAD with a file as a download, whole or one range, with its digest (docs/decisions.md, "Storage, cluster, operations").
+ * Reads only as fast as the client does. Throws `ActionError` before anything is sent if the file does not exist.
  */
 export async function sendFile(
   request: IncomingMessage,

@@ -220,7 +220,7 @@ export async function createServer({
 
 /**
  * Creates the listener for devices only. It accepts nothing but WebSocket upgrades. If this listener exists, the main listener does not
- * request client certificates, so that browsers do not prompt for one (docs/decisions.md, "Actions and audit").
+ * request client certificates, so that browsers do not prompt for one (docs/decisions.md, "Certificates").
  */
 export function createDeviceServer(options: ListenerOptions): Server {
   return openServer(options, true, (request, response) => {

@@ -47,7 +47,7 @@ const ACCESS = `
 
 /**
  * Tokens that open a device's page in a browser. The row of a token is deleted with its session, user token or device. Each request reads
- * the row and the person's membership, so that a token never outlives a right (docs/decisions.md, "Devices").
+ * the row and the person's membership, so that a token never outlives a right (docs/decisions.md, "HTTP proxy").
  */
 export class ProxyTokens {
   readonly #db: Db
