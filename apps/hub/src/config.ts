@@ -342,8 +342,8 @@ export function settingWarnings({ proxyDomain, publicUrl, hosts }: Config): stri
 }
 
 /**
- * Throws `ConfigError` when the domain of device pages is a host name of the hub or a parent domain of such a name, because device
- * pages and the console would then share cookies.
+ * Throws `ConfigError` when the domain of device pages is a host name of the hub or a parent domain of such a name. Device pages and the
+ * console would otherwise share cookies.
  */
 function requireOtherDomain(domain: string | undefined, publicUrl: string, hosts: string[]): void {
   if (domain === undefined || domain === 'localhost') return

@@ -75,8 +75,8 @@ export async function authorize(
 }
 
 /**
- * Permits reads of a repository to members of its organization, devices of linked projects and administrators of the instance, and
- * to everybody while the repository is public (docs/api.md 4.5).
+ * Permits reads of a repository to members of its organization, devices of linked projects and administrators of the instance. While the
+ * repository is public, everybody may read it (docs/api.md 4.5).
  */
 async function authorizeReader(
   db: Db,

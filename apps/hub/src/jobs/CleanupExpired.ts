@@ -34,8 +34,8 @@ export const instance_CleanupExpired = jobHandler(
       .deleteFrom('mailed_token')
       .where(({ or, eb }) => or([eb('expires_at', '<', cutoff), eb('used_at', '<', cutoff)]))
       .execute()
-    // An expired link to a device's page still redirects the browser to the URL that the link's issuer chose, so the row of its token
-    // stays for some days.
+    // An expired link to a device's page still redirects the browser to the URL that the link's issuer chose. The row of its token
+    // therefore stays for some days.
     await db.deleteFrom('proxy_token').where('expires_at', '<', cutoff).execute()
     await db
       .deleteFrom('cluster_node as n')

@@ -48,8 +48,8 @@ export class LiveHub {
   }
 
   /**
-   * Notes a reported value that device lists show. A repeated value causes no notice. After any other change of the device, the
-   * next report causes a notice even if its value is the same, because the stored value may have been overwritten.
+   * Notes a reported value that device lists show. A repeated value causes no notice. After any other change of the device, the stored
+   * value may have been overwritten, so the next report causes a notice even if its value is the same.
    */
   reported(change: LiveChange & { deviceId: string }, column: string, value: string): void {
     const { deviceId } = change

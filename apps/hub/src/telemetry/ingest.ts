@@ -167,8 +167,9 @@ const WRITES_ADDRESSES = -1
 const SET_ADDRESSES_VERSION = `, addresses_version = case when s.info_version is null then d.addresses_version
                    when s.has_addresses then s.info_version end`
 /**
- * Whether the stored addresses are those of the system information that the statement writes: the statement writes them too, or no other
- * writer has stored system information, under either of its two property names, since this node last wrote the addresses.
+ * Whether the stored addresses are those of the system information that the statement writes. This is so in two cases: the statement
+ * writes the addresses too, or no other writer has stored system information since this node last wrote the addresses. System information
+ * under either of its two property names counts.
  */
 const HAS_ADDRESSES = `(info_value = ${WRITES_ADDRESSES} or info_value = version - 1 and info_value = addresses_version)`
 const INFO_OF_DEVICE = `, max(version) filter (where info_value is not null) as info_version,

@@ -36,8 +36,8 @@ export const devices_QueryTimeline = handler(
     const search = { deviceId, text: filter.text, category: filter.category, since }
     const reads = (...of: NonNullable<typeof kinds>): boolean =>
       withCounts || !kinds?.length || of.some(kind => kinds.includes(kind))
-    // Tags that the device follows are looked up with the rights of the device, so that a path in its properties discloses no
-    // repository that it may not read.
+    // The tags that the device follows are looked up with the rights of the device. Otherwise a path in its properties could disclose
+    // repositories that it may not read.
     const { organizationId = '', projectId = '' } = scope
     const asDevice: DeviceCaller = { actor: 'Device', deviceId, projectId, organizationId, tokenId: '' }
 

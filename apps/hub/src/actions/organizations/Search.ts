@@ -10,8 +10,8 @@ import { wireTimeOf } from '../../runtime/times.ts'
 const DEFAULT_LIMIT = 8
 
 /**
- * Finds projects, repositories and devices of an organization by a part of their name, host name or id, and devices also by the start of
- * an IP or MAC address.
+ * Finds projects, repositories and devices of an organization by a part of their name, host name or id. Devices are also found by the
+ * start of an IP or MAC address.
  */
 export const organizations_Search = handler(
   'organizations_Search',

@@ -8,8 +8,8 @@ const COLUMN_CHARS = 200
 const MAX_READ_BYTES = 64 * 1024
 
 /**
- * Ways to split a path such as `a.b.c` into the name of a property and the path of a member in the property's JSON value, the longest
- * name first. Both may contain dots.
+ * Ways to split a path such as `a.b.c` into the name of a property and the path of a member of its JSON value. Both may contain dots. The
+ * longest name is first.
  */
 function readings(path: string): { names: string[]; members: string[] } {
   const parts = path.split('.')
