@@ -49,7 +49,7 @@ async function count(
   of: LogOf | undefined,
 ): Promise<NonNullable<ActivityOutput['activity']>> {
   const { since, until, withinSecs } = filter
-  // Forces an index scan. For a long range, PostgreSQL would otherwise scan the whole table, which evicts other data from its caches.
+  // Avoids sequential scans. For a long range, PostgreSQL would otherwise scan the whole table, which evicts other data from its caches.
   await sql`select set_config('enable_seqscan', 'off', true)`.execute(tx)
   const { rows: ends } = await sql<{ from: Date; until: Date }>`
     select greatest(${since ?? null}::timestamptz, now() - make_interval(secs => ${withinSecs ?? null}::integer)) as "from",
