@@ -340,7 +340,10 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     if (ending.scope) logGrew(ending.scope)
   }
 
-  /** Notifies open consoles of a new entry in the log of an organization. The log of the instance is polled. */
+  /**
+   * Notifies open consoles of a new entry in the log of an organization. The log of the instance needs no notice, because consoles poll
+   * it.
+   */
   function logGrew(ids: Scope): void {
     if (ids.organizationId) live.changed({ topic: 'log', ...scopeIds(ids) })
   }

@@ -15,7 +15,8 @@ import { asActionError } from './storage-error.ts'
 import { pipeUpload } from './upload-stream.ts'
 
 /**
- * Limits of concurrent uploads and checks on a node. An upload or check holds a few MiB of memory. Owners are organizations.
+ * Limits of concurrent uploads and checks on a node. An upload or check holds a few MiB of memory. The owner of an upload is its
+ * organization.
  */
 const TRANSFERS = { max: 32, maxPerOwner: 24, maxWaiting: 0 }
 /**
