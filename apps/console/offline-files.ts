@@ -17,7 +17,7 @@ export function offlineFiles(): Plugin {
       const read = (path: string) => readFileSync(join(SOURCES, path), 'utf8')
       const styles = squeeze(read('../styles/tokens.css') + read('offline.css'))
       const script = await bundle('offline.ts')
-      // The replacements are functions, because `$` has a meaning in a replacement text.
+      // The replacements are functions, because `replace` interprets `$` in a replacement string.
       const page = read('offline.html')
         .replace('/* styles */', () => styles)
         .replace('/* script */', () => script)

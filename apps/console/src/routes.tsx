@@ -163,13 +163,14 @@ const devices = createRoute({
   path: 'devices',
   validateSearch: search =>
     ({
-      // Any text is valid as `show` here. The page drops unknown values, so that the list of known ones is not part of the first load.
+      // Any text is valid as `show` here. `DevicesPage` drops unknown values, so that only this page loads the list of known values.
       ...texts(search, 'q', 'show', 'where', 'error', 'sort', 'cursor', 'result'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {
     const first = actionPagesQuery('projects_QueryDevices', allDevicesInput(projectId))
-    // Prefetches only an unfiltered list that is not cached. The page loads all other lists itself.
+    // Prefetches the list if the URL has no search parameters and the list is not cached. A list with a filter or sort order is loaded
+    // by the page.
     const isAsked = Object.keys(location.search).length > 0 || queryClient.getQueryData(first.queryKey)
     if (!isAsked) void queryClient.prefetchInfiniteQuery(first)
     void queryClient.prefetchQuery(actionQuery('users_GetView', { projectId }))

@@ -70,7 +70,8 @@ export function actionQuery<N extends ActionName>(name: N, input: ActionInput<N>
   return queryOptions<ActionOutput<N>>({
     queryKey: [name, input],
     queryFn: ({ signal }) => ask(name, input, signal),
-    // The hub caches counts of large projects for 2 s. An answer with cached counts may miss the change that caused the refetch.
+    // The hub caches counts of large projects for 2 s. An answer with cached counts may miss the change that caused the refetch, so
+    // the query is sent again after 2 s.
     refetchInterval: ({ state }) =>
       (state.data as { isKept?: boolean } | undefined)?.isKept ? KEPT_MS : intervalMs,
     staleTime: staleMs,
@@ -118,7 +119,7 @@ export function actionPagesQuery<N extends PagedActionName>(name: N, input: Omit
   })
 }
 
-/** State of a paged list, without suspense. `data` keeps the previous answer while another filter or order loads. */
+/** State of a paged list, without suspense. `data` keeps the previous answer while another filter or sort order loads. */
 export function useActionPages<N extends PagedActionName>(name: N, input: Omit<ActionInput<N>, 'cursor'>) {
   return useInfiniteQuery({
     ...actionPagesQuery(name, input),
@@ -127,7 +128,7 @@ export function useActionPages<N extends PagedActionName>(name: N, input: Omit<A
   })
 }
 
-/** Text of an input without its filter and order. Two inputs with equal texts query the same list. */
+/** JSON of an input without its filter and sort order. Two inputs with equal JSON query the same list. */
 function subjectOf(input: object | undefined): string {
   return JSON.stringify({ ...input, filter: 0, sort: 0 })
 }
@@ -144,7 +145,7 @@ export function setGone(id: string, isDeleted: boolean) {
   else gone.delete(id)
 }
 
-/** Whether a query is about an entity that this page has deleted. */
+/** Whether the input of a query contains the id of an entity that this page load has deleted. The parameter is the query key. */
 export function isGone([, input]: readonly unknown[]): boolean {
   return Object.values((input ?? {}) as object).some(value => gone.has(value as string))
 }

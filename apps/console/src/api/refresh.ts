@@ -8,7 +8,7 @@ const everySecs = (secs: number): Refresh => ({ intervalMs: secs * 1000, staleMs
 /** Query actions whose polling interval differs from the default of 60 s (docs/product.md 7; docs/decisions.md, "Polling"). */
 const REFRESH: Record<string, Refresh> = {
   actor_GetActor: { intervalMs: false, staleMs: Number.POSITIVE_INFINITY },
-  // Only the person's own consoles change the view, in this tab or in another one.
+  // Only the user changes their own view of the device list, so it is not polled.
   users_GetView: { intervalMs: false, staleMs: STALE_MS },
   projects_QueryDevices: everySecs(120),
   cluster_GetDetails: everySecs(300),

@@ -14,7 +14,7 @@ export function announce(text: string) {
   }
   const target = region
   target.textContent = ''
-  // Screen readers announce only changes of a region that is in the page already, so a new region gets its text later.
+  // Screen readers announce only changes of a region that is in the page already, so the text is set some time after a region was added.
   setTimeout(() => {
     target.textContent = text
   }, 50)

@@ -9,7 +9,7 @@ type FormOptions<Values extends FormValues> = {
   defaultValues: Values
   /** Returns error texts by field. Called at submit and, after a failed submit, at each change. */
   validate?: (values: Values) => Errors<Values>
-  /** Sends the values. If it rejects with issues of the form's fields only, each issue is shown at its field. */
+  /** Sends the values. If it rejects with validation issues that all concern fields of this form, each field shows its own issue. */
   submit: (values: Values) => Promise<void>
   /** Called with every other error of `submit`, and with `undefined` before each submit. */
   onFailure?: (error: unknown) => void

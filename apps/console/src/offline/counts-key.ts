@@ -3,7 +3,7 @@ import { writeLocalStorage } from '../lib/local-storage.ts'
 /** Key in `localStorage` of the last device counts (`known-counts.ts`). */
 export const COUNTS = 'muster.counts'
 
-/** Name of the cookie that holds the key of the present sign-in. */
+/** Name of the cookie with a random key of the current sign-in. Stored counts with another key are not shown. */
 export const COUNTS_COOKIE = 'muster-counts'
 /** Lifetime, in seconds, of a session with "Remember me": 30 days. */
 const REMEMBERED_SECS = 30 * 24 * 60 * 60

@@ -117,7 +117,7 @@ async function tryAgain() {
   nextAtMs = Date.now() + AGAIN_MS[Math.min(attempts++, AGAIN_MS.length - 1)]!
 }
 
-/** Reloads the page that failed to load. `/offline.html` itself leads to the console's start page. */
+/** Reloads the page that failed to load. If the user has opened `/offline.html` itself, opens the console's start page. */
 function leave() {
   if (location.pathname === '/offline.html') location.replace('/')
   else location.reload()

@@ -1,5 +1,5 @@
-// The service worker of the console. It answers page loads that failed with the offline page, and stores no other file. TypeScript's
-// libraries for workers and for pages exclude each other, so this file declares the few worker types that it needs.
+// The service worker of the console. When a page fails to load, it answers with the offline page, the only file that it stores.
+// TypeScript's libraries for workers and for pages exclude each other, so this file declares the few worker types that it needs.
 
 export {}
 
@@ -27,7 +27,7 @@ const worker = globalThis as unknown as Worker
 
 worker.addEventListener('install', event => {
   event.waitUntil(store())
-  // Requests other than page loads bypass the worker, because the browser would have to start it for each of them.
+  // Requests other than page loads bypass the worker. Otherwise the browser would have to start the worker for each of them.
   const past = event.addRoutes?.([{ condition: { not: { requestMode: 'navigate' } }, source: 'network' }])
   past?.catch(() => {})
 })

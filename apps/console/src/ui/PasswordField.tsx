@@ -8,7 +8,7 @@ type PasswordFieldProps = {
   value: string
   onChange: (value: string) => void
   onBlur?: () => void
-  /** Use `off` for secrets that are no password of the user, so that password managers neither fill nor store them. */
+  /** `off` is for secrets other than the user's own password, so that password managers neither fill in nor store them. */
   autoComplete: 'current-password' | 'new-password' | 'off'
   size?: 'md' | 'lg'
   required?: boolean

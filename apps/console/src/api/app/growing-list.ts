@@ -28,7 +28,7 @@ type Kept<Entry, Page> = {
 }
 
 type Options<Entry, Page> = {
-  /** Names the list. With another key, the list begins again. */
+  /** Identifies the list. When the key changes, the list starts over with the first page. */
   key: string
   /** Latest answer for the first page, the same object until a new answer arrives. */
   first: Page | undefined
@@ -41,8 +41,8 @@ type Options<Entry, Page> = {
 
 /**
  * A list that only grows at its beginning, such as a log: the first page, which its query keeps up to date, and older pages that were
- * loaded. Entries of the past do not change, so older pages are never loaded again. New entries wait in `waiting`, so that the rows do not
- * move under the reader.
+ * loaded. No entry is ever inserted between older entries, so older pages are never loaded again. New entries wait in `waiting`, so that
+ * the rows do not move under the reader.
  */
 export function useGrowingList<Entry, Page extends GrowingPage<Entry>>({
   key,
@@ -73,7 +73,7 @@ export function useGrowingList<Entry, Page extends GrowingPage<Entry>>({
   }
 
   return {
-    /** Entries on screen and what belongs to them, or those of the previous key until `first` has arrived. */
+    /** State of the list, with the entries on screen. After a change of `key`, the state of the previous list until `first` arrives. */
     kept,
     /** Whether `kept` belongs to the current key. */
     isCurrent,
@@ -106,7 +106,7 @@ function withFirst<Entry, Page extends GrowingPage<Entry>>(
   return {
     ...kept,
     first,
-    // The content of an entry can change, such as the name of a person, or the seal, which is made later.
+    // Replaces entries on screen by their latest version. Its content may differ: a person is renamed, or a log entry is sealed later.
     shown: kept.shown.map(entry => latest.get(idOf(entry)) ?? entry),
     newer: entries.filter(entry => !known.has(idOf(entry))),
     hasGap: !entries.some(entry => known.has(idOf(entry))),

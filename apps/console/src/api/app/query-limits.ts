@@ -11,7 +11,7 @@ const LIMITERS: Partial<Record<ActionName, FairLimiter>> = {
   repositories_GetDetails: new FairLimiter({ max: 4 }),
 }
 
-/** Limits the queries of grids from now on. */
+/** Applies the limits to all queries that are sent from now on. */
 export function limitQueries() {
   setQueryLimits((name, run, signal) => LIMITERS[name]?.run(run, { signal }) ?? run())
 }

@@ -218,7 +218,7 @@ let hasOpened = false
 function openStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
   let source: EventSource | undefined
   let failures = 0
-  // A loss that began before this tab was hidden keeps its time.
+  // Keeps the time of the loss if the hub is lost already, for example when this tab was hidden and is visible again.
   let heardAtMs = lostHub()?.lostAtMs ?? Date.now()
   let timer: ReturnType<typeof setTimeout> | undefined
   let attempt = 0

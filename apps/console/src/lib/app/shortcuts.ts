@@ -6,7 +6,7 @@ import { readLocalStorage, writeLocalStorage } from '../local-storage.ts'
 type Shortcut = {
   /** A `KeyboardEvent.key`, or two keys to press one after the other: "g p". */
   keys: string
-  /** Description for the list of shortcuts. */
+  /** Description of the shortcut in the dialog "Keyboard shortcuts". */
   words: string
   /** Returns `false` if there is nothing to do. The browser then handles the key. */
   run: () => unknown

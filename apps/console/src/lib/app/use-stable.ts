@@ -1,8 +1,8 @@
 import { useCallback, useLayoutEffect, useRef } from 'react'
 
 /**
- * A function that keeps its identity and calls the `run` of the last render, for props of memoized components. It must not be called while
- * rendering.
+ * Returns the same function object in every render, so that passing it to a memoized component does not render the component again. It
+ * calls the `run` of the latest render and must not be called while rendering.
  */
 export function useStable<Args extends unknown[], Result>(
   run: (...args: Args) => Result,

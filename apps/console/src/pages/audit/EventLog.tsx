@@ -55,7 +55,7 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
   )
 }
 
-/** Action that counts the entries of a log. */
+/** Maps the query action of a log to the action that counts its entries. */
 const COUNTS = {
   audit_QueryAuditLogEvents: 'audit_QueryAuditLogActivity',
   organizations_QueryAuditLog: 'organizations_QueryAuditLogActivity',

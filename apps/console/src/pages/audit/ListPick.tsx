@@ -23,7 +23,7 @@ type ListPickProps = {
   /** Label of the find box. */
   find: string
   onChange: (value: string) => void
-  /** Takes a text of the find box that is no option. Without it, only options can be chosen. */
+  /** Called with the text of the find box if the user searches for it instead of choosing an option. Absent if only options are valid. */
   onText?: (text: string) => void
   maxLength: number
 }

@@ -20,7 +20,7 @@ import { partsOf } from './sentences/sentence.ts'
 import { prefixOf, subjectLink } from './sentences/subject-link.ts'
 import { shownData } from './shown-data.ts'
 
-/** Maximum number of entries of one action that the details list. */
+/** Maximum number of entries of one action that the details show. */
 const MAX_LISTED = 50
 
 type LogDetailProps = { group: Group; sealing: Sealing | undefined }

@@ -22,8 +22,8 @@ import { dataPreview } from './shown-data.ts'
 import { STATUS_LOOKS } from './status-looks.ts'
 
 /**
- * Columns of a log. `whole` has ID and Data, which the logs of the instance have (docs/product.md 2). `actions` has the status of each action
- * besides.
+ * Columns of a log. The logs of the instance also have the columns ID and Data (docs/product.md 2): `whole` is for the log of events,
+ * `actions` for the log of actions, which shows the status of each action.
  */
 export type LogColumns = 'short' | 'whole' | 'actions'
 

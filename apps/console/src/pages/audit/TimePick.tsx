@@ -22,7 +22,7 @@ type TimePickProps = {
   onChange: (search: Required<TimeSearch>) => void
 }
 
-/** The filter of a log by time, with presets, dates and times of day. It takes effect when "Apply" is pressed. */
+/** Filter that limits a log to a range of time and to hours of the day. A change takes effect when "Apply" is pressed. */
 export function TimePick({ search, onChange }: TimePickProps) {
   const nowMs = useNow()
   const isOn = Object.values(search).some(Boolean)
@@ -213,7 +213,7 @@ function fixedDraft({ fromMs, untilMs }: TimeRange): Draft {
   }
 }
 
-/** Range that the form describes. A day without a time begins or ends at midnight. The daily hours do not limit the range itself. */
+/** Range that the form describes. A day without a time begins or ends at midnight. The hours of the day are a separate filter. */
 function draftRange(draft: Draft, nowMs: number): TimeRange {
   if (draft.moving) return rangeOf({ time: draft.moving }, nowMs)
   const fromMs = momentOf(draft.fromDay, draft.fromTime, 0)

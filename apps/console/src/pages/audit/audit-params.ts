@@ -5,8 +5,8 @@ export const LOG_PAGE_SIZE = 100
 
 /**
  * Search parameters of a log. `q` is part of a name or an id, `kind` a kind of subject, `type` the exact name of an event or action,
- * `subject` the id of the object that the entries are about. `outcome` is `failed` for failed actions alone, `status` the status of
- * actions in their log.
+ * `subject` the id of the object that the entries are about. `outcome` is `failed` if only failed actions are shown. `status` is a filter
+ * of the log of actions.
  */
 export type AuditSearch = TimeSearch & {
   q?: string

@@ -3,7 +3,7 @@ import { KINDS, type Kind } from './sentences/kinds.ts'
 import { namesOf } from './sentences/names.ts'
 import { timeFilter } from './time-range.ts'
 
-/** Whether a text names a kind of subjects. */
+/** Whether a text is a key of `KINDS`, the kinds of subjects. */
 export function isKind(text: string | undefined): text is Kind {
   return text !== undefined && Object.hasOwn(KINDS, text)
 }

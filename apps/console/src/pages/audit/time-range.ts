@@ -23,7 +23,7 @@ export type TimeRange = { fromMs?: number; untilMs?: number }
 /** Hours of the day, from and until, such as `18:00`. */
 export type Hours = { from: string; to: string }
 
-/** Whether a text names a range that ends now. */
+/** Whether a text is a key of `MOVING`, the ranges that end now. */
 export function isMoving(text: string | undefined): text is Moving {
   return text !== undefined && Object.hasOwn(MOVING, text)
 }
@@ -36,7 +36,7 @@ export function rangeOf({ time, from, to }: TimeSearch, nowMs: number): TimeRang
   return { ...(fromMs !== undefined && { fromMs }), ...(untilMs !== undefined && { untilMs }) }
 }
 
-/** The hours in a search parameter. Ignores other texts. */
+/** Parses the search parameter `hours`, such as `18:00-08:00`. Returns `undefined` if it is absent or invalid. */
 export function hoursOf(text: string | undefined): Hours | undefined {
   const [, from, to] = /^((?:[01]\d|2[0-3]):[0-5]\d)-((?:[01]\d|2[0-3]):[0-5]\d)$/.exec(text ?? '') ?? []
   return from !== undefined && to !== undefined && from !== to ? { from, to } : undefined

@@ -27,7 +27,7 @@ type LogPage = {
   sealing: Sealing | undefined
 }
 
-/** Entries of a log. While those of another filter load, the previous entries stay on screen. */
+/** Entries of a log. While the entries for a new filter load, the previous entries stay on screen. */
 export function useLog(
   action: LogAction,
   of: object | undefined,

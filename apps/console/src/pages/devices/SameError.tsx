@@ -4,7 +4,7 @@ import { useActionState } from '../../api/queries.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 
-/** Longest version in characters that the hub stores for filters. */
+/** Maximum length, in characters, of a version that the hub stores for filters. */
 const LONGEST_VERSION = 200
 
 type SameErrorProps = {
@@ -14,8 +14,9 @@ type SameErrorProps = {
 }
 
 /**
- * The devices of the project whose update failed with the same error as the update of a device: the error in the form for the filter of
- * the list, their number, and the number of devices that try `targetVersion`. `undefined` without other devices.
+ * Counts the devices of the project whose update failed with the same error as the update of this device. `updateError` is the error as
+ * the filter of the device list needs it. `trying` is the number of devices that try `targetVersion`. `undefined` if no other device has
+ * the error.
  */
 function useSameError({ deviceId, targetVersion }: SameErrorProps) {
   const { projectId = '' } = useParams({ strict: false })

@@ -36,7 +36,7 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
     )
   }
 
-  /** Runs after this row has gone, so it uses no hook of the row. */
+  /** Runs when the user undoes the removal. The row is no longer mounted by then, so this uses no mutation of the row. */
   async function inviteAgain() {
     try {
       await invoke('organizations_InviteMember', { organizationId, email })

@@ -22,7 +22,7 @@ const FROM = '/org_{$organization}/repositories/$repositoryId/packages'
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/packages')
 
-/** The packages of a repository in order of their names, and the CLI commands that manage packages. */
+/** The packages of a repository, sorted by name, and the CLI commands that manage packages. */
 export function PackagesPage() {
   const { repositoryId } = route.useParams()
   const { q, sort } = route.useSearch()

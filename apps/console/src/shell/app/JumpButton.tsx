@@ -6,7 +6,7 @@ import { loadCode } from '../../lib/load-code.ts'
 import { toastError } from '../../ui/app/toast.ts'
 
 const load = () => loadCode(() => import('../lazy/palette/Palette.tsx'))
-/** Loads the code before the press. A failure shows when the user opens the dialog. */
+/** Loads the code before the user presses the button. A failure is ignored here and reported when the user opens the dialog. */
 const preload = () => void load().catch(() => {})
 
 /** Button that opens the search dialog `Palette`. The keys ⌘K and Ctrl K open the dialog on every page. */

@@ -10,8 +10,8 @@ import '../../styles/lost.css'
 const BACK_SHOWN_MS = 5_000
 
 /**
- * Bar on every signed-in page while the connection to the hub is lost. It shows since when, and when the next attempt is. Afterwards it
- * reports that the connection is back.
+ * Bar on every signed-in page while the connection to the hub is lost. It shows the time of the loss and of the next attempt to reconnect.
+ * When the connection is back, the bar says so for 5 s.
  */
 export function LostBar() {
   const lost = useLostHub()

@@ -12,7 +12,7 @@ export function useLogOut(): () => Promise<void> {
   const navigate = useNavigate()
   return async () => {
     try {
-      // The deletions need the session, so their answers come first.
+      // Deletions that still wait for their undo time need the session, so they are sent and answered before it ends.
       await Promise.all([settleDeletions(queryClient), settleBulkDeletion(queryClient)])
       await logOut()
       forgetRecentPages()

@@ -66,7 +66,7 @@ export function ListPage({
   if (list.data && !wasThere) setWasThere(true)
   const isFailed = list.error !== null && !list.data
   // If the first load failed, the route's error page is shown. With search parameters the page stays instead, because
-  // the user can undo the filter or order that caused the error.
+  // the user can undo the filter or sort order that caused the error.
   if (isFailed && !wasThere && !Object.values(search).some(Boolean)) throw list.error
   return (
     <Page width={width}>

@@ -35,7 +35,7 @@ function loadParts(): Promise<Parts> {
   return loading
 }
 
-/** Loads the code before the press. A failure shows when the user opens the menu. */
+/** Loads the code before the user presses the button. A failure is ignored here and reported when the user opens the menu. */
 const preload = () => void loadParts().catch(() => {})
 
 type MenuProps = {
@@ -123,7 +123,7 @@ export function Menu({ trigger, align = 'start', filterLabel, children }: MenuPr
             </parts.MenuPopup>
           </OpenMenu>
         ) : (
-          // While the code loads, the page's shortcuts ignore pressed keys, which are meant for the menu.
+          // Exists while the code of the open menu loads. Shortcuts of the page are then off, because pressed keys are meant for the menu.
           <span className="menu-loading" hidden />
         ))}
     </span>

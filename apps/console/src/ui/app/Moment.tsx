@@ -4,7 +4,7 @@ import { absoluteTime } from '../../lib/app/relative-time.ts'
 
 type MomentProps = {
   at: string
-  /** The form behind "since": "14:02", "22 November, 14:02". */
+  /** Uses the form that follows the word "since": "14:02", "22 November, 14:02". */
   isSince?: boolean
 }
 

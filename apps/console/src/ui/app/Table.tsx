@@ -17,7 +17,7 @@ type SortButtonProps = {
   /** The column's name, which is also the accessible name of the sort button. */
   children: ReactNode
   field: string
-  /** Current order, descending with a leading `-`. */
+  /** Current sort order: the name of a field, with a leading `-` if it is descending. */
   sort: string | undefined
   onSort: (sort: string) => void
   className?: string

@@ -54,8 +54,8 @@ export function MenuPopup(props: MenuPopupProps) {
     }
   }, [])
 
-  // Tab closes the menu, so that the focus moves on from the trigger. CSS hides the library's focus guards; `aria-hidden` alone would leave
-  // them in the tab order.
+  // Tab closes the menu and returns the focus to the trigger. The browser then moves it to the element after the trigger. CSS hides the
+  // focus guards, focusable elements that the library adds around the popup: `aria-hidden` alone would leave them in the tab order.
   function onKeyDown(event: KeyboardEvent) {
     if (event.key === 'Tab') onClose()
   }
@@ -118,7 +118,7 @@ type FilterBoxProps = {
 function FilterBox({ label, value, onChange, popup }: FilterBoxProps) {
   function onKeyDown(event: KeyboardEvent) {
     if (event.key === 'Escape' || event.key === 'Tab') return
-    // All other keys are input and not the type-ahead of the menu.
+    // All other keys are input for the filter. They must not reach the type-ahead search of the menu.
     event.stopPropagation()
     const items = [...(popup.current?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])]
     if (event.key === 'ArrowDown') items[0]?.focus()

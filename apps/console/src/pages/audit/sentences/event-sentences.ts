@@ -323,7 +323,7 @@ function renamed({ old }: Said): string {
   return old?.name === undefined ? 'to [name]' : '[old.name] to [name]'
 }
 
-/** The address of the client, which only administrators of the organization get. */
+/** Words for the client's address. Empty for users who are not administrators of the organization, because the hub omits the address. */
 function from({ address }: Said): string {
   return address === undefined ? '' : ' from [origin.address]'
 }

@@ -80,7 +80,7 @@ function valueAt({ event, data, old, actor, owners, address }: Said, path: strin
   return (roots[root] as Record<string, unknown> | undefined)?.[field]
 }
 
-/** Text of a value in a sentence. Texts stay unchanged, other values become JSON, and long texts are truncated. */
+/** Text of a value in a sentence: strings unchanged, arrays with commas, other values as JSON. A long text is truncated. */
 function textOf(value: unknown): string {
   const text =
     typeof value === 'string'

@@ -144,7 +144,7 @@ let leaving: ReturnType<typeof setTimeout> | undefined
 /** Sends a waiting deletion at once when the page is left or closed. */
 function useSendOnLeave(projectId: string) {
   const queryClient = useQueryClient()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another project is another page
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the project also counts as leaving the page
   useEffect(() => {
     const leave = () => sendBulkDeletion(queryClient)
     clearTimeout(leaving)

@@ -78,7 +78,7 @@ export async function settleBulkDeletion(queryClient: QueryClient): Promise<void
   await answer
 }
 
-/** The bulk action of a project's device list since the page was loaded: waiting, in flight, or started and not dismissed yet. */
+/** The current bulk action in the device list of a project: waiting, in flight, or started and not dismissed yet. A reload forgets it. */
 export function useCurrentBulk(projectId: string): WaitingDeletion | StartedBulk | undefined {
   const bulk = useExternalStore(current)
   return bulk?.projectId === projectId ? bulk : undefined

@@ -12,8 +12,8 @@ export function latestDevicesQuery(projectId: string) {
 export type Enrolment = { token: string; before: ReadonlyMap<string, DeviceRow> }
 
 /**
- * Creates a deployment token and records the newest devices. The token is kept in component state only, not in the query
- * cache.
+ * Creates a deployment token, and records the newest devices, so that `arrivalOf` recognizes the device that connects afterwards. The token
+ * is kept in component state only, not in the query cache.
  */
 export function useEnrolment(projectId: string) {
   const queryClient = useQueryClient()

@@ -3,7 +3,7 @@ import { bindText, useTextForm } from '../../../lib/form.ts'
 import { ErrorAlert } from '../../../ui/Alert.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 
-/** A form for the name of the next device's deployment token. `field` is an element with the error message and the text field. */
+/** Form that asks for the name of a deployment token and calls `start` with it. `field` shows the text field and an error of `start`. */
 export function useTokenForm(start: (name: string) => Promise<void>) {
   const [failure, setFailure] = useState<unknown>()
   const form = useTextForm({

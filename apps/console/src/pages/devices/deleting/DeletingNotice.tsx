@@ -55,8 +55,8 @@ let leaving: ReturnType<typeof setTimeout> | undefined
 const SCROLL_AFTER_MS = 100
 
 /**
- * Scrolls once to the row of each new deletion, because the person comes from the page of the device. Returns the ids of the deleted
- * devices whose row is loaded but not rendered, because it is far away in a long list.
+ * Scrolls once to the row of each new deletion, because a deletion on the page of a device then opens the list. Returns the ids of the
+ * deleted devices whose row is loaded but not rendered, because it is far away in a long list.
  */
 function useRowsAway(deletions: readonly Deletion[], shownIds: readonly string[]): readonly string[] {
   const [away, setAway] = useState<readonly string[]>([])

@@ -15,7 +15,7 @@ export type Deletion = Click & {
   reason?: Error
 }
 
-/** Longest wait of a sign-out for the answers of the hub. */
+/** Maximum time for which a sign-out waits until the hub has answered the deletions. */
 const SETTLE_MS = 30_000
 
 const deletions = externalStore<readonly Deletion[]>([])

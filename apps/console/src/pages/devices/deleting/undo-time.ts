@@ -3,7 +3,7 @@ import { askedByNow } from '../../../session.ts'
 
 /** The click that asked for a deletion. The deletion is sent 10 s later, unless it is undone. */
 export type Click = {
-  /** The person who clicked, in their session. The hub refuses the deletion from any other session. */
+  /** User and session at the time of the click. The hub refuses the deletion if the request comes from another session. */
   askedBy: ReturnType<typeof askedByNow>
   /** `Date.now()` and `performance.now()` at the click. */
   askedAtMs: number

@@ -20,8 +20,8 @@ type DeviceMenuProps = {
 const PAGE = '/org_{$organization}/projects/$projectId/devices/$deviceId'
 
 /**
- * Menu "…" with the actions of a device's page. On phones it stands beside the breadcrumb and has HTTP Proxy too, whose button would
- * take a row of its own there. The palette offers the same actions.
+ * Menu "…" with the actions of a device's page. On phones it stands beside the breadcrumb and also contains HTTP Proxy, because a separate
+ * button would need a row of its own. The search dialog (`Palette`) offers the same actions.
  */
 export function DeviceMenu({ projectId, deviceId, name, refresh, openProxy }: DeviceMenuProps) {
   const isNarrow = useIsNarrow()
@@ -79,7 +79,7 @@ async function copyLink() {
   if (await copyText(origin + pathname)) toast('Link copied.')
 }
 
-/** Moves the focus to the field for the name at the end of the page. The menu gives the focus back first, hence the frame. */
+/** Focuses the field for the name at the end of the page, one frame later: the closing menu first returns the focus to its button. */
 function toNameField() {
   requestAnimationFrame(() => {
     const field = document.querySelector<HTMLElement>('#name input')

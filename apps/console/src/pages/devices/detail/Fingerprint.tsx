@@ -5,7 +5,7 @@ const GROUP_BYTES = 8
 
 type FingerprintProps = {
   fingerprint: string
-  /** Larger, for comparing it with the device. */
+  /** Shows the fingerprint in a larger size, so that people can compare it with the one on the device. */
   isBig?: boolean
 }
 

@@ -174,7 +174,7 @@ function TokenName({ certificate: { tokenId, tokenName } }: { certificate: Certi
 
 type TokenFactsProps = { projectId: string; tokenId: string | undefined }
 
-/** Age of the token, and how many devices came with it. */
+/** Age of a deployment token, and the number of devices that have joined with it. */
 function TokenFacts({ projectId, tokenId }: TokenFactsProps) {
   const token = useActionState(
     'projects_QueryDeploymentTokens',
@@ -190,7 +190,7 @@ function TokenFacts({ projectId, tokenId }: TokenFactsProps) {
   )
 }
 
-/** Facts of the page of pending certificates about the certificates of one device. */
+/** The pending certificates of one device, from the query of the page that lists all pending certificates. */
 function usePendingFacts({ projectId, deviceId }: Pick<Details, 'projectId' | 'deviceId'>) {
   const filter = { text: deviceId }
   return useActionState('projects_QueryPendingCertificates', { projectId, filter, limit: 10 }).data

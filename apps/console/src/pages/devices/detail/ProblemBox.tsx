@@ -12,7 +12,7 @@ type ProblemBoxProps = { deviceId: string; problems: readonly ShownProblem[] }
 
 /**
  * Box with the problems of a device. The gravest problem is shown with its times and with links to the next steps. Each other
- * problem is a row. A problem that has ended says so at its place. Renders nothing without a problem.
+ * problem is a row. A problem that has ended keeps its place and shows when it ended. Renders nothing without a problem.
  */
 export function ProblemBox({ deviceId, problems }: ProblemBoxProps) {
   const [worst, ...others] = problems
@@ -74,7 +74,7 @@ function ProblemIcon({ problem: { tone, endedAtMs } }: { problem: ShownProblem }
   )
 }
 
-/** The problem in words. The health is the only sentence that names its beginning, because its facts name no other time. */
+/** The problem in words. For a health problem it contains the beginning, because `Period` shows only the last report of the health. */
 function Sentence({ deviceId, problem }: { deviceId: string; problem: ShownProblem }) {
   const firstAt = useBeginning(deviceId, problem)
   if (problem.kind !== 'health' || firstAt === undefined) return problem.sentence
@@ -90,7 +90,7 @@ function Ended({ problem: { endedAtMs } }: { problem: ShownProblem }) {
   return <span role="status">{endedAtMs !== undefined && `Ended at ${hourAndMinute(endedAtMs)}. `}</span>
 }
 
-/** Maximum time, in milliseconds, between a failed update and a change of health for which the health's facts name the update. */
+/** A health problem that began within this time, in milliseconds, after a failed update is shown with the time since that update. */
 const SOON_AFTER_MS = 3_600_000
 
 type PeriodProps = { deviceId: string; problem: Problem; update: Problem | undefined }

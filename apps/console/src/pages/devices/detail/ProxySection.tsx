@@ -26,7 +26,7 @@ function Exports({ deviceId }: { deviceId: string }) {
   const answers = useQueries({
     queries: SYSTEM_INFO_NAMES.map(name => actionQuery('devices_GetProperty', { deviceId, name })),
   })
-  // System Info runs the same queries and has the button that repeats them.
+  // There is no retry button here, because the section System Info runs the same queries and has one.
   if (answers.some(({ data, isError }) => isError && !data))
     return <p className="in muted">Could not load the declared services.</p>
   const info = readSystemInfo(foundProperties(answers.flatMap(({ data }) => data ?? [])))

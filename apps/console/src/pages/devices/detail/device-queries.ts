@@ -85,7 +85,7 @@ export function deviceQueries(deviceId: string) {
   ] as const
 }
 
-/** Queries whose answers change with a certificate of a device. */
+/** Query actions whose answers change when a certificate of a device is accepted, rejected, revoked or deleted. */
 export const SHOW_CERTIFICATES = [
   'devices_GetDetails',
   'projects_QueryDevices',

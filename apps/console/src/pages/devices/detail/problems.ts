@@ -19,7 +19,7 @@ export type Problem = {
   lastAt: string
   /** Property whose past values show when the problem began; absent for connections. */
   property?: string
-  /** The failed update as the device reports it, with whole texts. */
+  /** The failed update as the device reports it, with texts of any length. */
   update?: {
     currentVersion: string | undefined
     targetVersion: string | undefined
@@ -35,7 +35,7 @@ export function problemsOf(
   { isConnected, lastRefusal, certificates }: Details,
   properties: Properties,
 ): Problem[] {
-  // `PendingBox` shows a certificate that waits for approval, so refused connections are no further problem then.
+  // `PendingBox` shows a pending certificate, which explains refused connections, so they are not reported as a problem as well.
   const isPending = certificates.some(({ status }) => status === 'Pending')
   return [
     ...(lastRefusal && !isConnected && !isPending ? [refused(lastRefusal)] : []),

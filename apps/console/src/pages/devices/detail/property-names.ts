@@ -1,6 +1,6 @@
 /** Name of the property in which current agents report system info. */
 export const SYSTEM_INFO = 'dev.nexigon.system.info'
-/** Former name of that property. */
+/** Former name of the property `SYSTEM_INFO`. */
 export const OLD_SYSTEM_INFO = 'dev.nexigon.systemInfo'
 /** Current and former name of the system info property. If a device has both, the newer value is used. */
 export const SYSTEM_INFO_NAMES = [SYSTEM_INFO, OLD_SYSTEM_INFO]

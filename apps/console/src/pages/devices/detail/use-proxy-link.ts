@@ -27,7 +27,7 @@ export function useProxyLink(deviceId: string) {
   }
 }
 
-/** The link with the path and the query of a declared service. The link keeps its host, which the device cannot choose. */
+/** Adds the path and the query of a declared service to a link. The host stays unchanged, because a device must not choose it. */
 function withPath(link: string, path: string): string {
   const url = new URL(link)
   const [pathname = '/', query] = path.split('#', 1)[0]!.split(/\?(.*)/s)

@@ -137,7 +137,7 @@ export function otaStatusOf(json: unknown): OtaStatus | undefined {
   )
 }
 
-/** The text `status` in a value of `dev.nexigon.system.health`; `undefined` without such a text (docs/protocol.md 4.3). */
+/** The string `status` in a value of `dev.nexigon.system.health`; `undefined` if it is absent or no string (docs/protocol.md 4.3). */
 export function healthOf(json: unknown): string | undefined {
   const status = recordOf(json)?.status
   return typeof status === 'string' ? status : undefined

@@ -14,7 +14,7 @@ type ColumnHeadProps = {
   column: ReturnType<DeviceTableModel['getVisibleLeafColumns']>[number]
   /** Whether the column is shown because of a condition in the filter. */
   isMatched: boolean
-  /** Whether the column shows members of values, by which the hub cannot sort. */
+  /** Whether the column shows a member of a JSON property, such as `a.b`. The hub cannot sort by members. */
   isMember: boolean
   sort: string
   onSort: (sort: string) => void

@@ -42,13 +42,13 @@ type DeviceTableProps = {
   /** Whether the view is the default one, whose columns are hidden one by one in narrow windows. */
   isDefaultView: boolean
   onColumns: (view: ColumnView) => void
-  /** Properties that have a column beside the name, because of a condition or the order. */
+  /** Properties that have a column beside the name because of a condition or of the sort order. */
   matched: readonly string[]
-  /** Properties of the conditions. */
+  /** Properties that the filter's conditions compare. */
   filtered: readonly string[]
-  /** Whether no device of the project has a problem. The column Status then leaves room to names, because it shows no health. */
+  /** Whether no device of the project has a warning or an error. The column Status is then narrower, because it shows no health. */
   isCalm: boolean
-  /** Properties that are members of values in the first rows. */
+  /** Columns that show a member of a JSON property, such as `a.b`, on the first page of devices. */
   memberPaths: readonly string[]
   selection: Selection
   /** Whether a phone shows the checkboxes. */
@@ -91,7 +91,7 @@ export function DeviceTable({
   })
   const columns = table.getVisibleLeafColumns()
   const idsText = columns.map(({ id }) => id).join('\n')
-  // The array keeps its identity while the columns stay the same, so that rows do not render again when a width or the selection changes.
+  // The array stays the same object until a column changes. Otherwise all rows would render when a width or the selection changes.
   const columnIds = useMemo(() => idsText.split('\n'), [idsText])
   const columnCount = columnIds.length + 2
   const propertyCount = columnIds.filter(id => propertyOf(id) !== undefined).length

@@ -32,7 +32,7 @@ type DeviceToolsProps = {
   onPanel: (panel: OpenPanel | undefined) => void
   view: ColumnView
   onView: (view: ColumnView) => void
-  /** Devices that match, and all devices; `undefined` while they are counted. */
+  /** Number of devices that match the filter, and number of all devices; `undefined` while they are counted. */
   total: number | undefined
   of: number | undefined
   /** Input of the query for the list. */
@@ -41,7 +41,7 @@ type DeviceToolsProps = {
   onSelecting: () => void
 }
 
-/** Filter row of the device list: text, conditions, number of matches, columns and export. Phones have them behind "…". */
+/** Filter row of the device list: text, conditions, number of matches, columns and export. On phones they are in the menu "…". */
 export function DeviceTools({
   projectId,
   search,

@@ -72,7 +72,7 @@ function Devices({ projectId }: { projectId: string }) {
   const changeSearch = useChangeSearch<DeviceSearch>()
   const conditions = useMemo(() => parseConditions(asked.where), [asked.where])
   const { view, isKnown, change: changeView } = useColumnView(projectId)
-  // The order in the URL goes before the person's own, which is known only after the hub has answered.
+  // A sort order in the URL takes precedence over the stored one, which is known only after the hub has answered.
   const search = view.sort && !asked.sort ? { ...asked, sort: view.sort } : asked
   const isOrderKnown = isKnown || asked.sort !== undefined
   const sort = sortOf(search)
@@ -101,7 +101,7 @@ function Devices({ projectId }: { projectId: string }) {
     if (isLost) changeSearch({ cursor: undefined })
   })
   // If the first load failed, the route's error page is shown. With search parameters the page stays instead, because
-  // the user can undo the filter or order that caused the error.
+  // the user can undo the filter or sort order that caused the error.
   if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
   const isSearched = Boolean(
@@ -112,7 +112,7 @@ function Devices({ projectId }: { projectId: string }) {
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
   const total = list.total ?? (isSearched ? undefined : countOf(summary, search.status))
 
-  // A cursor is valid for one filter and order only, so a new filter or order removes it and starts at the first page.
+  // A cursor is valid for one filter and sort order only, so a change of these removes the cursor and starts at the first page.
   const change = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
     changeSearch({ cursor: undefined, ...next })
 
@@ -121,7 +121,7 @@ function Devices({ projectId }: { projectId: string }) {
     changeView(next === DEFAULT_SORT ? others : { ...others, sort: next })
     change({ sort: next })
   }
-  // A list is not sorted by a property whose column the person has removed.
+  // Whether the list is sorted by a property whose column the user has just removed. The sort order is then reset.
   const isSortedWithout = (ids: readonly string[], paths: readonly string[]) => {
     const path = sortedProperty(sort)
     const wasShown =
@@ -321,13 +321,13 @@ function Devices({ projectId }: { projectId: string }) {
   )
 }
 
-/** Search parameters without an unknown `show`. */
+/** The search parameters, without `show` if its value is unknown. */
 function knownSearch({ show, ...others }: DeviceSearch): DeviceSearch {
   const known = attentionOf(show)
   return { ...others, ...(known && { show: known }) }
 }
 
-/** Properties of the conditions that get a column. A condition that a property is absent gets none, nor does one on another column. */
+/** Properties that get a column because a condition compares them. A condition "is absent" and a condition on another column add none. */
 function shownBy(conditions: readonly Condition[]): string[] {
   return conditions.flatMap(({ property, operator }) =>
     operator === 'absent' || isColumnName(property) ? [] : [property],

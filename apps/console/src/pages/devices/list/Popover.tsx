@@ -22,7 +22,7 @@ type PopoverProps = {
 export function Popover({ label, className, opener, onClose, children }: PopoverProps) {
   const inner = useRef<HTMLDivElement>(null)
   const isNarrow = useIsNarrow()
-  // The effect has no dependencies, because the panel's width and the button's place may change with any render.
+  // Runs after every render, because each render may change the panel's width or move the button.
   useLayoutEffect(() => {
     place()
     addEventListener('resize', place)

@@ -2,8 +2,8 @@ import { type ActionInput, type ActionOutput, MAX_PROPERTY_COLUMNS } from '@must
 import { COLUMN_IDS, type ColumnId, propertyColumn, propertyOf } from './column-ids.ts'
 
 /**
- * A person's choice: the visible columns after Name, in their order, changed widths in pixels by column, and the order of the devices if it
- * is not the default one.
+ * A user's choice for the device list: the visible columns after Name from left to right, changed widths in pixels by column, and the sort
+ * order if it is not the default one.
  */
 export type ColumnView = {
   columns: readonly string[]
@@ -19,7 +19,7 @@ export function isDefaultView({ columns, widths }: ColumnView): boolean {
   return columns.join() === DEFAULT_VIEW.columns.join() && Object.keys(widths).length === 0
 }
 
-/** Properties of conditions, and of the order, that get a column in addition to the view's own columns, up to 8 property columns in total. */
+/** The given properties that get a column in addition to the view's columns. At most `MAX_PROPERTY_COLUMNS` columns show properties. */
 export function columnsBeside({ columns }: ColumnView, properties: readonly string[]): string[] {
   const chosen = columns.flatMap(id => propertyOf(id) ?? [])
   const others = [...new Set(properties)].filter(path => !chosen.includes(path))

@@ -120,7 +120,7 @@ function Update({ text, tone, error }: UpdateWords & { error: string | undefined
 function PropertyText({ text }: { text: string | undefined }) {
   if (text === undefined) return <span className="sr">not set</span>
   return (
-    // The value may be of any script and direction.
+    // `bdi`, because the value may be written from right to left.
     <bdi className="trunc" title={text}>
       {text}
     </bdi>

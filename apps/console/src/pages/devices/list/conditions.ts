@@ -17,7 +17,7 @@ export type Operator = PropertyCondition['operator']
  */
 export type Condition = PropertyCondition | { property: ColumnName; operator: Operator; value?: string }
 
-/** Columns, besides properties, that conditions can be about. */
+/** Columns other than property columns that a condition can compare. */
 export const CONDITION_COLUMNS = {
   '#version': 'Version',
   '#update': 'Update',

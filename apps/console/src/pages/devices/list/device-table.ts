@@ -32,7 +32,7 @@ type DeviceTableOptions = {
   devices: readonly DeviceRow[]
   view: ColumnView
   onView: (view: ColumnView) => void
-  /** Properties of the filter's conditions and of the order. Their values are shown beside the device's name. */
+  /** Properties of the filter's conditions and of the sort order. Their values are shown beside the device's name. */
   matched: readonly string[]
   selection: RowSelection
   onSelection: (selection: RowSelection) => void

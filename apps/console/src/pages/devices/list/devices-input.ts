@@ -3,7 +3,7 @@ import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
 import { ATTENTION, type Attention } from './attention.ts'
 import { filterOfConditions, parseConditions } from './conditions.ts'
 
-/** Orders of the list: fields, or `=` and the name of a property. */
+/** Valid sort orders of the list: a field, or `=` and the name of a property. A leading `-` means descending. */
 const SORT =
   /^-?(?:name|deviceId|status|pendingCertificatesCount|firstSeen|lastSeenAt|=[a-zA-Z0-9][a-zA-Z0-9._-]{0,255})$/
 
@@ -23,12 +23,12 @@ export type DeviceSearch = {
   cursor?: string
 }
 
-/** The order in the search parameters, or the default order if the parameter is invalid. */
+/** The sort order in the search parameter `sort`, or the default one if the parameter is absent or invalid. */
 export function sortOf({ sort = DEFAULT_SORT }: DeviceSearch): string {
   return SORT.test(sort) ? sort : DEFAULT_SORT
 }
 
-/** The property by which an order sorts; `undefined` for other orders. */
+/** The name of the property in a sort order such as `-=modem.signal`; `undefined` if the list is not sorted by a property. */
 export function sortedProperty(sort: string): string | undefined {
   return /^-?=(.+)$/.exec(sort)?.[1]
 }

@@ -14,7 +14,7 @@ const BUSY: Readonly<Record<string, string>> = {
   committing: 'Committing',
 }
 
-/** The state of a device's update for its list: "Completed", "Failed 6 times", "Installing 2.23.0". Unknown states stay unchanged. */
+/** The state of a device's update in the device list: "Completed", "Failed 6 times", "Installing 2.23.0". Unknown states stay unchanged. */
 export function updateWords({
   currentVersion,
   updateTargetVersion,

@@ -78,7 +78,7 @@ function Pending({ projectId }: { projectId: string }) {
     leaving.setOwn(true)
     try {
       const made = await preview.mutateAsync({ kind, selection: { kind: 'certificates', certificateIds } })
-      // Up to 200 certificates are decided at once, because their rows are on screen. For more, a dialog asks for a confirmation first. The
+      // Up to 200 certificates are decided without a confirmation, because their rows are on screen. For more, a dialog asks for one. The
       // dialog also says when there is nothing to decide.
       if (certificateIds.length > MAX_INLINE || made.itemCount === 0) setShown(made)
       else await run(made)

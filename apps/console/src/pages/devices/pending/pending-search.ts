@@ -20,7 +20,7 @@ export const GROUPINGS: Record<Grouping, string> = {
   nothing: 'Nothing',
 }
 
-/** The grouping that a search parameter names, by default by token and address. */
+/** The grouping in the search parameter `by`; by token and address if the parameter is absent or invalid. */
 export function groupingOf({ by = '' }: PendingSearch): Grouping {
   return Object.hasOwn(GROUPINGS, by) ? (by as Grouping) : 'tokenAndAddress'
 }

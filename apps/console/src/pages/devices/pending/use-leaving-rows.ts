@@ -12,8 +12,8 @@ const MOST = 5
 type Left = { certificate: PendingCertificate; index: number }
 
 /**
- * Certificates leave the list when somebody has decided on them. If somebody else has, their rows stay on screen for 4 s; the user's own
- * decisions disappear at once. `listKey` names the filter and the grouping; when it changes, the staying rows are dropped.
+ * Keeps the row of a certificate on screen for 4 s after another user has decided on it. After a decision of this user, the row disappears
+ * at once. `listKey` identifies the filter and the grouping. When it changes, the kept rows disappear.
  */
 export function useLeavingRows(certificates: readonly PendingCertificate[], listKey: string) {
   const [left, setLeft] = useState<readonly Left[]>([])

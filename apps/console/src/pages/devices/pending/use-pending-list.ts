@@ -52,7 +52,7 @@ export function usePendingList(projectId: string, groupBy: Grouping, text: strin
     groups,
     total: first?.total ?? undefined,
     deviceTotal: first?.deviceTotal ?? undefined,
-    /** Whether the hub had no time to count. */
+    /** Whether the hub could not count the certificates within the time limit of the query. */
     isUncounted: first?.total === null,
     newerCount: first?.newerCount ?? 0,
     showNewer() {

@@ -43,7 +43,7 @@ export function StepLink({ step: { target }, children }: { step: Step; children:
   )
 }
 
-/** The timeline around the last time of a problem. */
+/** Step that opens the timeline around the time at which a problem was last reported. */
 export function aroundStep({ lastAt }: Problem): Step {
   const aroundMs = Date.parse(lastAt)
   return { label: `Around ${hourAndMinute(aroundMs)}`, why: '', target: { aroundMs } }
@@ -63,7 +63,7 @@ function StepItem({ step }: { step: Step }) {
 
 type UpdateStepsProps = { deviceId: string; problem: Problem; update: NonNullable<Problem['update']> }
 
-/** Other devices with the same error, the part of the page that shows more, and the version, or the timeline without a version. */
+/** Steps of a failed update: other devices with the same error, a section of this page with more facts, and the version or the timeline. */
 function UpdateSteps({ deviceId, problem, update: { error, targetVersion } }: UpdateStepsProps) {
   const disks = useDisks(deviceId)
   const version = useUpdateVersion(deviceId, targetVersion)

@@ -15,8 +15,8 @@ export function isAboutSpace(error: string | undefined): boolean {
 }
 
 /**
- * Disks that explain an error about space, the fullest first: those with little free space, and those that could hold the file of
- * `neededBytes` but have less free space than it needs.
+ * Disks that explain an error about space, the fullest first. These are disks with little free space, and disks that are large enough for a
+ * file of `neededBytes` but have less free space than the file needs.
  */
 export function freeSpaceOf(disks: readonly Disk[], neededBytes: number | undefined): FreeSpace[] {
   return disks

@@ -7,10 +7,10 @@ export type ShownProblem = Problem & { endedAtMs?: number }
 /** Time, in milliseconds, for which a problem that has ended stays on screen, so that nothing moves under the reader's eyes. */
 const ENDED_SHOWN_MS = 60_000
 
-/** The order of kinds, which is the order of `problemsOf`. A problem that has ended keeps its place among the others. */
+/** Kinds in the sort order of `problemsOf`. A problem that has ended is shown at the place of its kind. */
 const ORDER: readonly Problem['kind'][] = ['refused', 'update', 'health', 'offline']
 
-/** The problems of a device, and for 60 s those that ended while the page was open. `undefined` until the problems have loaded. */
+/** The problems of a device, and problems that ended less than 60 s ago while the page was open. `undefined` until they have loaded. */
 export function useShownProblems(problems: readonly Problem[] | undefined): ShownProblem[] | undefined {
   const [last, setLast] = useState(problems)
   const [ended, setEnded] = useState<readonly ShownProblem[]>([])

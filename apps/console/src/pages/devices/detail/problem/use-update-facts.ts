@@ -13,7 +13,7 @@ export function useDisks(deviceId: string): readonly Disk[] {
   return info && info !== 'unreadable' ? info.disks : []
 }
 
-/** The version that a device tries to install, if the followed package has a tag with its name that the person may read. */
+/** The version that a device tries to install: the one with this tag in the device's package. `undefined` if the user may not read it. */
 export function useUpdateVersion(deviceId: string, targetVersion: string | undefined) {
   const status = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS }).data
   const follows = useFollowedPath(deviceId, status?.result === 'Found' ? status.value : undefined)

@@ -16,9 +16,9 @@ import { searchText } from './search-text.ts'
 import { usePins } from './use-pins.ts'
 import { useRowShortcuts } from './use-row-shortcuts.ts'
 
-/** Number of properties from which the list has a search box. */
+/** Minimum number of properties for a search box above the list. */
 const SEARCH_FROM = 8
-/** Number of properties from which only those in view are rendered. */
+/** Minimum number of properties for which only the properties in view are rendered. */
 const VIRTUAL_FROM = 201
 const ROW_HEIGHT = 41
 const NO_ACTORS: Properties = {}

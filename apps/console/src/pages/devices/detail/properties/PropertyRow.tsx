@@ -20,7 +20,7 @@ type PropertyRowProps = {
   /** Actor of the last change; `undefined` while it loads, or if the history does not contain it. */
   changedBy: Properties[string]['changedBy']
   isPinned: boolean
-  /** Pins or unpins the property. Functions of a row keep their identity, so that one row renders and not all. */
+  /** Pins or unpins the property. This function and `onOpen` must not change between renders, because a change would render all rows. */
   onPin: (name: string) => void
   opened: Opened | undefined
   /** Key of the row for `onOpen`. A pinned property has two rows. */

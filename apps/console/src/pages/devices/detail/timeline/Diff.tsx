@@ -2,11 +2,11 @@ import type { EntryOf } from './entry.ts'
 import { ShortValue } from './ShortValue.tsx'
 import { changedMembers } from './update-change.ts'
 
-/** Maximum number of members in a difference, and maximum length, in characters, of a value. */
+/** Maximum number of changed members of a JSON object that are shown, and maximum length, in characters, of a value. */
 const MAX_MEMBERS = 20
 const LONGEST = 1_000
 
-/** Values of a property before and after a change. Of two objects only the members that differ are shown. */
+/** Values of a property before and after a change. If both values are JSON objects, only the members that differ are shown. */
 export function Diff({ entry }: { entry: EntryOf<'property'> }) {
   const { now, before, name } = entry
   const members = changedMembers(entry, MAX_MEMBERS)

@@ -64,7 +64,10 @@ export function EntryDetails({ deviceId, entry, labelledBy }: EntryDetailsProps)
   )
 }
 
-/** Link to other devices with the error of a failed update, while it is the last error of the device too. */
+/**
+ * Link to other devices whose update failed with the same error. It is shown only while the error is the latest one of this device, because
+ * `SameErrorLink` searches for the latest error.
+ */
 function SameFailure({ deviceId, entry }: { deviceId: string; entry: Entry }) {
   const change = updateChangeOf(entry)
   const hasError = change?.what === 'failed' && change.error !== undefined

@@ -45,7 +45,7 @@ function Node({ entry: { nodeName, nodeId } }: { entry: EntryOf<'connected' | 'd
   return <bdi className="mono">{nodeName ?? nodeId}</bdi>
 }
 
-/** The body of an event on one line: a text as it is, other JSON in short. */
+/** The body of an event on one line: its message if it has one, else its JSON. Both are truncated. */
 export function EventText({ body }: { body: unknown }) {
   const message = typeof body === 'string' ? body : messageIn(body)
   if (message === undefined) return <ShortValue value={body} chars={LONGEST_TEXT} />

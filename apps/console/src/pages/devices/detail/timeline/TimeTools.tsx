@@ -43,7 +43,7 @@ export function TimeTools({ search, onChange, children }: TimeToolsProps) {
   )
 }
 
-/** The range for the hub. It is computed once for each choice, so that the query does not change with each render. */
+/** Beginning and end of the range, for the query. They are computed once for each choice, so that a render does not change the query. */
 export function useTimes({ range, from, to }: RangeSearch) {
   return useMemo(
     () => timesOf({ ...(range && { range }), ...(from && { from }), ...(to && { to }) }, Date.now()),

@@ -21,7 +21,7 @@ type TimelineListProps = {
   timeline: ReturnType<typeof useTimeline>
   /** Number of entries that the hub has counted. */
   total: number | undefined
-  /** Whether no filter hides entries of a day. Only then the sentence about a day mentions the connection. */
+  /** Whether entries of all kinds are shown. The sentence about a day mentions the device's connection only if this is true. */
   hasAllKinds: boolean
   isFiltered: boolean
   range: Range | 'between'
@@ -168,13 +168,13 @@ const day = { weekday: 'long', day: 'numeric', month: 'long' } as const
 const weekday = new Intl.DateTimeFormat('en-GB', day)
 const weekdayWithYear = new Intl.DateTimeFormat('en-GB', { ...day, year: 'numeric' })
 
-/** The day of a time, "Monday 23 November", with its year unless it is this year's. */
+/** Heading of a day, "Monday 23 November", followed by the year if it is not the current year. */
 function headOfDay(ms: number): string {
   const date = new Date(ms)
   return (date.getFullYear() === new Date().getFullYear() ? weekday : weekdayWithYear).format(date)
 }
 
-/** A day as "14 November", with its year unless it is this year's. */
+/** Date of a time, "14 November", followed by the year if it is not the current year. */
 function shortDay(at: string): string {
   return dayInYear(Date.parse(at), Date.now())
 }

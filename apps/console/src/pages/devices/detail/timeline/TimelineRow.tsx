@@ -14,7 +14,10 @@ type EntryRowProps = {
   deviceId: string
   entry: Entry
   isOpen: boolean
-  /** Called with the id of the entry that is to be open, or an empty text. It keeps its identity, so that one row renders and not all. */
+  /**
+   * Called with the id of the entry to open, or with an empty string to close the entry. The function must not change between renders,
+   * because a change would render all rows.
+   */
   onOpen: (entryId: string) => void
 }
 

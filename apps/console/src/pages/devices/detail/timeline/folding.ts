@@ -8,7 +8,7 @@ const FOLD_FROM = 4
 /** A line of a timeline: an entry, or several consecutive changes of the same property, newest first. */
 type Line = { type: 'entry'; entry: Entry } | { type: 'run'; name: string; entries: EntryOf<'property'>[] }
 
-/** A day of a timeline. `entries` has all entries of the day, also those that have no line of their own. */
+/** A day of a timeline. `entries` has all entries of the day, including entries without a line of their own. */
 export type Day = { day: string; lines: Line[]; entries: Entry[] }
 
 /**

@@ -53,7 +53,7 @@ export function healthChangeOf(entry: Entry): { from: string | undefined; to: st
   return to === undefined ? undefined : { from: healthOf(entry.before?.value), to }
 }
 
-/** Members of two objects that differ; undefined unless both are objects and at most `max` members differ. */
+/** Members in which the old and the new value differ; undefined unless both values are JSON objects and at most `max` members differ. */
 export function changedMembers(
   { now, before }: EntryOf<'property'>,
   max: number,

@@ -107,7 +107,7 @@ export function ConditionPanel({
     { projectId, property: isTime ? 'none' : (chosen ?? 'none'), filter: rest },
     { enabled: chosen !== undefined && !isTime },
   ).data
-  // Values of the property that stood in the field before the last key would look like values of the typed property.
+  // Until typing pauses, `found` has the values of the previously typed property, which must not be offered for the new one.
   const values = settled.property === typed.property ? found : undefined
 
   const columnOptions = Object.entries(CONDITION_COLUMNS)
@@ -300,7 +300,7 @@ function helpOf(subject: string, takes: ReturnType<typeof takenBy>): keyof typeo
   return takes === 'value' ? 'word' : 'text'
 }
 
-/** Frequent values of a condition on the time last seen. */
+/** Suggested durations for a condition on the time when a device was last seen. */
 function timeOptions(choose: (operator: undefined, value: string) => void): Option[] {
   return ['1 h', '24 h', '7 d', '30 d'].map(value => ({
     key: JSON.stringify(value),
@@ -325,7 +325,7 @@ function optionsOf(
   choose: (operator: Operator | undefined, value: string) => void,
 ): Option[] {
   const { numbers, absentCount, devicesRead } = values
-  // A condition on a column compares with the text as it is typed.
+  // The value of a condition on a column such as Version is always a text, so it needs no quotes.
   const textOf = isColumnName(property) ? String : writeValue
   const isSpread =
     numbers && numbers.deviceCount > values.values.length && values.distinctCount > MANY_NUMBERS

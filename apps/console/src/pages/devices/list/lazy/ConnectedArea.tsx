@@ -127,7 +127,7 @@ const round = (number: number) => Math.round(number * 10) / 10
 
 const tipClass = (x: number) => (x > WIDTH * 0.6 ? 'tip left' : 'tip')
 
-/** Splits the samples where nothing was counted. The area has a gap there. */
+/** Splits the samples at times without a count, so that the area has gaps there. */
 function unbroken(samples: readonly Sample[]): Sample[][] {
   const parts: Sample[][] = [[]]
   for (const sample of samples) {
