@@ -7,7 +7,7 @@ export type LostHub = {
   /** Number of failed attempts to reconnect since `lostAtMs`. */
   attempts: number
   nextTryAtMs: number
-  /** Status of a proxy's error page, for example 502. */
+  /** HTTP status, for example 502, of the error page of a proxy between browser and hub. */
   proxyStatus?: number
 }
 

@@ -28,7 +28,7 @@ export function setQueryLimits(limits: QueryLimits) {
 /** Maps the error of a failed query to the hash of the query. */
 const failed = new WeakMap<Error, string>()
 
-/** The hash of the query that failed with this error. The query may have been retried since. */
+/** The hash of the query that failed with this error, with which an error message can find out whether the query has succeeded since. */
 export function hashOfFailed(error: unknown): string | undefined {
   return error instanceof Error ? failed.get(error) : undefined
 }

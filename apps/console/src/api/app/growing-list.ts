@@ -1,6 +1,6 @@
 import { useState } from 'react'
 
-/** New entries that wait until the reader asks for them. `isMore` is true if there may be more than the hub has answered. */
+/** Number of new entries that are not shown until the user asks for them. `isMore` is true if the hub may have more new entries. */
 export type NewEntries = { count: number; isMore: boolean }
 
 /** A page of a list whose entries never change their place: newest first, with a cursor for older entries. */
@@ -35,7 +35,7 @@ type Options<Entry, Page> = {
   idOf: (entry: Entry) => string
   /** Loads the page of older entries at a cursor. */
   load: (cursor: string) => Promise<Page>
-  /** Whether the reader is at the newest entries, so that new entries appear without being asked for. */
+  /** Whether the newest entries are in view. New entries are then shown at once. */
   isAtNewest?: () => boolean
 }
 
@@ -91,7 +91,7 @@ export function useGrowingList<Entry, Page extends GrowingPage<Entry>>({
   }
 }
 
-/** Joins an answer for the first page to the entries on screen. */
+/** Takes over an answer for the first page: replaces entries that are on screen, and puts new entries into `newer`. */
 function withFirst<Entry, Page extends GrowingPage<Entry>>(
   kept: Kept<Entry, Page> | undefined,
   key: string,

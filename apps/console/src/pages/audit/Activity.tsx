@@ -13,7 +13,7 @@ type ActivityProps = {
 
 const BIN_WIDTH = 10
 const HEIGHT = 36
-/** Height of the cap that marks failures, and of the line of a bin without entries. */
+/** Heights of the red cap that marks failures, and of the line that stands for an interval without entries. */
 const CAP = 4
 const EMPTY = 1
 /** Positions of the axis labels, as fractions of the time range. */

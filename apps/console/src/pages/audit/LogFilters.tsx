@@ -19,7 +19,7 @@ type LogFiltersProps = {
   entries: readonly Entry[]
   subjects: Subjects
   isInstance: boolean
-  /** Filter of the outcome, at the end of the line. */
+  /** Filter by outcome or, in the log of actions, by status. Stands at the end of the line. */
   children: ReactNode
 }
 

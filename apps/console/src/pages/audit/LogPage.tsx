@@ -23,9 +23,9 @@ type LogPageProps = {
   search: AuditSearch
   isFiltered: boolean
   columns: LogColumns
-  /** Filter of the outcome. */
+  /** Filter by outcome or, in the log of actions, by status. */
   outcome: ReactNode
-  /** Stands between the filters and the table. */
+  /** Content between the filters and the table. */
   above?: ReactNode
 }
 

@@ -33,7 +33,7 @@ type LogTableProps = {
   entries: readonly Entry[] | undefined
   sealing: Sealing | undefined
   columns: LogColumns
-  /** Stands above the table without taking up space. */
+  /** Content that covers the top of the table, so that it does not move the rows. */
   notice?: ReactNode
   /** Removes the filter. */
   onClear: () => void

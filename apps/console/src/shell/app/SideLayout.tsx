@@ -15,7 +15,7 @@ type SideLayoutProps = {
   back?: { to: string; label: string }
   /** Name of the entity that the pages belong to; `undefined` while it loads. */
   name: string | undefined
-  /** Id of the entity, and its kind for the copy button. */
+  /** Id of the entity, and its name in the label of the copy button, for example "project id". */
   id?: { id: string; what: string }
   /** Label of the navigation for screen readers. */
   label: string

@@ -24,7 +24,7 @@ export type PageLink = {
   to: string
   icon: IconType
   label: string
-  /** Text of the page's `CreateButton`. */
+  /** Text of the page's `CreateButton`. The search dialog offers this action, too. */
   create?: string
 }
 

@@ -13,7 +13,7 @@ import {
 } from 'lucide-react'
 import type { IconType } from '../../../ui/icon.ts'
 
-/** Kinds of subjects by which a log is filtered, in the order of the filter. */
+/** Kinds of subjects for the filter of a log, in the order in which the filter offers them. */
 export const KINDS = {
   device: { label: 'Devices', icon: Cpu },
   certificate: { label: 'Certificates', icon: ShieldCheck },

@@ -22,7 +22,7 @@ export function entryIcon(entry: Said): IconType {
   return data.status === 'Revoked' || data.status === 'Rejected' ? Ban : iconOf(event)
 }
 
-/** Names of the events and actions of a kind, for the filter of the hub. */
+/** Names of the events and actions of a kind, because the hub's query filters by names and not by kind. */
 export function namesOf(kind: Kind): string[] {
   return [EVENT_SENTENCES, ACTION_PHRASES].flatMap(table =>
     Object.entries(table).flatMap(([name, row]) => (row.kind === kind ? [name] : [])),

@@ -210,7 +210,7 @@ function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, '
   )
 }
 
-/** Reason why an item was left as it is, with actor and time, and a line that explains it. */
+/** Reason why the bulk action did not change an item, with actor and time, and a line that explains the reason. */
 function Why({ item }: { item: BulkItem }) {
   const { userId } = useSession()
   const nowMs = useNow()

@@ -100,7 +100,7 @@ const REASONS: Record<NonNullable<BulkItem['reason']>, Reason> = {
   },
 }
 
-/** The reason why an item was left as it is. */
+/** The reason why the bulk action did not change an item. */
 export function reasonOf({ reason }: BulkItem): Reason {
   return REASONS[reason ?? 'HubError']
 }

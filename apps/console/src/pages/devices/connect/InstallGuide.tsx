@@ -88,7 +88,7 @@ export function InstallGuide({ projectId, onHold }: InstallGuideProps) {
               </div>
             </WaitingDevice>
           ) : (
-            // There is no pulse animation here, because no device can connect before a token exists.
+            // Without the pulsing mark of `WaitingDevice`, because no device can connect before a token exists.
             <p className="muted">Waiting for the first device…</p>
           )}
         </Step>

@@ -97,7 +97,7 @@ export function DeviceHead({ projectId, deviceId, details, answeredAt }: DeviceH
 
 type PresenceProps = { deviceId: string; details: Details; answeredAt: number }
 
-/** Since when the device is connected, or when it was connected last. */
+/** Duration of the current connection, or the time of the last one. */
 function Presence({ deviceId, details: { isConnected, connections }, answeredAt }: PresenceProps) {
   const history = useQuery(connectionsQuery(deviceId)).data?.connections
   const [open] = connections

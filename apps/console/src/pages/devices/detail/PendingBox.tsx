@@ -196,14 +196,14 @@ function usePendingFacts({ projectId, deviceId }: Pick<Details, 'projectId' | 'd
   return useActionState('projects_QueryPendingCertificates', { projectId, filter, limit: 10 }).data
 }
 
-/** Whether accepted devices with the same token came from other addresses only. */
+/** A sentence if all accepted devices with the same token came from other addresses, else nothing. */
 function AddressFacts({ details }: { details: Details }) {
   const group = usePendingFacts(details)?.groups[0]
   const words = group && newAddressWords(group)
   return words === undefined ? null : <span className="facts">{words}</span>
 }
 
-/** Another device of the project with the same host name, which may be the same machine with a new identity. */
+/** Names another device of the project with the same host name, which may be the same machine with a new identity. */
 function TwinFacts({ details, certificateId }: { details: Details; certificateId: string }) {
   const twin = usePendingFacts(details)?.certificates.find(
     one => one.certificateId === certificateId,

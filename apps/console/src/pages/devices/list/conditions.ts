@@ -35,7 +35,7 @@ export function subjectText(subject: string): string {
   return isColumnName(subject) ? CONDITION_COLUMNS[subject] : subject
 }
 
-/** Operators of conditions about a column or a property. */
+/** Operators that a condition on this column or property may have. */
 export function operatorsFor(subject: string): typeof OPERATORS {
   const without: Operator[] =
     subject === '#lastSeen'

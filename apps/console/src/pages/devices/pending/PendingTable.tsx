@@ -50,7 +50,7 @@ type PendingTableProps = {
   selection: SelectedCertificates
   place: Place
   isBusy: boolean
-  /** Replaces the rows. */
+  /** Content in place of the rows: skeleton rows, or a text when no certificate matches. */
   children?: ReactNode
 }
 

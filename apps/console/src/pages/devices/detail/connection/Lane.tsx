@@ -38,7 +38,7 @@ const SAME_PLACE = 0.006
 
 type LaneProps = {
   name: string
-  /** Text when there is no mark. */
+  /** Text for screen readers if there is no mark. */
   empty: string
   marks: readonly Mark[]
 }

@@ -50,7 +50,7 @@ export function axisOf({ value, ticks, tickMs }: ConnectionRange, nowMs: number)
         : ([shortDay, 0, 5] as const)
   const labels: AxisLabel[] = []
   for (let step = 0; ; step++) {
-    // `Date` with local parts keeps midnight at midnight when clocks change.
+    // Each time is made from its local date and hour, so that labels stay at full hours when daylight saving time begins or ends.
     const at = new Date(
       start.getFullYear(),
       start.getMonth(),

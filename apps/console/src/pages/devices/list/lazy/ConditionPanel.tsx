@@ -87,7 +87,7 @@ export function ConditionPanel({
     setAt(undefined)
   }
 
-  // The other parts of the filter decide which devices are counted.
+  // Suggested values and counts are limited to devices that match the other parts of the filter.
   const others = edited === undefined ? conditions : conditions.toSpliced(edited, 1)
   const { properties: _, fields: __, ...otherParts } = filter ?? {}
   const rest: Filter = { ...otherParts, ...filterOfConditions(others) }

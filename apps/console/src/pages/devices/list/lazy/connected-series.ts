@@ -21,7 +21,7 @@ export function samplesOf(
   const before = series.counts
     .map((count, index) => ({ atMs: fromMs + index * series.stepSecs * 1000, count }))
     .filter(({ atMs }) => atMs < nowMs)
-  // The step that has just begun may have no number yet, which is no gap.
+  // The latest step may not have been counted yet. It is left out, because the chart would show it as a gap.
   if (before.at(-1)?.count === null) before.pop()
   return [...before, now]
 }
