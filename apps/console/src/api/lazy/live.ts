@@ -209,7 +209,7 @@ function holdSharedStream(signal: AbortSignal, publish: (message: Message) => vo
     })
 }
 
-/** Reconnects at once, in the tab that holds the stream. */
+/** Reconnects at once. Set only in the tab that holds the stream. */
 let retryHere: (() => void) | undefined
 /** Whether this page has ever received an event of the hub. */
 let hasOpened = false

@@ -38,7 +38,7 @@ export function momentInWords(atMs: number, nowMs: number): { on: string; text: 
   return { on: 'on ', text: `${weekday.format(atMs)} ${dayInYear(atMs, nowMs)}, ${time}` }
 }
 
-/** A beginning in the browser's time zone: "14:02" if it is today, else "22 November, 14:02". */
+/** The time when something began, in the browser's time zone: "14:02" if it was today, else "22 November, 14:02". */
 export function sinceInWords(atMs: number, nowMs: number): string {
   const time = hourAndMinute(atMs)
   return daysBetween(atMs, nowMs) === 0 ? time : `${dayInYear(atMs, nowMs)}, ${time}`

@@ -7,7 +7,7 @@ export type ToastNotice = {
   text: string
   /** The error; absent after success. */
   error?: unknown
-  /** A button in a success notice, which takes back what was done. Offered for 10 s. */
+  /** Called when the user presses Undo. Success notices with this function offer the button Undo for 10 s. */
   undo?: () => void
 }
 

@@ -8,7 +8,7 @@ export type Entry = LogOutput['events'][number]
 /** Objects whose ids occur in entries, by id. */
 export type Subjects = NonNullable<LogOutput['subjects']>
 
-/** Newest seal and result of the last verification. */
+/** How far the log is sealed against later changes: its newest seal, and the result of the last verification of its seals. */
 export type Sealing = NonNullable<LogOutput['sealing']>
 
 /** Fields of an entry from which its sentence is made. */

@@ -13,8 +13,8 @@ export type Click = {
 /** Time in which a deletion can be undone. */
 export const UNDO_MS = 10_000
 /**
- * Maximum age of a click whose deletion is still sent. After a longer sleep of the machine, the user has left and the fleet may have
- * changed.
+ * Maximum age of a click whose deletion is still sent. If the machine slept for longer after the click, the user has left and the fleet may
+ * have changed.
  */
 const TOO_LATE_MS = 60_000
 

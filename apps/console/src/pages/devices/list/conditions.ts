@@ -30,7 +30,7 @@ export function isColumnName(subject: string): subject is ColumnName {
   return Object.hasOwn(CONDITION_COLUMNS, subject)
 }
 
-/** Label of the column or property that a condition compares: the label of the column, or the name of the property. */
+/** Text for the column or property that a condition compares: the column's label, or the property's name. */
 export function subjectText(subject: string): string {
   return isColumnName(subject) ? CONDITION_COLUMNS[subject] : subject
 }

@@ -25,7 +25,7 @@ type SelectionOptions = {
 export function useSelection({ projectId, devices, filter, total }: SelectionOptions) {
   const filterKey = JSON.stringify(filter ?? {})
   const [rows, setRows] = useState<{ ids: RowSelection; filterKey: string }>({ ids: {}, filterKey })
-  /** Filter whose matches are all selected. Another filter ends this selection. */
+  /** Filter, as JSON, if all devices that match it are selected. A change of the filter ends this selection. */
   const [allOf, setAllOf] = useState<string>()
   const isAll = allOf === filterKey
   const ids = Object.keys(rows.ids)
