@@ -25,8 +25,8 @@ const HUB_SECS = 6
 const YARDSTICK_SECS = 4
 
 /**
- * Properties that devices write: one that no list shows, and the update status, whose columns for the device list are a second row. Each
- * has two values, which a device writes in turn.
+ * Properties that devices write: one that no list shows, and the update status. A write of the update status also updates a row of
+ * `device_update`, from which the device list is read. Each property has two values, which a device writes in turn.
  */
 const PROPERTIES = {
   plain: { name: 'bench.measured', values: [reading(21.5), reading(22.5)] },

@@ -11,14 +11,17 @@ const DEVICES = 100_000
 const ROUNDS = 5
 const CPU_SLOWDOWN = 4
 const LIMIT_MS = 100
-/** Time after an action in which its event entries arrive, in milliseconds. The browser reports an entry after the next paint. */
+/**
+ * Pause after an input, in milliseconds, until the browser has reported its Event Timing entry. The browser does so after the next
+ * paint.
+ */
 const SETTLE_MS = 700
 
 /**
- * Measures how soon the console answers a person on a processor 4 times slower, with 100,000 devices in the project (goal P26). An
- * interaction lasts from its input to the next paint, as the browser's Event Timing reports it, in steps of 8 ms. Work of other
- * processes lengthens it, so each row names their load. Arguments: number of
- * devices and of rounds (default 5); with a third argument, a part of its name, only the interactions with this part.
+ * Measures how soon the console responds to a person on a processor that is 4 times slower, with 100,000 devices in the project (goal
+ * P26). An interaction lasts from its input to the next paint. The browser's Event Timing reports it in steps of 8 ms. Work of other
+ * processes lengthens it, so each output row names their load. Arguments: number of devices, number of rounds (default 5), and a text.
+ * With a text, only interactions whose name contains it are measured.
  */
 export async function interact(devices = String(DEVICES), rounds = String(ROUNDS), part = ''): Promise<void> {
   // Builds the console before the hub starts, because the hub serves the files that it finds at its start.
@@ -43,7 +46,7 @@ export async function interact(devices = String(DEVICES), rounds = String(ROUNDS
       const times: number[] = []
       await page.goto(list + path.replace('DEVICE', deviceId))
       await page.locator(ready).first().waitFor()
-      // The first answers have arrived and are painted, so that the interaction waits for no work of the page's load.
+      // Lets the page finish its load. Otherwise the interaction would wait for the rest of that work.
       await pause(SETTLE_MS)
       const { foreignCores } = await withForeignCores(async () => {
         for (let round = 0; round < Number(rounds); round++) {
@@ -80,7 +83,10 @@ const OBSERVE = `
     for (const entry of list.getEntries()) if (entry.interactionId > 0) interactions.push(entry.duration)
   }).observe({ type: 'event', durationThreshold: 16 })`
 
-/** Duration of the slowest interaction during `act`, in milliseconds; 16 where each was faster. */
+/**
+ * Duration of the slowest interaction during `act`, in milliseconds. It is 16 if all interactions were faster, because the browser
+ * reports none of these.
+ */
 async function slowest(page: Page, act: () => Promise<unknown>): Promise<number> {
   await page.evaluate('interactions.length = 0')
   await act()
@@ -90,7 +96,7 @@ async function slowest(page: Page, act: () => Promise<unknown>): Promise<number>
 
 type Interaction = {
   name: string
-  /** Path behind the address of the device list. */
+  /** Path and query, appended to the address of the device list. */
   path: string
   /** Selector of an element that shows that the page has its data. */
   ready: string
@@ -102,7 +108,7 @@ type Interaction = {
 const pressEscape = (page: Page) => page.keyboard.press('Escape')
 const press = (name: string) => (page: Page) =>
   page.getByRole('button', { name, exact: true }).first().click()
-// The path names the order, because the hub keeps the order that an earlier interaction has chosen.
+// The query sets the sort order. Without it, the list would have the sort order of an earlier interaction, which the hub stores.
 const LIST = { path: '?sort=-firstSeen', ready: 'table[aria-busy=false] tbody tr[data-index]' }
 const DEVICE = { path: '/DEVICE', ready: '.prop' }
 const TIMELINE = { path: '/DEVICE/timeline?range=all', ready: '.tl' }

@@ -48,7 +48,7 @@ export async function visitDevices(
     for (let at = 0; at < count; at++) {
       await page.goto(projects)
       await project.waitFor()
-      // The hub keeps the order of the last visit. The first list of each visit is in the default order.
+      // Removes the sort order of the last visit, which the hub stores. So the first list of each visit has the default sort order.
       await page.evaluate(KEEP_NOTHING, projectId)
       visits.open.push(await timed(page, 'click', () => project.click()))
       codeBytes ||= await page.evaluate<number>(CODE_BYTES)
@@ -60,7 +60,7 @@ export async function visitDevices(
       visits.sort.push(
         await timed(page, 'click', () => page.getByRole('button', { name: 'Name', exact: true }).click()),
       )
-      // A second click on the count removes the filter.
+      // A second click on the same button removes the filter.
       await page.getByRole('button', { name: 'Disconnected', exact: true }).click()
       await settled(page, 'status')
       visits.text.push(await timed(page, 'address', () => page.getByLabel('Filter devices').fill(`-09${at}`)))
@@ -89,13 +89,13 @@ export async function visitDevices(
   }
 }
 
-/** Waits until a search parameter is gone and the rows without it are there. */
+/** Waits until the URL lacks a search parameter and the rows of the list without this filter are loaded. */
 async function settled(page: Page, parameter: string): Promise<void> {
   await page.waitForURL(url => !url.searchParams.has(parameter))
   await page.locator('table[aria-busy=false] tr[data-index]').first().waitFor()
 }
 
-/** Browser script that removes the columns and the order that the hub keeps for the person. */
+/** Browser script that removes the columns and the sort order that the hub stores for the person. */
 const KEEP_NOTHING = `projectId => fetch('/api/v1/actions/invoke/users_SetView', {
   method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ projectId }) })`
 

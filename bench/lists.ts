@@ -18,7 +18,10 @@ const SECS = 5
 const CONNECTIONS = 16
 const PAGE_SIZE = 50
 
-/** Bare statement for one page in the middle of a device list, with the columns and the order of the action `projects_QueryDevices`. */
+/**
+ * Bare statement for one page in the middle of a device list, with the columns and the sort order of the action
+ * `projects_QueryDevices`.
+ */
 const PAGE = `
   select device_id, name, hostname, first_seen, is_connected, pending_certificates, health, last_connected_at from device
    where project_id = $1 and (first_seen, device_id) > ($2, $3) order by first_seen, device_id limit ${PAGE_SIZE}`
@@ -178,8 +181,8 @@ async function measureEvents(hub: BenchHub): Promise<void> {
 }
 
 /**
- * Measures devices that publish one event after the other while the oldest day of events is dropped. The hub's job also drops
- * days with `maintain_partitions`.
+ * Measures devices that publish one event after the other while the oldest day of events is dropped. Days are dropped with
+ * `maintain_partitions`, as in the hub's job.
  */
 async function measureDrop(hub: BenchHub): Promise<void> {
   const devices = await Promise.all(

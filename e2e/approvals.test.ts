@@ -97,7 +97,7 @@ it('keeps later certificates out of the list, and selects rows with keys that ne
   for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key)
   await page.getByText('2 selected').waitFor()
   const before = await pendingCount()
-  // `a` moves the focus to the actions, `r` refreshes, and the others do nothing.
+  // None of these keys may accept or reject: `a` moves the focus to the actions, `r` refreshes, and the others do nothing.
   for (const key of ['a', 'r', 'A', 'd', 'y']) await page.keyboard.press(key)
   expect(await pendingCount()).toBe(before)
 })

@@ -244,7 +244,7 @@ it('sorts by a property and by the time last seen, and keeps the order for the p
   expect((await kept).status()).toBe(200)
   await expectGoodScreen(page, 'device-list-sorted')
 
-  // The order holds without the filter, and its property keeps a column.
+  // Without the filter, the sort order stays and the list still has a column for the property.
   await page.goto(address)
   await expect.poll(async () => (await signals()).slice(0, 6)).toEqual(Array(5).fill('-50').concat('-51'))
   expect(await head().getAttribute('aria-sort')).toBe('descending')

@@ -139,7 +139,7 @@ it('keeps filter, order and position in the URL: a reload shows the same rows an
     )
     .toBe(true)
   const [top] = await names()
-  // A row in view, because a click on another row would scroll to it and so change the position.
+  // Name of a device in the lower half of the viewport. A click on a row outside the viewport would scroll the list.
   const nameInView = () =>
     page.evaluate<string>(
       `[...document.querySelectorAll('tr[data-index] .nm')].find(link => link.getBoundingClientRect().top > innerHeight / 2)?.innerText ?? ''`,
@@ -330,7 +330,7 @@ it('keeps the table header visible, and never hides a focused element below it',
     await expect.poll(async () => (await focused.boundingBox())!.y).toBeGreaterThanOrEqual(56 + 36)
   }
   await page.getByRole('button', { name: 'Name', exact: true }).click()
-  // An earlier test has sorted by name, and the order is kept, so the click may turn it round.
+  // An earlier test sorted by name, and the hub stores the sort order. So this click may reverse the sort order.
   await page.waitForURL(/sort=-?name/)
 })
 
@@ -341,7 +341,7 @@ it('truncates names at the end of their column at any window width', async () =>
                        hostname = 'display-ghent-' || substr(name, 9)
       where name < 'gateway-0003'`,
   )
-  // An earlier test has chosen another order, which the hub keeps.
+  // The URL sets the sort order, because the hub stores another sort order of an earlier test.
   await page.goto(`${address}?sort=-firstSeen`)
   await page.getByText('display-ghent-0002').waitFor()
   for (const width of [1920, 1440, 1366, 1281, 1180, 1024, 960, 900, 821, 820, 390, 320]) {

@@ -121,7 +121,7 @@ it('says as a sentence what is wrong, since when, and what to do next, as the de
   await expectGoodScreen(page, 'device-problem')
   await problem().getByRole('link', { name: 'See the disks' }).click()
   await expect.poll(() => new URL(page.url()).hash).toBe('#disks')
-  // A problem that ends keeps its place for a while.
+  // A problem that has ended stays visible for a while.
   await report('dev.nexigon.system.health', { status: 'healthy' })
   await problem()
     .getByText(/^Ended at \d\d:\d\d\./)
@@ -148,13 +148,13 @@ it('has its actions in a menu, on phones with the web pages of the device', asyn
   expect(await page.getByRole('menuitem', { name: 'HTTP Proxy' }).count()).toBe(0)
   await page.getByRole('menuitem', { name: 'Rename' }).click()
   await page.locator('input:focus[placeholder="New name"]').waitFor()
-  // A page that still scrolls to the field would close the next menu.
+  // Loads the page again. The present page may still be scrolling to the focused field, which would close the menu that is opened next.
   await page.setViewportSize({ width: 390, height: 844 })
   await page.goto('about:blank')
   await page.goto(`${list}/${device.deviceId}`)
   await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()
   expect(await page.locator('.dhead').getByRole('button', { name: 'HTTP Proxy' }).count()).toBe(0)
-  // The event of the new size comes with the next frame, and closes an open menu.
+  // The `resize` event arrives with the next frame and closes an open menu. So the test waits for two frames before it opens the menu.
   await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
   await menu.click()
   await page.getByRole('menuitem', { name: 'HTTP Proxy' }).waitFor()
@@ -416,7 +416,7 @@ it('opens a device with a click anywhere in its row, and copies its id without o
   await page.getByRole('button', { name: 'Copy device id' }).click()
   await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(device.deviceId)
   expect(page.url()).toBe(list)
-  // The link covers the cell, so the cell itself would not receive the click.
+  // A link covers the whole cell. Without `force`, Playwright would wait until the cell itself can receive the click.
   await page.locator('.devices td.c-pend').click({ force: true })
   await page.waitForURL(`${list}/${device.deviceId}`)
 })

@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const folder = await mkdtemp(join(tmpdir(), 'muster-first-start-'))
   const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 5 })
   try {
-    // PostgreSQL, which has an account of its own when the tests run as root, must be able to enter the folder.
+    // When the tests run as root, PostgreSQL runs under another account, which must be able to enter the folder.
     await chmod(folder, 0o755)
     const dataDir = join(folder, 'data')
     await startOnce(dataDir)
@@ -37,7 +37,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return remove
 }
 
-/** Starts a hub, and stops it when it is ready. Throws if it is not ready in time or does not end by itself. */
+/**
+ * Starts a hub on an empty data folder and stops it as soon as it is ready. Throws if the hub does not end with exit code 0 within
+ * `START_TIMEOUT_MS`, which covers start and stop.
+ */
 async function startOnce(dataDir: string): Promise<void> {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../apps/hub/muster-hub.js')], {
     env: { PATH: process.env.PATH, MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(await freePort()) },

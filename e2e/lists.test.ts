@@ -485,7 +485,8 @@ it('fits long names without break opportunities at any width', async () => {
   await page.route('**/organizations_InviteMember', route =>
     route.fulfill({ status: 409, json: { kind: 'Invalid', message: `${address} is already a member.` } }),
   )
-  // Unlike a pressed Enter, a click waits while the button is disabled because a busy hub has not answered for some seconds.
+  // A busy hub disables the button until it has answered. A click in Playwright waits until the button is enabled, but a pressed Enter
+  // would be lost.
   await page.getByRole('dialog').getByRole('button', { name: 'Invite User' }).click()
   await page.getByRole('dialog').getByRole('alert').waitFor()
   expect(await page.getByRole('dialog').evaluate(dialog => dialog.scrollWidth - dialog.clientWidth)).toBe(0)

@@ -52,7 +52,7 @@ beforeAll(async () => {
     invoke(page, 'devices_SetCertificateStatus', { certificateId, status: 'Active' }),
   ).rejects.toThrow()
   await invoke(page, 'devices_Delete', { deviceId: devices['crane-02']! })
-  // One action on several devices, and an event of a newer hub.
+  // Inserts events of one action on three devices, and an event whose type this console does not know, as from a newer hub.
   for (const n of [1, 2, 3])
     await changeDatabase(
       stage.hub,
@@ -124,7 +124,7 @@ it('unfolds an entry with what changed, raw data, ids, address and browser', asy
   await detail.getByRole('link', { name: 'Everything about crane-01' }).click()
   await page.waitForURL(url => url.pathname.endsWith(`/devices/${devices['crane-01']}/log`))
   await rowOf('Ada Lovelace revoked the certificate of crane-01').waitFor()
-  // The device's log has no entry of other devices. For a long old value it has length and digest.
+  // The device's log has no entries of other devices. An entry shows only the size and the SHA-256 of a long old value.
   await expect.poll(async () => (await sentences()).join()).not.toContain('crane-02')
   await page
     .getByRole('button', { name: /^Details of / })
@@ -183,7 +183,10 @@ it('filters by actor, kind, subject, outcome and text, and shares the filter in 
   expect((await sentences()).length).toBeGreaterThan(0)
 })
 
-/** Opens the filter by time, which a change of the window's size closes, and chooses last night. */
+/**
+ * Opens the filter "Time" and chooses last night, unless the filter is open. A resize of the window closes the filter, so it has to be
+ * opened again for each size.
+ */
 async function chooseNight() {
   if (await page.getByRole('dialog', { name: 'Time' }).isVisible()) return
   await page.getByRole('button', { name: /^Time/ }).click()

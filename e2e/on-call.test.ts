@@ -220,7 +220,7 @@ it('leads to the failing device by touch alone, with the first device on the fir
   await tap('"Update failed"', failed)
   const found = phone.getByRole('link', { name: FAILING, exact: true })
   await found.waitFor()
-  // The chosen segment is entirely in view.
+  // The selected filter is entirely within the viewport.
   const chosen = (await failed.boundingBox())!
   expect(chosen.x).toBeGreaterThanOrEqual(0)
   expect(chosen.x + chosen.width).toBeLessThanOrEqual(PHONE.viewport.width)
@@ -375,7 +375,7 @@ it('shows the last device counts instead of a page that fails to load, until the
   )
   const devtools = await context.newCDPSession(installed)
   expect(await devtools.send('Page.getInstallabilityErrors')).toEqual({ installabilityErrors: [] })
-  // The worker stores the offline page and nothing else.
+  // The service worker stores the offline page and nothing else.
   const stored = await installed.evaluate<string[]>(`(async () => {
     const requests = []
     for (const name of await caches.keys()) requests.push(...(await (await caches.open(name)).keys()))
@@ -411,7 +411,7 @@ it('has no faults in its pages', () => {
   expect(stage.faults).toEqual([])
 })
 
-/** Clicks Delete Device of a device that is found by its name, and resolves to its id in the list, while it can be undone. */
+/** Clicks Delete Device on the page of the device with this name. Resolves to the device's id while the deletion can still be undone. */
 async function deleteDevice(on: Page, name: string): Promise<string> {
   const { devices } = await invoke(page, 'projects_QueryDevices', {
     projectId: projectId as never,

@@ -257,7 +257,8 @@ it('says on the page that the hub is lost, and that it is connected again', asyn
   await page.route('**/api/config.json', route => route.abort())
   await page.getByText(/^Connection to the hub lost at \d\d:\d\d:\d\d\.$/).waitFor()
   await expectGoodScreen(page, 'lost')
-  // The console also tries by itself every few seconds, after which the button is gone. So it is pressed without the checks of a click.
+  // The console also retries by itself every few seconds and then removes the button. A normal click could wait for the removed button,
+  // so the test dispatches the event directly.
   await page.unroute('**/api/v1/live')
   await page.unroute('**/api/config.json')
   await page.getByRole('button', { name: 'Try now' }).dispatchEvent('click')

@@ -1,8 +1,8 @@
 import { changeDatabase, type HubChild } from './hub-child.ts'
 
 /**
- * Adds devices to the projects with a name, by default to all projects. Each device has a certificate that was first seen some minutes ago
- * with the project's token and this address.
+ * Adds devices to every project whose name matches the SQL pattern `projectName`, by default to all projects. Each device has a
+ * certificate that was first seen `minutesAgo` minutes ago, with the project's token and this address.
  */
 export async function addPending(
   hub: Pick<HubChild, 'dataDir'>,

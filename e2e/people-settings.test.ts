@@ -142,7 +142,7 @@ it('creates a token and shows it once; the token acts as its person until it is 
   await row.getByRole('button', { name: 'Delete token Nightly script' }).click()
   await page.getByText('Token Nightly script deleted.').waitFor()
   await page.getByText('No tokens yet.').waitFor()
-  // The only request is that of the accepted confirmation. The declined confirmation showed no error.
+  // Only the accepted confirmation sent a request. The declined confirmation showed no error.
   expect(sent.filter(url => url.endsWith('users_DeleteToken'))).toHaveLength(1)
   expect(await page.getByRole('alert').count()).toBe(0)
   await expect(invoke('users_Query', {})).rejects.toMatchObject({ status: 401 })

@@ -41,21 +41,22 @@ async function runningBrowser(): Promise<Browser> {
 }
 
 /**
- * Starts a hub with these environment variables on a copy of a data folder that was started once. The hub and all browser contexts
- * are closed on disposal.
+ * Starts a hub with these environment variables on a copy of the data folder that the global set-up made (`first-start.ts`). The hub
+ * and all browser contexts are closed on disposal.
  */
 export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
   await using resources = new AsyncDisposableStack()
   const { path } = resources.use(await newFolder())
   const dataDir = join(path, 'data')
-  // `cp -a` keeps the owners of the files, because PostgreSQL has an account of its own when the tests run as root.
+  // `cp -a` keeps the owner of the files. When the tests run as root, PostgreSQL runs under another account, which must own its files.
   await promisify(execFile)('cp', ['-a', inject('firstStart'), dataDir])
   const hub = resources.use(await startedHub({ dataDir, env }))
   const admin = await adminOf(dataDir)
   const contexts = resources.use(new AsyncDisposableStack())
   const faults: string[] = []
   const kept = resources.move()
-  // Painting animations takes a tenth of a core for each open page, and Playwright clicks a button only after its animations.
+  // Animations are off. Painting them takes a tenth of a core for each open page, and Playwright waits for the animations of a button
+  // before it clicks.
   const newContext = async (options?: BrowserContextOptions) => {
     const browser = await runningBrowser()
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
@@ -251,8 +252,8 @@ export async function violations(page: Page, look: Look = DESKTOP): Promise<stri
   // Scrolls up, because a target that the sticky bar partly covers would count as too small.
   await page.evaluate('scrollTo(0, 0)')
   const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
-  // The legacy mode of axe needs no second page. It cannot check cross-origin frames, which the console does not have.
-  // axe collects every checked element of the result types that are asked for, which takes a quarter of its time.
+  // The legacy mode of axe needs no second page. It cannot check cross-origin frames, which the console does not have. Only violations
+  // are requested, because axe would spend a quarter of its time on collecting the elements of all other results.
   const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
   if (look.colorScheme === 'dark') axe.withRules(['color-contrast'])
   else axe.withTags(tags)

@@ -76,7 +76,7 @@ it('C8: shows at the field that the name is taken, and writes a single message t
   await dialog.getByRole('button', { name: 'Create Repository' }).click()
   await until('a message on the console', () => messages.length > 0)
   expect(messages).toEqual(['The repository was not created NameAlreadyExists'])
-  // The message is written before the field is rendered with the error.
+  // The console logs the message before it renders the error, so the test polls for the alert.
   await expect.poll(() => dialog.getByRole('alert').allInnerTexts()).toEqual(['This name is taken.'])
   const field = dialog.getByLabel('Name (required)')
   expect(await field.getAttribute('aria-invalid')).toBe('true')

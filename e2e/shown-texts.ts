@@ -8,7 +8,7 @@ export type Shown = {
   headings: string[]
   /** Texts of the column headers of each table. */
   tables: string[][]
-  /** Texts in each row of a table, like `texts`. */
+  /** The texts of elements and text nodes in each table row, as in `texts`. */
   rows: string[][]
 }
 
@@ -42,7 +42,7 @@ export function readShown(page: Page): Promise<Shown> {
   return page.evaluate(SHOWN)
 }
 
-/** Whether a page shows a specified text. `asked` has the confirmation prompts of the browser. */
+/** Returns whether a text of the specification is shown: on a page, or in one of the confirmation prompts of the browser (`asked`). */
 export function isShown(
   text: SpecifiedText,
   { texts, headings, tables, rows }: Shown,

@@ -40,9 +40,9 @@ function selfSignedPem(privateKey: KeyObject, commonName = COMMON_NAME): string 
 }
 
 /**
- * Loads the device's certificate and key from their PEM files. If both files are missing, creates both, readable by the owner only. If only
- * the certificate is missing and the key is on P-256, an interrupted start has left the key, and a certificate for it is created. Throws
- * `ConfigError` for any other missing file, and for unreadable or mismatched files (protocol 8.1).
+ * Loads the device's certificate and key from their PEM files. If both files are missing, creates both, readable by the owner only. If
+ * an interrupted start has left only a key on P-256, creates a certificate for this key. Throws `ConfigError` for any other missing
+ * file, and for unreadable or mismatched files (protocol 8.1).
  */
 export async function loadDeviceCertificate(
   certificatePath: string,

@@ -94,7 +94,7 @@ async function device(hub: FakeHub) {
   }
 }
 
-/** Starts a fake hub with one package version, which has the tag from which the device updates itself. */
+/** Starts a fake hub on which the device's update path resolves to a package version with one file. */
 async function hubWithVersion(): Promise<FakeHub> {
   const hub = await FakeHub.start()
   const asset = {
@@ -194,7 +194,8 @@ it.skipIf(!hasTools)(
       notes: ['rugix-ctrl system info'],
     })
     expect(lastStatus(hub)).toMatchObject({ state: 'failed', failureCount: 1 })
-    // Restores the state file that a second installation of the same update would create.
+    // Writes the removed state file back, as if the same update had been installed again. The device runs the old system again, which
+    // counts as a second failure.
     await writeFile(join(at.state, 'pending'), pending)
     expect(await at.update('rugix')).toMatchObject({ code: 1 })
     expect(lastStatus(hub)).toMatchObject({ state: 'failed', failureCount: 2 })

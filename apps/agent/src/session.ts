@@ -11,7 +11,7 @@ export type Session = {
   drop(): void
 }
 
-/** Error for a connection that the hub accepted, but for another kind of caller than a device. The token is then not a deployment token. */
+/** Error for a connection that the hub accepted, but not as a connection of a device, because the token is not a deployment token. */
 class NotADeviceError extends Error {
   override readonly name = 'NotADeviceError'
 }

@@ -83,8 +83,8 @@ export type RecentSignIn<Input> = {
 type Rate = { calls: number; perSecs: number }
 
 /**
- * Limits of calls from one client IP and by one person. Calls are not counted per account named in the input, because then
- * anybody could use up the calls of another person.
+ * Rate limits by client IP (`perAddress`) and by signed-in person (`perPerson`). There is no limit by the account that the input names,
+ * because anybody could exhaust it and so lock out the owner of the account.
  */
 export type RateLimit = {
   perAddress?: Rate
@@ -148,7 +148,7 @@ export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType
   isCreation?: boolean
   /** Cost of a query. The hub runs scans with a concurrency limit that all people share. */
   cost?: QueryCost
-  /** Values of `sort` for which a query is a scan, because the order may not come from an index. */
+  /** Matches the values of `sort` for which a query is a scan, because no index may provide this sort order. */
   scanningSort?: RegExp
 }
 

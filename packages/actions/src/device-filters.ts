@@ -36,7 +36,7 @@ const PropertyCondition = z.discriminatedUnion('operator', [
   z.object({ property: PropertyName, operator: z.enum(['less', 'greater']), value: z.number() }),
 ])
 
-/** Columns of a device list, besides properties, that conditions can be about. */
+/** Columns of a device list, other than properties, that a condition can test. */
 const UpdateField = z.enum(['version', 'update'])
 const ConditionField = z.enum([...UpdateField.options, 'lastSeen'])
 
@@ -79,13 +79,13 @@ export const DeviceFilter = z.object({
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
 })
 
-/** Fields of `sort` of a device list. An index returns the devices in the order of each of them except `lastSeenAt`. */
+/** Fields of `sort` of a device list. An index provides the sort order of each field except `lastSeenAt`. */
 const SORT_FIELDS = ['name', 'deviceId', 'firstSeen', 'status', 'pendingCertificatesCount', 'lastSeenAt']
 
-/** Orders of a device list that read all devices of the project, or may do so. */
+/** Matches the sort orders of a device list for which the hub may have to read all devices of the project. */
 export const SCANNING_DEVICE_SORT = /^-?(?:lastSeenAt$|=)/
 
-/** Order of a device list. The prefix `=` keeps a property `name` apart from the field `name`. */
+/** Sort order of a device list. The prefix `=` distinguishes a property called `name` from the field `name`. */
 export const DeviceSort = text(MAX_FILTER_LENGTH + 2)
   .regex(
     new RegExp(`^-?(?:${SORT_FIELDS.join('|')}|=[a-zA-Z0-9][a-zA-Z0-9._-]{0,255})$`),

@@ -1,4 +1,4 @@
-/** True if a URL leads to the local machine. Then even plain HTTP cannot be read on the network. */
+/** Returns whether a URL leads to the local machine. Even plain HTTP to the local machine cannot be read on the network. */
 export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url)
   return (

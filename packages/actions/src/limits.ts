@@ -19,8 +19,8 @@ export const MAX_PINS = 50
 /** Maximum number of entries in a page of a device's timeline. */
 export const MAX_TIMELINE_PAGE = 200
 /**
- * Longest cursor of a list, in characters: the base64 form of a property's value of 2,000 bytes, which has twice the length if it consists
- * of quotes, and the other parts of the cursor.
+ * Longest cursor of a list, in characters. A cursor may contain a property's value of 2,000 bytes. JSON escapes double its length if it
+ * consists of quotes, and base64 adds a third.
  */
 export const MAX_CURSOR_LENGTH = 6144
 /** Maximum number of devices or certificates in one bulk action. */

@@ -311,7 +311,10 @@ export const projects = {
           knownDeviceCount: U32.describe('Devices that had another certificate before.'),
           firstHostname: z.string().optional(),
           lastHostname: z.string().optional(),
-          /** Present if no certificate with this token was decided at this address, but certificates from other addresses were accepted. */
+          /**
+           * Present if no certificate that came with this token from this address was decided yet, while certificates from other
+           * addresses were accepted.
+           */
           newAddress: z
             .object({ acceptedDevices: U32, addresses: z.array(z.string()), addressCount: U32 })
             .optional(),

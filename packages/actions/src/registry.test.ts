@@ -135,7 +135,8 @@ describe.each(entries)('%s', (_name, action) => {
     const filter = shape.filter as z.ZodPipe<z.ZodOptional<z.ZodNullable<z.ZodObject>>> | undefined
     const conditions = Object.keys(filter?.in.unwrap().unwrap().shape ?? {})
     const isSearch = shape.text !== undefined || (action.kind === 'query' && shape.selection !== undefined)
-    // A search always has a cost, and so has a filter with conditions. A filter without conditions may have one.
+    // A search always has a cost, and so has a filter with conditions. Of all other actions, only those with the field `filters` have a
+    // cost.
     if (isSearch) expect(['scan', 'brief']).toContain(action.cost)
     else if (conditions.length > 0) expect(['scan if filtered', 'scan', 'brief']).toContain(action.cost)
     else expect(action.cost).toBe(shape.filters === undefined ? undefined : 'brief')

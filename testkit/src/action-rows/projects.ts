@@ -44,7 +44,8 @@ export const projectRows: Rows<typeof projects> = {
         firstSeen: time('firstSeen'),
         status: item => item.isConnected as boolean,
         pendingCertificatesCount: item => item.pendingCertificatesCount as number,
-        // These devices have had no connection, and connected devices are after all others.
+        // The devices of this test were never connected, so they are sorted by the time at which they were first seen. Devices that are
+        // connected at this moment come last.
         lastSeenAt: item => Date.parse(item.firstSeen as string) + (item.isConnected ? 1e14 : 0),
       },
       defaultSort: 'firstSeen',

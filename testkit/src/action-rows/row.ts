@@ -54,7 +54,7 @@ export type World = RepositoryIds & {
 
 /** Records and secrets for the audit test. The test searches the database and the log for the secrets. */
 export type AuditWorld = World & {
-  /** Makes a secret that must be stored nowhere. */
+  /** Makes a secret for the input of an action. The hub must neither store nor log it. */
   plant: () => string
   /** Secrets that the hub generated. They must be neither stored nor logged. */
   generated: string[]

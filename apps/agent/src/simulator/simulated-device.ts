@@ -28,7 +28,7 @@ export type FleetContext = {
   eventIntervalMs: number
   hasOutages: boolean
   startedAtMs: number
-  /** Start of the simulated past: its events are sent on the first connection. */
+  /** Start of the simulated past, in milliseconds since 1970. Its events are sent on the first connection. */
   historyFromMs: number
   connects: FairLimiter
   schedule: Schedule

@@ -107,8 +107,8 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
 }
 
 /**
- * Adds the subcommand `list`, which lists the versions of a package. `muster versions` has it, and so has `muster packages versions`, where
- * the public command-line client has it.
+ * Adds the subcommand `list`, which lists the versions of a package. It is part of `muster versions`, and of `muster packages versions`
+ * as in the published Nexigon CLI.
  */
 export function addVersionListCommand(group: Command, context: CommandContext): void {
   group

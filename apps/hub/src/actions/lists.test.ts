@@ -212,8 +212,8 @@ describe.each(sorted)('%s sorted by %s', (name, sort, list) => {
     const down = (await queryList(name, list, { sort: `-${sort}` })).items
     expect(down).toEqual(up.toReversed())
     const keys = up.map(item => list.sorts[sort]!(item, world))
-    // The collation of the database decides the order of texts, which JavaScript cannot reproduce. So the test checks only that
-    // equal texts are adjacent.
+    // The collation of the database decides the sort order of strings, which JavaScript cannot reproduce. So the test checks only that
+    // equal strings are adjacent.
     if (typeof keys[0] === 'string')
       expect(keys.filter((key, at) => key !== keys[at - 1]).length).toBe(new Set(keys).size)
     else expect(keys).toEqual(keys.toSorted((a, b) => Number(a) - Number(b)))

@@ -274,7 +274,8 @@ describe('permission to run', () => {
     expect(comparable(toMissing!)).toEqual(comparable(toForeign!))
 
     const { siblingDevice, foreignDevice } = world.devices
-    // Another device of the same project (`siblingDevice`) may read a linked repository, so then only the foreign device is refused.
+    // An action with the role `linkedDevice` reads repositories that are linked to the device's project. `siblingDevice` is in the same
+    // project and may run it, so such an action is tested with a device of another tenant.
     const device = rolesOf(permission).has('linkedDevice') ? foreignDevice : siblingDevice
     const [foreignToDevice, absentToDevice] = await Promise.all(
       [input, missing].map(one => device.invoke(name, one).catch((error: Error) => error.message)),
@@ -296,7 +297,8 @@ describe('permission to run', () => {
       }
       const ids = [foreign[prefix]!, missingId(prefix)]
       expect(ids[0], `a foreign ${prefix}`).toBeDefined()
-      // Administrators of the instance may learn which records exist. Other people and devices may not.
+      // Actions that only administrators of the instance may run are not compared, because these administrators may learn which records
+      // exist.
       if (roles.has('organizationAdmin') || roles.has('oneself') || roles.has('person')) {
         const [toForeign, toMissing] = await Promise.all(
           ids.map(async id => {
@@ -305,7 +307,7 @@ describe('permission to run', () => {
           }),
         )
         expect(toForeign, field).toEqual(toMissing)
-        // This action answers `false` for an absent device instead of a refusal.
+        // This action answers `false` for an absent device instead of refusing the call.
         if (field === 'deviceId' && name === 'users_GetDevicePermissions')
           expect(toForeign).toMatchObject({ status: 200, body: '{"hasAccess":false}' })
         else expect(toForeign).not.toMatchObject({ status: 200 })

@@ -399,7 +399,7 @@ describe('filters of a log', () => {
       organizationId,
       filter: { since, until, types: ['limits_Reached'] },
     })
-    // Five events of the test above, from 16:00 on the first day to 17:00 on the second, in bins of an hour.
+    // The previous test inserted five events, from 16:00 on the first day to 17:00 on the second. A bin lasts an hour.
     expect(days.activity!.bins.flatMap(({ entryCount }, bin) => Array(entryCount).fill(bin))).toEqual([
       15, 16, 30, 31, 41,
     ])
@@ -423,7 +423,8 @@ describe('filters of a log', () => {
       'action, status, node_id, request_id, finished_at',
       `'devices_SetProperty' || n % 30, case n % 50 when 0 then 'Failed' else 'Succeeded' end, 'n', 'r', now()`,
     )
-    // Only failed actions have the ids of their resource.
+    // The hub stores the ids of organization, project and device only in the rows of failed actions. The generated rows must match,
+    // because the planner uses their statistics.
     await session.query(
       `update audit_action set organization_id = null, project_id = null, device_id = null where status = 'Succeeded'`,
     )

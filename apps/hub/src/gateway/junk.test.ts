@@ -29,7 +29,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
-// After each test another device still works, no error was logged, no action panicked and no action stayed Pending.
+// Checks after each test that another device still works, that no error was logged, and that no action panicked or stayed Pending.
 afterEach(async () => {
   const { deviceId } = bystander
   expect(await bystander.invoke('devices_SetProperty', { deviceId, name: 'alive', value: 1 })).toEqual({
@@ -264,7 +264,7 @@ describe('a device that violates the WebSocket protocol loses its own connection
     const device = await newDevice()
     device.send(HELLO)
     await misbehave(device)
-    // The promise rejects if the hub itself sends an invalid WebSocket frame.
+    // The promise `closed` rejects if the hub itself sends an invalid WebSocket frame.
     await device.closed
     expect(await endOf(device)).toMatchObject({
       deviceId: device.deviceId,

@@ -117,7 +117,7 @@ it('delivers the answer of a service that closes while the client still sends', 
       onRequest: wish => {
         const channel = wish.accept()
         void channel.read().then(() => {
-          // A single write carries the answer, its end, and the notice that the device reads no more.
+          // Sends the answer, its end, and the notice that the device reads no more in a single write.
           const socket = socketOf(hasty.webSocket)
           socket.cork()
           channel.tryWrite(Buffer.from('too large'))

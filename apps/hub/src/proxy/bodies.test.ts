@@ -68,7 +68,7 @@ async function application(request: IncomingMessage, response: ServerResponse): 
     await hashOf(request)
     setTimeout(() => response.end(' and done'), 3 * IMPATIENT_MS)
   } else if (request.url === '/silent') {
-    // Never answers.
+    // Requests to this path never get an answer.
   } else response.end('hello')
 }
 

@@ -115,7 +115,7 @@ it.each([
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const exited = once(child, 'close')
-  // The pipe stays full for 300 ms.
+  // The test reads nothing for 300 ms. The pipe is full during this time, so the process has to queue log lines.
   await sleep(300)
   let text = ''
   child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))

@@ -33,8 +33,8 @@ describe('isAffectedBy', () => {
     expect(isAffectedBy(['repositories_QueryPackages', { repositoryId: 'repo_2' }, 'pages'], tagged)).toBe(
       false,
     )
-    // The keys of these queries hold the id of a package or version but not of the repository, so any change of the
-    // topic affects them.
+    // The keys of these queries hold the id of a package or version but not of the repository, so every change of the topic `packages`
+    // affects them.
     expect(isAffectedBy(['repositories_QueryPackageVersions', { packageId: 'pkg_1' }], tagged)).toBe(true)
     expect(isAffectedBy(['repositories_GetVersionDetails', { versionId: 'pkg_v_1' }], tagged)).toBe(true)
     const renamed = change({ topic: 'repositories', repositoryId: 'repo_1' })

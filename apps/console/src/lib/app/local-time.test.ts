@@ -16,7 +16,7 @@ it('says a moment in a sentence, with the year only where it is another one', ()
   expect(sentence(local(2026, 11, 22, 23, 59))).toBe('yesterday, 23:59')
   expect(sentence(local(2026, 11, 21, 2, 14))).toBe('on Saturday 21 November, 02:14')
   expect(sentence(local(2025, 11, 23, 2, 14))).toBe('on Sunday 23 November 2025, 02:14')
-  // A clock that is wrong may be ahead.
+  // If a clock is wrong, the time to describe may lie in the future.
   expect(sentence(local(2026, 11, 24, 9))).toBe('on Tuesday 24 November, 09:00')
 })
 

@@ -51,7 +51,10 @@ async function pendingDevices(count: number, of = projectId): Promise<string[]> 
   return rows.map(({ id }) => id)
 }
 
-/** The person and the session that a console of this person sends with a deletion. */
+/**
+ * Value of `askedBy` for a deletion: the person and the session in which the deletion was clicked. The hub refuses the deletion in any
+ * other session.
+ */
 async function askedBy(person: TestUser) {
   const { sessionId } = await person.invoke('actor_GetActor', {})
   return { userId: person.userId, sessionId: sessionId! }
@@ -464,7 +467,8 @@ it('continues a bulk action after its process was killed, and decides nothing tw
   const { rows: sessions } = await hub.pool.query('select session_id from session where user_id = $1', [
     owner.userId,
   ])
-  // The time in `due_at` keeps the hub of this test from continuing the bulk action before the other process is killed.
+  // The time in `due_at` is an hour ahead. Otherwise the hub of this test could continue the bulk action before the other process is
+  // killed.
   await hub.pool.query(
     `update bulk_action set status = 'Running', session_id = $2, due_at = now() + interval '1 h' where bulk_action_id = $1`,
     [bulkActionId, sessions[0].session_id],

@@ -210,7 +210,8 @@ describe('devices_Delete', () => {
     expect((await oneShot.link.ended).reason).toBe('this device was deleted')
     expect(neighbour.link.isOpen).toBe(true)
     await hub.runJob('devices_SweepHistory', {})
-    // Deletions are recorded in `device_removal` and, with the results of bulk actions, in `bulk_action_item`.
+    // The rows of the device must be removed from every table with a `device_id`. Exempt are tables that record deletions:
+    // `device_removal`, and `bulk_action_item` with the results of bulk actions.
     const { rows: tables } = await hub.pool.query<{ table: string }>(`
       select table_name as table from information_schema.columns
        where table_schema = 'public' and column_name = 'device_id' and table_name not like 'audit_%'

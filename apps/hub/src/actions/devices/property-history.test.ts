@@ -31,7 +31,8 @@ afterAll(async () => {
   await device[Symbol.asyncDispose]()
   await hub[Symbol.asyncDispose]()
 })
-// Otherwise new properties would begin above the versions of the properties that an earlier test removed.
+// Removing a property raises `property_version_floor`, and new properties get versions above it. The reset keeps one test from changing
+// the versions in the next.
 beforeEach(() => hub.db.updateTable('device').set({ property_version_floor: 0 }).execute())
 
 describe('devices_QueryPropertyHistory', () => {

@@ -8,7 +8,7 @@ let hub: TestHub
 let owner: TestUser
 let projectId: string
 
-/** Values of the property `mix` by the name of the device, the oldest device first. */
+/** Values of the property `mix`, keyed by device name, the oldest device first. */
 const VALUES: Record<string, unknown> = {
   object: { a: 1 },
   ten: 10,
@@ -68,7 +68,7 @@ describe('a device list sorted by a property', () => {
     const up = await namesOf('=mix')
     expect([up[0], up[3]]).toEqual(['minus', 'huge'])
     expect(up.slice(1, 3).toSorted()).toEqual(['ten', 'tenAgain'])
-    // The collation of the database decides where the text of quotes stands among the others.
+    // The collation of the database decides the position of the device `quotes` among the devices whose value is a string.
     const texts = up.slice(4, 8)
     expect(texts.toSorted()).toEqual(['apple', 'banana', 'digits', 'quotes'])
     expect(texts.indexOf('apple')).toBeLessThan(texts.indexOf('banana'))

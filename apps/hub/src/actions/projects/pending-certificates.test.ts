@@ -140,7 +140,7 @@ describe('pending certificates', () => {
       const page = await ask({ limit: 7, cursor })
       paged.push(...page.certificates.map(({ certificateId }) => certificateId))
       cursor = page.nextCursor
-      // A newer certificate moves no group between two pages.
+      // Adds a certificate between two pages. It must not change the order of the groups in the later pages.
       await seen({ tokenId: one, address: '10.0.0.1', at: new Date(Date.now() + 5_000) })
     } while (cursor !== undefined)
     expect(paged).toEqual(whole.certificates.map(({ certificateId }) => certificateId))

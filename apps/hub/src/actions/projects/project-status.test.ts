@@ -1,7 +1,7 @@
 import { type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** One device more than the number up to which the console draws one mark for each device. */
+/** One device more than `MAX_MARKED_DEVICES` (200), up to which the console draws a mark for each device instead of counts. */
 const DEVICES = 201
 const STEP_MS = 600_000
 

@@ -98,7 +98,8 @@ it('closes an idle connection', async () => {
   await using scratch = await scratchDatabase()
   const lookUps = new LookUps(
     socket => new pg.Client({ ...scratch.connection, pipeline: true, stream: () => socket }),
-    // Longer than an answer takes on a busy machine, so that only an idle connection is closed.
+    // The idle time is longer than an answer takes on a busy machine, so that no connection is closed while a query waits for its
+    // answer.
     { idleMs: 1_000, onError: () => {} },
   )
   const [first] = await lookUps.select<Backend>(BACKEND, ['first'])
