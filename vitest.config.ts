@@ -6,7 +6,7 @@ declare module 'vitest' {
     fuzzSeed: number
     /** Number of times that `first-ping.test.ts` repeats each exchange, because the order of its frames is random. */
     replays: number
-    /** Whether each screen is checked in all sizes and themes (`npm run test:axe`), or with axe in one only. */
+    /** Whether each screen is checked in all sizes and themes (`npm run test:axe`). Otherwise axe checks it in one size and theme only. */
     allLooks: boolean
     /** Whether each screen is only photographed, in both themes and widths (`npm run pictures`). */
     onlyPictures: boolean

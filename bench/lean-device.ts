@@ -297,9 +297,7 @@ export class EventCalls {
   }
 }
 
-/**
- * Last part of the id of an event with this number. Different numbers give different suffixes, which are spread like random ones.
- */
+/** Returns the last part of the id of the event with this number. Different numbers give different suffixes, which look random. */
 export function eventSuffix(number: number): string {
   let rest = scrambled(number)
   let text = ''

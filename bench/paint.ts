@@ -22,8 +22,8 @@ const CONSOLES = 1_000
 const IDLE_SECS = 20
 
 /**
- * Measures the first paint of the console on a slow phone (goal P24), each time with empty caches, and what 1,000 open consoles cost
- * the hub while nothing happens. Argument: number of loads of each page (default 7).
+ * Measures the first paint of the console on a slow phone, each time with empty caches (goal P24). Also measures what 1,000 open
+ * consoles cost the hub while nothing happens. Argument: number of loads of each page (default 7).
  */
 export async function paint(loads = String(LOADS)): Promise<void> {
   // Builds the console before the hub starts, because the hub serves the files that it finds at its start.

@@ -44,7 +44,7 @@ it('accepts 20 new devices in three steps, and says what was refused and why', a
   const [rejected, deleted] = certificates.slice(1)
   await page.route('**/invoke/devices_CreateBulkDecision', async route => {
     const answer = await route.fetch()
-    // Somebody else decides after the preview and before the start.
+    // Rejects one certificate and deletes one device after the preview was made and before the bulk action starts.
     await invoke(page, 'devices_SetCertificateStatus', {
       certificateId: rejected!.certificateId,
       status: 'Rejected',

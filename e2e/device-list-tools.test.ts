@@ -76,7 +76,8 @@ it('shows the connected devices of the last 24 h, and six counts that filter the
   await page.keyboard.press('Home')
   await page.getByText(/^272 at \d\d:\d\d$/).waitFor()
   await expectGoodScreen(page, 'device-list-large')
-  // On phones one menu has the tools of the list. A scroll closes it, so the window must be high enough to show its button.
+  // On phones one menu has the tools of the list. A scroll closes it, so the window must be high enough to show the menu's button
+  // without scrolling.
   await expectGoodMenu(page, 'device-list', async () => {
     const { width, height } = page.viewportSize()!
     await page.setViewportSize({ width, height: Math.max(height, 640) })
@@ -103,7 +104,7 @@ it('selects rows by checkbox, by range, by key and as all that match', async () 
   await bar().getByText('5 selected', { exact: true }).waitFor()
   await expectGoodScreen(page, 'device-selection')
 
-  // A filter that some selected devices do not match keeps them selected, but actions apply only to those that match.
+  // Devices stay selected under a filter that they do not match. Actions apply only to the selected devices that match.
   await page.getByRole('button', { name: 'Disconnected', exact: true }).click()
   await page.getByText('30 of 300 devices').waitFor()
   await bar().getByText('0 of 5 selected match', { exact: true }).waitFor()

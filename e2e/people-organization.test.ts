@@ -343,7 +343,7 @@ async function openOrganizationMenu(page: Page) {
   await page.getByRole('button', { name: /^Organization / }).click()
 }
 
-/** Opens the account menu. Resolves when its items are there: their code loads at the first use of a menu. */
+/** Opens the account menu. Resolves when its items are rendered. Their code is loaded when a menu is used for the first time. */
 async function openAccountMenu(page: Page) {
   await page.getByRole('button', { name: /Account menu/ }).click()
   await page.getByRole('menuitem').first().waitFor()

@@ -142,7 +142,8 @@ it('leads a person from sign-up through the mailed link to an organization', asy
     await held
     await route.continue()
   })
-  // Timers of the page measure the time until the redirect, because a busy machine delays them and the redirect's timer alike.
+  // Measures the time until the redirect with timers of the page itself. A busy machine delays these timers as much as the timer of the
+  // redirect.
   await page.addInitScript(
     `new MutationObserver(() => {
       if (!globalThis.moment && document.querySelector('h1')?.textContent === 'Account Activated') {

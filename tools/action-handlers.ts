@@ -8,7 +8,7 @@ import { join } from 'node:path'
 export async function actionHandlers(folder: string): Promise<string> {
   const files = (await readdir(folder, { recursive: true }))
     .filter(file => file.includes('/') && file.endsWith('.ts') && !file.endsWith('.test.ts'))
-    // Biome keeps imports in this order.
+    // Sorts the imports of the generated file as Biome's import rule demands.
     .sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1))
   const bound = await Promise.all(
     files.map(async file => {

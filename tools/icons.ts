@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 
-/** A rectangle with round corners in the 26 units of the mark, as in favicon.svg. Colours are RGB with an opacity. */
+/** A rectangle with round corners. Its coordinates are in the 26 × 26 units of the mark in favicon.svg. Colours are RGB with an opacity. */
 type Shape = {
   x: number
   y: number
@@ -24,7 +24,7 @@ const TICKS: Shape[] = [
   { x: 11.5, y: 15, width: 3, height: 5, radius: 1, colour: PAPER, opacity: 0.55 },
   { x: 17, y: 6, width: 3, height: 14, radius: 1, colour: GREEN },
 ]
-/** Samples of a pixel in each direction, which make edges smooth. */
+/** Number of samples per pixel in each direction, for anti-aliasing. */
 const SAMPLES = 4
 
 const FOLDER = join(import.meta.dirname, '../apps/console/public')
@@ -117,7 +117,7 @@ function png(pixels: number, rgba: Buffer): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(pixels, 0)
   header.writeUInt32BE(pixels, 4)
-  // 8 bits a channel, colours with alpha.
+  // Bit depth 8, colour type 6 (RGB with alpha).
   header.set([8, 6], 8)
   const rows = Buffer.alloc(pixels * (pixels * 4 + 1))
   // Each row begins with its filter, 0 for none.

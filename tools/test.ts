@@ -72,7 +72,7 @@ for (const name of names) {
 rmSync(results, { recursive: true, force: true })
 // Repeats the failures at the end, because the start of a long log is often truncated.
 for (const failure of failures) process.stdout.write(`\n✗ ${failure}\n`)
-// Names them once more without their details, which may be long.
+// Lists the names of the failed tests once more, because their details above may be long.
 if (failures.length > 0)
   process.stdout.write(`\nfailed:\n  ${failures.map(failure => failure.split('\n')[0]).join('\n  ')}\n`)
 if (skipped.length > 0) process.stdout.write(`\n${skipped.length} skipped:\n  ${skipped.join('\n  ')}\n`)

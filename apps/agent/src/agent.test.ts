@@ -209,7 +209,7 @@ describe('runAgent', () => {
   })
 
   it('stops at once, even while it waits or connects', async () => {
-    // A server that accepts connections and never answers.
+    // Starts a server that accepts connections and never answers.
     const mute = createServer(() => {}).listen(0, '127.0.0.1')
     await once(mute, 'listening')
     const agent = await startAgent(`http://127.0.0.1:${(mute.address() as AddressInfo).port}`)

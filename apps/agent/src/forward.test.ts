@@ -149,7 +149,7 @@ describe('ForwardService', () => {
       socket.resume()
     })
     const channel = await hub.open(endpoint)
-    // The hub ends its data long before the service's data has arrived.
+    // The hub ends its direction of the channel while most of the service's data is still to be sent.
     channel.end()
     await new Promise(resolve => setImmediate(resolve))
     expect(digest(await readAll(channel))).toBe(digest(bytes))

@@ -9,8 +9,8 @@ import { trustSystemAuthorities } from './trust.ts'
 /** Longer than the 30 s that valid connections may wait at the hub during a reconnect storm (docs/decisions.md, "Devices"). */
 const HANDSHAKE_TIMEOUT_MS = 45_000
 /**
- * Larger than the largest frame of 1 MiB and 9 bytes (protocol 2.10), so that the link and not the WebSocket library rejects a
- * longer frame.
+ * Must exceed the largest frame, which has 1 MiB and 9 bytes (protocol 2.10). A longer frame is then rejected by the link and not by
+ * the WebSocket library.
  */
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 

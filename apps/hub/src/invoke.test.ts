@@ -272,7 +272,7 @@ describe('a command', () => {
     const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
     const other = await hub.project(owner, organizationId)
     await until('another notice arrives', () => console.changes.some(change => change.projectId === other))
-    // The project has not changed. Its log has, because the log lists failed actions.
+    // A failed action changes only the log of the project, which lists failed actions.
     const topics = console.changes.filter(change => change.projectId === projectId).map(({ topic }) => topic)
     expect(topics.filter(topic => topic !== 'log')).toEqual([])
   })

@@ -65,7 +65,7 @@ const ListColumn = z.enum([
 ])
 const ColumnWidth = optional(z.int().min(1).max(4_000))
 
-/** Visible columns of a device list in their order, after the name. A missing width is the default one. */
+/** Visible columns of a device list from left to right, after the column of the name. A column without a width has the default width. */
 const ListColumns = z
   .array(
     z.union([

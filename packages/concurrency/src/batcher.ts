@@ -131,8 +131,8 @@ export class Batcher<Item> {
   }
 
   /**
-   * After a failed batch, each item is written alone, so that an invalid item does not fail its neighbours. An item that was
-   * alone in its batch gets a second try as well, because a failure may be temporary: PostgreSQL rejects a row of the default
+   * After a failed batch, each item is written alone, so that an invalid item does not fail its neighbours. An item that was alone in
+   * its batch gets a second try as well, because a failure may be temporary. For example, PostgreSQL rejects a row of the default
    * partition while a partition for its day is attached.
    */
   async #writeOrSplit(batch: Waiting<Item>[], isLastTry = false): Promise<void> {

@@ -19,7 +19,7 @@ export interface ChannelHost {
   sendControl(frame: Uint8Array): void
   /** Ends the link if more data is queued than `maxQueuedBytes` allows. */
   checkData(): void
-  /** False while too much output is queued to start another action. After a result of false, the link calls `resume` when there is room. */
+  /** Returns false while too much output is queued to start another action. The link then calls `resume` once enough output was sent. */
   mayAnswer(resume: () => void): boolean
   /** Called when queued data was sent or dropped. `isAnswer` is true if the data was the answer of an action. */
   dataLeft(isAnswer: boolean): void

@@ -42,9 +42,9 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #isTakingTurns = false
   #owesWritable = false
   #isEnding = false
-  // The next four fields are for peers that are not known to be of the current generation (`peerAge`): the position in the link's output
-  // after the last data of this channel, whether the peer has read everything up to that position, and the largest credit that this side
-  // had, in frames and in bytes.
+  // The next four fields are used for peers that are not known to be of the current generation (`peerAge`). `#dataPosition` is the
+  // position in the link's output after the last data of this channel. `#hasPeerReadData` is true once the peer has read everything up
+  // to that position. The peaks are the largest credit that this side had.
   #dataPosition = 0
   #hasPeerReadData = false
   #peakFrames: number

@@ -57,26 +57,24 @@ export class Channel {
   }
 
   /**
-   * Queues bytes for the peer. The array belongs to the channel from then on. Resolves when there is room for more.
-   * Rejects with ChannelClosedError when the data cannot be delivered: the channel was ended or closed here, the peer
-   * stopped reading, or the link ended.
+   * Queues bytes for the peer. The array belongs to the channel from then on. Resolves when the channel accepts more bytes. Rejects
+   * with ChannelClosedError when the data cannot be delivered: the channel was ended or closed here, the peer stopped reading, or the
+   * link ended.
    */
   write(bytes: Uint8Array): Promise<void> {
     return this.#core.output.write(bytes)
   }
 
   /**
-   * Like write() without a promise. The bytes are queued unless `canWrite` is false. Returns false when there is no room for
-   * more; the caller should then not write until `onWritable` is called. If it writes nevertheless and more than
-   * `maxQueuedBytes` are queued on the link, the link ends as ConsumerTooSlow.
+   * Like write() without a promise. The bytes are queued unless `canWrite` is false. Returns false when the caller should not write
+   * again until `onWritable` is called. If it writes nevertheless and more than `maxQueuedBytes` are queued on the link, the link ends
+   * as ConsumerTooSlow.
    */
   tryWrite(bytes: Uint8Array): boolean {
     return this.#core.output.tryWrite(bytes)
   }
 
-  /**
-   * Called when there is room again after tryWrite() returned false, and when the peer stops reading or the link ends.
-   */
+  /** Called when the channel accepts bytes again after tryWrite() returned false, and when the peer stops reading or the link ends. */
   get onWritable(): (() => void) | undefined {
     return this.#core.output.onWritable
   }

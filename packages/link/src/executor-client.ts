@@ -58,9 +58,9 @@ export class ExecutorClient implements WheelEntry {
   }
 
   /**
-   * Runs an action; an undefined input is sent as the empty object. Rejects with RemoteActionError when the peer
-   * answers with an error, LinkEndedError when the link ends, ChannelClosedError when the channel ends first,
-   * ProtocolError for an invalid response, and RangeError for a name or input over the limits.
+   * Runs an action; an undefined input is sent as the empty object. Rejects with RemoteActionError when the peer answers with an error,
+   * and with LinkEndedError or ChannelClosedError when the link or the channel ends first. Rejects with ProtocolError for an invalid
+   * response, and with RangeError for a name or input over the limits.
    */
   invoke(name: string, input: unknown): Promise<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)

@@ -46,7 +46,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   readonly #handle: ExecutorHandle
   readonly #options: ExecutorOptions
   readonly #requests: RequestReader
-  // True while an action runs or its answer waits for room in the output queue. No further request is read then.
+  // True while an action runs or its answer waits for room in the output queue. Meanwhile the server reads no further request.
   #isBusy = false
   #isOver = false
   #isWaiting = false

@@ -32,9 +32,9 @@ class Stream {
   readonly name: string
   written = 0
   received = 0
-  /** The writer called end(). */
+  /** True once the writer has called end(). */
   hasEnded = false
-  /** The reader saw the end. */
+  /** True once the reader has seen the end. */
   hasSeenEnd = false
   /** True if a side closed early, so that some bytes need not arrive. */
   isBroken = false

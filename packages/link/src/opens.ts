@@ -84,7 +84,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     if (opening === undefined) return false
     const channel = this.#host.adoptChannel(opening.endpointText, localId, accepted)
     if (opening.isSettled) {
-      // The caller's promise was rejected while the request was in flight, so nobody will use the channel.
+      // The caller's promise was rejected while the request was in flight, so the channel has no user.
       channel.close()
       this.pump()
     } else {

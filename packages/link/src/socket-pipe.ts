@@ -33,7 +33,7 @@ function pipeToChannel(socket: Socket, channel: Channel): void {
   socket.once('end', () => channel.end())
   channel.onWritable = () => {
     if (channel.canWrite || channel.hasPeerStopped) socket.resume()
-    // `canWrite` is false as well after the local service ended its data. Then the socket must not be reset.
+    // After the local service ended its data, `canWrite` is false as well, but the socket must not be reset.
     else if (!socket.readableEnded) socket.resetAndDestroy()
   }
 }

@@ -26,7 +26,7 @@ export const NAMES = [
 
 /** Time of the first item in milliseconds: a day ago, so that retention does not delete the items. */
 export const FIRST_MS = Math.floor(Date.now() / 1000) * 1000 - 24 * 60 * 60 * 1000
-/** Time of an item. Every second item has the same time as the item before it, so that ids decide their order. */
+/** Time of an item. Every second item has the same time as the item before it, so that the sort order of the two depends on their ids. */
 export const timeOf = (index: number): Date => new Date(FIRST_MS + Math.floor(index / 2) * 1000)
 
 export const text = (field: string) => (item: Item) => (item[field] ?? '') as string

@@ -192,8 +192,8 @@ export async function anotherCertificate(
 }
 
 /**
- * Inserts a bulk action of a person, prepared by default, with one device and, unless it is a deletion, one pending certificate. Resolves
- * to its id.
+ * Inserts a prepared bulk action of a person on one device. Unless the bulk action is a deletion, the device has a pending certificate.
+ * Resolves to the id of the bulk action.
  */
 export async function bulkActionRow(
   hub: TestHub,

@@ -7,7 +7,8 @@ import { assetOf } from '../paths.ts'
 type Metadata = Record<string, unknown>
 
 /**
- * Differences between the files of a package and the files of a version: words of the commands, look-up of the id, and actions on files.
+ * Describes one of the two holders of files, a package or a version: the words of its commands, the look-up of its id, and the actions
+ * on its files.
  */
 type FileHolder = {
   word: 'package' | 'version'

@@ -15,7 +15,7 @@ import { actionWorld } from '@muster/testkit/action-rows/world'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-/** Prefix of the secrets in all inputs. None of them may be stored or logged. */
+/** Prefix of all secrets that the test puts into inputs. None of these secrets may be stored or logged. */
 const PLANTED = 'planted-secret'
 let planted = 0
 const secret = (): string => `${PLANTED}-${planted++}-${newId('u')}`

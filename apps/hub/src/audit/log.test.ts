@@ -140,7 +140,7 @@ describe('an audit log', () => {
   it('has pages without gaps or repetitions while the log grows', async () => {
     const count = 120
     const at = new Date()
-    // All events have the same time, so their order is decided by the id.
+    // All events have the same time, so their sort order depends on their ids.
     for (let made = 0; made < count; made++) await event({ deviceId, projectId, organizationId }, at)
     const filter = { types: ['users_Deleted'] }
     const ids: string[] = []

@@ -24,7 +24,7 @@ type Link = {
   purpose: 'Activation' | 'PasswordReset' | 'Device'
   jwt: string
   jwtId: string
-  /** Id of the person to whom the mailed link belongs, or of the device. */
+  /** Claim `sub` of the JWT: the id of the account for a mailed link, or else the id of the device. */
   subject: string
   claims?: object
   typ: string

@@ -194,8 +194,8 @@ describe('the limit of new devices of an address', () => {
     const address = newAddress()
     const { owner, projectId, tokenId, token } = await hub.fleet()
     const second = await hub.token(owner, projectId)
-    // A token with a larger budget raises the limit per client IP for its devices, because all devices of a factory behind NAT have
-    // the same client IP.
+    // All devices of a factory behind NAT have the same client IP. So a token with a larger budget also raises the limit per client IP
+    // for its devices.
     const factory = await hub.token(owner, projectId)
     await owner.invoke('projects_SetDeploymentTokenLimits', {
       tokenId: factory.tokenId,

@@ -72,7 +72,7 @@ describe('a device that sends 100 MB of events as fast as it can', () => {
     const { deviceId } = device
     const calls = 100
     const eventsPerCall = 20
-    // Random text of 50 KiB, which compression on the way cannot shrink much.
+    // Random text of 50 KiB, which can hardly be compressed.
     const body = (): string => randomBytes(37.5 * KIB).toString('base64')
     let slowest = 0
     let sent = 0

@@ -126,8 +126,8 @@ it('marks a job as Expired after its deadline and aborts its signal', async () =
   const jobId = await enqueue(hub, queue, 'test_Never')
   queue.wake('test_Never' as JobName)
   expect(await ended(hub, jobId)).toMatchObject({ status: 'Expired', attempts: 1, queued: false })
-  // The maintenance of pg-boss uses the clock of the database. It may expire the job shortly before the worker aborts the
-  // signal.
+  // pg-boss expires the job by the clock of the database, possibly shortly before the worker aborts the signal. So the test waits for
+  // the signal as well.
   await until('the signal aborts', () => signal?.aborted)
   expect(named('a running job was given up')).toMatchObject([{ job: 'test_Never', jobId }])
 })

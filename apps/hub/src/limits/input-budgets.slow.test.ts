@@ -44,7 +44,7 @@ it('S5: incomplete inputs of one device leave memory for others, and its refusal
   const channels = await Promise.all(
     links.flatMap(device => Array.from({ length: 11 }, () => sendHalf(device))),
   )
-  // A large input of another tenant arrives.
+  // A large input of another tenant is still accepted.
   const other = await hub.fleet()
   await using neighbour = await connectDevice({ url: hub.url, token: other.token })
   const value = 'x'.repeat(MIB - 2)

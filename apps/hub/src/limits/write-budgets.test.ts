@@ -146,7 +146,7 @@ it('S2: removes the oldest events and past values of a device over its limits', 
       },
       { limit: 'device-event-bytes' },
     ])
-  // Removed rows no longer count.
+  // The bytes of removed rows are no longer counted.
   const { rows } = await sql`
     select sum(event_bytes)::int as events, sum(change_bytes)::int as changes from device_stored_bytes
      where device_id = ${deviceId}`.execute(hub.db)

@@ -126,7 +126,7 @@ describe('requests to one port of a device', () => {
     const { device, headers } = await customDevice(() => {})
     await using _ = device
     const session = hub.devices.get(device.deviceId)!
-    // 300 channels are more than a link opens and queues.
+    // Requests more channels than the link may open and queue, so that the page request below finds no free channel.
     for (let n = 0; n < 300; n++) session.open('forward/tcp/1').catch(() => {})
     expect(await ask('/', { headers })).toEqual({ status: 503, title: 'Too many requests' })
   })

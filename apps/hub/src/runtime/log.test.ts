@@ -71,7 +71,7 @@ it('logs no error when a client disconnects in the middle of a request', async (
   expect(captured.lines.slice(from).filter(({ level }) => level === 'error')).toEqual([])
 })
 
-// 200 requests take long on a busy machine.
+// The timeout is long, because 200 requests take long on a busy machine.
 it('logs no secret of successful and failed requests', { timeout: 120_000 }, async () => {
   const { owner, projectId, token } = await hub.fleet()
   const userToken = await hub.userToken(ada)

@@ -32,7 +32,7 @@ const get = (http: GuardedHttpClient, url: string) =>
 it('resolves a name once and connects to the checked address, even if DNS changes', async () => {
   const answers = ['127.0.0.2', '127.0.0.1']
   let lookUps = 0
-  // Allows one loopback address, in place of a public address.
+  // The test needs a local server, so the loopback address 127.0.0.2 stands for a public address.
   const http = new GuardedHttpClient(['127.0.0.2'], {
     lookUp: async () => [{ address: answers[lookUps++]!, family: 4 }],
   })

@@ -486,7 +486,7 @@ describe('new settings of an object store', () => {
 
   it('are refused for a store that does not answer', async () => {
     store.misbehave({ does: 'hangs' })
-    // Shortens the deadline of the hub, 20 s.
+    // Shortens the hub's deadline from 20 s to 500 ms.
     const deadline = AbortSignal.timeout.bind(AbortSignal)
     using deadlines = vi
       .spyOn(AbortSignal, 'timeout')

@@ -303,7 +303,7 @@ describe('users_SetIsActive', () => {
 
     await setActive(userId, true)
     expect((await signIn(hub, email, password)).status).toBe(200)
-    // Enabling the account does not bring ended sessions and tokens back.
+    // Ended sessions and tokens stay ended when the account is enabled again.
     expect(await ada.invoke('actor_GetActor', {})).toEqual(anonymous)
     expect(await hub.withToken(token)('actor_GetActor', {})).toEqual(anonymous)
   })

@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** An entry in few words, for comparing whole timelines. */
+/** Short text for an entry, so that the tests can compare whole timelines. */
 function wordsOf(entry: Entry): string {
   switch (entry.type) {
     case 'event':
@@ -140,7 +140,7 @@ async function auditRow(deviceId: string, at: Date, event: string, data: object)
     .execute()
 }
 
-/** A device with one entry of each kind and with an interruption. */
+/** A device with one timeline entry of each kind, and with ten minutes between its two connections. */
 async function storiedDevice(): Promise<string> {
   const deviceId = await deviceRow(hub, projectId)
   const self = { actor: 'Device', deviceId, tokenId }

@@ -45,7 +45,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** Names of all devices in pages of `limit`, or in a whole list. */
+/** Names of all devices, read in pages of `limit` or, without `limit`, as one list. */
 async function namesOf(sort: string, limit?: number, filter?: object): Promise<string[]> {
   const names: string[] = []
   for (let cursor: string | undefined; ; ) {

@@ -235,7 +235,7 @@ describe('pending certificates', () => {
          from generate_series(1, 10000) i`,
       [tokenId],
     )
-    // Rows of another project, which a sequential scan would read too.
+    // Inserts many devices of another project, so that a sequential scan would be expensive.
     const others = await hub.project(owner, organizationId)
     await hub.pool.query(
       `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)

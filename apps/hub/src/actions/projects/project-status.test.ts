@@ -37,7 +37,7 @@ const connect = (isConnected: boolean) =>
     `update device set is_connected = $2 where project_id = $1 and fingerprint_hash = convert_to('x1', 'UTF8')`,
     [projectId, isConnected],
   )
-/** Makes the cached counts or the samples older. */
+/** Moves times of the cached counts or of the samples into the past. `set` has the assignments in SQL. */
 const age = (set: string) =>
   hub.pool.query(`update project_status set ${set} where project_id = $1`, [projectId])
 
