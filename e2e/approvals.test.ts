@@ -82,7 +82,7 @@ it('keeps later certificates out of the list, and selects rows with keys that ne
   await table().getByText('3 new devices').waitFor()
   await table().getByRole('checkbox', { name: 'Select unnamed (late-gw-003)' }).click()
   await page.getByText('1 selected').waitFor()
-  // Somebody else rejects the certificate. Its row shows the rejection for some seconds and is deselected.
+  // Another call of the API rejects the selected certificate. Its row shows the rejection for some seconds and is deselected.
   const { certificates } = await invoke(page, 'projects_QueryPendingCertificates', {
     projectId: projectId(),
     filter: { text: 'late-gw-003' },

@@ -560,7 +560,7 @@ describe.runIf(isRoot)('as root', () => {
       await signedIn(second)
       await second[Symbol.asyncDispose]()
 
-      // A copy of the data folder refers to the same database. It must not start while the original runs.
+      // A copy of the data folder refers to the same database. A hub must not start on the copy while the original hub runs.
       const copy = join(closed, 'copy')
       const running = await startedHub({ dataDir })
       await cp(dataDir, copy, { recursive: true, filter: path => !path.endsWith('hub.lock') })

@@ -68,7 +68,7 @@ it('finds and opens devices, projects and repositories from every page', async (
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
   expect(await palette().count()).toBe(0)
 
-  // A search by id works too, and so does a click.
+  // Finds a device by its id, and opens the result with a click instead of Enter.
   await page.getByRole('button', { name: 'Jump to' }).click()
   await box().fill(deviceIds[2]!)
   await option(/^crane-gw-03/).click()

@@ -1,9 +1,9 @@
-// Draws the icons of the installed console from its mark: `node tools/icons.ts` writes apps/console/public/*.png.
+// Draws the icons of the installed console from its logo in favicon.svg: `node tools/icons.ts` writes apps/console/public/*.png.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 
-/** A rectangle with round corners. Its coordinates are in the 26 × 26 units of the mark in favicon.svg. Colours are RGB with an opacity. */
+/** A rectangle with round corners. Its coordinates are in the 26 × 26 units of the logo in favicon.svg. Colours are RGB with an opacity. */
 type Shape = {
   x: number
   y: number
@@ -46,7 +46,7 @@ for (const { name, pixels, radius, scale } of ICONS) {
   )
 }
 
-/** A shape that is made smaller around the middle of the mark. */
+/** Returns the shape, made smaller around the centre of the logo. */
 function scaled(shape: Shape, by: number): Shape {
   const middle = UNITS / 2
   const { x, y, width, height, radius } = shape

@@ -33,7 +33,7 @@ async function installs(locked: Packages, installed: Packages = INSTALLED): Prom
     await writeFile(done, JSON.stringify({ packages: installed }))
     await utimes(done, 1, 1)
     await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: locked }))
-    // An empty script stands for npm.
+    // An empty script takes the place of npm.
     await writeFile(join(root, 'npm.cjs'), '')
     const { status, stderr } = spawnSync(process.execPath, [join(root, 'tools/install.mjs')], {
       env: { npm_execpath: join(root, 'npm.cjs') },

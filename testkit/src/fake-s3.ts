@@ -22,7 +22,7 @@ type Fault = {
   | { does: 'waits'; for: Promise<unknown> }
   /** Sends an endless body. */
   | { does: 'streams-forever' }
-  /** Stores other bytes than the request has, and answers with success. */
+  /** Stores bytes that differ from those of the request, and answers with success. */
   | { does: 'spoils' }
 )
 

@@ -3,7 +3,7 @@ import { ActionError } from '@muster/actions/client'
 /** Exit codes: success, failure, wrong usage, not signed in or not permitted. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const
 
-/** An error that the user can correct. Its message is one line with the found value and the next step. */
+/** An error that the user can correct. Its message is one line with the value that was found and the next step. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: number

@@ -60,7 +60,10 @@ export type BulkReason = z.output<typeof BulkReason>
 
 const ItemNames = { deviceId: DeviceId, name: z.string().optional(), hostname: z.string().optional() }
 
-/** Answer of a preview. The items are fixed by their ids; devices and certificates that come later are never included. */
+/**
+ * Answer of a preview. A preview stores the ids of its items, so its bulk action never includes devices and certificates that come
+ * later.
+ */
 const Preview = z.object({
   bulkActionId: BulkActionId,
   itemCount: U32.describe('Number of certificates, or of devices for a deletion.'),

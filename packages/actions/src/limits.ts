@@ -39,7 +39,7 @@ export const MAX_LISTED_DEVICES = 500
 export const MAX_PROPERTY_COLUMNS = 8
 /** Maximum number of filters whose devices one call counts. */
 export const MAX_COUNTED_FILTERS = 12
-/** Maximum numbers of names and of values of properties that one call suggests. */
+/** Maximum number of property names, and of property values, that one call suggests. */
 export const MAX_SUGGESTED_NAMES = 200
 export const MAX_SUGGESTED_VALUES = 50
 /** Number of devices above which the console shows a project as counts and a line of the last 24 h, instead of one mark for each device. */

@@ -286,7 +286,7 @@ export const projects = {
           tokenId: DeploymentTokenId.optional(),
           remoteAddress: z.string().optional(),
           groupKey: z.string().describe('Key of its group in `groups`.'),
-          /** Facts about a device that had another certificate before. */
+          /** Present if the device has another certificate that is no longer pending. */
           known: z
             .object({
               isConnected: z.boolean(),

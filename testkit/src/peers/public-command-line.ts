@@ -39,7 +39,7 @@ export async function publicCommandLine({
   age: Age
   url: string
   userToken: string
-  /** Order in which the client sends its first Ping and its first channel request. Used only for the client's generation of 2025. */
+  /** Order in which the client sends its first Ping and its first channel request. Used only if `age` is 2025. */
   firstPing?: FirstPing | undefined
 }): Promise<PublicCommandLine> {
   const opened = await openWebSocket(url, {

@@ -3,7 +3,7 @@ import type { DeviceCertificate } from '../certificate.ts'
 import { certificatePem, selfSignedDer, signatureDer } from '../certificate-der.ts'
 import { fingerprintOf } from '../fingerprint.ts'
 
-/** Order of the group of P-256. */
+/** Order of the group of P-256: the number of its points. */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 const SPKI_HEADER = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')
 

@@ -22,7 +22,7 @@ it('acknowledges an event only after the database has confirmed the commit', asy
   const { deviceId } = device
   const event = { eventId: newDatedId('d_ev'), severity: 'Info', body: 1, attributes: {} }
   const events = [{ ...event, emittedAt: new Date().toISOString() }]
-  // The first event of a device causes statements that run only once. After it, the event below needs only its insert.
+  // The first event of a device causes statements that run only once. After it, publishing the event below needs a single insert.
   await device.invoke('devices_PublishEvents', {
     deviceId,
     events: [{ ...events[0]!, eventId: newDatedId('d_ev') }],

@@ -175,7 +175,8 @@ describe('a device that violates the frame protocol loses its own connection', (
       'credit exceeded',
       async device => {
         const receiverId = await device.openExecutor()
-        // The first frames are read as the header of a request. The header never completes, so the further frames exceed the window.
+        // Each frame holds ten empty requests. The hub runs requests one after the other, so most frames stay unread and the later
+        // frames exceed the credit.
         for (let n = 0; n < 400; n++)
           device.send({ type: 'ChannelData', receiverId, payload: new Uint8Array(60) })
       },

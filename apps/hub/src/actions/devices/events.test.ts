@@ -154,7 +154,8 @@ describe('devices_PublishEvents', () => {
     for (const [at, late] of days.entries())
       await publish({ ...one, body: at, emittedAt: daysLater(late) }, event({ body: 'other' }))
     expect((await bodies()).filter(body => body !== 'other')).toEqual([0])
-    // Events that a person publishes are stored by a different SQL statement than events that the device publishes.
+    // Events that a person publishes are stored by a different SQL statement than events that the device publishes. The test covers
+    // both.
     const events = days.map(late => ({ ...one, body: 'by a person', emittedAt: daysLater(late) }))
     await owner.invoke('devices_PublishEvents', { deviceId, events })
     expect((await bodies()).filter(body => body !== 'other')).toEqual([0])
@@ -246,7 +247,7 @@ describe('devices_PublishEvents', () => {
     expect(Date.parse(stored!.emittedAt)).toBeGreaterThanOrEqual(Date.parse(emittedAt) - 1)
     expect(Date.parse(stored!.emittedAt)).toBeLessThanOrEqual(Date.parse(emittedAt) + 1)
     if (read) expect(stored!.emittedAt).toBe(read)
-    // Pages of up to ten events are read by a different SQL query than longer pages.
+    // A first page of up to ten events is read by a different SQL query than other pages, so the test runs this query too.
     expect((await eventsNow({ limit: 1 })).events).toHaveLength(1)
   })
 

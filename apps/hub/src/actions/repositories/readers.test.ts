@@ -308,7 +308,7 @@ describe('path', () => {
       expect(await readers[reader]('repositories_ResolveName', { repository })).toMatchObject({
         repositoryId,
       })
-    // A public repository of another tenant with the same display name changes nothing.
+    // A public repository of another tenant with the same display name does not affect the look-up.
     const elsewhere = await hub.organization(otherTenant)
     await otherTenant.invoke('repositories_Create', {
       organizationId: elsewhere,

@@ -10,7 +10,7 @@ import { MigrationError, migrate } from './migrate.ts'
 const SHIPPED = join(import.meta.dirname, '../migrations')
 const { log } = capturedLog()
 
-/** Makes a folder with the migrations in `files` and, if `base` is given, a copy of the migrations in that folder. */
+/** Makes a folder with the migrations in `files` and, if `base` is given, a copy of all migrations in the folder `base`. */
 async function folderOf(
   files: Record<string, string>,
   base?: string,
