@@ -14,7 +14,6 @@ import {
 import type { DeviceCaller } from '../caller.ts'
 import { retryWhileUnavailable } from '../database/client/retry-while-unavailable.ts'
 import type { InputBudgets } from '../limits/input-budgets.ts'
-import { writeSubject } from '../limits/write-budgets.ts'
 import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Connected } from './authenticate.ts'
@@ -194,7 +193,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
       return
     }
     const { execute, inputs } = this.#services
-    this.#executorOptions ??= inputs.optionsFor(writeSubject(this.#caller))
+    this.#executorOptions ??= inputs.optionsFor(this.#caller)
     serveExecutor(
       request.accept(),
       (name, input) => execute(this.#caller, this.#link!, this.#remote, name, input),

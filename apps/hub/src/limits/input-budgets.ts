@@ -1,7 +1,8 @@
-import { ByteBudget, type ExecutorOptions, errorEnvelope } from '@muster/link'
+import { ByteBudget, type ExecutorOptions, errorEnvelope, type InputBudget } from '@muster/link'
 import { LimitReached } from './limit-reached.ts'
 import type { LimitReports } from './limit-reports.ts'
 import type { LimitSubject, LimitValues } from './limits.ts'
+import { writeSubject } from './write-budgets.ts'
 
 /** Memory in bytes that all links together may use for incomplete inputs larger than 64 KiB. */
 const SHARED_BYTES = 256 * 1024 * 1024
@@ -27,44 +28,33 @@ export class InputBudgets {
 
   /** Options for the executor channels (which run actions) of a device or a person, with their memory budget. */
   optionsFor(subject: LimitSubject): ExecutorOptions {
-    const { deviceId, organizationId, userId } = subject
-    const keys = (
-      [
-        ['device-input-bytes', deviceId],
-        ['organization-input-bytes', organizationId],
-        ['person-input-bytes', userId],
-      ] as const
-    ).filter(([, id]) => id !== undefined)
-    /** Limit that refused the last input; undefined if the shared memory was used up instead. */
-    let reached: LimitReached | undefined
-    const take = (bytes: number): boolean => {
-      for (const [limit, id] of keys) {
-        const found = (this.#used.get(`${limit} ${id}`) ?? 0) + bytes
-        if (found <= this.#limits[limit]) continue
-        reached = limitReached(limit, subject, this.#limits[limit], found)
-        return false
-      }
-      if (!this.#shared.take(bytes)) {
-        reached = undefined
-        return false
-      }
-      for (const key of keys) this.#add(key.join(' '), bytes)
-      return true
+    return new SubjectBudget(this, subject)
+  }
+
+  /**
+   * Reserves bytes for a subject. Returns the limit that is reached, or `'shared'` if the memory of all links is used up; undefined if the
+   * bytes are reserved.
+   */
+  take(subject: LimitSubject, bytes: number): LimitReached | 'shared' | undefined {
+    const keys = keysOf(subject)
+    for (const [limit, id] of keys) {
+      const found = (this.#used.get(`${limit} ${id}`) ?? 0) + bytes
+      if (found > this.#limits[limit]) return limitReached(limit, subject, this.#limits[limit], found)
     }
-    return {
-      budget: {
-        take,
-        release: bytes => {
-          this.#shared.release(bytes)
-          for (const key of keys) this.#add(key.join(' '), -bytes)
-        },
-      },
-      answerStarved: () => {
-        if (!reached) return undefined
-        this.#reports.add(reached.limit, subject, reached.message)
-        return errorEnvelope(reached.kind, reached.message)
-      },
-    }
+    if (!this.#shared.take(bytes)) return 'shared'
+    for (const key of keys) this.#add(key.join(' '), bytes)
+    return undefined
+  }
+
+  /** Frees bytes that `take` reserved. */
+  release(subject: LimitSubject, bytes: number): void {
+    this.#shared.release(bytes)
+    for (const key of keysOf(subject)) this.#add(key.join(' '), -bytes)
+  }
+
+  /** Reports a reached limit of a subject. */
+  report({ limit, message }: LimitReached, subject: LimitSubject): void {
+    this.#reports.add(limit, idsOf(subject), message)
   }
 
   #add(key: string, bytes: number): void {
@@ -74,7 +64,59 @@ export class InputBudgets {
   }
 }
 
+/**
+ * Budget of one device or person, and the options of their executor channels. Every connected device has one for as long as it is connected,
+ * so it creates no closures and no lists.
+ */
+class SubjectBudget implements ExecutorOptions, InputBudget {
+  readonly #budgets: InputBudgets
+  readonly #subject: LimitSubject
+  /** Limit that refused the last input; undefined if the shared memory was used up instead. */
+  #reached: LimitReached | undefined
+
+  constructor(budgets: InputBudgets, subject: LimitSubject) {
+    this.#budgets = budgets
+    this.#subject = subject
+  }
+
+  get budget(): InputBudget {
+    return this
+  }
+
+  take(bytes: number): boolean {
+    const refused = this.#budgets.take(this.#subject, bytes)
+    if (refused === undefined) return true
+    this.#reached = refused === 'shared' ? undefined : refused
+    return false
+  }
+
+  release(bytes: number): void {
+    this.#budgets.release(this.#subject, bytes)
+  }
+
+  answerStarved(): string | undefined {
+    if (!this.#reached) return undefined
+    this.#budgets.report(this.#reached, this.#subject)
+    return errorEnvelope(this.#reached.kind, this.#reached.message)
+  }
+}
+
+/** Limits that apply to a subject, each with the id that it is counted for. */
+function keysOf({ deviceId, organizationId, userId }: LimitSubject): [limit: InputLimit, id: string][] {
+  const keys: [InputLimit, string | undefined][] = [
+    ['device-input-bytes', deviceId],
+    ['organization-input-bytes', organizationId],
+    ['person-input-bytes', userId],
+  ]
+  return keys.filter((key): key is [InputLimit, string] => key[1] !== undefined)
+}
+
+/** Ids to report. A device's subject is its caller, which has further fields. */
+function idsOf(subject: LimitSubject): LimitSubject {
+  return subject.userId === undefined ? writeSubject(subject) : { userId: subject.userId }
+}
+
 function limitReached(limit: InputLimit, subject: LimitSubject, max: number, found: number): LimitReached {
   const remedy = 'Send large inputs one after the other.'
-  return new LimitReached({ limit, subject, max, found, remedy, retryAfterSecs: 30 })
+  return new LimitReached({ limit, subject: idsOf(subject), max, found, remedy, retryAfterSecs: 30 })
 }
