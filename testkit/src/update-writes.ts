@@ -1,7 +1,7 @@
 import { newDatedId } from '@muster/actions'
 import type { FakeDevice } from './fake-device.ts'
 
-/** States and events of one update in the order of the published update scripts (protocol 9). */
+/** States and events of one update in the order of the published update scripts (docs/protocol.md 9). */
 const STEPS = [
   ['installing', 'checking for updates'],
   ['installing', 'update available, installing'],

@@ -34,7 +34,7 @@ const UNTRUSTED = /CERT|SIGNATURE/
 
 /**
  * Runs the agent until the signal is aborted: connects, publishes the system information, accepts the hub's forward channels, and
- * reconnects whenever the connection ends (protocol 3.7, 13). Rejects only with `ConfigError`, before the first connection.
+ * reconnects whenever the connection ends (docs/protocol.md 3.7, 13). Rejects only with `ConfigError`, before the first connection.
  */
 export async function runAgent(options: RunAgentOptions): Promise<void> {
   const credentials = await loadCredentials(options, options.signal)

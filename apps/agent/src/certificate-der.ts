@@ -31,7 +31,7 @@ type CertificateParts = {
 
 /**
  * Creates the DER of a self-signed certificate like those of the published Nexigon agents: P-256 key, valid from 1975 to 4096,
- * basic constraints CA:FALSE, subject key identifier, no other extension (protocol 1.3). Node can read certificates but not
+ * basic constraints CA:FALSE, subject key identifier, no other extension (docs/protocol.md 1.3). Node can read certificates but not
  * create them.
  */
 export function selfSignedDer({ commonName, serial, publicKey, sign }: CertificateParts): Buffer {

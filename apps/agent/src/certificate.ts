@@ -18,7 +18,7 @@ export type DeviceCertificate = { certificatePem: string; keyPem: string }
 
 const COMMON_NAME = 'muster agent'
 
-/** Creates a P-256 key and a self-signed certificate for it (protocol 1.3). */
+/** Creates a P-256 key and a self-signed certificate for it (docs/protocol.md 1.3). */
 export function createDeviceCertificate(commonName = COMMON_NAME): DeviceCertificate {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return {
@@ -42,7 +42,7 @@ function selfSignedPem(privateKey: KeyObject, commonName = COMMON_NAME): string 
 /**
  * Loads the device's certificate and key from their PEM files. If both files are missing, creates both, readable by the owner only. If
  * an interrupted start has left only a key on P-256, creates a certificate for this key. Throws `ConfigError` for any other missing
- * file, and for unreadable or mismatched files (protocol 8.1).
+ * file, and for unreadable or mismatched files (docs/protocol.md 8.1).
  */
 export async function loadDeviceCertificate(
   certificatePath: string,
@@ -73,7 +73,7 @@ export async function readDeviceCertificate(
   return found
 }
 
-/** SHA-256 fingerprint of the leaf certificate in the form shown in the console: `AA:BB:…` (protocol 6.5). */
+/** SHA-256 fingerprint of the leaf certificate in the form shown in the console: `AA:BB:…` (docs/protocol.md 6.5). */
 export function certificateFingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256
 }

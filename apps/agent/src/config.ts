@@ -7,7 +7,7 @@ import { ConfigError } from './config-error.ts'
 import { ConfigTable } from './config-table.ts'
 import { codeOf } from './describe-error.ts'
 
-/** A web server on this device that the console may link to. It is published with the system information (protocol 4.2). */
+/** A web server on this device that the console may link to. It is published with the system information (docs/protocol.md 4.2). */
 export type Export = { protocol: 'http'; name: string; port: number; path?: string }
 
 /** Complete configuration of an agent: its identity, its hub, and the information that it publishes. */
@@ -40,7 +40,7 @@ export type ConfigOptions = {
   dangerousAcceptInvalidCertificates?: boolean
 }
 
-/** Default path of the configuration file, the same as for published Nexigon agents (protocol 8.1). */
+/** Default path of the configuration file, the same as for published Nexigon agents (docs/protocol.md 8.1). */
 export const DEFAULT_CONFIG_PATH = '/etc/nexigon/agent.toml'
 
 const DEFAULT_DATA_PATH = '/var/lib/nexigon/agent'
@@ -60,7 +60,7 @@ function defaultDataDir(): string {
 
 /**
  * Reads a configuration file in the format of the published Nexigon agents of 2025 or 2026. Unknown keys are ignored; relative
- * paths are resolved against the file's folder (protocol 8.1). Throws `ConfigError` with the key, the found value and the
+ * paths are resolved against the file's folder (docs/protocol.md 8.1). Throws `ConfigError` with the key, the found value and the
  * expected one.
  */
 export async function readConfigFile(path: string): Promise<AgentConfig> {

@@ -4,7 +4,7 @@ import type { JsonText } from './json-text.ts'
 const OK_PREFIX = '{"result":"Ok","value":'
 
 /**
- * Runs one action and returns the JSON text of its output (protocol 3.2). The input is JSON text and is sent unchanged, so that
+ * Runs one action and returns the JSON text of its output (docs/protocol.md 3.2). The input is JSON text and is sent unchanged, so that
  * numbers beyond double precision keep their digits and keys keep their order. Closes the channel afterwards. Rejects with
  * `RemoteActionError`, `ProtocolError`, or the channel's errors.
  */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { fingerprintOf, fingerprintOfScript } from './fingerprint.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
-// Test vectors of protocol 6.4.
+// Test vectors of docs/protocol.md 6.4.
 const VECTORS: [output: string, fingerprint: string][] = [
   ['abc', 'd_sk_6BQUZrqBEiScJvnefdnSDXDBrr6DfPSUiWNNS7wXu5R3'],
   ['', 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'],

@@ -8,13 +8,13 @@ import { codeOf } from './describe-error.ts'
 const SCRIPT_TIMEOUT_MS = 30_000
 const MAX_OUTPUT_BYTES = 1024 * 1024
 
-/** Computes the device fingerprint from the output of a fingerprint script; every byte counts (protocol 6.4). */
+/** Computes the device fingerprint from the output of a fingerprint script; every byte counts (docs/protocol.md 6.4). */
 export function fingerprintOf(output: Uint8Array): string {
   return `d_sk_${encodeRadix(createHash('sha512-256').update(output).digest(), BASE58)}`
 }
 
 /**
- * Runs a fingerprint script and returns the fingerprint (protocol 8.2). Throws `ConfigError` if the script cannot be run or
+ * Runs a fingerprint script and returns the fingerprint (docs/protocol.md 8.2). Throws `ConfigError` if the script cannot be run or
  * prints nothing. Without this error all devices with a failing script would share one fingerprint.
  */
 export async function fingerprintOfScript(path: string, signal?: AbortSignal): Promise<string> {
@@ -40,7 +40,7 @@ async function outputOf(path: string, signal: AbortSignal | undefined): Promise<
     return (await running).stdout
   } catch (error) {
     signal?.throwIfAborted()
-    // The exit status is ignored, because published Nexigon agents use the output of a failed script as well (protocol 6.4).
+    // The exit status is ignored, because published Nexigon agents use the output of a failed script as well (docs/protocol.md 6.4).
     if (hasExited(error)) return error.stdout
     const problem = isKilled(error)
       ? `not done after ${SCRIPT_TIMEOUT_MS / 1000} s`

@@ -11,7 +11,7 @@ type ForwardOptions = {
   maxForwards?: number
 }
 
-/** Connects the hub's channels to services on this device: `forward/tcp/<port>` only (protocol 3.3). */
+/** Connects the hub's channels to services on this device: `forward/tcp/<port>` only (docs/protocol.md 3.3). */
 export class ForwardService {
   readonly #log: Log
   readonly #maxForwards: number
@@ -55,7 +55,7 @@ export class ForwardService {
   }
 }
 
-/** Returns the port of a forward endpoint, or the reason to reject the endpoint (protocol 3.3). */
+/** Returns the port of a forward endpoint, or the reason to reject the endpoint (docs/protocol.md 3.3). */
 export function forwardPort(
   endpoint: string,
 ): number | 'invalid TCP forwarding endpoint' | 'unknown endpoint' {

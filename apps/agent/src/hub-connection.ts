@@ -107,18 +107,18 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
   return promise
 }
 
-/** Limit of channel requests that are neither accepted nor rejected yet, as in published Nexigon agents (protocol 2.10). */
+/** Limit of channel requests that are neither accepted nor rejected yet, as in published Nexigon agents (docs/protocol.md 2.10). */
 const AGENT_LIMITS = { maxPendingRequests: 32 }
 
 /**
- * URL of the hub's WebSocket. Its path replaces the path of the configured URL; query and fragment are omitted (protocol 1.1).
+ * URL of the hub's WebSocket. Its path replaces the path of the configured URL; query and fragment are omitted (docs/protocol.md 1.1).
  */
 export function connectUrl(hubUrl: string): URL {
   const { protocol, host } = new URL(hubUrl)
   return new URL(`${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/api/v1/connect/ws`)
 }
 
-/** Headers of the connection request (protocol 1.2). Over plain HTTP, `X-Client-Cert` contains the certificate. */
+/** Headers of the connection request (docs/protocol.md 1.2). Over plain HTTP, `X-Client-Cert` contains the certificate. */
 export function connectHeaders(credentials: HubCredentials, isRegistered: boolean): Record<string, string> {
   const isPlaintext = new URL(credentials.hubUrl).protocol === 'http:'
   return {
@@ -130,7 +130,7 @@ export function connectHeaders(credentials: HubCredentials, isRegistered: boolea
   }
 }
 
-/** Percent-encodes all characters except `A-Z a-z 0-9 - _ . ~` (protocol 1.2). */
+/** Percent-encodes all characters except `A-Z a-z 0-9 - _ . ~` (docs/protocol.md 1.2). */
 function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

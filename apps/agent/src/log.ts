@@ -1,4 +1,4 @@
-/** Values of `--log-level` (protocol 7.1), from least to most output. The agent writes no lines of level "trace". */
+/** Values of `--log-level` (docs/protocol.md 7.1), from least to most output. The agent writes no lines of level "trace". */
 export const LOG_LEVELS = ['off', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 export type LogLevel = (typeof LOG_LEVELS)[number]

@@ -9,7 +9,7 @@ import { instantClock } from './testing/instant-clock.ts'
 import { CREDIT, HELLO, type RawConnection, rawHub } from './testing/raw-hub.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
-// Protocol violations by a hub (protocol 2.11, 3.2, 10): the agent ends the connection, logs the reason, and reconnects.
+// Protocol violations by a hub (docs/protocol.md 2.11, 3.2, 10): the agent ends the connection, logs the reason, and reconnects.
 
 const EMPTY = new Uint8Array()
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 25_000 })

@@ -6,7 +6,7 @@ import { loadCredentials } from './identity.ts'
 import { type JsonText, jsonArray, jsonObject, jsonTextOf } from './json-text.ts'
 import { ANSWER_TIMEOUT_MS, openSession, type Session } from './session.ts'
 
-/** Severities as spelt on the command line, from least to most severe (protocol 4.6). */
+/** Severities as spelt on the command line, from least to most severe (docs/protocol.md 4.6). */
 export const SEVERITIES = ['trace', 'debug', 'info', 'warning', 'error', 'critical'] as const
 
 export type EventOptions = {
@@ -20,7 +20,7 @@ export type EventOptions = {
 /** Action of a one-shot command. Resolves to the line to print. */
 export type OneShot = (session: Session) => Promise<string>
 
-/** Opens a connection that the hub does not list for the device, runs one command on it and closes it (protocol 3.8). */
+/** Opens a connection that the hub does not list for the device, runs one command on it and closes it (docs/protocol.md 3.8). */
 export async function runOneShot(
   config: AgentConfig,
   command: OneShot,

@@ -4,7 +4,7 @@ import { describeError } from './describe-error.ts'
 const MAX_BODY_BYTES = 16 * 1024
 const BODY_TIMEOUT_MS = 5000
 
-/** The hub answered the connection request with a status other than 101 (protocol 1.6). */
+/** The hub answered the connection request with a status other than 101 (docs/protocol.md 1.6). */
 export class HubRefusedError extends Error {
   override readonly name = 'HubRefusedError'
   readonly status: number

@@ -23,7 +23,7 @@ export const ANSWER_TIMEOUT_MS = 60_000
 const EXECUTOR_OPTIONS = { answerTimeoutMs: ANSWER_TIMEOUT_MS }
 
 /**
- * Connects, and checks that the hub identifies the connection as the connection of a device (protocol 3.7). Rejects like
+ * Connects, and checks that the hub identifies the connection as the connection of a device (docs/protocol.md 3.7). Rejects like
  * `connectToHub`, with the link's errors, or with `NotADeviceError`. The connection is closed in each case of rejection.
  */
 export async function openSession(credentials: HubCredentials, options: ConnectOptions): Promise<Session> {

@@ -5,7 +5,7 @@ import type { Export } from './config.ts'
 import { withDeadline } from './deadline.ts'
 import { diskMounts, type Mount } from './mounts.ts'
 
-/** Name of the property with the system information (protocol 4.2). */
+/** Name of the property with the system information (docs/protocol.md 4.2). */
 export const SYSTEM_INFO_PROPERTY = 'dev.nexigon.system.info'
 
 type Network = { name: string; macAddress: string; ipAddresses: string[] }
@@ -18,7 +18,7 @@ type Disk = {
   availableSpace: number
 }
 
-/** Value of the system information property; sizes are bytes (protocol 4.2). */
+/** Value of the system information property; sizes are bytes (docs/protocol.md 4.2). */
 export type SystemInfo = {
   name?: string
   version?: string
@@ -36,7 +36,7 @@ const STATFS_TIMEOUT_MS = 2000
 const MAX_NETWORKS = 64
 const MAX_DISKS = 64
 
-/** Features that the hub may use on devices with this agent. Terminals and commands are disabled (protocol R-18). */
+/** Features that the hub may use on devices with this agent. Terminals and commands are disabled (docs/protocol.md R-18). */
 export const AGENT_INFO: SystemInfo['agent'] = {
   version: VERSION,
   config: { terminal: { enabled: false }, commands: { enabled: false } },

@@ -6,7 +6,7 @@ const READ_TIMEOUT_MS = 30_000
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 
 /**
- * Makes this process also trust the operating system's certificate authorities, as published Nexigon agents do (protocol 1.3).
+ * Makes this process also trust the operating system's certificate authorities, as published Nexigon agents do (docs/protocol.md 1.3).
  * Operators add their own authority to the system's store, but Node by default trusts only its bundled list.
  */
 export function trustSystemAuthorities(): void {

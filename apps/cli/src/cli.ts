@@ -44,7 +44,7 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
     .option('--token <token>', 'user token (MUSTER_TOKEN)')
     .option('--config <file>', 'configuration file with hub-url and token')
     .option('--json', 'print results as JSON')
-    // These options are accepted but ignored, because scripts for the published Nexigon CLI may pass them (protocol 7.1).
+    // These options are accepted but ignored, because scripts for the published Nexigon CLI may pass them (docs/protocol.md 7.1).
     .addOption(
       new Option('--log-level <level>')
         .choices(['off', 'error', 'warn', 'info', 'debug', 'trace'])

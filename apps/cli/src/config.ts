@@ -30,7 +30,7 @@ export function homeConfigPath(environment: NodeJS.ProcessEnv): string {
 /**
  * Finds hub and token in the options, else in the environment, else in a file. With `--config` only the named file is read.
  * Without that option the first existing file is read: `.muster-cli.toml` in the current folder, the file of `muster login`, or
- * a file of the published Nexigon CLI (protocol 7.1). Throws `CliError` if hub or token is missing or invalid, or if the file
+ * a file of the published Nexigon CLI (docs/protocol.md 7.1). Throws `CliError` if hub or token is missing or invalid, or if the file
  * cannot be read or parsed.
  */
 export async function readAccess(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Access> {

@@ -3,7 +3,7 @@ import tls from 'node:tls'
 let isDone = false
 
 /**
- * Makes this process also trust the operating system's certificate authorities, as the published Nexigon CLI does (protocol 1.3,
+ * Makes this process also trust the operating system's certificate authorities, as the published Nexigon CLI does (docs/protocol.md 1.3,
  * 7.2). Reading the authorities takes time, so it is done only before the first TLS connection.
  */
 export function trustSystemAuthorities(url: string): void {

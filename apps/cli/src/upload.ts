@@ -15,7 +15,7 @@ import { trustSystemAuthorities } from './trust.ts'
 
 /** Size of one read of the file. Large reads keep both the disk and the hash computation busy. */
 const READ_BYTES = 1024 * 1024
-/** Timeout of the transfer of one blob, in milliseconds (protocol 7.5). */
+/** Timeout of the transfer of one blob, in milliseconds (docs/protocol.md 7.5). */
 const TRANSFER_TIMEOUT_MS = 2 * 60 * 60 * 1000
 /** Timeout without progress, in milliseconds. It is long because the hub hashes large files before it answers. */
 const STALL_MS = 120_000
@@ -30,7 +30,7 @@ export type Uploaded = {
 
 /**
  * Uploads a file into a repository as a blob. If the hub already has a blob with the same bytes, they are not sent again. An
- * interrupted transfer is repeated. The hub verifies size and digest before the blob becomes available (protocol 7.5).
+ * interrupted transfer is repeated. The hub verifies size and digest before the blob becomes available (docs/protocol.md 7.5).
  */
 export async function upload(
   context: CommandContext,

@@ -29,7 +29,7 @@ export type Services = {
   proxy: { hosts: ProxyHosts; tokens: ProxyTokens; publicUrl: string }
   /** Files of repositories. */
   blobs: Blobs
-  /** Accounts that may sign up: all, only accounts with an invitation, or none. */
+  /** Sign-up policy: open to everybody, by invitation only, or closed. */
   signup: 'open' | 'invite' | 'closed'
   /** Values of the limits: the defaults, or the values of settings. */
   limits: LimitValues

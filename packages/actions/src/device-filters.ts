@@ -10,7 +10,7 @@ import {
 } from './limits.ts'
 import { PropertyName, text } from './scalars.ts'
 
-/** State of a device, derived from its connection and its health report (protocol 4.3). */
+/** State of a device, derived from its connection and its health report (docs/protocol.md 4.3). */
 export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
 
 /** Preset filters of the device list, for frequent questions about a fleet. */

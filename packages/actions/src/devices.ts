@@ -100,7 +100,7 @@ const EventOutput = z.object({
   receivedAt: Timestamp,
 })
 
-/** Actions on devices (docs/api.md 2.6, 3.7, 3.8 and 3.9; protocol 4.5 for operations). */
+/** Actions on devices (docs/api.md 2.6, 3.7, 3.8 and 3.9; docs/protocol.md 4.5 for operations). */
 export const devices = {
   devices_Query: query({
     summary: 'Devices that the caller can see, by id.',
@@ -137,7 +137,7 @@ export const devices = {
       limitHits: z.array(LimitHit),
       /**
        * Number of additional connections of the device to the cluster node that handles this call. One-shot commands of the device's agent
-       * open such connections, which are not registered and not listed below (protocol 1.5).
+       * open such connections, which are not registered and not listed below (docs/protocol.md 1.5).
        */
       unregisteredLinks: U32,
       certificates: z.array(Certificate),

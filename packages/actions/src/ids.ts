@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Alphabet of the random part of every id: base-58 without `0 O I l` (protocol 6.1). */
+/** Alphabet of the random part of every id: base-58 without `0 O I l` (docs/protocol.md 6.1). */
 export const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 const B = '[1-9A-HJ-NP-Za-km-z]'
@@ -53,7 +53,7 @@ export const UserSessionToken = flat('u_session_sk', 'a session token', 66)
 export const DeploymentToken = flat('deployment', 'a deployment token', 66)
 export const DeviceFingerprint = flat('d_sk', 'a device fingerprint', 44)
 
-/** Prefix of each kind of secret, with the prefix of its public id (protocol 6.3). */
+/** Prefix of each kind of secret, with the prefix of its public id (docs/protocol.md 6.3). */
 const PUBLIC_PREFIX = {
   u_sk: 'u_pk',
   u_session_sk: 'u_session_pk',
@@ -83,7 +83,7 @@ const RAW_LENGTH = {
 
 /**
  * Returns random base-58 text of `length` characters. Random bytes are masked to six bits, and values of 58 and more are drawn
- * again, so that all characters are equally likely (protocol 6.2).
+ * again, so that all characters are equally likely (docs/protocol.md 6.2).
  */
 export function randomBase58(length: number): string {
   let out = ''
@@ -103,7 +103,7 @@ export function newId<const Prefix extends keyof typeof RAW_LENGTH>(
   return `${prefix}_${randomBase58(RAW_LENGTH[prefix])}` as string & z.$brand<Prefix>
 }
 
-/** Returns a new dated id: `<prefix>_YYYYMMDD-HHMM-` in UTC, then eight random characters (protocol 6.2). */
+/** Returns a new dated id: `<prefix>_YYYYMMDD-HHMM-` in UTC, then eight random characters (docs/protocol.md 6.2). */
 export function newDatedId<const Prefix extends 'd_ev' | 'audit_act' | 'audit_ev' | 'job'>(
   prefix: Prefix,
   at: Date = new Date(),
@@ -127,7 +127,7 @@ export function publicIdOf(secret: string): string {
 
 /**
  * Encodes bytes in any alphabet, as text whose length does not depend on the values of the bytes. Device fingerprints and host
- * labels use this mixed-radix scheme, which differs from ordinary base-58 (protocol 6.4).
+ * labels use this mixed-radix scheme, which differs from ordinary base-58 (docs/protocol.md 6.4).
  */
 export function encodeRadix(bytes: Uint8Array, alphabet: string): string {
   const radix = alphabet.length

@@ -1,7 +1,7 @@
 /** Path of a package version, or of one of its files when `filename` is present. */
 export type RepositoryPath = { repository: string; package: string; tag: string; filename?: string }
 
-/** True if a text is an id of the given kind and not a path (protocol 7.3). */
+/** True if a text is an id of the given kind and not a path (docs/protocol.md 7.3). */
 export function isRepositoryId(word: string, kind: 'repo' | 'pkg' | 'pkg_v' | 'repo_a'): boolean {
   return /^(repo|pkg|pkg_v|repo_a)_[1-9A-HJ-NP-Za-km-z]{22}$/.exec(word)?.[1] === kind
 }

@@ -83,7 +83,7 @@ export const HostName = z
 /** A JWT issued by the hub. The schema accepts any text: handlers verify it and return an outcome for an invalid JWT. */
 export const Jwt = secret(z.string().max(4096))
 
-/** Name of a property: 1 to 256 characters, `^[a-zA-Z0-9][a-zA-Z0-9._-]*$` (protocol 4.1). */
+/** Name of a property: 1 to 256 characters, `^[a-zA-Z0-9][a-zA-Z0-9._-]*$` (docs/protocol.md 4.1). */
 export const PropertyName = z
   .string()
   .min(1)
@@ -106,7 +106,7 @@ export const Digest = z
   .regex(new RegExp(DIGEST_TEXT), 'expected sha256_ and 64 hexadecimal digits (or sha512_256, sha512)')
   .transform(value => value.toLowerCase().replace('sha512-256', 'sha512_256').replace(':', '_'))
 
-/** SHA-256 of a certificate's DER as upper-case hex pairs joined by colons; any case is accepted (protocol 6.5). */
+/** SHA-256 of a certificate's DER as upper-case hex pairs joined by colons; any case is accepted (docs/protocol.md 6.5). */
 export const CertificateFingerprint = z
   .string()
   .regex(/^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){31}$/, 'expected 32 hex pairs joined by colons')

@@ -13,12 +13,12 @@ export function emptyBytes(): Uint8Array {
   return EMPTY
 }
 
-/** Encodes text as UTF-8. Lone surrogates become U+FFFD, so that the result is always valid (protocol R-6). */
+/** Encodes text as UTF-8. Lone surrogates become U+FFFD, so that the result is always valid (docs/protocol.md R-6). */
 export function encodeText(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** Encodes text as valid UTF-8 of at most `maxBytes` bytes, truncated between characters (protocol R-6). */
+/** Encodes text as valid UTF-8 of at most `maxBytes` bytes, truncated between characters (docs/protocol.md R-6). */
 export function encodeBoundedText(text: string, maxBytes: number): Uint8Array {
   const bytes = encoder.encode(text)
   if (bytes.length <= maxBytes) return bytes
@@ -40,7 +40,7 @@ export function decodeLossyText(bytes: Uint8Array): string {
   return lenientDecoder.decode(bytes)
 }
 
-/** Returns a message preceded by its length as a big-endian u32, the format of executor messages (protocol 3.2). */
+/** Returns a message preceded by its length as a big-endian u32, the format of executor messages (docs/protocol.md 3.2). */
 export function lengthPrefixed(body: string | Uint8Array): Uint8Array {
   const isText = typeof body === 'string'
   const length = isText ? Buffer.byteLength(body) : body.length

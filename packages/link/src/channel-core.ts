@@ -3,7 +3,7 @@ import { ChannelInput } from './channel-input.ts'
 import { ChannelOutput } from './channel-output.ts'
 import type { LinkEnd } from './errors.ts'
 
-/** Ids of a channel on both sides (protocol 2.4), and which side opened it. */
+/** Ids of a channel on both sides (docs/protocol.md 2.4), and which side opened it. */
 export interface ChannelIds {
   readonly localId: number
   readonly remoteId: number
@@ -78,7 +78,7 @@ export class ChannelCore {
     this.settle()
   }
 
-  /** Once both directions have ended, sends the missing end frames (protocol R-14) and removes the channel from the link. */
+  /** Once both directions have ended, sends the missing end frames (docs/protocol.md R-14) and removes the channel from the link. */
   settle(): void {
     if (this.#isDead || this.linkEnd !== undefined || !this.output.hasSentEnd) return
     if (!this.input.hasSentStop && !this.input.hasReadEnd) return

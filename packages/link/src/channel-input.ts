@@ -7,7 +7,7 @@ import { ReceiveWindow } from './receive-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
 // Milliseconds without data after which a peer's ChannelClose also ends the peer's data, while it is unknown whether the peer
-// is a legacy one (protocol 1.7).
+// is a legacy one (docs/protocol.md 1.7).
 const STOP_IDLE_MS = 300
 
 interface Reader {
@@ -15,7 +15,7 @@ interface Reader {
   reject(error: Error): void
 }
 
-/** Incoming direction of a channel: the peer's data until its end or until this side stops reading (protocol 2.5, 2.7). */
+/** Incoming direction of a channel: the peer's data until its end or until this side stops reading (docs/protocol.md 2.5, 2.7). */
 export class ChannelInput implements WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -57,7 +57,7 @@ export class ChannelInput implements WheelEntry {
     if (this.hasSentStop || this.hasPeerEnded) return true
     if (this.wheelTick > 0) this.endAfterIdle()
     if (length === 0) {
-      // Agents of 2025 can send empty data. It is not the end of the data (protocol R-10).
+      // Agents of 2025 can send empty data. It is not the end of the data (docs/protocol.md R-10).
       this.#consumed(1, 0)
       return true
     }

@@ -8,7 +8,7 @@ import { SendWindow } from './send-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
 // Legacy peers discard unread data when ChannelClosed arrives. So ChannelClosed is sent 300 ms after the peer's Pong to a Ping
-// that followed the data (protocol R-12). Before that Pong the data may still be in kernel buffers, and ChannelClosed would
+// that followed the data (docs/protocol.md R-12). Before that Pong the data may still be in kernel buffers, and ChannelClosed would
 // arrive right behind it.
 const LEGACY_END_DELAY_MS = 300
 const PONG_POLL_MS = 100
@@ -19,7 +19,7 @@ interface Writer {
   reject(error: Error): void
 }
 
-/** Outgoing direction of a channel: this side's data until its end or until the peer stops reading (protocol 2.5, 2.7). */
+/** Outgoing direction of a channel: this side's data until its end or until the peer stops reading (docs/protocol.md 2.5, 2.7). */
 export class ChannelOutput implements DataSource, WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -127,7 +127,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
 
   /**
    * True when more than half of the peer's window is still closed. A legacy peer that has read everything has reopened at least
-   * half of its window (protocol 2.5).
+   * half of its window (docs/protocol.md 2.5).
    */
   get #isSurelyUnread(): boolean {
     return this.#window.frames * 2 < this.#peakFrames || this.#window.bytes * 2 < this.#peakBytes
@@ -252,7 +252,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   /**
    * True when ChannelClosed right behind the data could make the peer discard unread data. Served executor channels are exempt while the
    * peer's generation (`peerAge`) is unknown: a client ends its data only after reading its answers, and the server ends after the client.
-   * Current peers allow only few channels, so they get ChannelClosed at once, which frees the channel (protocol R-14).
+   * Current peers allow only few channels, so they get ChannelClosed at once, which frees the channel (docs/protocol.md R-14).
    */
   get #mayLoseData(): boolean {
     const { peerAge } = this.#core.host

@@ -3,7 +3,7 @@ import type { ChannelCore } from './channel-core.ts'
 let readCore: (channel: Channel) => ChannelCore
 
 /**
- * A channel on this side of a link: a byte stream in each direction, and each direction ends separately (protocol 2.6, 2.7).
+ * A channel on this side of a link: a byte stream in each direction, and each direction ends separately (docs/protocol.md 2.6, 2.7).
  * The `on…` hooks are called synchronously while frames are handled. If a hook throws, the channel is closed.
  */
 export class Channel {
@@ -93,7 +93,7 @@ export class Channel {
     return this.#core.output.queuedBytes
   }
 
-  /** True once the peer has stopped reading. For a legacy peer it is the only sign of a dropped channel (protocol R-13). */
+  /** True once the peer has stopped reading. For a legacy peer it is the only sign of a dropped channel (docs/protocol.md R-13). */
   get hasPeerStopped(): boolean {
     return this.#core.output.hasPeerStopped
   }
@@ -109,7 +109,7 @@ export class Channel {
 
   /**
    * Ends this side's data once all queued bytes were sent. Legacy peers discard unread data when the end arrives, so for them
-   * the end is delayed by a few hundred milliseconds (protocol R-12).
+   * the end is delayed by a few hundred milliseconds (docs/protocol.md R-12).
    */
   end(): void {
     this.#core.output.end()

@@ -1,11 +1,11 @@
 import { ProtocolError, RemoteActionError } from './errors.ts'
 
-/** Error kinds on the wire (protocol 3.2). */
+/** Error kinds on the wire (docs/protocol.md 3.2). */
 export type WireErrorKind = 'Invalid' | 'Forbidden' | 'Internal' | 'RateLimited'
 
 /**
- * Encodes the answer of a successful action as JSON with exactly two keys (protocol R-1). `undefined` becomes the empty object
- * (protocol 0.2).
+ * Encodes the answer of a successful action as JSON with exactly two keys (docs/protocol.md R-1). `undefined` becomes the empty object
+ * (docs/protocol.md 0.2).
  */
 export function okEnvelope(value: unknown): string {
   return okEnvelopeOfJson(JSON.stringify(value) ?? '{}')
@@ -17,8 +17,8 @@ export function okEnvelopeOfJson(json: string): string {
 }
 
 /**
- * Encodes the answer of a failed action as JSON with exactly two keys (protocol R-1). Peers from before 2026-03-27 cannot read
- * `RateLimited`, so it becomes `Internal` unless the peer is known to be new enough (protocol R-19).
+ * Encodes the answer of a failed action as JSON with exactly two keys (docs/protocol.md R-1). Peers from before 2026-03-27 cannot read
+ * `RateLimited`, so it becomes `Internal` unless the peer is known to be new enough (docs/protocol.md R-19).
  */
 export function errorEnvelope(
   kind: WireErrorKind,
@@ -39,7 +39,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /**
  * Returns the value of an answer. Throws RemoteActionError for an error envelope and ProtocolError for anything else. An
- * envelope with a third key is invalid as well, because published Nexigon clients reject it (protocol 0.2).
+ * envelope with a third key is invalid as well, because published Nexigon clients reject it (docs/protocol.md 0.2).
  */
 export function parseEnvelope(text: string): unknown {
   let envelope: unknown

@@ -1,5 +1,5 @@
 /**
- * Reason of a link's end (protocol 2.8 to 2.11):
+ * Reason of a link's end (docs/protocol.md 2.8 to 2.11):
  *
  * - `LocalClose`: close() was called on this side, or this side had an internal error.
  * - `PeerClose`: the peer sent a Close frame.
@@ -14,7 +14,7 @@ export interface LinkEnd {
   readonly reason: string
 }
 
-/** A frame that cannot be decoded or breaks the protocol (protocol 2.2, 2.11). It ends the link that received it. */
+/** A frame that cannot be decoded or breaks the protocol (docs/protocol.md 2.2, 2.11). It ends the link that received it. */
 export class FrameError extends Error {
   override name = 'FrameError'
 }
@@ -48,7 +48,7 @@ export class ChannelRejectedError extends Error {
     this.reason = reason
   }
 
-  /** True for the two reasons that mean "too many channels at the moment" (protocol R-17). */
+  /** True for the two reasons that mean "too many channels at the moment" (docs/protocol.md R-17). */
   shouldRetry(): boolean {
     return RETRYABLE_REASONS.has(this.reason)
   }
@@ -59,12 +59,12 @@ export class ChannelClosedError extends Error {
   override name = 'ChannelClosedError'
 }
 
-/** The peer sent bytes on an executor channel that are not a valid response (protocol 3.2). */
+/** The peer sent bytes on an executor channel that are not a valid response (docs/protocol.md 3.2). */
 export class ProtocolError extends Error {
   override name = 'ProtocolError'
 }
 
-/** The peer answered an action with an error envelope (protocol 3.2). */
+/** The peer answered an action with an error envelope (docs/protocol.md 3.2). */
 export class RemoteActionError extends Error {
   override name = 'RemoteActionError'
   /** `Invalid`, `Forbidden`, `Internal` or `RateLimited`; newer peers may send other kinds. */

@@ -32,7 +32,7 @@ const MAX_WAITING_CALLS = 1024
 const SHARED_BUDGET = new ByteBudget(256 * 1024 * 1024)
 const NO_OPTIONS: ExecutorClientOptions = {}
 
-/** Runs actions over an executor channel, one after the other in the order of the calls (protocol 3.2). */
+/** Runs actions over an executor channel, one after the other in the order of the calls (docs/protocol.md 3.2). */
 export class ExecutorClient implements WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined

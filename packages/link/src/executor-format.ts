@@ -1,6 +1,6 @@
 import { encodeText } from './bytes.ts'
 
-/** Limits of both sides of an executor channel, in bytes and milliseconds (protocol 3.2). */
+/** Limits of both sides of an executor channel, in bytes and milliseconds (docs/protocol.md 3.2). */
 export const EXECUTOR = {
   maxNameBytes: 255,
   maxInputBytes: 8 * 1024 * 1024,

@@ -14,7 +14,7 @@ import { RawPeer } from './testing/raw-peer.ts'
 
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(/\s/g, ''), 'hex'))
 
-// Example messages of protocol 3.2.
+// Example messages of docs/protocol.md 3.2.
 const GET_ACTOR = hex('000e 6163746f725f4765744163746f72 00000002 7b7d')
 const FORBIDDEN = hex(`0000003e 7b22726573756c74223a224572726f72222c226572726f72223a7b226b696e64223a
   22466f7262696464656e222c226d657373616765223a226e6f227d7d`)

@@ -108,7 +108,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
       return false
     }
     if (piece === null) {
-      // When the peer has ended its data, this side ends its data too (protocol R-14). An incomplete request cannot be
+      // When the peer has ended its data, this side ends its data too (docs/protocol.md R-14). An incomplete request cannot be
       // answered.
       if (this.#requests.isIdle) this.#core.output.end()
       this.#close(this.#requests.isIdle)
@@ -197,7 +197,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
 /**
  * Serves an executor channel: requests run one after the other, and each is answered with the result of `handle` (protocol
  * 3.2). A header over the limits or a request that stays incomplete closes the channel, not the connection. When the peer ends
- * its data, this side ends its data too (protocol R-14).
+ * its data, this side ends its data too (docs/protocol.md R-14).
  */
 export function serveExecutor(
   channel: Channel,

@@ -6,7 +6,7 @@ import { decodeFrame, encodeFrame, type Frame, MAGIC } from './frames.ts'
 const text = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value))
 const none = new Uint8Array(0)
 
-// The test vectors of protocol 2.12.
+// The test vectors of docs/protocol.md 2.12.
 const VECTORS: readonly [name: string, hex: string, frame: Frame][] = [
   ['Hello', '00 1b1b2e86 2ccdf49d 526de30d a7abe18c', { type: 'Hello', magic: MAGIC, info: none }],
   ['Ping', '20', { type: 'Ping' }],

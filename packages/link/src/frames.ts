@@ -1,12 +1,12 @@
 import { allocate } from './bytes.ts'
 import { FrameError } from './errors.ts'
 
-/** The 16 fixed bytes at the start of every Hello (protocol 2.2). */
+/** The 16 fixed bytes at the start of every Hello (docs/protocol.md 2.2). */
 export const MAGIC: Uint8Array = Uint8Array.from([
   27, 27, 46, 134, 44, 205, 244, 157, 82, 109, 227, 13, 167, 171, 225, 140,
 ])
 
-/** Sizes and credits that the wire format fixes, in bytes and frames (protocol 2.5, 2.10). */
+/** Sizes and credits that the wire format fixes, in bytes and frames (docs/protocol.md 2.5, 2.10). */
 export const FRAME = {
   /** Longest frame that peers accept, in bytes: 1 MiB of payload and the header. */
   maxBytes: 1024 * 1024 + 9,
@@ -22,14 +22,14 @@ export const FRAME = {
   maxControlPayloadBytes: 4096,
   /** Length of a ChannelData frame without its payload. */
   dataHeaderBytes: 9,
-  /** Receive window that every Request and Accept advertises. The value is fixed (protocol R-8). */
+  /** Receive window that every Request and Accept advertises. The value is fixed (docs/protocol.md R-8). */
   initialFrameCredit: 128,
   initialByteCredit: 16 * 1024,
   /** Largest outstanding credit, of frames and of bytes. */
   maxCredit: 0xffffffff,
 } as const
 
-/** First byte of each frame (protocol 2.2). */
+/** First byte of each frame (docs/protocol.md 2.2). */
 export const TAG = {
   hello: 0x00,
   close: 0xff,
@@ -44,7 +44,7 @@ export const TAG = {
   pong: 0x21,
 } as const
 
-/** A frame. `ChannelClose` means "I will read no more", `ChannelClosed` "I will send no more" (protocol 2.2, 2.7). */
+/** A frame. `ChannelClose` means "I will read no more", `ChannelClosed` "I will send no more" (docs/protocol.md 2.2, 2.7). */
 export type Frame =
   | { readonly type: 'Hello'; readonly magic: Uint8Array; readonly info: Uint8Array }
   | { readonly type: 'Close'; readonly reason: Uint8Array }
@@ -93,7 +93,7 @@ function writeU32(bytes: Uint8Array, offset: number, value: number): void {
 }
 
 /**
- * Reads a channel id. Ids count up from 1 (protocol 2.4). Throws FrameError for an id above 2^53-1, because a JavaScript
+ * Reads a channel id. Ids count up from 1 (docs/protocol.md 2.4). Throws FrameError for an id above 2^53-1, because a JavaScript
  * number cannot hold such an id exactly.
  */
 export function readId(bytes: Uint8Array, offset: number): number {
@@ -191,7 +191,7 @@ function requireLength(bytes: Uint8Array, min: number): void {
 
 /**
  * Decodes a transport message. Parts of variable length are views of the message. Bytes after a fixed-size frame are ignored
- * (protocol 2.1). Throws FrameError for an unknown tag, a short frame or an id beyond 2^53-1.
+ * (docs/protocol.md 2.1). Throws FrameError for an unknown tag, a short frame or an id beyond 2^53-1.
  */
 export function decodeFrame(bytes: Uint8Array): Frame {
   requireLength(bytes, 1)

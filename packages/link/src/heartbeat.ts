@@ -10,11 +10,11 @@ const BUSY_FACTOR = 4
 // shows that the agent is alive, so this side need not send a Ping.
 const PINGING_PEER_FACTOR = 1.5
 // Least number of ticks of the timer wheel (100 ms) between two Pings, including Pings that want() requests. A current peer
-// accepts at most 8 Pings per second (protocol 2.10).
+// accepts at most 8 Pings per second (docs/protocol.md 2.10).
 const MIN_INTERVAL_TICKS = 300 / TICK_MS
 
 /**
- * Tracks the Pings of one link and the peer's Pongs (protocol 2.9, R-16). Times are ticks of the timer wheel (100 ms), except
+ * Tracks the Pings of one link and the peer's Pongs (docs/protocol.md 2.9, R-16). Times are ticks of the timer wheel (100 ms), except
  * for the round trip in milliseconds.
  */
 export class Heartbeat {

@@ -161,7 +161,7 @@ async function interplay(
       }
     } else if (kind < 97) {
       // A link that does not know the peer's generation takes ChannelClose followed by 300 ms without data as the end of the
-      // data (protocol 1.7). This side therefore stops reading only if both links know the generation of their peer.
+      // data (docs/protocol.md 1.7). This side therefore stops reading only if both links know the generation of their peer.
       if (channel && areKnown) {
         inward.isBroken = true
         channel.stopReading()

@@ -1,6 +1,6 @@
 import { FRAME } from './frames.ts'
 
-/** Bounds of one link (protocol 2.10, R-17). */
+/** Bounds of one link (docs/protocol.md 2.10, R-17). */
 export interface LinkLimits {
   /** Number of channels open or requested, by both sides together; further requests are rejected. */
   readonly maxChannels: number
@@ -8,13 +8,13 @@ export interface LinkLimits {
   readonly maxPendingRequests: number
   /** Milliseconds to decide a channel request of the peer. Afterwards the request is rejected. */
   readonly requestDecisionMs: number
-  /** Number of channels open or requested by this side; further calls of open() wait (protocol R-17). */
+  /** Number of channels open or requested by this side; further calls of open() wait (docs/protocol.md R-17). */
   readonly maxOpenedChannels: number
-  /** Number of this side's channel requests that the peer has not answered; further calls of open() wait (protocol R-17). */
+  /** Number of this side's channel requests that the peer has not answered; further calls of open() wait (docs/protocol.md R-17). */
   readonly maxOpensInFlight: number
   /**
    * Number of this side's channel requests per second. Half of this number may be sent in one burst. Further calls of open()
-   * wait (protocol R-17).
+   * wait (docs/protocol.md R-17).
    */
   readonly opensPerSecond: number
   /** Number of waiting calls of open(); further calls are rejected at once. */
@@ -63,7 +63,7 @@ export interface LinkLimits {
   readonly maxReceiveBytes: number
 }
 
-/** The limits of a current Nexigon agent (protocol 2.10), and the limits of R-17 for channels that this side opens. */
+/** The limits of a current Nexigon agent (docs/protocol.md 2.10), and the limits of R-17 for channels that this side opens. */
 export const DEFAULT_LIMITS: LinkLimits = {
   maxChannels: 32,
   maxPendingRequests: 16,

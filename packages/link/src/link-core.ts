@@ -23,13 +23,13 @@ const HELLO = encodeFrame({ type: 'Hello', magic: MAGIC, info: emptyBytes() })
 const PING = encodeFrame({ type: 'Ping' })
 const PONG = encodeFrame({ type: 'Pong' })
 
-// Legacy peers send a Ping right after their Hello, current peers 5 s later (protocol 1.7). The limit of 3 s leaves time for a
+// Legacy peers send a Ping right after their Hello, current peers 5 s later (docs/protocol.md 1.7). The limit of 3 s leaves time for a
 // slow line.
 const LEGACY_PING_TICKS = 3000 / TICK_MS
 const CURRENT_PING_TICKS = 5000 / TICK_MS
 
 // Bounds of the round trip that decides about window growth. Without the minimum, windows would stay at 16 KiB before the first
-// Pong and on a local network. A busy peer would then get so many Adjusts that it ends the link (protocol 2.10). Round trips
+// Pong and on a local network. A busy peer would then get so many Adjusts that it ends the link (docs/protocol.md 2.10). Round trips
 // above the maximum are caused by this side's own data queued on a slow line. Larger windows would only lengthen that queue.
 const MIN_ROUND_TRIP_MS = 25
 const MAX_ROUND_TRIP_MS = 1000
@@ -42,7 +42,7 @@ function requireId(senderId: number): void {
   if (senderId === 0) throw new FrameError('channel id 0')
 }
 
-/** State of one link. Handles each frame of the peer (protocol 2). */
+/** State of one link. Handles each frame of the peer (docs/protocol.md 2). */
 export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHost {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -162,7 +162,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     return this.#opens.open(endpoint, options)
   }
 
-  /** Ends the link. Sends Close first if the peer can still receive it (protocol R-15). */
+  /** Ends the link. Sends Close first if the peer can still receive it (docs/protocol.md R-15). */
   finish(end: LinkEnd): void {
     if (this.end !== undefined) return
     this.end = end
@@ -448,7 +448,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     // Adjusts that answer data do not count as control frames. The amount of data that this side sends bounds their number.
     if (channel === undefined || !channel.output.hasSentSinceAdjust) this.#countControl()
     if (channel === undefined) this.#judgeLate(this.#tombstones?.control(localId) ?? 'Unknown')
-    // An Adjust of 0/0 adds no credit. It is tolerated, because legacy peers may send it.
+    // `receiveAdjust` accepts an Adjust of 0/0, which adds no credit, because legacy peers may send it.
     else if (!channel.output.receiveAdjust(readU32(message, 9), readU32(message, 13))) {
       throw new FrameError('credit overflow')
     }

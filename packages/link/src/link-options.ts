@@ -15,7 +15,7 @@ export interface LinkOptions {
   readonly limits?: Partial<LinkLimits> | undefined
   /** Clock of the link, the system's monotonic clock by default. */
   readonly clock?: Clock | undefined
-  /** Milliseconds between Pings (protocol 2.9), 5,000 by default. */
+  /** Milliseconds between Pings (docs/protocol.md 2.9), 5,000 by default. */
   readonly pingIntervalMs?: number | undefined
   /**
    * Milliseconds between Pings to a peer whose own frames show that it is alive; `pingIntervalMs` by default. A hub with many

@@ -11,14 +11,14 @@ import { wheelOf } from './wheel.ts'
 const NO_OPTIONS: LinkOptions = {}
 
 /**
- * A multiplexed connection: channels in both directions over a transport (protocol 2). The owner of the transport passes
+ * A multiplexed connection: channels in both directions over a transport (docs/protocol.md 2). The owner of the transport passes
  * received messages to receive(), calls drained() when the transport's buffer has drained, and transportClosed() when the
  * transport ended. A peer that breaks the protocol ends only its own link.
  */
 export class Link {
   readonly #core: LinkCore
 
-  /** Sends Hello at once (protocol R-7). */
+  /** Sends Hello at once (docs/protocol.md R-7). */
   constructor(transport: Transport, options: LinkOptions = NO_OPTIONS) {
     const clock = options.clock ?? systemClock
     this.#core = new LinkCore(transport, options, clock, wheelOf(clock))
@@ -32,7 +32,7 @@ export class Link {
     this.#core.receive(message)
   }
 
-  /** Reports a text message, which ends the link (protocol R-5). */
+  /** Reports a text message, which ends the link (docs/protocol.md R-5). */
   receiveText(): void {
     this.#core.finish({ kind: 'Violation', reason: 'text message' })
   }
@@ -51,7 +51,7 @@ export class Link {
   }
 
   /**
-   * Requests a channel from the peer. Waits while too many channels are open or requested (protocol R-17), and retries when the
+   * Requests a channel from the peer. Waits while too many channels are open or requested (docs/protocol.md R-17), and retries when the
    * peer rejects because of too many channels. Rejects with ChannelRejectedError, with LinkEndedError, or with the signal's
    * reason.
    */
@@ -59,7 +59,7 @@ export class Link {
     return this.#core.open(endpoint, options)
   }
 
-  /** Sends Close to the peer and ends the link with its channels. Unsent data is dropped (protocol R-15). */
+  /** Sends Close to the peer and ends the link with its channels. Unsent data is dropped (docs/protocol.md R-15). */
   close(reason = ''): void {
     this.#core.finish({ kind: 'LocalClose', reason })
   }
@@ -99,7 +99,7 @@ export class Link {
 
   /**
    * Generation of the peer's multiplexer: `Legacy` before 2026-07-27, else `Current`. A peer that is not `Current` may not know
-   * `RateLimited` (protocol R-19), and needs special handling of the end of data in each direction (protocol R-12, R-13).
+   * `RateLimited` (docs/protocol.md R-19), and needs special handling of the end of data in each direction (docs/protocol.md R-12, R-13).
    */
   get peerAge(): PeerAge {
     return this.#core.peerAge

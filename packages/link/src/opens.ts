@@ -32,7 +32,7 @@ export interface OpensHost {
 
 /**
  * Channels requested by this side. The limits of requests in flight, open channels and requests per second are the limits that
- * devices accept (protocol R-17). Further calls of open() wait, and so do calls that the peer rejected because of too many
+ * devices accept (docs/protocol.md R-17). Further calls of open() wait, and so do calls that the peer rejected because of too many
  * channels.
  */
 export class Opens implements OpeningOwner, WheelEntry {

@@ -9,7 +9,7 @@ export interface DataSource {
 
 /**
  * Output queue of a link. The transport's own buffer is kept short. Queued control frames are sent first, then the
- * channels with data send one frame each in rotation (protocol 2.5 R-9, 2.9 R-16).
+ * channels with data send one frame each in rotation (docs/protocol.md 2.5 R-9, 2.9 R-16).
  */
 export class Outgoing {
   /** Number of data bytes queued in channels. */

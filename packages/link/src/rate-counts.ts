@@ -2,7 +2,7 @@ import { TICK_MS } from './wheel.ts'
 
 const WINDOW_TICKS = 1000 / TICK_MS
 
-/** Counts of the peer's frames in the current second, in fixed windows (protocol 2.10). */
+/** Counts of the peer's frames in the current second, in fixed windows (docs/protocol.md 2.10). */
 export class RateCounts {
   requests = 0
   control = 0

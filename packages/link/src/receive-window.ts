@@ -5,7 +5,7 @@ import type { LinkLimits } from './limits.ts'
 type WindowLimits = Pick<LinkLimits, 'maxReceiveFrames' | 'maxReceiveBytes'>
 
 /**
- * The peer's remaining credit on one channel, and when to give credit back (protocol 2.5, R-8, R-11). Credit is charged when a
+ * The peer's remaining credit on one channel, and when to give credit back (docs/protocol.md 2.5, R-8, R-11). Credit is charged when a
  * frame arrives and given back when half of the window has been consumed. If credit were given back only when the window is
  * used up, legacy peers would wait forever, because they stop sending below 512 bytes of credit.
  */

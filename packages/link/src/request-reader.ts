@@ -12,7 +12,7 @@ export type RequestStep = 'Request' | 'Dropped' | 'OverLimit' | 'NeedMore'
 
 type Stage = 'NameLength' | 'Name' | 'InputLength' | 'Input'
 
-/** Reassembles executor requests from pieces that are split at any byte (protocol 2.6, 3.2). */
+/** Reassembles executor requests from pieces that are split at any byte (docs/protocol.md 2.6, 3.2). */
 export class RequestReader {
   /** Name and input of the last request; the input may be a view of a fed piece. */
   name: Uint8Array = emptyBytes()

@@ -3,7 +3,7 @@ import type { WheelEntry } from './wheel.ts'
 
 /** A channel request of the peer. The application must accept or reject it, at once or later. */
 export interface ChannelRequest {
-  /** Requested endpoint, for instance `executor` (protocol 3.1); always valid UTF-8. */
+  /** Requested endpoint, for instance `executor` (docs/protocol.md 3.1); always valid UTF-8. */
   readonly endpoint: string
   /** False once the request was decided or timed out, or the link ended. */
   readonly isPending: boolean
@@ -13,7 +13,7 @@ export interface ChannelRequest {
    */
   accept(): Channel
   /**
-   * Rejects the request with a human-readable reason, truncated to 4 KiB (protocol R-6). Does nothing if the request was
+   * Rejects the request with a human-readable reason, truncated to 4 KiB (docs/protocol.md R-6). Does nothing if the request was
    * decided before.
    */
   reject(reason: string): void

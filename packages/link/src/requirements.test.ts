@@ -6,8 +6,8 @@ import { ManualClock } from './testing/manual-clock.ts'
 import { connectedLinks, MemoryTransport } from './testing/memory-transport.ts'
 import { HELLO, RawPeer, serve } from './testing/raw-peer.ts'
 
-// Tests of the numbered requirements of docs/protocol.md. The tests of executors (protocol) and of opens
-// (protocol R-17) are beside their modules.
+// Tests of the numbered requirements of docs/protocol.md. The tests of executors (docs/protocol.md) and of opens
+// (docs/protocol.md R-17) are beside their modules.
 
 const none = new Uint8Array(0)
 const bytes = (length: number): Uint8Array => new Uint8Array(length)
@@ -290,8 +290,8 @@ describe('R-12', () => {
     expect(peer.sent()).toEqual([])
     peer.clock.advance(100)
     expect(peer.sentTypes()).toEqual(['ChannelClosed'])
-    // No Adjust arrives, as from a peer that reads slowly. 5 s after the Hello the link knows that the peer is current and
-    // sends ChannelClosed at once.
+    // No Adjust arrives, as from a peer that reads slowly. 5 s after the Hello the link knows that the peer is not a legacy peer. From then
+    // on it sends ChannelClosed without waiting for an Adjust.
     const [slow, unread] = serve()
     unread.tryWrite(bytes(16_384))
     unread.end()

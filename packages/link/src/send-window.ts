@@ -1,6 +1,6 @@
 import { FRAME } from './frames.ts'
 
-/** The credit that the peer has granted on one channel, in frames and in bytes (protocol 2.5, R-9). */
+/** The credit that the peer has granted on one channel, in frames and in bytes (docs/protocol.md 2.5, R-9). */
 export class SendWindow {
   frames: number
   bytes: number

@@ -3,7 +3,7 @@ import type { Channel } from './channel.ts'
 
 /**
  * Pipes bytes both ways between a channel and a local socket. The directions end independently, and back-pressure slows the
- * faster side. A failure of the channel or the socket ends both (protocol 3.3). Truncated data from the channel resets the
+ * faster side. A failure of the channel or the socket ends both (docs/protocol.md 3.3). Truncated data from the channel resets the
  * socket, so that the data does not look complete. Resolves when both directions have ended. Never rejects. The socket must
  * have `allowHalfOpen`.
  */
@@ -13,7 +13,7 @@ export async function pipeSocket(channel: Channel, socket: Socket): Promise<void
   socket.on('error', () => {})
   socket.once('close', () => {
     // If the local service ended its data regularly, queued data must be sent before ChannelClose: the hub treats ChannelClose
-    // as the end of the whole channel (protocol R-13).
+    // as the end of the whole channel (docs/protocol.md R-13).
     if (socket.readableEnded) void channel.endSent.then(() => channel.stopReading())
     else channel.close()
     resolve()
@@ -42,7 +42,7 @@ function pipeToSocket(channel: Channel, socket: Socket): void {
   let isOver = false
   const finish = () => {
     isOver = true
-    // A hub that has also stopped reading has dropped the channel, so the connection to the service is closed (protocol R-13).
+    // A hub that has also stopped reading has dropped the channel, so the connection to the service is closed (docs/protocol.md R-13).
     if (channel.hasPeerStopped) socket.end(() => socket.destroy())
     else socket.end()
   }

@@ -35,7 +35,7 @@ const LINK = Symbol('link')
 type Delivering = { [LINK]?: Link }
 
 /**
- * A WebSocket as the transport of a link (protocol 2.1). All frames of one event-loop turn are sent in one write, which
+ * A WebSocket as the transport of a link (docs/protocol.md 2.1). All frames of one event-loop turn are sent in one write, which
  * makes many small acknowledgements cheap.
  */
 export class WebSocketTransport implements Transport {

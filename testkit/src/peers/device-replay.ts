@@ -11,7 +11,7 @@ type ReplayOptions = Pick<FakeDeviceOptions, 'url' | 'token' | 'identity' | 'tls
 
 /**
  * Replays the calls of a device with published Nexigon software over real links: the start of the agent service, each one-shot
- * command, and the update scripts (protocol 3.7, 3.8, 9). Rejects when the hub refuses a call, or answers with a value that would
+ * command, and the update scripts (docs/protocol.md 3.7, 3.8, 9). Rejects when the hub refuses a call, or answers with a value that would
  * stop a script.
  */
 export type DeviceReplay = AsyncDisposable & {

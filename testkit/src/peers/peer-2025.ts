@@ -3,7 +3,7 @@ import { type FirstPing, type LegacyChannel, LegacyPeer } from '@muster/link/tes
 import type { WebSocket } from 'ws'
 import type { Peer, PeerChannel, PeerEnd, PeerRequest } from './peer.ts'
 
-/** Pause of a published client between a Pong and its next Ping (protocol 2.9), in milliseconds. */
+/** Pause of a published client between a Pong and its next Ping (docs/protocol.md 2.9), in milliseconds. */
 const PING_MS = 5_000
 
 /**
@@ -112,7 +112,7 @@ export function peer2025(
   }
 }
 
-/** A channel of a published client of 2025. When the hub's ChannelClosed arrives, unread data is lost (protocol 2.7). */
+/** A channel of a published client of 2025. When the hub's ChannelClosed arrives, unread data is lost (docs/protocol.md 2.7). */
 class StreamOf2025 implements PeerChannel {
   readonly #legacy: LegacyPeer
   readonly #channel: LegacyChannel

@@ -2,12 +2,12 @@ import { decodeFrame, Link } from '@muster/link'
 import type { WebSocket } from 'ws'
 import type { Peer, PeerEnd, PeerRequest } from './peer.ts'
 
-/** Limits of published agents of 2026 that differ from ours: 32 undecided channel requests of the hub (protocol 2.10). */
+/** Limits of published agents of 2026 that differ from ours: 32 undecided channel requests of the hub (docs/protocol.md 2.10). */
 const LIMITS = { maxPendingRequests: 32 }
 
 /**
  * Simulates the link of a published Nexigon client of 2026 over a real WebSocket. It behaves like our link with two exceptions:
- * the client crashes on an Adjust of 0/0 and on a ChannelData frame without payload (protocol 2.5).
+ * the client crashes on an Adjust of 0/0 and on a ChannelData frame without payload (docs/protocol.md 2.5).
  */
 export function peer2026(
   { webSocket, early }: { webSocket: WebSocket; early: [Buffer, boolean][] },
@@ -20,7 +20,7 @@ export function peer2026(
   }
   const link = new Link(
     {
-      // The client never sends Close; it only closes the WebSocket (protocol 2.8).
+      // The client never sends Close; it only closes the WebSocket (docs/protocol.md 2.8).
       send: message =>
         message[0] !== 0xff && webSocket.readyState === webSocket.OPEN && webSocket.send(message),
       get bufferedBytes() {

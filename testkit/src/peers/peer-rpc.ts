@@ -1,7 +1,7 @@
 import { RemoteActionError, type WireErrorKind } from '@muster/link'
 import type { Age, Peer, PeerChannel } from './peer.ts'
 
-/** Error for an answer that a published client could not parse. The client's command fails with this message (protocol 7.2). */
+/** Error for an answer that a published client could not parse. The client's command fails with this message (docs/protocol.md 7.2). */
 export class MalformedOutput extends Error {
   override readonly name = 'MalformedOutput'
 }
@@ -11,7 +11,7 @@ const KINDS: Record<Age, string[]> = {
   '2026': ['Invalid', 'Forbidden', 'Internal', 'RateLimited'],
 }
 
-/** Runs actions over an executor channel, strictly one after the other (protocol 3.2). */
+/** Runs actions over an executor channel, strictly one after the other (docs/protocol.md 3.2). */
 export class PeerRpc {
   readonly #age: Age
   readonly #channel: PeerChannel
@@ -38,7 +38,7 @@ export class PeerRpc {
     const inputLength = Buffer.alloc(4)
     inputLength.writeUInt32BE(inputBytes.length)
     const parts = [nameLength, nameBytes, inputLength, inputBytes]
-    // Clients of 2025 write a request in one piece, clients of 2026 write each field separately (protocol 2.6).
+    // Clients of 2025 write a request in one piece, clients of 2026 write each field separately (docs/protocol.md 2.6).
     for (const bytes of this.#age === '2025' ? [Buffer.concat(parts)] : parts)
       await this.#channel.write(bytes)
     const length = (await this.#take(4)).readUInt32BE(0)
@@ -63,7 +63,7 @@ export class PeerRpc {
 
   /**
    * Parses the envelope as strictly as published clients: exactly two keys, and only error kinds known to clients of this
-   * generation (protocol 0.2, 3.2).
+   * generation (docs/protocol.md 0.2, 3.2).
    */
   #parse(text: string): unknown {
     const envelope = JSON.parse(text) as { result?: unknown; value?: unknown; error?: unknown }

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 
-/** Generations of published Nexigon clients (protocol 0.1): November 2025 and August 2026. */
+/** Generations of published Nexigon clients (docs/protocol.md 0.1): November 2025 and August 2026. */
 export type Age = '2025' | '2026'
 
-/** End of a published client's connection. The client itself never sends Close (protocol 2.8). */
+/** End of a published client's connection. The client itself never sends Close (docs/protocol.md 2.8). */
 export type PeerEnd = {
   /**
    * `Close`: the hub sent Close. `Bare`: the WebSocket closed without a Close frame, after which clients of 2025 hang. `Panic`:
@@ -23,7 +23,7 @@ export type PeerChannel = {
   readonly queuedBytes: number
   /** Ends the data that the client sends on this channel (frame ChannelClosed, 0x17). */
   end(): void
-  /** Closes the channel. The frames sent for this depend on the generation of the client (protocol 2.7). */
+  /** Closes the channel. The frames sent for this depend on the generation of the client (docs/protocol.md 2.7). */
   close(): void
 }
 
@@ -41,7 +41,7 @@ export type Peer = AsyncDisposable & {
   panic(reason: string): void
 }
 
-/** Pipes bytes both ways between a channel and a socket. Resolves when both directions have ended (protocol 3.3, 3.4). */
+/** Pipes bytes both ways between a channel and a socket. Resolves when both directions have ended (docs/protocol.md 3.3, 3.4). */
 export async function pipe(channel: PeerChannel, socket: Socket): Promise<void> {
   socket.on('error', () => {})
   const toSocket = async (): Promise<void> => {

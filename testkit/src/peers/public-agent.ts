@@ -28,7 +28,7 @@ export type PublicAgent = AsyncDisposable & {
    * information. Agents of 2026 also set a property with their commands and ask the hub for commands to run.
    */
   started: Promise<unknown[]>
-  /** Runs one action as a one-shot command does (protocol 3.8). */
+  /** Runs one action as a one-shot command does (docs/protocol.md 3.8). */
   oneShot(action: string, input: object): Promise<unknown>
   /** Runs several actions as a one-shot command. The device's id is added to each input. */
   command<T>(work: (run: (action: string, input: object) => Promise<unknown>) => Promise<T>): Promise<T>
@@ -57,7 +57,7 @@ const SYSTEM_INFO = {
   ],
 }
 
-/** Properties that a published agent of each generation sets when it starts (protocol 4.2, 4.3). */
+/** Properties that a published agent of each generation sets when it starts (docs/protocol.md 4.2, 4.3). */
 const STARTUP: Record<Age, { name: string; value: unknown }[]> = {
   '2025': [{ name: 'dev.nexigon.systemInfo', value: SYSTEM_INFO }],
   '2026': [
@@ -77,7 +77,7 @@ const STARTUP: Record<Age, { name: string; value: unknown }[]> = {
 }
 
 /**
- * Starts the simulation of a published Nexigon agent: connects, queries the actor, and publishes properties (protocol 3.7).
+ * Starts the simulation of a published Nexigon agent: connects, queries the actor, and publishes properties (docs/protocol.md 3.7).
  * Rejects with `ConnectionRefused` if the hub refuses the connection. A real agent would exit, and systemd would restart it.
  */
 export async function publicAgent(options: PublicAgentOptions): Promise<PublicAgent> {
@@ -149,7 +149,7 @@ async function deviceIdOf(rpc: PeerRpc): Promise<string> {
   return actor.deviceId
 }
 
-/** Handles a TCP forward. Agents of 2025 accept before they connect, agents of 2026 connect first (protocol 3.3). */
+/** Handles a TCP forward. Agents of 2025 accept before they connect, agents of 2026 connect first (docs/protocol.md 3.3). */
 function forward(age: Age, peer: Peer, request: PeerRequest): void {
   const port = Number(FORWARD.exec(request.endpoint)?.[1])
   if (!(port <= 65_535)) {

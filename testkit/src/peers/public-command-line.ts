@@ -13,7 +13,7 @@ export type PublicCommandLine = AsyncDisposable & {
   ended: Promise<PeerEnd>
   /** Runs an action as part of the command. */
   invoke(action: string, input: object): Promise<unknown>
-  /** Runs `forward DEVICE LOCAL:REMOTE`: listens on a local port and forwards it to a port of a device (protocol 3.4). */
+  /** Runs `forward DEVICE LOCAL:REMOTE`: listens on a local port and forwards it to a port of a device (docs/protocol.md 3.4). */
   forward(
     deviceId: string,
     remotePort: number,
@@ -27,7 +27,7 @@ export type PublicCommandLine = AsyncDisposable & {
 }
 
 /**
- * Starts the simulation of the published command-line client of the given generation (`age`), with a user token (protocol 7.2).
+ * Starts the simulation of the published command-line client of the given generation (`age`), with a user token (docs/protocol.md 7.2).
  * Rejects with `ConnectionRefused` if the hub refuses the connection.
  */
 export async function publicCommandLine({

@@ -14,7 +14,7 @@ export type PublicUpdate = {
 }
 
 /**
- * Publishes an update like the published release scripts (protocol 9): a repository linked to the project, a package, a version
+ * Publishes an update like the published release scripts (docs/protocol.md 9): a repository linked to the project, a package, a version
  * with files and their metadata, and a tag.
  */
 export async function publicUpdate(

@@ -12,7 +12,7 @@ type EmitOptions = {
   emittedAt?: string
 }
 
-/** Adds the command `events emit`, which uploads one event of this device (protocol 8.3). */
+/** Adds the command `events emit`, which uploads one event of this device (docs/protocol.md 8.3). */
 export function addEventCommands(program: Command, context: CommandContext): void {
   const events = program.command('events').description('Events of this device.')
   const run = oneShotsFor(context)

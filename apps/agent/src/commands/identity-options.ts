@@ -4,7 +4,7 @@ import { type AgentConfig, configFromOptions, DEFAULT_CONFIG_PATH, readConfigFil
 import { type OneShot, runOneShot } from '../one-shot.ts'
 import { trustSystemAuthorities } from '../trust.ts'
 
-/** Options for the device's identity and its hub. `--config` may also stand before the command (protocol 7.1). */
+/** Options for the device's identity and its hub. `--config` may also stand before the command (docs/protocol.md 7.1). */
 type IdentityOptions = {
   config?: string
   hub?: string

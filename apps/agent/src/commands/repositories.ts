@@ -3,7 +3,7 @@ import type { CommandContext } from '../command-context.ts'
 import { issueUrl, resolveRepository, resolveVersion, versionInfo } from '../one-shot.ts'
 import { oneShotsFor, withIdentityOptions } from './identity-options.ts'
 
-/** Adds the command group `repositories`: queries on the repositories linked to the device's project (protocol 8.3, 9). */
+/** Adds the command group `repositories`: queries on the repositories linked to the device's project (docs/protocol.md 8.3, 9). */
 export function addRepositoryCommands(program: Command, context: CommandContext): void {
   const repositories = program
     .command('repositories')

@@ -14,7 +14,7 @@ export const PROPERTY = {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** System information of a device (protocol 4.2). The free disk space varies by the hour. */
+/** System information of a device (docs/protocol.md 4.2). The free disk space varies by the hour. */
 export function systemInfoOf(profile: DeviceProfile, atMs: number): SystemInfo {
   const { hardware, hostname } = profile
   const drift = (Math.sin((atMs / DAY_MS + profile.index) * Math.PI * 2) + 1) * 0.02
@@ -40,7 +40,7 @@ export function systemInfoOf(profile: DeviceProfile, atMs: number): SystemInfo {
 }
 
 /**
- * Value of the property for software updates (protocol 4.4). Before its first simulated update, a device reports an older
+ * Value of the property for software updates (docs/protocol.md 4.4). Before its first simulated update, a device reports an older
  * completed update or the state `idle`.
  */
 export function otaStatusOf(profile: DeviceProfile, step: UpdateStep | undefined): Record<string, unknown> {

@@ -2,7 +2,7 @@ import type { DeviceProfile } from './device-profile.ts'
 import { type Random, randomOf } from './seeded-random.ts'
 import { healthAt } from './story.ts'
 
-/** An event in the form of `devices_PublishEvents` (protocol 4.6). */
+/** An event in the form of `devices_PublishEvents` (docs/protocol.md 4.6). */
 export type SimulatedEvent = {
   eventId: string
   category?: string
@@ -194,7 +194,7 @@ function eventAt(profile: DeviceProfile, atMs: number, random: Random): Simulate
 
 /**
  * Derives the id from the event's time and random numbers, so that an event sent twice has the same id and is stored once
- * (protocol 4.6, 6.2).
+ * (docs/protocol.md 4.6, 6.2).
  */
 function eventIdOf(emittedAt: string, random: Random): string {
   return `d_ev_${emittedAt.slice(0, 10).replaceAll('-', '')}-${emittedAt.slice(11, 16).replace(':', '')}-${random.base58(8)}`

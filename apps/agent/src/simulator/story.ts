@@ -46,7 +46,7 @@ export function nextHealthCheck(afterMs: number): number {
   return (Math.floor(afterMs / HEALTH_WINDOW_MS) + 1) * HEALTH_WINDOW_MS
 }
 
-/** A step of a simulated update at an offset from the start of the simulation (protocol 4.4). */
+/** A step of a simulated update at an offset from the start of the simulation (docs/protocol.md 4.4). */
 export type UpdateStep = {
   offsetMs: number
   state: 'installing' | 'rebooting' | 'committing' | 'completed' | 'failed'

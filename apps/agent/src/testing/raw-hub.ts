@@ -6,7 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 /** Hello frame that every hub sends. */
 export const HELLO: Frame = { type: 'Hello', magic: MAGIC, info: new Uint8Array() }
 
-/** Initial credit that a hub grants on a channel (protocol R-8). */
+/** Initial credit that a hub grants on a channel (docs/protocol.md R-8). */
 export const CREDIT = { frameCredit: 128, byteCredit: 16_384 }
 
 const DEVICE =

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { CommandContext } from '../command-context.ts'
 import type { Mapping } from '../forward.ts'
 
-/** Adds `muster forward`, which forwards ports of this machine to ports of a device (protocol 3.4). */
+/** Adds `muster forward`, which forwards ports of this machine to ports of a device (docs/protocol.md 3.4). */
 export function addForwardCommand(program: Command, context: CommandContext): void {
   program
     .command('forward <device>')

@@ -59,8 +59,8 @@ async function ask(
   const answers: Record<string, string> = {}
   if (Object.keys(questions).length === 0) return answers
   const stream = input()
-  // readline switches off the terminal's own echo. This stream echoes all typed input except the token, even if standard error is
-  // a file.
+  // readline switches off the terminal's own echo, so this stream shows what is typed, except the token. `show` writes to the terminal
+  // even if standard error is redirected to a file.
   const isTyped = 'isTTY' in stream && stream.isTTY === true
   let isSecret = false
   const echo = new Writable({

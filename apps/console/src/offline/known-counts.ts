@@ -4,7 +4,7 @@ import { COUNTS, COUNTS_COOKIE } from './counts-key.ts'
 /** The last device counts of a project that the hub sent. */
 export type KnownCounts = { path: string; name: string; connected: number; total: number; atMs: number }
 
-/** The stored counts of one sign-in. `key` is the value of the cookie `COUNTS_COOKIE` during this sign-in. */
+/** Device counts of projects that this browser keeps for one session. `key` is the value of the cookie `COUNTS_COOKIE` in this session. */
 type Stored = { key: string; projects: KnownCounts[] }
 
 /** Maximum age, in milliseconds, of counts that are shown. */

@@ -19,7 +19,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 
 const MIB = 1024 * 1024
 
-/** Encodes one request of an executor channel (protocol 3.2). */
+/** Encodes one request of an executor channel (docs/protocol.md 3.2). */
 function request(name: string, input: Uint8Array | string): Buffer {
   const nameBytes = Buffer.from(name)
   const inputBytes = Buffer.from(input)
@@ -168,7 +168,7 @@ describe('channels', () => {
     const { token } = await hub.fleet()
     await using device = await rawDevice({ url: hub.url, token })
     const own = await device.openExecutor()
-    // The loop opens far more channels in a second than the 64 that a published Nexigon peer accepts (protocol 2.10), but never
+    // The loop opens far more channels in a second than the 64 that a published Nexigon peer accepts (docs/protocol.md 2.10), but never
     // more than 32 at a time.
     for (let round = 0; round < 12; round++) {
       const numbers = Array.from({ length: 24 }, (_, at) => 2 + round * 24 + at)

@@ -24,7 +24,7 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
-// Legacy peers send their first Ping and their first request in either order (protocol 1.7). Neither order may lose data.
+// Legacy peers send their first Ping and their first request in either order (docs/protocol.md 1.7). Neither order may lose data.
 
 const REPLAYS = inject('replays')
 /** Number of concurrent replays. It is low because the hub and all clients share this process. */
@@ -40,7 +40,7 @@ let token: string
 let userToken: string
 /** HTTP/1.0 server that answers `GET /size`. Only closing the connection marks the end of the body. */
 let http10: Server
-/** Server that reads until the client's FIN, then answers the digest of the bytes. */
+/** Server that reads until the client's FIN, then replies with the digest of the bytes. */
 let digester: Server
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port

@@ -17,7 +17,8 @@ export function startupBanner(
   const { publicUrl, address, firstRun } = hub
   const lines = ['', `Muster is running at ${publicUrl} (listening on ${address.host}:${address.port})`, '']
   if (firstRun) {
-    // In a log, the printed command reads the token from the file. It works only for accounts that may read the file.
+    // Without a terminal the output may be kept in a log, which must not contain the token. So the printed command reads the token from the
+    // file, which only permitted accounts can read.
     const token = isTerminal
       ? firstRun.deploymentToken
       : `"$(node -p "require('${firstRun.file}').deploymentToken")"`

@@ -76,7 +76,10 @@ export function propertySource(
   }
 }
 
-/** Reads the changes of a window. Without `isSorted` the statement reads at most `limit` rows, in any order, before it sorts them. */
+/**
+ * Reads the changes of a window, newest first. With `isSorted` they are the newest `limit` ones. Without it the statement stops after any
+ * `limit` changes, so that a window with very many costs little.
+ */
 function changes(
   { deviceId, text, category }: Search,
   start: Start | undefined,

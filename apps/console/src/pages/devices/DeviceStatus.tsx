@@ -7,7 +7,7 @@ const HEALTH_WORDS: Readonly<Record<string, { state: 'warning' | 'error'; word: 
   error: { state: 'error', word: 'Error' },
 }
 
-/** Connection state of a device, followed by its health if it is not healthy: "Connected · Warning". */
+/** Connection state of a device. For a connected device that is not healthy, its health follows: "Connected · Warning". */
 export function DeviceStatus({ isConnected, status }: { isConnected: boolean; status: string | undefined }) {
   const health = isConnected && status ? HEALTH_WORDS[status] : undefined
   return (

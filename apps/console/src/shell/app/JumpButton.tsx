@@ -27,7 +27,7 @@ export function JumpButton() {
   const press = useEffectEvent((event: KeyboardEvent) => {
     const isShortcut = event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)
     if (!isShortcut || event.altKey || event.shiftKey) return
-    // Overrides the browser's own shortcut.
+    // Some browsers use Ctrl+K themselves, for example for their search bar.
     event.preventDefault()
     if (Palette) close()
     else if (!document.querySelector('dialog[open]')) void open()

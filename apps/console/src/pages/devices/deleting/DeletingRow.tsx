@@ -13,7 +13,7 @@ const CELL = { role: 'cell' }
 export function DeletingCells({ deletion, columns }: { deletion: Deletion; columns: number }) {
   const { deviceId, name, state } = deletion
   const [passedMs] = useState(() => ageMs(deletion))
-  // The button is wider than the last column of most tables.
+  // The Undo button is wider than the last column of most tables.
   const undoColumns = columns > 3 ? 2 : 1
   return (
     <>

@@ -8,7 +8,7 @@ import { matchesProperty } from './property-conditions.ts'
 /** Filter of the device list. */
 export type DeviceFilter = Partial<NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>>
 
-/** Condition that a device matches a filter of the device list. The surrounding query must name the device `d`. */
+/** Condition that a device matches a filter of the device list. The surrounding query must use the alias `d` for the table `device`. */
 export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<boolean> {
   if (!filter) return sql<boolean>`true`
   const {

@@ -28,7 +28,7 @@ type ConnectionSectionProps = {
   problemBeganAt: string | undefined
 }
 
-/** Connection times of the device in one of three ranges, with its updates and with changes by people on the same time axis. */
+/** Time axis of the device's connections, its updates and the changes by people. The person chooses one of three time ranges. */
 export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectionProps) {
   const { connection } = useSearch({ from: ROUTE })
   const navigate = useNavigate()

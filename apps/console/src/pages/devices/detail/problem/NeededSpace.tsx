@@ -6,8 +6,8 @@ import { useBundleBytes, useDisks } from './use-update-facts.ts'
 type NeededSpaceProps = { deviceId: string; update: NonNullable<Problem['update']> }
 
 /**
- * "The bundle needs 318.4 MiB and /data has 41.2 MiB free." for an update that failed for want of space. Renders only what the hub
- * and the device have reported.
+ * Sentence about an update that failed because the disk was full: "The bundle needs 318.4 MiB and /data has 41.2 MiB free." Leaves out a
+ * figure that the hub or the device has not reported.
  */
 export function NeededSpace({ deviceId, update: { error, targetVersion } }: NeededSpaceProps) {
   return isAboutSpace(error) && <Space deviceId={deviceId} targetVersion={targetVersion} />
