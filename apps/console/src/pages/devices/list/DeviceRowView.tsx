@@ -1,23 +1,28 @@
-import { Link } from '@tanstack/react-router'
 import { memo, type Ref, useState } from 'react'
-import { LinkButton } from '../../../ui/LinkButton.tsx'
+import { RowLink } from '../../../ui/app/RowLink.tsx'
+import { buttonClass } from '../../../ui/Button.tsx'
 import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
-import { useDeletion } from '../deleting/deletions.ts'
+import { type Deletion, useDeletion } from '../deleting/deletions.ts'
 import { propertyOf } from './column-ids.ts'
 import { columnOf } from './columns.tsx'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
-const DEVICES = '/org_{$organization}/projects/$projectId/devices'
-
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
 const ROW = { role: 'row' }
 const CELL = { role: 'cell' }
 
-type DeviceRowViewProps = {
+type CellsProps = {
   device: DeviceRow
+  /** Path of the device's page. */
+  href: string
   /** Ids of the visible columns in their order. */
   columnIds: readonly string[]
+  /** A deletion that was refused. */
+  deletion: Deletion | undefined
+}
+
+type DeviceRowViewProps = Omit<CellsProps, 'deletion'> & {
   isSelected: boolean
   /** Called with the device's id and the event of its checkbox, whose `shiftKey` selects a range. */
   onSelect: (deviceId: string, event: unknown) => void
@@ -28,19 +33,15 @@ type DeviceRowViewProps = {
 
 /** A device in the list. The link of its name covers the row; the other controls lie above the link. */
 export const DeviceRowView = memo(function DeviceRowView({
-  device,
-  columnIds,
   isSelected,
   onSelect,
   index,
   rowIndex,
   ref,
+  ...shown
 }: DeviceRowViewProps) {
-  const { deviceId, name, hostname, status, pendingCertificatesCount } = device
-  const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
-  // `changes` is the key of the status cell. A new key restarts the cell's animation.
-  const [last, setLast] = useState({ status, changes: 0 })
-  if (last.status !== status) setLast({ status, changes: last.changes + 1 })
+  const { device, columnIds } = shown
+  const { deviceId, name, hostname, pendingCertificatesCount } = device
   const deletion = useDeletion(deviceId)
   const row = { ...ROW, ref, 'data-index': index, 'aria-rowindex': rowIndex }
   if (deletion && deletion.state !== 'refused') {
@@ -68,19 +69,28 @@ export const DeviceRowView = memo(function DeviceRowView({
           />
         </label>
       </td>
+      <Cells {...shown} deletion={deletion} />
+    </tr>
+  )
+})
+
+/** Cells behind the checkbox. They are memoized, because a selection changes up to all rows at once. */
+const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsProps) {
+  const { deviceId, name, hostname, status } = device
+  // `changes` is the key of the status cell. A new key restarts the cell's animation.
+  const [last, setLast] = useState({ status, changes: 0 })
+  if (last.status !== status) setLast({ status, changes: last.changes + 1 })
+  return (
+    <>
       {columnIds.map(id => {
         const { className, label, cell } = columnOf(id)
         if (id === 'name')
           return (
             <td {...CELL} key={id} className={className}>
               <div className="row grow" title={name ?? hostname}>
-                <Link
-                  {...link}
-                  className="nm trunc"
-                  style={name === undefined ? { flexShrink: 0 } : undefined}
-                >
+                <RowLink href={href} className={name === undefined ? 'nm trunc whole' : 'nm trunc'}>
                   {name ?? <span className="un">unnamed</span>}
-                </Link>
+                </RowLink>
                 {name === undefined && hostname !== undefined && (
                   <span className="host trunc">{hostname}</span>
                 )}
@@ -101,11 +111,11 @@ export const DeviceRowView = memo(function DeviceRowView({
         )
       })}
       <td {...CELL} className="r">
-        <LinkButton {...link} variant="ghost" size="sm">
+        <RowLink href={href} className={buttonClass('ghost', 'sm')}>
           View<span className="sr"> {name ?? deviceId}</span>
-        </LinkButton>
+        </RowLink>
       </td>
-    </tr>
+    </>
   )
 })
 

@@ -31,6 +31,8 @@ const ROW = { role: 'row' }
 
 type DeviceTableProps = {
   devices: readonly DeviceRow[]
+  /** Path of the list's page. The path of a device is below it. */
+  path: string
   total: number | undefined
   /** Whether the list starts at the first device. If not, the position of its rows is unknown. */
   isFromFirst: boolean
@@ -61,6 +63,7 @@ type DeviceTableProps = {
 /** The device list as a table. Above 200 rows only the rows near the viewport are rendered. */
 export function DeviceTable({
   devices,
+  path,
   total,
   isFromFirst,
   sort,
@@ -207,6 +210,7 @@ export function DeviceTable({
                   <DeviceRowView
                     ref={virtual.measure}
                     device={device}
+                    href={`${path}/${device.deviceId}`}
                     columnIds={columnIds}
                     isSelected={isAll || selection.rowIds[device.deviceId] === true}
                     onSelect={onSelect}

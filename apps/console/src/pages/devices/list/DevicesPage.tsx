@@ -1,6 +1,6 @@
 import { ActionError, MAX_MARKED_DEVICES } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
-import { useParams, useSearch } from '@tanstack/react-router'
+import { useMatch, useParams, useSearch } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { invalidateActions, useActionState } from '../../../api/queries.ts'
@@ -68,6 +68,7 @@ export function DevicesPage() {
 function Devices({ projectId }: { projectId: string }) {
   const queryClient = useQueryClient()
   const isNarrow = useIsNarrow()
+  const path = useMatch({ from: ROUTE, select: ({ pathname }) => pathname.replace(/\/$/, '') })
   const asked = knownSearch(useSearch({ from: ROUTE }))
   const changeSearch = useChangeSearch<DeviceSearch>()
   const conditions = useMemo(() => parseConditions(asked.where), [asked.where])
@@ -270,6 +271,7 @@ function Devices({ projectId }: { projectId: string }) {
           <div className="sheet">
             <DeviceTable
               devices={list.devices}
+              path={path}
               total={total === undefined ? undefined : total - list.heldCount}
               isFromFirst={list.startsAtFirst}
               sort={sort}
