@@ -64,8 +64,9 @@ export class LinkSlots implements Disposable {
   /** Counts the socket of an upgrade request until it closes, whether it is admitted or not. */
   hold(socket: Socket): void {
     this.#held++
-    // All sockets share this listener. Most sockets belong to idle devices, and a closure for each of them would cost memory.
-    socket.once('close', this.#released)
+    // All sockets share this listener. Most sockets belong to idle devices, and `once` would make a closure for each of them. A socket emits
+    // `close` only once.
+    socket.on('close', this.#released)
   }
 
   readonly #released = (): void => {
