@@ -305,6 +305,57 @@ describe('facts of an entry', () => {
     expect(JSON.stringify(failed.events)).toContain(mallory.userId)
     expect(failed.subjects).not.toHaveProperty([mallory.userId])
   })
+
+  it('call deleted people, tokens, projects and repositories deleted, with their last names where the log has them', async () => {
+    const eve = await hub.user({ displayName: 'Eve' })
+    const left = await hub.user({ displayName: 'Lefty' })
+    for (const { userId } of [eve, left])
+      await ada.invoke('organizations_AddMember', { organizationId, userId, isAdmin: true })
+    const own = await hub.project(eve, organizationId)
+    const { tokenId } = await eve.invoke('projects_CreateDeploymentToken', { projectId, name: 'night shift' })
+    const unnamed = await eve.invoke('projects_CreateDeploymentToken', { projectId })
+    const { repositoryId } = (await eve.invoke('repositories_Create', {
+      organizationId,
+      name: 'old-images',
+    })) as { repositoryId: string }
+    const { packageId } = (await eve.invoke('repositories_CreatePackage', {
+      repositoryId,
+      name: 'gateway',
+    })) as { packageId: string }
+    for (const id of [tokenId, unnamed.tokenId])
+      await eve.invoke('projects_DeleteDeploymentToken', { tokenId: id })
+    await eve.invoke('repositories_Delete', { repositoryId })
+    await eve.invoke('projects_Delete', { projectId: own })
+    await ada.invoke('organizations_RemoveMember', { organizationId, userId: left.userId })
+    for (const { userId } of [eve, left]) await root.invoke('users_Delete', { userId })
+    // The ids in a failed action come from its caller and need not exist.
+    const invented = newId('d')
+    expect(await act(mallory, 'devices_SetName', { deviceId: invented, name: 'x' })).toBe(403)
+
+    const ofOrganization = await grace.invoke('organizations_QueryAuditLog', {
+      organizationId,
+      names: true,
+      outcome: 'All',
+      limit: 500,
+    })
+    const gone = { isDeleted: true }
+    expect(ofOrganization.subjects).toMatchObject({
+      [tokenId]: { ...gone, name: 'night shift' },
+      [repositoryId]: { ...gone, name: 'old-images' },
+      [own]: gone,
+      [left.userId]: { ...gone, name: 'Lefty' },
+    })
+    for (const id of [eve.userId, packageId, unnamed.tokenId])
+      expect(ofOrganization.subjects![id]).toEqual(gone)
+    const instance = await root.invoke('audit_QueryAuditLogEvents', {
+      names: true,
+      outcome: 'All',
+      limit: 500,
+    })
+    expect(instance.subjects).toMatchObject({ [eve.userId]: { ...gone, name: eve.email } })
+    expect(JSON.stringify(instance.events)).toContain(invented)
+    expect(instance.subjects).not.toHaveProperty([invented])
+  })
 })
 
 describe('filters of a log', () => {

@@ -4,7 +4,7 @@ import type { LogOf } from './log-scope.ts'
 
 /** Object that log entries refer to by id, such as a person, a device or a project. */
 export type Subject = {
-  /** Current name, or the last name of a deleted device. Absent for an object without a name. */
+  /** Current name, or the last name of a deleted object if the log has it. */
   name?: string
   /** Host name of a device. */
   hostname?: string
@@ -34,8 +34,9 @@ const MAX_IDS_PER_ENTRY = 12
 const ID = /^((?:[a-z]+_)+)[1-9A-HJ-NP-Za-km-z]{22}$/
 
 /**
- * Looks up the objects whose ids occur in the data of entries. In the log of an organization, ids of other tenants are not resolved. The
- * ids in a failed action come from its caller, so a person among them is resolved only as a member of the organization.
+ * Looks up the objects whose ids occur in entries. In the log of an organization, ids of other tenants are not resolved. The ids in the data
+ * of a failed action come from its caller. A person among them is resolved only as a member of the organization, and an object is called
+ * deleted only if the log has its deletion, so that a caller cannot find out which foreign ids exist.
  */
 export async function findSubjects(
   db: Db,
@@ -44,10 +45,12 @@ export async function findSubjects(
 ): Promise<Record<string, Subject>> {
   const byPrefix = new Map<string, Set<string>>()
   const untrustedPeople = new Set<string>()
+  const trusted = new Set<string>()
   for (const entry of entries) {
-    for (const id of idsIn(entry)) {
+    for (const { id, isTrusted } of idsIn(entry)) {
       const prefix = ID.exec(id)![1]!.slice(0, -1)
-      if (prefix === 'u' && entry.status !== null) untrustedPeople.add(id)
+      if (isTrusted) trusted.add(id)
+      if (prefix === 'u' && !isTrusted) untrustedPeople.add(id)
       else byPrefix.set(prefix, (byPrefix.get(prefix) ?? new Set()).add(id))
     }
   }
@@ -61,15 +64,26 @@ export async function findSubjects(
   if (parts.length === 0) return {}
   const { rows } = await sql<SubjectRow>`${sql.join(parts, sql` union all `)}`.execute(db)
   const subjects = Object.fromEntries(rows.map(({ id, ...subject }) => [id, withoutNulls(subject)]))
-  const missing = ids('d').filter(id => !Object.hasOwn(subjects, id))
-  return missing.length === 0 ? subjects : { ...(await deletedDevices(db, missing, of)), ...subjects }
+  const missing = Object.entries(deletions(of)).flatMap(([prefix, deletion]) => {
+    const found = prefix === 'u' ? [...ids(prefix), ...untrustedPeople] : ids(prefix)
+    const absent = found.filter(id => !Object.hasOwn(subjects, id))
+    return absent.length > 0 ? [former(absent, deletion, of)] : []
+  })
+  return missing.length === 0 ? subjects : { ...(await deletedSubjects(db, missing, trusted)), ...subjects }
 }
 
-function idsIn({ data, actor, device_id, project_id, repository_id }: Entry): string[] {
-  const values = [...Object.values(data as object), ...Object.values(actor as object)]
-  return [...values, device_id, project_id, repository_id]
-    .filter((value): value is string => typeof value === 'string' && ID.test(value))
-    .slice(0, MAX_IDS_PER_ENTRY)
+/** Ids in an entry. Only the data of an action that has not succeeded may name objects that never existed or that its caller may not see. */
+function idsIn(entry: Entry): { id: string; isTrusted: boolean }[] {
+  const { data, actor, device_id, project_id, repository_id, status } = entry
+  const isId = (value: unknown): value is string => typeof value === 'string' && ID.test(value)
+  return [
+    ...[...Object.values(actor as object), device_id, project_id, repository_id]
+      .filter(isId)
+      .map(id => ({ id, isTrusted: true })),
+    ...Object.values(data as object)
+      .filter(isId)
+      .map(id => ({ id, isTrusted: status === null || status === 'Succeeded' })),
+  ].slice(0, MAX_IDS_PER_ENTRY)
 }
 
 type LookUp = (ids: string[]) => RawBuilder<unknown>
@@ -155,29 +169,94 @@ function people(ids: string[], organizationId: string | undefined): RawBuilder<u
        where u.user_id = any(${ids}) and m.organization_id = ${organizationId}`
 }
 
-/** Names of deleted devices, from the events of their deletion. */
-async function deletedDevices(
+/** Table and key of a kind of objects, and the event of their deletion with the condition that finds it. */
+type Deletion = { table: string; key: string; event: string; isAbout: (id: RawBuilder<unknown>) => RawBuilder<unknown> }
+
+/** Kinds of objects that can be deleted, by the prefix of their ids. The log of an organization has the removal of a member instead. */
+function deletions(of: LogOf | undefined): Record<string, Deletion> {
+  const byColumn =
+    (column: string) =>
+    (id: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`${sql.ref(`a.${column}`)} = ${id}`
+  const byData =
+    (field: string) =>
+    (id: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`a.data @> jsonb_build_object(${field}::text, ${id})`
+  const keyed = (table: string, key: string, event: string): Deletion => ({
+    table,
+    key,
+    event,
+    isAbout: byColumn(key),
+  })
+  return {
+    u: keyed('user', 'user_id', of ? 'organizations_MemberRemoved' : 'users_Deleted'),
+    u_pk: { table: 'user_token', key: 'token_id', event: 'users_TokenDeleted', isAbout: byData('tokenId') },
+    org: keyed('organization', 'organization_id', 'organizations_Deleted'),
+    p: keyed('project', 'project_id', 'projects_Deleted'),
+    d: keyed('device', 'device_id', 'devices_Deleted'),
+    deployment_id: {
+      table: 'deployment_token',
+      key: 'token_id',
+      event: 'projects_DeploymentTokenDeleted',
+      isAbout: byData('tokenId'),
+    },
+    repo: keyed('repository', 'repository_id', 'repositories_Deleted'),
+    pkg: {
+      table: 'package',
+      key: 'package_id',
+      event: 'repositories_PackageDeleted',
+      isAbout: byData('packageId'),
+    },
+    pkg_v: {
+      table: 'package_version',
+      key: 'version_id',
+      event: 'repositories_PackageVersionDeleted',
+      isAbout: byData('versionId'),
+    },
+  }
+}
+
+/**
+ * SQL that selects those of the ids that no row has, with the values in the event of their deletion if the log has it. `offset 0` keeps
+ * PostgreSQL from reading all events of this name in the order of time instead of those about the object.
+ */
+function former(ids: string[], { table, key, event, isAbout }: Deletion, of: LogOf | undefined) {
+  return sql`
+    select i.id, e.last
+      from unnest(${ids}::text[]) as i (id)
+      left join lateral (
+        select coalesce(found.old_data, found.data::json) as last from (
+          select a.created_at, a.old_data, a.data from audit_event a
+           where ${isAbout(sql`i.id`)} and a.event = ${event}
+             and ${of ? sql`a.organization_id = ${of.scope.organizationId}` : sql`true`} offset 0
+        ) found order by found.created_at desc limit 1
+      ) e on true
+     where not exists (select from ${sql.table(table)} t where ${sql.ref(`t.${key}`)} = i.id)`
+}
+
+/** Deleted objects with their last names. An id that is not trusted must have its deletion in the log. */
+async function deletedSubjects(
   db: Db,
-  ids: string[],
-  of: LogOf | undefined,
+  parts: RawBuilder<unknown>[],
+  trusted: ReadonlySet<string>,
 ): Promise<Record<string, Subject>> {
-  const { rows } = await sql<{ id: string; old: { parse(): unknown } | null }>`
-    select a.device_id as id, a.old_data as old
-      from audit_event a
-     where a.device_id = any(${ids}) and a.event = 'devices_Deleted'
-       and ${of ? sql`a.organization_id = ${of.scope.organizationId}` : sql`true`}`.execute(db)
+  const { rows } = await sql<{ id: string; last: { parse(): unknown } | null }>`
+    ${sql.join(parts, sql` union all `)}`.execute(db)
   return Object.fromEntries(
-    rows.map(({ id, old }) => {
-      const { name, hostname } = (old?.parse() ?? {}) as { name?: unknown; hostname?: unknown }
-      return [
-        id,
-        {
-          isDeleted: true,
-          ...(typeof name === 'string' && { name }),
-          ...(typeof hostname === 'string' && { hostname }),
-        },
-      ]
-    }),
+    rows
+      .filter(({ id, last }) => last !== null || trusted.has(id))
+      .map(({ id, last }) => {
+        const { name: ownName, email, hostname } = (last?.parse() ?? {}) as Record<string, unknown>
+        const name = ownName ?? email
+        return [
+          id,
+          {
+            isDeleted: true,
+            ...(typeof name === 'string' && { name }),
+            ...(typeof hostname === 'string' && { hostname }),
+          },
+        ]
+      }),
   )
 }
 

@@ -27,23 +27,16 @@ export function ActorChip({ actor, name, tokenName }: ActorChipProps) {
   )
 }
 
-/** Icon of the actor's kind, then the actor's name. If the name is unknown, shows the actor's id, or else the kind as text. */
+/** Icon of the actor's kind, then the actor's name, or words for an actor without a name. The id is the tooltip. */
 function Who({ actor, name }: { actor: Actor; name: string | undefined }) {
   const { icon: Icon, kind } = actorLook(actor)
-  const id = name === undefined ? actorIdOf(actor) : undefined
-  if (id !== undefined) {
-    return (
-      <span className="row" style={{ gap: 5, minWidth: 0 }}>
-        <Icon className="i i-14 muted" aria-hidden />
-        <span className="sr">{kind} </span>
-        <Id id={id} what="actor id" wrap />
-      </span>
-    )
-  }
+  const words = 'userId' in actor ? 'A deleted account' : kind
   return (
     <Badge icon={Icon}>
       {name !== undefined && <span className="sr">{kind} </span>}
-      <span className="trunc">{name ?? kind}</span>
+      <span className="trunc" title={actorIdOf(actor)}>
+        {name ?? words}
+      </span>
     </Badge>
   )
 }

@@ -277,7 +277,7 @@ function Ways({ entry }: { entry: Entry }) {
       {actorId !== undefined && (
         <LinkButton size="sm" to="." search={{ actor: actorId }}>
           <span className="trunc">
-            Everything by <bdi>{entry.actorName ?? actorId}</bdi>
+            Everything by <bdi>{entry.actorName ?? subjectLink(actorId, subjects, isInstance).label}</bdi>
           </span>
         </LinkButton>
       )}

@@ -10,7 +10,7 @@ import type { Entry, Subjects } from './sentences/entry.ts'
 import { KINDS, type Kind } from './sentences/kinds.ts'
 import { iconOf } from './sentences/names.ts'
 import { partsOf } from './sentences/sentence.ts'
-import { subjectLink } from './sentences/subject-link.ts'
+import { type SubjectLink, subjectLink } from './sentences/subject-link.ts'
 import { TimePick } from './TimePick.tsx'
 
 type LogFiltersProps = {
@@ -27,7 +27,7 @@ type LogFiltersProps = {
 export function LogFilters({ search, entries, subjects, isInstance, children }: LogFiltersProps) {
   const change = useChangeSearch<AuditSearch>()
   const { time, from, to, hours, q = '', actor = '', kind = '', type = '', subject = '' } = search
-  const actors = actorOptions(entries)
+  const actors = actorOptions(entries, subjects, isInstance)
   const things = subjectOptions(entries, subjects, isInstance)
   const kindLabel = isKind(kind) ? KINDS[kind].label : kind
   return (
@@ -92,11 +92,12 @@ function labelIn(options: readonly PickOption[], value: string): string {
   return options.find(option => option.value === value)?.label ?? value
 }
 
-function actorOptions(entries: readonly Entry[]): PickOption[] {
+function actorOptions(entries: readonly Entry[], subjects: Subjects, isInstance: boolean): PickOption[] {
   const names = new Map<string, string>()
   for (const { actor, actorName } of entries) {
     const id = actorIdOf(actor)
-    if (id !== undefined && !names.has(id)) names.set(id, actorName ?? id)
+    if (id !== undefined && !names.has(id))
+      names.set(id, actorName ?? distinctLabel(id, subjectLink(id, subjects, isInstance)))
   }
   return [...names].map(([value, label]) => ({ value, label })).sort(byLabel)
 }
@@ -113,7 +114,16 @@ function subjectOptions(entries: readonly Entry[], subjects: Subjects, isInstanc
   const ids = new Set(
     entries.flatMap(entry => partsOf(entry).flatMap(part => (part.kind === 'subject' ? [part.id] : []))),
   )
-  return [...ids].map(id => ({ value: id, label: subjectLink(id, subjects, isInstance).label })).sort(byLabel)
+  return [...ids]
+    .map(id => ({ value: id, label: distinctLabel(id, subjectLink(id, subjects, isInstance)) }))
+    .sort(byLabel)
+}
+
+/** Number of characters, from the end of an id, that tell deleted objects without a name apart. */
+const TAIL_CHARS = 8
+
+function distinctLabel(id: string, { label, isNoun }: SubjectLink): string {
+  return isNoun ? `${label}, …${id.slice(-TAIL_CHARS)}` : label
 }
 
 function byLabel(a: PickOption, b: PickOption): number {

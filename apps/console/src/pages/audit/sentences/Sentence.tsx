@@ -4,7 +4,7 @@ import { formatCount } from '../../../lib/app/format.ts'
 import { lookUp } from '../../../lib/app/look-up.ts'
 import type { Entry, Subjects } from './entry.ts'
 import { type Part, partsOf } from './sentence.ts'
-import { subjectLink } from './subject-link.ts'
+import { subjectLink, withoutNoun } from './subject-link.ts'
 
 /** Objects whose ids occur in the entries on screen, by id. `isInstance` is true in the log of the instance. */
 export const LogSubjects = createContext<{ subjects: Subjects; isInstance: boolean }>({
@@ -17,12 +17,22 @@ export type Several = { field: string; count: number }
 
 /** The sentence of an entry: actor, verb, subject. Names are isolated with `bdi`, because they may be written from right to left. */
 export function Sentence({ entry, several }: { entry: Entry; several?: Several | undefined }) {
+  const { subjects, isInstance } = useContext(LogSubjects)
+  const parts = partsOf(entry)
+  const isNoun = (part: Part | undefined) =>
+    part?.kind === 'subject' && part.name === undefined && subjectLink(part.id, subjects, isInstance).isNoun
   return (
     <>
       <Actor entry={entry} />{' '}
-      {partsOf(entry).map((part, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their position
-        <SentencePart key={index} part={part} several={several} />
+      {parts.map((part, index) => (
+        <SentencePart
+          // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their position
+          key={index}
+          part={
+            part.kind === 'text' && isNoun(parts[index + 1]) ? { ...part, text: withoutNoun(part.text) } : part
+          }
+          several={several}
+        />
       ))}
     </>
   )
@@ -63,10 +73,13 @@ const PLURALS: Record<string, string> = {
   versionId: 'versions',
 }
 
-/** Name of an object, as a link while the object exists. `name` replaces its current name. */
-function SubjectName({ id, name }: { id: string; name?: string | undefined }) {
+type SubjectNameProps = { id: string; name?: string | undefined; isFirst?: boolean }
+
+/** Name of an object, as a link while the object exists. `name` replaces its current name. `isFirst` begins a sentence. */
+function SubjectName({ id, name, isFirst = false }: SubjectNameProps) {
   const { subjects, isInstance } = useContext(LogSubjects)
-  const { label, to, search } = subjectLink(id, subjects, isInstance)
+  const { label, isNoun, to, search } = subjectLink(id, subjects, isInstance)
+  if (isNoun && name === undefined) return <Noun id={id} text={isFirst ? capitalized(label) : label} />
   const text = <bdi title={id}>{name ?? label}</bdi>
   return to === undefined ? (
     <b className={label === id ? 'mono' : undefined}>{text}</b>
@@ -77,22 +90,34 @@ function SubjectName({ id, name }: { id: string; name?: string | undefined }) {
   )
 }
 
+/** Words for an object without a name, with its id as a tooltip. */
+function Noun({ id, text }: { id: string; text: string }) {
+  return <span title={id}>{text}</span>
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
 /** Name of an entry's actor: a person, a user token of a person, a device or the hub. */
 function Actor({ entry: { actor, actorName, tokenName } }: { entry: Entry }) {
   switch (actor.actor) {
     case 'User':
-      return <Name name={actorName} id={actor.userId} />
+      return <Name name={actorName} id={actor.userId} isFirst />
     case 'UserToken':
       return (
         <>
-          <Name name={tokenName} id={actor.tokenId} />, a token of <Name name={actorName} id={actor.userId} />
-          ,
+          <TokenOf name={tokenName} id={actor.tokenId} /> <Name name={actorName} id={actor.userId} />,
         </>
       )
     case 'Device':
-      return <SubjectName id={actor.deviceId} />
+      return <SubjectName id={actor.deviceId} isFirst />
     case 'ClusterNode':
-      return <Name name={actorName} id={actor.nodeId} />
+      return actorName === undefined ? (
+        <Noun id={actor.nodeId} text="A former node of the hub" />
+      ) : (
+        <Name name={actorName} id={actor.nodeId} />
+      )
     case 'System':
       return 'The hub'
     case 'Anonymous':
@@ -102,10 +127,30 @@ function Actor({ entry: { actor, actorName, tokenName } }: { entry: Entry }) {
   }
 }
 
-function Name({ name, id }: { name: string | undefined; id: string }) {
+/** "ci-release, a token of", or "A token of" for a token without a name. */
+function TokenOf({ name, id }: { name: string | undefined; id: string }) {
+  const { subjects } = useContext(LogSubjects)
+  const token = lookUp<Subjects[string] | undefined>(subjects, id, undefined)
+  const named = name ?? token?.name
+  if (named !== undefined)
+    return (
+      <>
+        <Name name={named} id={id} />, a token of
+      </>
+    )
+  return (
+    <>
+      <Noun id={id} text={token?.isDeleted ? 'A deleted token' : 'A token'} /> of
+    </>
+  )
+}
+
+/** Name of a person or token in bold. Without a name it is that of the object with the id, or words such as "a deleted account". */
+function Name({ name, id, isFirst }: { name: string | undefined; id: string; isFirst?: boolean }) {
+  if (name === undefined) return <SubjectName id={id} {...(isFirst && { isFirst })} />
   return (
     <bdi title={id}>
-      <b className={name === undefined ? 'mono' : undefined}>{name ?? id}</b>
+      <b>{name}</b>
     </bdi>
   )
 }

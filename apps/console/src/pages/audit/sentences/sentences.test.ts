@@ -9,7 +9,7 @@ import { EVENT_SENTENCES } from './event-sentences.ts'
 import { KINDS, type Kind } from './kinds.ts'
 import { iconOf, namesOf } from './names.ts'
 import { partsOf } from './sentence.ts'
-import { subjectLink } from './subject-link.ts'
+import { subjectLink, withoutNoun } from './subject-link.ts'
 
 const API = readFileSync(join(import.meta.dirname, '../../../../../../docs/api.md'), 'utf8')
 const EVENTS = [
@@ -154,6 +154,28 @@ describe('a sentence', () => {
     })
     expect(subjectLink(deviceId, {}, false)).toEqual({ label: deviceId })
     expect(subjectLink('__proto___x', {}, false)).toEqual({ label: '__proto___x' })
+  })
+
+  it.each([
+    ['u', 'a deleted account'],
+    ['u_pk', 'a deleted token'],
+    ['deployment_id', 'a deleted token'],
+    ['d', 'a deleted device'],
+    ['p', 'a deleted project'],
+    ['repo', 'a deleted repository'],
+    ['pkg_v', 'a deleted version'],
+  ])('calls a deleted thing with an id of %s without a name %s', (prefix, label) => {
+    const id = `${prefix}_7QnR4tZk2WmVx9LbHc8sPy`
+    expect(subjectLink(id, { [id]: { isDeleted: true } }, true)).toEqual({ label, isNoun: true })
+    expect(subjectLink(id, {}, true)).toEqual({ label: id })
+  })
+
+  it('does not repeat the kind of a deleted thing', () => {
+    expect(withoutNoun('turned auto-accept of the token ')).toBe('turned auto-accept of ')
+    expect(withoutNoun('created the user token ')).toBe('created ')
+    expect(withoutNoun('withdrew the administration of the instance from ')).toBe(
+      'withdrew the administration of the instance from ',
+    )
   })
 })
 

@@ -1,15 +1,38 @@
 import { deviceNameText } from '../../devices/device-name.ts'
 import type { Subjects } from './entry.ts'
 
-/** Label of an object in a sentence, and the path of the page that shows it, if there is one. */
-export type SubjectLink = { label: string; to?: string; search?: Record<string, string> }
+/**
+ * Label of an object in a sentence, and the path of the page that shows it, if there is one. `isNoun` is true for a label such as "a deleted
+ * device", which is no name.
+ */
+export type SubjectLink = { label: string; isNoun?: true; to?: string; search?: Record<string, string> }
 
-/** Label and page of the object with an id. A deleted or unknown object has no page and, if its name is unknown, its id as label. */
+/** Kinds of objects in words, by the prefix of their ids. */
+const NOUNS: Record<string, string> = {
+  u: 'account',
+  u_pk: 'token',
+  org: 'organization',
+  p: 'project',
+  d: 'device',
+  deployment_id: 'token',
+  repo: 'repository',
+  pkg: 'package',
+  pkg_v: 'version',
+}
+
+/**
+ * Label and page of the object with an id. A deleted or unknown object has no page. If its name is unknown, a deleted object is called so,
+ * and any other has its id as label.
+ */
 export function subjectLink(id: string, subjects: Subjects, isInstance: boolean): SubjectLink {
   const subject = Object.hasOwn(subjects, id) ? subjects[id] : undefined
-  if (!subject) return { label: id }
+  if (!subject) return prefixOf(id) === 'repo_a' ? { label: 'a file', isNoun: true } : { label: id }
   const { name, hostname, organizationId, projectId, repositoryId, packageId, isDeleted } = subject
-  const label = name ?? (hostname === undefined ? id : deviceNameText({ hostname }))
+  const named = name ?? (hostname === undefined ? undefined : deviceNameText({ hostname }))
+  const noun = NOUNS[prefixOf(id)]
+  if (isDeleted && named === undefined && noun !== undefined)
+    return { label: `a deleted ${noun}`, isNoun: true }
+  const label = named ?? id
   if (isDeleted) return { label }
   const project = `/${organizationId}/projects/${projectId}`
   const repository = `/${organizationId}/repositories/${repositoryId}`
@@ -38,4 +61,9 @@ export function subjectLink(id: string, subjects: Subjects, isInstance: boolean)
 /** Prefix of an id, such as `repo` for the id of a repository. */
 export function prefixOf(id: string): string {
   return id.slice(0, id.lastIndexOf('_'))
+}
+
+/** Text before an object without its noun: "turned auto-accept of the token " before "a deleted token" becomes "turned auto-accept of ". */
+export function withoutNoun(text: string): string {
+  return text.replace(/the (?:user )?(?:account|device|file|organization|package|project|repository|token|version) $/, '')
 }

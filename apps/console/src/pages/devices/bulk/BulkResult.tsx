@@ -133,7 +133,7 @@ function Story({ action }: { action: BulkAction }) {
   const left = itemCount - succeededCount - refusedCount(action)
   return (
     <p>
-      By {action.userId === userId ? 'you' : (actorName ?? 'a deleted person')} at{' '}
+      By {action.userId === userId ? 'you' : (actorName ?? 'a deleted account')} at{' '}
       {momentOf(Date.parse(startedAt ?? createdAt), nowMs)}, {subjectWords(action)}.{' '}
       {status === 'Cancelled' &&
         `Cancelled${canceller ? ` by ${canceller}` : ''} at ${momentOf(Date.parse(endedAt ?? createdAt), nowMs)}; ${formatCount(left)} left as they were. `}
@@ -227,7 +227,7 @@ function Why({ item }: { item: BulkItem }) {
             {isOwn ? (
               'you'
             ) : (
-              <b>{actorName ?? (actor.actor === 'Device' ? 'the device' : 'a deleted person')}</b>
+              <b>{actorName ?? (actor.actor === 'Device' ? 'the device' : 'a deleted account')}</b>
             )}
           </>
         )}

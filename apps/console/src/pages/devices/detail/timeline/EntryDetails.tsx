@@ -14,7 +14,7 @@ import { VersionLink } from '../VersionLink.tsx'
 import { otaStatusOf } from '../well-known.ts'
 import { wallTime } from './ClockTime.tsx'
 import { Diff } from './Diff.tsx'
-import type { Entry } from './entry.ts'
+import type { Entry, EntryOf } from './entry.ts'
 import { linkTo } from './entry-link.ts'
 import { nameOf } from './Sentence.tsx'
 import { updateChangeOf } from './update-change.ts'
@@ -132,6 +132,7 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
             {entry.name}
           </Fact>
           <Fact label="By">{nameOf(entry)}</Fact>
+          <Account entry={entry} />
           {startedAt !== undefined && (
             <Fact label="Installing since">
               <span className="num">{wallTime(startedAt)}</span>
@@ -152,6 +153,7 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
             </Fact>
           )}
           {entry.tokenName !== undefined && <Fact label="User token">{entry.tokenName}</Fact>}
+          <Account entry={entry} />
         </>
       )
     case 'tag':
@@ -170,6 +172,16 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
         </>
       )
   }
+}
+
+/** Id of a person who acted. It is all that is known of a deleted account. */
+function Account({ entry: { actor } }: { entry: EntryOf<'property' | 'audit'> }) {
+  if (!('userId' in actor)) return null
+  return (
+    <Fact label="Account" mono>
+      {actor.userId}
+    </Fact>
+  )
 }
 
 /** A time in UTC to the millisecond: "2026-11-23 12:58:04.218 UTC". */

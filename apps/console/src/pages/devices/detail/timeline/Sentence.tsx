@@ -131,11 +131,11 @@ function Who({ entry }: { entry: Pick<EntryOf<'property'>, 'actor' | 'actorName'
   )
 }
 
-/** Name of an actor in words: "Administrator", "This device", "The hub". */
+/** Name of an actor in words: "Administrator", "This device", "The hub", "A deleted account". */
 export function nameOf({ actor, actorName }: Pick<EntryOf<'property'>, 'actor' | 'actorName'>): string {
   if (actor.actor === 'Device') return 'This device'
   if (actor.actor === 'System' || actor.actor === 'ClusterNode') return 'The hub'
-  return actorName ?? ('userId' in actor ? actor.userId : actor.actor)
+  return actorName ?? ('userId' in actor ? 'A deleted account' : actor.actor)
 }
 
 const CERTIFICATE_WORDS: Record<string, string> = {
