@@ -6,7 +6,7 @@ import { Activity } from './Activity.tsx'
 import type { AuditSearch } from './audit-params.ts'
 import { auditFilter } from './audit-search.ts'
 import { LogPage } from './LogPage.tsx'
-import { type LogAction, useLog } from './use-log.ts'
+import { COUNTS, type LogAction, useLog } from './use-log.ts'
 
 type EventLogProps = {
   title: string
@@ -38,6 +38,11 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
       log={log}
       search={search}
       isFiltered={Object.keys(filter).length > 0 || isFailed}
+      counting={{
+        action: COUNTS[action],
+        inputOf: time => ({ ...of, filter: auditFilter({ ...search, ...time }) }),
+        isFailed,
+      }}
       columns={action === 'audit_QueryAuditLogEvents' ? 'whole' : 'short'}
       outcome={
         <Segments
@@ -54,12 +59,3 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
     />
   )
 }
-
-/** Maps the query action of a log to the action that counts its entries. */
-const COUNTS = {
-  audit_QueryAuditLogEvents: 'audit_QueryAuditLogActivity',
-  organizations_QueryAuditLog: 'organizations_QueryAuditLogActivity',
-  projects_QueryAuditLog: 'projects_QueryAuditLogActivity',
-  repositories_QueryAuditLog: 'repositories_QueryAuditLogActivity',
-  devices_QueryAuditLog: 'devices_QueryAuditLogActivity',
-} as const

@@ -12,6 +12,7 @@ import { iconOf } from './sentences/names.ts'
 import { partsOf } from './sentences/sentence.ts'
 import { type SubjectLink, subjectLink } from './sentences/subject-link.ts'
 import { TimePick } from './TimePick.tsx'
+import type { RangeCounting } from './use-log.ts'
 
 type LogFiltersProps = {
   search: AuditSearch
@@ -19,12 +20,20 @@ type LogFiltersProps = {
   entries: readonly Entry[]
   subjects: Subjects
   isInstance: boolean
+  counting: RangeCounting | undefined
   /** Filter by outcome or, in the log of actions, by status. Stands at the end of the line. */
   children: ReactNode
 }
 
 /** Filters of a log: a search box, time, actor, kind, subject and outcome. Their values are search parameters of the URL. */
-export function LogFilters({ search, entries, subjects, isInstance, children }: LogFiltersProps) {
+export function LogFilters({
+  search,
+  entries,
+  subjects,
+  isInstance,
+  counting,
+  children,
+}: LogFiltersProps) {
   const change = useChangeSearch<AuditSearch>()
   const { time, from, to, hours, q = '', actor = '', kind = '', type = '', subject = '' } = search
   const actors = actorOptions(entries, subjects, isInstance)
@@ -46,6 +55,7 @@ export function LogFilters({ search, entries, subjects, isInstance, children }: 
             ...(to && { to }),
             ...(hours && { hours }),
           }}
+          counting={counting}
           onChange={change}
         />
         <ListPick

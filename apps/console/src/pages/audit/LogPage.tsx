@@ -9,7 +9,7 @@ import { AUDIT_SEARCH, type AuditSearch } from './audit-params.ts'
 import { LogFilters } from './LogFilters.tsx'
 import { type LogColumns, LogTable } from './LogTable.tsx'
 import { LogSubjects } from './sentences/Sentence.tsx'
-import type { LogAction, useLog } from './use-log.ts'
+import type { LogAction, RangeCounting, useLog } from './use-log.ts'
 import '../../styles/log.css'
 
 type LogPageProps = {
@@ -22,6 +22,8 @@ type LogPageProps = {
   log: ReturnType<typeof useLog>
   search: AuditSearch
   isFiltered: boolean
+  /** Counts entries; absent for the log of actions, which the hub does not count. */
+  counting?: RangeCounting
   columns: LogColumns
   /** Filter by outcome or, in the log of actions, by status. */
   outcome: ReactNode
@@ -38,6 +40,7 @@ export function LogPage({
   log,
   search,
   isFiltered,
+  counting,
   columns,
   outcome,
   above,
@@ -55,7 +58,13 @@ export function LogPage({
         shown={entries?.length}
         actions={<ExportMenu action={action} input={input} />}
       >
-        <LogFilters search={search} entries={entries ?? []} subjects={subjects} isInstance={isInstance}>
+        <LogFilters
+          search={search}
+          entries={entries ?? []}
+          subjects={subjects}
+          isInstance={isInstance}
+          counting={counting}
+        >
           {outcome}
         </LogFilters>
         {entries?.length === 0 && !isFiltered && !list.isPlaceholderData ? (

@@ -1,10 +1,14 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
+import { useActionState } from '../../api/queries.ts'
 import { useNow } from '../../lib/app/clock.ts'
-import { hourAndMinute, localDay, shortDay } from '../../lib/app/local-time.ts'
+import { counted, formatCount } from '../../lib/app/format.ts'
+import { hourAndMinute, localDay, momentInWords, shortDay } from '../../lib/app/local-time.ts'
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
+import { useDebounced } from '../../lib/app/use-debounced.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Pick } from './Pick.tsx'
 import {
+  type Hours,
   hoursOf,
   isMoving,
   isSame,
@@ -12,18 +16,21 @@ import {
   type Moving,
   rangeLabel,
   rangeOf,
-  rangeSentence,
+  rangeWords,
   type TimeRange,
   type TimeSearch,
 } from './time-range.ts'
+import type { RangeCounting } from './use-log.ts'
 
 type TimePickProps = {
   search: TimeSearch
+  /** Counts the entries of a range before it is applied. Absent for a log that the hub does not count. */
+  counting?: RangeCounting | undefined
   onChange: (search: Required<TimeSearch>) => void
 }
 
 /** Filter that limits a log to a range of time and to hours of the day. A change takes effect when "Apply" is pressed. */
-export function TimePick({ search, onChange }: TimePickProps) {
+export function TimePick({ search, counting, onChange }: TimePickProps) {
   const nowMs = useNow()
   const isOn = Object.values(search).some(Boolean)
   return (
@@ -31,6 +38,7 @@ export function TimePick({ search, onChange }: TimePickProps) {
       {close => (
         <TimeForm
           search={search}
+          counting={counting}
           nowMs={nowMs}
           onApply={next => {
             close()
@@ -54,9 +62,9 @@ type Draft = {
 
 const NO_DRAFT: Draft = { fromDay: '', fromTime: '', toDay: '', toTime: '', isDaily: false }
 
-type TimeFormProps = { search: TimeSearch; nowMs: number; onApply: (search: Required<TimeSearch>) => void }
+type TimeFormProps = Omit<TimePickProps, 'onChange'> & { nowMs: number; onApply: (search: Required<TimeSearch>) => void }
 
-function TimeForm({ search, nowMs, onApply }: TimeFormProps) {
+function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
   const [draft, setDraft] = useState(() => draftOf(search, nowMs))
   const range = draftRange(draft, nowMs)
   const [night, weekend] = [lastNight(nowMs), lastWeekend(nowMs)]
@@ -68,14 +76,14 @@ function TimeForm({ search, nowMs, onApply }: TimeFormProps) {
     ...(['hour', 'day'] as const).map(moving => movingPreset(moving, draft, nowMs)),
     {
       label: 'Last night',
-      note: '18:00 to 08:00',
+      note: noteOf(night, '18:00 to 08:00', nowMs),
       draft: fixedDraft(night),
       isOn: !draft.moving && isSame(range, night),
     },
     movingPreset('week', draft, nowMs),
     {
       label: 'Last weekend',
-      note: 'Fri 18:00 to Mon 08:00',
+      note: noteOf(weekend, 'Fri 18:00 to Mon 08:00', nowMs),
       draft: fixedDraft(weekend),
       isOn: !draft.moving && isSame(range, weekend),
     },
@@ -128,11 +136,17 @@ function TimeForm({ search, nowMs, onApply }: TimeFormProps) {
           <span>Only between these times of day</span>
         </label>
         <p className="said" role="status">
-          {isWrong
-            ? 'The end is before the beginning.'
-            : isEmpty
-              ? 'All entries.'
-              : rangeSentence(range, hours)}
+          {isWrong ? (
+            'The end is before the beginning.'
+          ) : isEmpty ? (
+            'All entries.'
+          ) : (
+            <Said range={range} hours={hours} nowMs={nowMs}>
+              {counting && range.fromMs !== undefined && (
+                <RangeCount counting={counting} search={searchOf(draft, range)} />
+              )}
+            </Said>
+          )}
         </p>
       </div>
       <footer>
@@ -145,6 +159,52 @@ function TimeForm({ search, nowMs, onApply }: TimeFormProps) {
         </Button>
       </footer>
     </form>
+  )
+}
+
+/** Note of a preset: its times of day, or its beginning while it has not ended. */
+function noteOf({ fromMs, untilMs }: Required<TimeRange>, ended: string, nowMs: number): string {
+  return untilMs > nowMs ? `since ${momentInWords(fromMs, nowMs).text}` : ended
+}
+
+type SaidProps = { range: TimeRange; hours: Hours | undefined; nowMs: number; children: ReactNode }
+
+/** The range as a sentence, with its length and, as `children`, the number of its entries. */
+function Said({ range, hours, nowMs, children }: SaidProps) {
+  const { when, lengths } = rangeWords(range, nowMs)
+  const length = lengths.join(', ')
+  return (
+    <>
+      {when}
+      {hours && ` Each day only from ${hours.from} to ${hours.to}.`}
+      {(length !== '' || children) && (
+        <>
+          {' '}
+          {length}
+          {length !== '' && children && ', '}
+          {children}.
+        </>
+      )}
+    </>
+  )
+}
+
+/** The number of entries of a range. It is requested when the form has not changed for a moment. */
+function RangeCount({ counting, search }: { counting: RangeCounting; search: Required<TimeSearch> }) {
+  const text = JSON.stringify(search)
+  const asked = useDebounced(text)
+  const { data, isError } = useActionState(
+    counting.action,
+    counting.inputOf(JSON.parse(asked) as Required<TimeSearch>) as never,
+  )
+  if (asked !== text || (!data && !isError)) return 'counting…'
+  if (!data?.activity) return 'entries not counted within 2 s'
+  const { entryCount, failureCount } = data.activity
+  if (counting.isFailed) return <b>{counted(failureCount, 'failure')}</b>
+  return (
+    <b>
+      {formatCount(entryCount)} {entryCount === 1 ? 'entry' : 'entries'}
+    </b>
   )
 }
 

@@ -1,3 +1,4 @@
+import { counted } from '../../lib/app/format.ts'
 import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { dayAndTime, timeZone, utcOffset } from './log-time.ts'
@@ -98,20 +99,28 @@ function moment(atMs: number): string {
   return `${shortDay(atMs)} ${hourAndMinute(atMs)}`
 }
 
-/** A range as a sentence: "Sunday 22 November 18:00 to Monday 23 November 08:00, your time (UTC+1)." */
-export function rangeSentence({ fromMs, untilMs }: TimeRange, hours: Hours | undefined): string {
-  const parts = [
-    fromMs === undefined ? 'From the beginning' : dayAndTime(fromMs),
-    untilMs === undefined ? 'to now' : `to ${dayAndTime(untilMs)}`,
-  ]
-  const length = fromMs === undefined || untilMs === undefined ? '' : ` ${lengthOf(untilMs - fromMs)}`
-  const each = hours ? ` Each day only from ${hours.from} to ${hours.to}.` : ''
-  return `${parts.join(' ')}, your time (${utcOffset(fromMs ?? Date.now())}).${length}${each}`
+/**
+ * A range in words: `when` as "Sunday 22 November 18:00 to Monday 23 November 08:00, your time (UTC+1).", and `lengths` as "14 hours" and,
+ * of a range that has not ended, "32 minutes so far".
+ */
+export function rangeWords({ fromMs, untilMs }: TimeRange, nowMs: number): { when: string; lengths: string[] } {
+  const from = fromMs === undefined ? 'From the beginning' : dayAndTime(fromMs)
+  const until = untilMs === undefined ? 'now' : dayAndTime(untilMs)
+  // In the night of a change of the clock, both ends have different offsets.
+  const offsets = [...new Set([fromMs ?? untilMs ?? nowMs, untilMs ?? nowMs].map(utcOffset))].join(', then ')
+  const isRunning = fromMs !== undefined && untilMs !== undefined && fromMs <= nowMs && nowMs < untilMs
+  return {
+    when: `${from} to ${until}, your time (${offsets}).`,
+    lengths: [
+      ...(fromMs !== undefined && untilMs !== undefined ? [lengthOf(untilMs - fromMs)] : []),
+      ...(isRunning ? [`${lengthOf(nowMs - fromMs)} so far`] : []),
+    ],
+  }
 }
 
 function lengthOf(ms: number): string {
+  const minutes = Math.floor(ms / MINUTE_MS)
+  if (minutes < 60) return counted(minutes, 'minute')
   const hours = Math.round(ms / HOUR_MS)
-  if (hours < 1) return `${Math.round(ms / MINUTE_MS)} minutes.`
-  if (hours < 49) return `${hours} ${hours === 1 ? 'hour' : 'hours'}.`
-  return `${Math.round(hours / 24)} days.`
+  return hours < 49 ? counted(hours, 'hour') : counted(Math.round(hours / 24), 'day')
 }

@@ -5,6 +5,7 @@ import { invoke } from '../../api/client.ts'
 import { useActionState } from '../../api/queries.ts'
 import { LOG_PAGE_SIZE } from './audit-params.ts'
 import type { Entry, Sealing, Subjects } from './sentences/entry.ts'
+import type { TimeSearch } from './time-range.ts'
 
 /** Query actions of the logs. */
 export type LogAction =
@@ -14,6 +15,22 @@ export type LogAction =
   | 'repositories_QueryAuditLog'
   | 'devices_QueryAuditLog'
   | 'audit_QueryAuditLogActions'
+
+/** Maps the query action of a log to the action that counts its entries. */
+export const COUNTS = {
+  audit_QueryAuditLogEvents: 'audit_QueryAuditLogActivity',
+  organizations_QueryAuditLog: 'organizations_QueryAuditLogActivity',
+  projects_QueryAuditLog: 'projects_QueryAuditLogActivity',
+  repositories_QueryAuditLog: 'repositories_QueryAuditLogActivity',
+  devices_QueryAuditLog: 'devices_QueryAuditLogActivity',
+} as const
+
+/** Counting the entries of a time range: the action, its input for the range, and whether failures alone are shown. */
+export type RangeCounting = {
+  action: (typeof COUNTS)[keyof typeof COUNTS]
+  inputOf: (time: TimeSearch) => object
+  isFailed: boolean
+}
 
 type Answer = ActionOutput<'audit_QueryAuditLogEvents'> | ActionOutput<'audit_QueryAuditLogActions'>
 
