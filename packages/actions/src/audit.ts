@@ -111,7 +111,7 @@ const commonFilter = {
   ),
   subject: optionalText(text(MAX_KIND_LENGTH)).describe('Id of what the entry is about.'),
   text: optionalText(text(MAX_FILTER_LENGTH)).describe(
-    'Part of the name of a person, device, project or repository, or a whole id.',
+    'Part of the name of a person, device, project or repository, the beginning of an address of a device, or a whole id.',
   ),
   hours: optional(
     z.object({

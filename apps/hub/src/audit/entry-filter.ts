@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 import { sqlState } from '../database/client/errors.ts'
 import { matchesText } from '../database/client/page.ts'
+import { addressMatches } from '../database/queries/devices/device-search.ts'
 import type { LogOf } from './log-scope.ts'
 
 type EntryFilter = Partial<NonNullable<ParsedInput<'audit_QueryAuditLogEvents'>['filter']>>
@@ -81,13 +82,22 @@ async function peopleIds(db: Db, text: string): Promise<string[]> {
 }
 
 /**
- * Ids of people, devices, projects and repositories whose name, email address, host name or slug contains the given text. With `of`, only
- * devices, projects and repositories of that log's organization are found. People are found everywhere, because an actor may have left
- * the organization.
+ * Ids of people, devices, projects and repositories whose name, email address, host name or slug contains the given text, and of devices
+ * with an IP or MAC address that begins with it. With `of`, only devices, projects and repositories of that log's organization are found.
+ * People are found everywhere, because an actor may have left the
+ * organization.
  */
 async function subjectIds(db: Db, text: string, of: LogOf | undefined): Promise<string[]> {
   const own = (column: RawBuilder<unknown>): RawBuilder<unknown> =>
     of ? sql`${column} = ${of.scope.organizationId}` : sql`true`
+  const byAddress = addressMatches(text).map(
+    ({ key, condition }) => sql`
+    union all
+    (select h.device_id from project p cross join lateral (
+        select a.device_id from device_address a
+         where a.project_id = p.project_id and ${condition} order by ${key} limit ${MAX_FOUND}) h
+      where ${own(sql`p.organization_id`)} limit ${MAX_FOUND})`,
+  )
   const { rows } = await sql<{ id: string }>`
     (select user_id as id from "user" u where ${matchesText(text, sql`u.display_name`, sql`u.email`)} limit ${MAX_FOUND})
     union all
@@ -98,9 +108,8 @@ async function subjectIds(db: Db, text: string, of: LogOf | undefined): Promise<
       where ${own(sql`p.organization_id`)} and ${matchesText(text, sql`p.name`)} limit ${MAX_FOUND})
     union all
     (select r.repository_id from repository r
-      where ${own(sql`r.organization_id`)} and ${matchesText(text, sql`r.display_name`, sql`r.slug`)} limit ${MAX_FOUND})`.execute(
-    db,
-  )
+      where ${own(sql`r.organization_id`)} and ${matchesText(text, sql`r.display_name`, sql`r.slug`)} limit ${MAX_FOUND})
+    ${sql.join(byAddress, sql` `)}`.execute(db)
   return rows.map(({ id }) => id)
 }
 

@@ -1,4 +1,4 @@
-import { type ReactNode, useContext } from 'react'
+import { type ReactNode, useContext, useState } from 'react'
 import { clockTime } from '../../lib/app/local-time.ts'
 import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
 import { useToggled } from '../../lib/app/use-toggled.ts'
@@ -55,7 +55,7 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
     </Row>
   )
   const groups = entries && groupsOf(entries)
-  const firstSealed = groups?.findIndex(({ entries: [entry] }) => entry.seal !== undefined) ?? -1
+  const sealLine = useSealPlace(groups ?? [])
   return (
     <div className={isWhole ? 'log all' : 'log'}>
       {notice}
@@ -89,8 +89,14 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
           return [
             isNewDay && wide(`day of ${id}`, <DayHeading at={createdAt} day={day} isFirst={index === 0} />),
             sealing &&
-              index === firstSealed &&
-              wide(`seal of ${id}`, <SealLine sealing={sealing} hasUnsealed={index > 0} />),
+              index === sealLine &&
+              wide(
+                'seal',
+                <SealLine
+                  sealing={sealing}
+                  above={index === 0 ? 'none' : groups[index - 1]?.entries[0].seal ? 'sealed' : 'waiting'}
+                />,
+              ),
             <LogRow key={id} group={group} columns={kind} isOpen={isOpen} onOpen={() => toggle(id)} />,
             isOpen && wide(`details of ${id}`, <LogDetail group={group} sealing={sealing} />, true),
           ]
@@ -98,6 +104,21 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
       </Table>
     </div>
   )
+}
+
+/**
+ * Index of the group above which the line between waiting and sealed entries stands; -1 while no group below it is sealed. The line keeps
+ * its place when a seal is made, so that no row moves, until newer entries are shown.
+ */
+function useSealPlace(groups: readonly Group[]): number {
+  const idAt = (index: number) => groups[index]?.entries[0].eventId
+  const [place, setPlace] = useState<{ newestId: string | undefined; lastWaitingId: string | undefined }>()
+  const isKept = place !== undefined && place.newestId === idAt(0)
+  const lastWaiting = isKept ? groups.findIndex((_, index) => idAt(index) === place.lastWaitingId) : -1
+  const found = groups.findIndex(({ entries: [entry] }, index) => index > lastWaiting && entry.seal)
+  const lastWaitingId = idAt((found === -1 ? groups.length : found) - 1)
+  if (!isKept || place.lastWaitingId !== lastWaitingId) setPlace({ newestId: idAt(0), lastWaitingId })
+  return found
 }
 
 function DayHeading({ at, day, isFirst }: { at: string; day: string; isFirst: boolean }) {

@@ -5,12 +5,12 @@ import type { Sealing } from './sentences/entry.ts'
 
 type SealLineProps = {
   sealing: Sealing
-  /** Whether entries above the line are not sealed yet. */
-  hasUnsealed: boolean
+  /** Entries above the line: none, waiting for their seal, or sealed since the list was loaded. */
+  above: 'none' | 'waiting' | 'sealed'
 }
 
 /** The line between entries that wait for their seal and sealed entries, with the result of the last verification. */
-export function SealLine({ sealing: { newest, verified }, hasUnsealed }: SealLineProps) {
+export function SealLine({ sealing: { newest, verified }, above }: SealLineProps) {
   if (verified && !verified.isIntact) {
     return (
       <span className="row sealed bad">
@@ -30,13 +30,14 @@ export function SealLine({ sealing: { newest, verified }, hasUnsealed }: SealLin
       <Icon className="i i-14" aria-hidden />
       <span>
         <b>
-          {hasUnsealed ? `Sealed up to ${sealedUpTo(newest.newestAt)}.` : 'All of these entries are sealed.'}
+          {above === 'none' ? 'All of these entries are sealed.' : `Sealed up to ${sealedUpTo(newest.newestAt)}.`}
         </b>{' '}
         Seal {formatCount(newest.sealNo)},{' '}
         {verified
           ? `chain verified up to seal ${formatCount(verified.sealNo)} at ${moment(verified.verifiedAt)} and intact.`
           : 'chain not verified yet.'}
-        {hasUnsealed && ' The rows above wait for the next seal.'}
+        {above === 'waiting' && ' The rows above wait for the next seal.'}
+        {above === 'sealed' && ' The rows above have been sealed since.'}
       </span>
     </span>
   )

@@ -18,18 +18,18 @@ const utc = (ms: number) => new Date(ms).toISOString().replace(':00.000Z', 'Z')
 describe('last night', () => {
   it.each([
     // Summer time ends on 25 October 2026 at 03:00 and begins on 29 March 2026 at 02:00.
-    ['2026-11-26T07:59', '2026-11-25T17:00Z', '2026-11-26T07:00Z', ['14 hours', '14 hours so far']],
+    ['2026-11-26T07:59', '2026-11-25T17:00Z', '2026-11-26T07:00Z', ['14 hours', '13 h 59 min so far']],
     ['2026-11-26T08:01', '2026-11-25T17:00Z', '2026-11-26T07:00Z', ['14 hours']],
     ['2026-11-26T17:59', '2026-11-25T17:00Z', '2026-11-26T07:00Z', ['14 hours']],
-    ['2026-11-26T18:32', '2026-11-26T17:00Z', '2026-11-27T07:00Z', ['14 hours', '32 minutes so far']],
-    ['2026-10-24T18:32', '2026-10-24T16:00Z', '2026-10-25T07:00Z', ['15 hours', '32 minutes so far']],
-    ['2026-10-25T07:59', '2026-10-24T16:00Z', '2026-10-25T07:00Z', ['15 hours', '15 hours so far']],
+    ['2026-11-26T18:32', '2026-11-26T17:00Z', '2026-11-27T07:00Z', ['14 hours', '32 min so far']],
+    ['2026-10-24T18:32', '2026-10-24T16:00Z', '2026-10-25T07:00Z', ['15 hours', '32 min so far']],
+    ['2026-10-25T07:59', '2026-10-24T16:00Z', '2026-10-25T07:00Z', ['15 hours', '14 h 59 min so far']],
     ['2026-10-25T08:01', '2026-10-24T16:00Z', '2026-10-25T07:00Z', ['15 hours']],
     ['2026-10-25T17:59', '2026-10-24T16:00Z', '2026-10-25T07:00Z', ['15 hours']],
-    ['2026-10-25T18:32', '2026-10-25T17:00Z', '2026-10-26T07:00Z', ['14 hours', '32 minutes so far']],
+    ['2026-10-25T18:32', '2026-10-25T17:00Z', '2026-10-26T07:00Z', ['14 hours', '32 min so far']],
     ['2026-03-29T08:01', '2026-03-28T17:00Z', '2026-03-29T06:00Z', ['13 hours']],
-    ['2026-03-29T18:32', '2026-03-29T16:00Z', '2026-03-30T06:00Z', ['14 hours', '32 minutes so far']],
-    ['2027-01-01T07:59', '2026-12-31T17:00Z', '2027-01-01T07:00Z', ['14 hours', '14 hours so far']],
+    ['2026-03-29T18:32', '2026-03-29T16:00Z', '2026-03-30T06:00Z', ['14 hours', '32 min so far']],
+    ['2027-01-01T07:59', '2026-12-31T17:00Z', '2027-01-01T07:00Z', ['14 hours', '13 h 59 min so far']],
   ])('at %s is from %s to %s', (now, from, until, lengths) => {
     const nowMs = Date.parse(now)
     const night = lastNight(nowMs)
@@ -55,7 +55,7 @@ it('takes the running weekend from Friday 18:00 and says how long it has lasted'
   const nowMs = Date.parse('2026-11-27T18:32')
   const weekend = lastWeekend(nowMs)
   expect([utc(weekend.fromMs), utc(weekend.untilMs)]).toEqual(['2026-11-27T17:00Z', '2026-11-30T07:00Z'])
-  expect(rangeWords(weekend, nowMs).lengths).toEqual(['3 days', '32 minutes so far'])
+  expect(rangeWords(weekend, nowMs).lengths).toEqual(['3 days', '32 min so far'])
 })
 
 it('says ranges without a beginning or an end', () => {

@@ -1,6 +1,7 @@
 import { counted } from '../../lib/app/format.ts'
 import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
+import { durationInWords } from '../../lib/app/relative-time.ts'
 import { dayAndTime, timeZone, utcOffset } from './log-time.ts'
 
 const MINUTE_MS = 60_000
@@ -101,7 +102,7 @@ function moment(atMs: number): string {
 
 /**
  * A range in words: `when` as "Sunday 22 November 18:00 to Monday 23 November 08:00, your time (UTC+1).", and `lengths` as "14 hours" and,
- * of a range that has not ended, "32 minutes so far".
+ * of a range that has not ended, "32 min so far".
  */
 export function rangeWords({ fromMs, untilMs }: TimeRange, nowMs: number): { when: string; lengths: string[] } {
   const from = fromMs === undefined ? 'From the beginning' : dayAndTime(fromMs)
@@ -113,7 +114,7 @@ export function rangeWords({ fromMs, untilMs }: TimeRange, nowMs: number): { whe
     when: `${from} to ${until}, your time (${offsets}).`,
     lengths: [
       ...(fromMs !== undefined && untilMs !== undefined ? [lengthOf(untilMs - fromMs)] : []),
-      ...(isRunning ? [`${lengthOf(nowMs - fromMs)} so far`] : []),
+      ...(isRunning ? [`${durationInWords((nowMs - fromMs) / 1000)} so far`] : []),
     ],
   }
 }

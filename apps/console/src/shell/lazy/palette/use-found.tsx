@@ -121,7 +121,7 @@ function groupsOf(
       })),
     },
     ...(alone ? [foundFor(optionsOfDevice(base, alone, copy))] : []),
-    ...(list && isAddress(first) ? [addressOptions(first, list, place)] : []),
+    ...(list && isAddress(first) ? [addressOptions(first, list, text, place)] : []),
   ]
 }
 
@@ -204,8 +204,13 @@ async function openProxy(deviceId: string) {
   }
 }
 
-/** Option that opens the device list of the project, filtered by the address that was found. */
-function addressOptions({ match }: FoundDevice, to: string, { projectName }: Place): OptionGroup {
+/** Options that open the device list of the project, filtered by the address that was found, and its log, filtered by the text. */
+function addressOptions(
+  { match }: FoundDevice,
+  to: string,
+  text: string,
+  { projectName }: Place,
+): OptionGroup {
   const part = match.value.slice(match.start, match.end)
   const where = writeConditions([{ property: 'dev.nexigon.system.info', operator: 'contains', value: part }])!
   const kind = match.field === 'ip' ? 'IP address' : 'MAC address'
@@ -219,6 +224,15 @@ function addressOptions({ match }: FoundDevice, to: string, { projectName }: Pla
         isFound: true,
         to,
         search: { where },
+        end: projectName,
+      },
+      {
+        key: 'find in log',
+        icon: TextAlignStart,
+        label: `Find ${text} in the audit log`,
+        isFound: true,
+        to: to.replace(/devices$/, 'log'),
+        search: { q: text },
         end: projectName,
       },
     ],

@@ -3,7 +3,7 @@ import { runBrief } from '../../client/brief.ts'
 import type { Db, Tx } from '../../client/connection.ts'
 import { isCancelled } from '../../client/errors.ts'
 import { partPattern } from '../../client/page.ts'
-import { type AddressStarts, addressStartsOf } from './address-texts.ts'
+import { addressStartsOf } from './address-texts.ts'
 
 /**
  * The last Unicode character in byte order. Texts that begin with `x` are the range from `x` to `x` followed by this character, which an
@@ -79,28 +79,41 @@ export function devicesByStart(organizationId: string, text: string, count: numb
        where d.project_id = o.project_id and ${key} >= lower(${text}::text) and ${key} < lower(${text + LAST_CHARACTER}::text)
        order by ${key} limit ${count}) h order by key limit ${count})`
   }
-  const byAddress = (rank: number, key: RawBuilder<unknown>, isMac: boolean, start: string) =>
+  const byAddress = (rank: number, { key, condition }: AddressMatch) =>
     sql`(select ${sql.lit(rank)} as rank, h.* from ${own} cross join lateral (
       select ${key} as key, a.device_id, a.address, a.interface from device_address a
-       where a.project_id = o.project_id and ${isMac ? sql`a.is_mac` : sql`not a.is_mac`}
-         and ${key} >= ${start} and ${key} < ${start + LAST_CHARACTER}
+       where a.project_id = o.project_id and ${condition}
        order by ${key} limit ${count}) h order by key limit ${count})`
-  const { ip, mac }: AddressStarts = addressStartsOf(text)
   const hits = [
     sql`(select 0 as rank, ''::text as key, d.device_id, null::text as address, null::text as interface
       from device d where d.device_id = ${text})`,
     byColumn(1, 'name'),
     byColumn(2, 'hostname'),
-    ...(ip === undefined ? [] : [byAddress(3, sql`a.address`, false, ip)]),
-    ...(mac === undefined
-      ? []
-      : [byAddress(4, sql`a.address`, true, mac), byAddress(5, sql`substr(a.address, 7)`, true, mac)]),
+    ...addressMatches(text).map((match, index) => byAddress(3 + index, match)),
   ]
   return sql<FoundDevice>`
     select ${COLUMNS}, h.address, h.interface from (${sql.join(hits, sql` union all `)}) h
       join device d on d.device_id = h.device_id
       join project p on p.project_id = d.project_id and p.organization_id = ${organizationId}
      order by h.rank, h.key collate "C", lower(coalesce(d.name, d.hostname, '')), d.device_id`
+}
+
+/** Indexed key of the row `a` of `device_address`, and the condition that it begins with a text. */
+type AddressMatch = { key: RawBuilder<unknown>; condition: RawBuilder<unknown> }
+
+/** Ways in which a text may be the beginning of an address, best first: an IP address, a MAC address, the last three bytes of one. */
+export function addressMatches(text: string): AddressMatch[] {
+  const { ip, mac } = addressStartsOf(text)
+  const match = (key: RawBuilder<unknown>, isMac: boolean, start: string): AddressMatch => ({
+    key,
+    condition: sql`${isMac ? sql`a.is_mac` : sql`not a.is_mac`} and ${key} >= ${start} and ${key} < ${start + LAST_CHARACTER}`,
+  })
+  return [
+    ...(ip === undefined ? [] : [match(sql`a.address`, false, ip)]),
+    ...(mac === undefined
+      ? []
+      : [match(sql`a.address`, true, mac), match(sql`substr(a.address, 7)`, true, mac)]),
+  ]
 }
 
 /** Devices with the text anywhere in their name, host name or id. */
