@@ -35,7 +35,7 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   // The job reads every stored row of each device that is over a limit, which may take minutes.
   devices_MeasureStored: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
   // The first run after an upgrade of the hub adds a row of `device_update` for every device, which takes minutes for a large
-  // fleet. Later runs find all rows present and end at once.
+  // fleet. Later runs read a bounded number of devices each.
   devices_FillUpdates: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
   // Like `devices_FillUpdates`, for the rows of `device_address`.
   devices_FillAddresses: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
