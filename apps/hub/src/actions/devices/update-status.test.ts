@@ -333,7 +333,7 @@ describe('the job that fills the rows after an upgrade', () => {
     await hub.pool.query(
       `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
        select id, $1, 'd_pk_' || id, convert_to(id, 'UTF8') from (
-         select 'd_1' || lpad(n::text, 21, '1') as id from generate_series(1, 5000) n) ids`,
+         select 'd_1' || lpad(n::text, 21, '0') as id from generate_series(1, 5000) n) ids`,
       [projectId],
     )
     const [last] = (await addOldDevices(1)) as [string]
@@ -341,7 +341,7 @@ describe('the job that fills the rows after an upgrade', () => {
     expect(await filledOf([last])).toBe(0)
     expect(await fill()).toMatchObject({ status: 'Completed' })
     expect(await filledOf([last])).toBe(1)
-    await hub.pool.query(`delete from device where fingerprint_id like 'd_pk_d_1111%'`)
+    await hub.pool.query(`delete from device where fingerprint_id like 'd_pk_d_10%'`)
   })
 
   it('reads values that jsonb cannot hold', async () => {

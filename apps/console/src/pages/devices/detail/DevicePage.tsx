@@ -37,6 +37,8 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
   const problems = useShownProblems(useProblems(deviceId, details))
   const beganAt = useBeginning(deviceId, problems?.[0])
   const isPending = details?.certificates.some(({ status }) => status === 'Pending')
+  // The sections of a device that has never connected have one sentence each, so they stand side by side.
+  const isNew = details !== undefined && !details.isConnected && details.lastConnectedAt === undefined
   const isElsewhere = details !== undefined && details.projectId !== projectId
   const reason = isAbsent(error) ? error : isElsewhere && 'The device belongs to another project.'
   if (reason) return <Absent reason={reason} />
@@ -57,11 +59,20 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
         )}
         <div className="lead" id="ov">
           <ConnectionSection deviceId={deviceId} problemBeganAt={beganAt} />
-          <EventsSection deviceId={deviceId} />
+          {isNew ? (
+            <div className="stack">
+              <EventsSection deviceId={deviceId} />
+              <OtaSection deviceId={deviceId} />
+            </div>
+          ) : (
+            <EventsSection deviceId={deviceId} />
+          )}
         </div>
-        <OtaSection deviceId={deviceId} />
-        <PropertiesSection projectId={projectId} deviceId={deviceId} />
-        <SystemInfoSection deviceId={deviceId} />
+        {!isNew && <OtaSection deviceId={deviceId} />}
+        <div className={isNew ? 'lead even' : 'order'}>
+          <PropertiesSection projectId={projectId} deviceId={deviceId} />
+          <SystemInfoSection deviceId={deviceId} />
+        </div>
         <CertificatesSection deviceId={deviceId} />
         <div className="lead rev">
           <ConnectionsSection deviceId={deviceId} />

@@ -2,13 +2,15 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type CSSProperties, useState } from 'react'
 import { actionQuery, useActionState } from '../../../../api/queries.ts'
-import { formatDuration, formatShare } from '../../../../lib/app/format.ts'
+import { counted, formatDuration, formatShare } from '../../../../lib/app/format.ts'
 import { dayAndMonth, hourAndMinute } from '../../../../lib/app/local-time.ts'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
+import { Moment } from '../../../../ui/app/Moment.tsx'
 import { Section } from '../../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
 import { Segments } from '../../../../ui/app/Segments.tsx'
 import { Strip } from '../../../../ui/Strip.tsx'
+import { cut } from '../cut.ts'
 import { connectionsQuery, pastValuesInput } from '../device-queries.ts'
 import { OTA_STATUS } from '../property-names.ts'
 import { type ConnectionHistory, mergeTicks, readHistory } from './connection-ticks.ts'
@@ -71,7 +73,7 @@ function History({ deviceId, range }: { deviceId: string; range: ConnectionRange
   const history = readHistory(data.connections, dataUpdatedAt, range)
   const ticks = isNarrow ? mergeTicks(history.ticks) : history.ticks
   const { share } = history
-  if (share === undefined) return <p className="muted">Never connected.</p>
+  if (share === undefined) return <NeverConnected deviceId={deviceId} />
   const isPartly = history.recordedSecs < (range.ticks * range.tickMs) / 1000
   const period = isPartly ? `in ${formatDuration(history.recordedSecs)} on record` : ''
   const words = interruptionsOf(history, range)
@@ -95,6 +97,23 @@ function History({ deviceId, range }: { deviceId: string; range: ConnectionRange
         <Lanes deviceId={deviceId} range={range} nowMs={dataUpdatedAt} />
       </div>
     </div>
+  )
+}
+
+/** Text in place of the history. Of refused attempts the hub keeps their number and the last one. */
+function NeverConnected({ deviceId }: { deviceId: string }) {
+  const refusal = useActionState('devices_GetDetails', { deviceId }).data?.lastRefusal
+  return (
+    <p className="muted">
+      Never connected.
+      {refusal && (
+        <>
+          {' '}
+          The last of {counted(refusal.count, 'attempt')} was refused <Moment at={refusal.at} />:{' '}
+          <bdi>{cut(refusal.reason)}</bdi>.
+        </>
+      )}
+    </p>
   )
 }
 
