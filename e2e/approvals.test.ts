@@ -204,6 +204,38 @@ it('deletes more than 200 devices that match a filter after ten seconds, which c
   expect(stage.faults).toEqual([])
 })
 
+it('stays usable while the hub cannot count or list the pending certificates in time', async () => {
+  await addPending(stage.hub, 'slow', 60, '10.0.0.11', 'Pending', 5)
+  const list = '**/invoke/projects_QueryPendingCertificates'
+  await page.route(list, async route => {
+    const answer = await route.fetch()
+    const json = { ...(await answer.json()), total: null, deviceTotal: null, newerCount: null }
+    await route.fulfill({ response: answer, json })
+  })
+  await page.goto(`${devices}/pending`)
+  await page.getByText('50 certificates shown, – in all: counting took longer than 2 s').waitFor()
+  await page.getByText('– certificates: counting took longer than 2 s', { exact: true }).waitFor()
+  await expectGoodScreen(page, 'pending-uncounted')
+  await page.getByRole('button', { name: 'Load more' }).click()
+  await page.getByText(/^\d+ certificates shown/).waitFor()
+  await page.getByRole('button', { name: 'Load more' }).waitFor({ state: 'detached' })
+  await page.getByLabel('Filter pending certificates').fill('slow-gw-001')
+  await page.getByText('1 certificate shown').waitFor()
+  await page.getByRole('checkbox', { name: 'Select all 1' }).click()
+  await page.getByRole('button', { name: 'Reject 1' }).click()
+  await page.getByRole('heading', { name: '1 rejected', level: 2 }).waitFor()
+  await page.unroute(list)
+
+  const message = 'Listing the pending certificates took longer than 2 s: filter them.'
+  await page.route(list, route => route.fulfill({ status: 409, json: { kind: 'Invalid', message } }))
+  await page.goto(`${devices}/pending`)
+  await page.getByText(message).waitFor()
+  await expectGoodScreen(page, 'pending-not-listed')
+  await page.unroute(list)
+  await page.getByLabel('Filter pending certificates').fill('slow-gw-00')
+  await page.getByText('8 certificates of 8 devices').first().waitFor()
+})
+
 function projectId(): string {
   return /p_\w{22}/.exec(devices)![0]
 }

@@ -221,6 +221,19 @@ describe('pending certificates', () => {
     expect(await failed(ask({ cursor }))).toMatchObject({ kind: 'Invalid' })
   })
 
+  it('are refused with what to do when reading them takes longer than 2 s', async () => {
+    await seen()
+    await using session = await databaseSession(hub)
+    await session.lock('device_certificate')
+    await expect(ask()).rejects.toMatchObject({
+      kind: 'Invalid',
+      status: 409,
+      message: 'Listing the pending certificates took longer than 2 s: filter them.',
+    })
+    await session.release()
+    expect(await ask()).toMatchObject({ total: 1 })
+  })
+
   it('are read by indexes while 10,000 are pending', async () => {
     const { tokenId } = await hub.token(owner, projectId)
     const id = `translate(left(md5(i::text), 22), '0', 'z')`

@@ -1,3 +1,4 @@
+import { ActionError } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { ShieldCheck } from 'lucide-react'
@@ -34,6 +35,8 @@ import '../../../styles/approvals.css'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/pending'
 const COLUMNS = 5
+/** HTTP status of a list that the hub could not read within 2 s. */
+const TOO_SLOW = 409
 
 /** The pending certificates of a project, to accept or reject several at once, and the result of a bulk action. */
 export function PendingPage() {
@@ -57,8 +60,9 @@ function Pending({ projectId }: { projectId: string }) {
   const { selected } = selection
   const place = { organization, projectId }
 
-  // If the first load failed, the route's error page is shown. With a filter the page stays, because the filter can be undone.
-  if (list.error && !list.data && !q) throw list.error
+  // If the first load failed, the route's error page is shown. The page stays if a filter can be undone, or helps a list that takes too long.
+  const isTooSlow = list.error instanceof ActionError && list.error.status === TOO_SLOW
+  if (list.error && !list.data && !q && !isTooSlow) throw list.error
 
   useShortcut('x', 'Select the row', () => selectFocused(false))
   useShortcut('X', 'Select the rows up to this one', () => selectFocused(true))
@@ -103,7 +107,8 @@ function Pending({ projectId }: { projectId: string }) {
     focusHeading()
   }
 
-  const isEmpty = total === 0 && !q && !list.isPlaceholderData
+  const isNothingListed = list.isUncounted && certificates.length === 0 && !list.hasNextPage
+  const isEmpty = (total === 0 || isNothingListed) && !q && !list.isPlaceholderData
   const table = (
     <>
       <div className="sheet appr-sheet">
@@ -118,6 +123,12 @@ function Pending({ projectId }: { projectId: string }) {
         >
           {!list.data && !list.error ? (
             <SkeletonRows columns={COLUMNS} />
+          ) : !list.data ? (
+            <tr>
+              <td colSpan={COLUMNS}>
+                <span className="muted">Not loaded.</span>
+              </td>
+            </tr>
           ) : certificates.length === 0 ? (
             <tr>
               <td colSpan={COLUMNS}>
@@ -147,7 +158,9 @@ function Pending({ projectId }: { projectId: string }) {
       )}
       <div className="tfoot">
         <span>
-          {total === undefined
+          {list.isUncounted
+            ? `${counted(certificates.length, 'certificate')} shown, – in all: counting took longer than 2 s`
+            : total === undefined
             ? counted(certificates.length, 'certificate')
             : certificates.length < total
               ? `${formatCount(certificates.length)} of ${counted(total, 'certificate')}`
