@@ -207,7 +207,9 @@ it("shows last night's changes within three keys and clicks", async () => {
     .getByRole('dialog', { name: 'Time' })
     .getByRole('button', { name: /^Last night/ })
     .click()
-  await page.getByText(/18:00 to .* 08:00, your time \(UTC/).waitFor()
+  await page
+    .getByText(/18:00 to .* 08:00, your time \(UTC.*\)\. 1[345] hours, (\d+ h \d+ min so far, |\d+ (min|s) so far, )?\d+ entr(y|ies)\.$/)
+    .waitFor()
   await expectGoodScreen(page, 'log-night', chooseNight)
   await chooseNight()
   await page.getByRole('button', { name: 'Apply' }).click()
@@ -263,6 +265,75 @@ it('says whether entries are sealed and what the last verification found', async
   await page.locator('.sealed.bad').getByText('The log is not intact.').waitFor()
   expect(await line.innerText()).toContain('Its rows do not match the seals after seal 41,206.')
   await page.unroute('**/invoke/projects_QueryAuditLog')
+})
+
+it('moves no row when a seal is made while somebody reads', async () => {
+  const sealedAt = new Date().toISOString()
+  const seal = { sealNo: 12, sealedAt }
+  const newest = { ...seal, newestAt: sealedAt }
+  let waiting = 4
+  await page.route('**/invoke/projects_QueryAuditLog', async route => {
+    const response = await route.fetch()
+    const answer = (await response.json()) as { events: { seal?: object }[] }
+    const events = answer.events.map(({ seal: _, ...event }, index) =>
+      index < waiting ? event : { ...event, seal },
+    )
+    await route.fulfill({ response, json: { ...answer, events, sealing: { newest } } })
+  })
+  for (const width of [1440, 390]) {
+    waiting = 4
+    await page.setViewportSize({ width, height: 1000 })
+    await page.goto(logPath())
+    await page.getByText('The rows above wait for the next seal.').waitFor()
+    const places = () =>
+      page.locator('.log tbody tr').evaluateAll(rows => rows.map(row => row.getBoundingClientRect().top))
+    const before = await places()
+    waiting = 0
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText('The rows above have been sealed since.').waitFor()
+    expect(await places()).toEqual(before)
+    await page.reload()
+    await page.getByText('All of these entries are sealed.').waitFor()
+  }
+  await page.setViewportSize({ width: 1440, height: 1000 })
+  await page.unroute('**/invoke/projects_QueryAuditLog')
+})
+
+it('says who acted and on what after both were deleted, with the ids in the opened row', async () => {
+  const zoe = { email: 'zoe@nordwind.example', password: 'correct horse battery' }
+  const { userId } = (await invoke(root, 'users_Create', {
+    ...zoe,
+    displayName: 'Zoe',
+    isAdmin: false,
+  })) as { userId: string }
+  await invoke(root, 'organizations_AddMember', { organizationId, userId, isAdmin: true })
+  const own = await stage.newPage()
+  await signIn(own, stage, zoe)
+  const { tokenId } = await invoke(own, 'projects_CreateDeploymentToken', { projectId, name: 'night shift' })
+  await invoke(own, 'projects_DeleteDeploymentToken', { tokenId })
+  await own.close()
+  // An event of a token whose deletion is no longer in the log.
+  await changeDatabase(
+    stage.hub,
+    `insert into audit_event (event_id, event, actor, data, organization_id, project_id)
+     values ('audit_ev_20261121-0800-CchPwQrT', 'projects_DeploymentTokenFlagsChanged', '{"actor":"System"}',
+             '{"projectId":"${projectId}","tokenId":"deployment_id_${'T'.repeat(22)}","flags":{}}', '${organizationId}', '${projectId}')`,
+  )
+  await invoke(root, 'users_Delete', { userId })
+  await page.goto(logPath())
+  await rowOf('The hub turned auto-accept of a deleted token off').waitFor()
+  const row = rowOf('A deleted account created the token night shift')
+  await row.waitFor()
+  expect(await row.innerText()).not.toContain(userId)
+  await row.getByRole('button', { name: /^Details of / }).click()
+  await page.locator('tr.detail').getByText(userId).waitFor()
+  await page.getByRole('button', { name: /^Actor/ }).click()
+  await page
+    .getByRole('dialog', { name: 'Actor' })
+    .getByRole('button', { name: `a deleted account, …${userId.slice(-8)}` })
+    .click()
+  await page.waitForURL(url => url.searchParams.get('actor') === userId)
+  await expect.poll(async () => (await sentences()).every(text => text.startsWith('A deleted account'))).toBe(true)
 })
 
 it('leaves the looks of other pages as they are without a visit of a log', async () => {

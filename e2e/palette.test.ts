@@ -131,6 +131,15 @@ it('finds a device by its addresses in any notation, and offers its actions', as
   await page.waitForURL(url => url.pathname.endsWith(`/devices/${deviceId}/log`))
   await page.goBack()
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
+
+  await page.keyboard.press('Control+k')
+  await box().fill(ip)
+  await option(`Find ${ip} in the audit log`).click()
+  await page.waitForURL(url => url.pathname.endsWith(`/projects/${projectId}/log`) && url.searchParams.get('q') === ip)
+  await page.locator('.say').getByRole('link', { name: 'crane-gw-01' }).first().waitFor()
+  expect(await page.locator('.say').filter({ hasText: 'crane-gw-02' }).count()).toBe(0)
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices/${deviceIds[1]}`)
+  await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
 })
 
 it('runs actions of the page and of the session, by keys and by touch', async () => {

@@ -313,7 +313,6 @@ describe('facts of an entry', () => {
       await ada.invoke('organizations_AddMember', { organizationId, userId, isAdmin: true })
     const own = await hub.project(eve, organizationId)
     const { tokenId } = await eve.invoke('projects_CreateDeploymentToken', { projectId, name: 'night shift' })
-    const unnamed = await eve.invoke('projects_CreateDeploymentToken', { projectId })
     const { repositoryId } = (await eve.invoke('repositories_Create', {
       organizationId,
       name: 'old-images',
@@ -322,8 +321,7 @@ describe('facts of an entry', () => {
       repositoryId,
       name: 'gateway',
     })) as { packageId: string }
-    for (const id of [tokenId, unnamed.tokenId])
-      await eve.invoke('projects_DeleteDeploymentToken', { tokenId: id })
+    await eve.invoke('projects_DeleteDeploymentToken', { tokenId })
     await eve.invoke('repositories_Delete', { repositoryId })
     await eve.invoke('projects_Delete', { projectId: own })
     await ada.invoke('organizations_RemoveMember', { organizationId, userId: left.userId })
@@ -345,7 +343,7 @@ describe('facts of an entry', () => {
       [own]: gone,
       [left.userId]: { ...gone, name: 'Lefty' },
     })
-    for (const id of [eve.userId, packageId, unnamed.tokenId])
+    for (const id of [eve.userId, packageId])
       expect(ofOrganization.subjects![id]).toEqual(gone)
     const instance = await root.invoke('audit_QueryAuditLogEvents', {
       names: true,
