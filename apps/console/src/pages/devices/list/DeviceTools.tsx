@@ -6,7 +6,7 @@ import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { loadCode } from '../../../lib/load-code.ts'
 import { ExportMenu, exportUrl } from '../../../ui/app/ExportMenu.tsx'
 import { FilterBox } from '../../../ui/app/FilterBox.tsx'
-import { Menu, MenuAnchor, MenuItem } from '../../../ui/app/Menu.tsx'
+import { Menu, MenuAnchor, MenuChoice, MenuItem, MenuLine } from '../../../ui/app/Menu.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import type { ColumnView } from './column-view.ts'
 import type { Condition } from './conditions.ts'
@@ -22,6 +22,14 @@ const ColumnChooser = lazy(async () => ({
 /** The panel that is open: columns, a new condition, or the condition at an index of the filter. */
 export type OpenPanel = 'columns' | 'condition' | { edited: number }
 
+/** Orders that a phone offers, where the heads of the columns are hidden. */
+const ORDERS = [
+  { value: '-firstSeen', label: 'Newest first' },
+  { value: 'name', label: 'By name' },
+  { value: 'lastSeenAt', label: 'Not seen for longest first' },
+  { value: '-pendingCertificatesCount', label: 'Pending first' },
+]
+
 type DeviceToolsProps = {
   projectId: string
   search: DeviceSearch
@@ -32,6 +40,8 @@ type DeviceToolsProps = {
   onPanel: (panel: OpenPanel | undefined) => void
   view: ColumnView
   onView: (view: ColumnView) => void
+  sort: string
+  onSort: (sort: string) => void
   /** Number of devices that match the filter, and number of all devices; `undefined` while they are counted. */
   total: number | undefined
   of: number | undefined
@@ -52,6 +62,8 @@ export function DeviceTools({
   onPanel,
   view,
   onView,
+  sort,
+  onSort,
   total,
   of,
   input,
@@ -79,11 +91,13 @@ export function DeviceTools({
         <Menu
           align="end"
           trigger={
-            <Button aria-label="Conditions, columns, selection, export">
+            <Button aria-label="Order, conditions, columns, selection, export">
               <Ellipsis className="i" aria-hidden />
             </Button>
           }
         >
+          <MenuChoice label="Order" value={sort} options={ORDERS} onChange={onSort} />
+          <MenuLine />
           {!isFull && (
             <MenuItem icon={ListFilterPlus} onSelect={() => onPanel('condition')}>
               Add a condition

@@ -230,6 +230,8 @@ function Devices({ projectId }: { projectId: string }) {
             onPanel={setPanel}
             view={view}
             onView={changeColumns}
+            sort={sort}
+            onSort={changeSort}
             total={total}
             of={deviceCount}
             input={list.input}

@@ -1,0 +1,32 @@
+import type { Page } from 'playwright-core'
+
+/** Minimum height, in pixels, in which a control takes touches. */
+const TARGET_PX = 44
+
+/**
+ * Controls in view that take touches in less than 44 px of their height, with that height. Counted are the points above and below the middle
+ * of a control that lead to it, so that invisible areas around a control count, and areas that another control covers do not.
+ */
+export async function smallTouchTargets(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`
+    [...document.querySelectorAll('a[href], button, input, select, summary, [role=button]')].flatMap(control => {
+      const area = control.closest('label') ?? control
+      const { left, top, width, height } = area.getBoundingClientRect()
+      const [x, y] = [left + width / 2, top + height / 2]
+      const leads = offset => {
+        if (y + offset < 0 || y + offset >= innerHeight) return true
+        const hit = document.elementFromPoint(x, y + offset)
+        return hit !== null && area.contains(hit)
+      }
+      const isInView = x >= 0 && x < innerWidth && y >= 0 && y < innerHeight
+      const isShown = control.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && width > 1
+      // A control that takes no touches at its middle is covered, or is for the keyboard only.
+      if (!isInView || !isShown || !leads(0)) return []
+      let [above, below] = [0, 0]
+      while (above < ${TARGET_PX} && leads(-above - 1)) above++
+      while (below < ${TARGET_PX} && leads(below + 1)) below++
+      // One pixel less is allowed, because the middle of a control may lie between two pixels.
+      if (above + below + 2 >= ${TARGET_PX}) return []
+      return [control.tagName.toLowerCase() + '.' + control.className + ' "' + (control.getAttribute('aria-label') ?? control.textContent) + '": ' + (above + below + 1)]
+    })`)
+}
