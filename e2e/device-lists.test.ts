@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import { expectGoodScreen, failAction, invoke, openStage, type Stage, signIn } from './people.ts'
+import { smallTouchTargets } from './touch-targets.ts'
 
 const DEVICES = 1_000
 /** SQL for the random part of an id, derived from the number `i` of a device. */
@@ -217,6 +218,19 @@ it('has touch targets 44 pixels high', async () => {
   await touched.locator('tr[data-index] .nm').first().waitFor()
   for (const selector of ['.seg button', 'td .btn', '.tools .input', '.phead .btn'])
     expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
+  expect(await smallTouchTargets(touched)).toEqual([])
+  expect((await touched.locator('tr[data-index]').first().boundingBox())?.height).toBe(64)
+  const tools = touched.getByRole('button', { name: 'Order, conditions, columns, selection, export' })
+  await tools.tap()
+  await touched.getByRole('menuitemradio', { name: 'By name' }).waitFor()
+  expect(await smallTouchTargets(touched)).toEqual([])
+  await touched.getByRole('menuitemradio', { name: 'By name' }).tap()
+  await touched.waitForURL(/sort=name/)
+  await tools.tap()
+  await touched.getByRole('menuitem', { name: 'Select' }).tap()
+  await touched.getByRole('checkbox', { name: 'Select gateway-0001' }).tap()
+  expect(await smallTouchTargets(touched)).toEqual([])
+  await touched.getByRole('button', { name: 'Clear' }).tap()
   await firstRow(touched).click()
   await touched.getByRole('heading', { level: 1, name: 'gateway-0001' }).waitFor()
   for (const selector of ['.anchor a', 'button[aria-label="More actions"]:visible', '.page .btn:visible'])
