@@ -81,7 +81,9 @@ it('shows the connected devices of the last 24 h, and six counts that filter the
   await expectGoodMenu(page, 'device-list', async () => {
     const { width, height } = page.viewportSize()!
     await page.setViewportSize({ width, height: Math.max(height, 640) })
-    await page.getByRole('button', { name: /^(Export|Order, conditions, columns, selection, export)$/ }).click()
+    await page
+      .getByRole('button', { name: /^(Export|Order, conditions, columns, selection, export)$/ })
+      .click()
     await page.getByRole('menuitem').first().waitFor()
   })
   await page.getByRole('button', { name: 'Warning', exact: true }).click()

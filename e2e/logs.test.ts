@@ -208,7 +208,9 @@ it("shows last night's changes within three keys and clicks", async () => {
     .getByRole('button', { name: /^Last night/ })
     .click()
   await page
-    .getByText(/18:00 to .* 08:00, your time \(UTC.*\)\. 1[345] hours, (\d+ h \d+ min so far, |\d+ (min|s) so far, )?\d+ entr(y|ies)\.$/)
+    .getByText(
+      /18:00 to .* 08:00, your time \(UTC.*\)\. 1[345] hours, (\d+ h \d+ min so far, |\d+ (min|s) so far, )?\d+ entr(y|ies)\.$/,
+    )
     .waitFor()
   await expectGoodScreen(page, 'log-night', chooseNight)
   await chooseNight()
@@ -333,7 +335,9 @@ it('says who acted and on what after both were deleted, with the ids in the open
     .getByRole('button', { name: `a deleted account, …${userId.slice(-8)}` })
     .click()
   await page.waitForURL(url => url.searchParams.get('actor') === userId)
-  await expect.poll(async () => (await sentences()).every(text => text.startsWith('A deleted account'))).toBe(true)
+  await expect
+    .poll(async () => (await sentences()).every(text => text.startsWith('A deleted account')))
+    .toBe(true)
 })
 
 it('leaves the looks of other pages as they are without a visit of a log', async () => {

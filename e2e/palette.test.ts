@@ -135,7 +135,9 @@ it('finds a device by its addresses in any notation, and offers its actions', as
   await page.keyboard.press('Control+k')
   await box().fill(ip)
   await option(`Find ${ip} in the audit log`).click()
-  await page.waitForURL(url => url.pathname.endsWith(`/projects/${projectId}/log`) && url.searchParams.get('q') === ip)
+  await page.waitForURL(
+    url => url.pathname.endsWith(`/projects/${projectId}/log`) && url.searchParams.get('q') === ip,
+  )
   await page.locator('.say').getByRole('link', { name: 'crane-gw-01' }).first().waitFor()
   expect(await page.locator('.say').filter({ hasText: 'crane-gw-02' }).count()).toBe(0)
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices/${deviceIds[1]}`)

@@ -343,8 +343,7 @@ describe('facts of an entry', () => {
       [own]: gone,
       [left.userId]: { ...gone, name: 'Lefty' },
     })
-    for (const id of [eve.userId, packageId])
-      expect(ofOrganization.subjects![id]).toEqual(gone)
+    for (const id of [eve.userId, packageId]) expect(ofOrganization.subjects![id]).toEqual(gone)
     const instance = await root.invoke('audit_QueryAuditLogEvents', {
       names: true,
       outcome: 'All',

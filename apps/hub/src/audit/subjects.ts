@@ -170,7 +170,12 @@ function people(ids: string[], organizationId: string | undefined): RawBuilder<u
 }
 
 /** Table and key of a kind of objects, and the event of their deletion with the condition that finds it. */
-type Deletion = { table: string; key: string; event: string; isAbout: (id: RawBuilder<unknown>) => RawBuilder<unknown> }
+type Deletion = {
+  table: string
+  key: string
+  event: string
+  isAbout: (id: RawBuilder<unknown>) => RawBuilder<unknown>
+}
 
 /** Kinds of objects that can be deleted, by the prefix of their ids. The log of an organization has the removal of a member instead. */
 function deletions(of: LogOf | undefined): Record<string, Deletion> {

@@ -26,14 +26,7 @@ type LogFiltersProps = {
 }
 
 /** Filters of a log: a search box, time, actor, kind, subject and outcome. Their values are search parameters of the URL. */
-export function LogFilters({
-  search,
-  entries,
-  subjects,
-  isInstance,
-  counting,
-  children,
-}: LogFiltersProps) {
+export function LogFilters({ search, entries, subjects, isInstance, counting, children }: LogFiltersProps) {
   const change = useChangeSearch<AuditSearch>()
   const { time, from, to, hours, q = '', actor = '', kind = '', type = '', subject = '' } = search
   const actors = actorOptions(entries, subjects, isInstance)

@@ -30,7 +30,9 @@ export function SealLine({ sealing: { newest, verified }, above }: SealLineProps
       <Icon className="i i-14" aria-hidden />
       <span>
         <b>
-          {above === 'none' ? 'All of these entries are sealed.' : `Sealed up to ${sealedUpTo(newest.newestAt)}.`}
+          {above === 'none'
+            ? 'All of these entries are sealed.'
+            : `Sealed up to ${sealedUpTo(newest.newestAt)}.`}
         </b>{' '}
         Seal {formatCount(newest.sealNo)},{' '}
         {verified

@@ -62,7 +62,10 @@ type Draft = {
 
 const NO_DRAFT: Draft = { fromDay: '', fromTime: '', toDay: '', toTime: '', isDaily: false }
 
-type TimeFormProps = Omit<TimePickProps, 'onChange'> & { nowMs: number; onApply: (search: Required<TimeSearch>) => void }
+type TimeFormProps = Omit<TimePickProps, 'onChange'> & {
+  nowMs: number
+  onApply: (search: Required<TimeSearch>) => void
+}
 
 function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
   const [draft, setDraft] = useState(() => draftOf(search, nowMs))

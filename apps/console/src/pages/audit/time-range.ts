@@ -104,7 +104,10 @@ function moment(atMs: number): string {
  * A range in words: `when` as "Sunday 22 November 18:00 to Monday 23 November 08:00, your time (UTC+1).", and `lengths` as "14 hours" and,
  * of a range that has not ended, "32 min so far".
  */
-export function rangeWords({ fromMs, untilMs }: TimeRange, nowMs: number): { when: string; lengths: string[] } {
+export function rangeWords(
+  { fromMs, untilMs }: TimeRange,
+  nowMs: number,
+): { when: string; lengths: string[] } {
   const from = fromMs === undefined ? 'From the beginning' : dayAndTime(fromMs)
   const until = untilMs === undefined ? 'now' : dayAndTime(untilMs)
   // In the night of a change of the clock, both ends have different offsets.

@@ -29,7 +29,9 @@ export function Sentence({ entry, several }: { entry: Entry; several?: Several |
           // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their position
           key={index}
           part={
-            part.kind === 'text' && isNoun(parts[index + 1]) ? { ...part, text: withoutNoun(part.text) } : part
+            part.kind === 'text' && isNoun(parts[index + 1])
+              ? { ...part, text: withoutNoun(part.text) }
+              : part
           }
           several={several}
         />

@@ -65,5 +65,8 @@ export function prefixOf(id: string): string {
 
 /** Text before an object without its noun: "turned auto-accept of the token " before "a deleted token" becomes "turned auto-accept of ". */
 export function withoutNoun(text: string): string {
-  return text.replace(/the (?:user )?(?:account|device|file|organization|package|project|repository|token|version) $/, '')
+  return text.replace(
+    /the (?:user )?(?:account|device|file|organization|package|project|repository|token|version) $/,
+    '',
+  )
 }

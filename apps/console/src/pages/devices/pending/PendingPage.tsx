@@ -161,10 +161,10 @@ function Pending({ projectId }: { projectId: string }) {
           {list.isUncounted
             ? `${counted(certificates.length, 'certificate')} shown, – in all: counting took longer than 2 s`
             : total === undefined
-            ? counted(certificates.length, 'certificate')
-            : certificates.length < total
-              ? `${formatCount(certificates.length)} of ${counted(total, 'certificate')}`
-              : totalWords(total, deviceTotal ?? 0)}
+              ? counted(certificates.length, 'certificate')
+              : certificates.length < total
+                ? `${formatCount(certificates.length)} of ${counted(total, 'certificate')}`
+                : totalWords(total, deviceTotal ?? 0)}
         </span>
         {list.hasNextPage && (
           <Button
