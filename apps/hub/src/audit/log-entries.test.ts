@@ -310,7 +310,7 @@ describe('facts of an entry', () => {
     const eve = await hub.user({ displayName: 'Eve' })
     const left = await hub.user({ displayName: 'Lefty' })
     for (const { userId } of [eve, left])
-      await ada.invoke('organizations_AddMember', { organizationId, userId, isAdmin: true })
+      await root.invoke('organizations_AddMember', { organizationId, userId, isAdmin: true })
     const own = await hub.project(eve, organizationId)
     const { tokenId } = await eve.invoke('projects_CreateDeploymentToken', { projectId, name: 'night shift' })
     const { repositoryId } = (await eve.invoke('repositories_Create', {
