@@ -4,12 +4,14 @@ import type { Page } from 'playwright-core'
 const TARGET_PX = 44
 
 /**
- * Controls in view that take touches in less than 44 px of their height, with that height. Counted are the points above and below the middle
- * of a control that lead to it, so that invisible areas around a control count, and areas that another control covers do not.
+ * Controls in view that take touches in less than 44 px of their height, with that height and their neighbours. Counted are the points above and below the middle
+ * of a control that lead to it, so that invisible areas around a control count, and areas that another control covers do not. `within` is
+ * the selector of the measured parts of the page.
  */
-export async function smallTouchTargets(page: Page): Promise<string[]> {
+export async function smallTouchTargets(page: Page, within = 'body'): Promise<string[]> {
   return page.evaluate<string[]>(`
     [...document.querySelectorAll('a[href], button, input, select, summary, [role=button]')].flatMap(control => {
+      if (control.closest(${JSON.stringify(within)}) === null) return []
       const area = control.closest('label') ?? control
       const { left, top, width, height } = area.getBoundingClientRect()
       const [x, y] = [left + width / 2, top + height / 2]
@@ -27,6 +29,9 @@ export async function smallTouchTargets(page: Page): Promise<string[]> {
       while (below < ${TARGET_PX} && leads(below + 1)) below++
       // One pixel less is allowed, because the middle of a control may lie between two pixels.
       if (above + below + 2 >= ${TARGET_PX}) return []
-      return [control.tagName.toLowerCase() + '.' + control.className + ' "' + (control.getAttribute('aria-label') ?? control.textContent) + '": ' + (above + below + 1)]
+      const name = element => element === null ? '' : element.tagName.toLowerCase() + '.' + element.className
+      const ends = [-above - 1, below + 1].map(offset => name(document.elementFromPoint(x, y + offset)))
+      const text = control.getAttribute('aria-label') ?? control.textContent
+      return [name(control) + ' "' + text + '": ' + (above + below + 1) + ' between ' + ends.join(' and ')]
     })`)
 }
