@@ -1,3 +1,4 @@
+import type { Said } from './entry.ts'
 import type { SentenceRow } from './event-sentences.ts'
 
 /**
@@ -31,14 +32,14 @@ export const ACTION_PHRASES: Record<string, SentenceRow> = {
   users_DeleteToken: { kind: 'token', say: 'delete the user token {tokenId}' },
   organizations_Create: { kind: 'organization', say: 'create the organization [name]' },
   organizations_Delete: { kind: 'organization', say: 'delete the organization {organizationId}' },
-  organizations_SetName: { kind: 'organization', say: 'rename the organization {organizationId} to [name]' },
+  organizations_SetName: { kind: 'organization', say: renaming('organization', 'organizationId') },
   organizations_AddMember: { kind: 'member', say: 'add {userId} to {organizationId}' },
   organizations_SetMemberIsAdmin: { kind: 'member', say: 'change the role of {userId}' },
   organizations_RemoveMember: { kind: 'member', say: 'remove {userId} from {organizationId}' },
   organizations_InviteMember: { kind: 'member', say: 'invite [email]' },
   organizations_DeleteInvitation: { kind: 'member', say: 'withdraw the invitation {invitationId}' },
   projects_Create: { kind: 'project', say: 'create the project [name]' },
-  projects_SetName: { kind: 'project', say: 'rename the project {projectId} to [name]' },
+  projects_SetName: { kind: 'project', say: renaming('project', 'projectId') },
   projects_Delete: { kind: 'project', say: 'delete the project {projectId}' },
   projects_LinkRepository: { kind: 'repository', say: 'link the repository {repositoryId} to {projectId}' },
   projects_UnlinkRepository: {
@@ -68,7 +69,7 @@ export const ACTION_PHRASES: Record<string, SentenceRow> = {
   repositories_RemoveS3Config: { kind: 'repository', say: 'remove the object storage of {repositoryId}' },
   repositories_CreatePackage: { kind: 'repository', say: 'create the package [name] in {repositoryId}' },
   repositories_DeletePackage: { kind: 'repository', say: 'delete the package {packageId}' },
-  repositories_SetPackageName: { kind: 'repository', say: 'rename the package {packageId} to [name]' },
+  repositories_SetPackageName: { kind: 'repository', say: renaming('package', 'packageId') },
   repositories_SetPackageKind: { kind: 'repository', say: 'set the kind of the package {packageId}' },
   repositories_SetPackageMetadata: {
     kind: 'repository',
@@ -115,8 +116,8 @@ export const ACTION_PHRASES: Record<string, SentenceRow> = {
   devices_Create: { kind: 'device', say: 'register a device in {projectId}' },
   devices_SetName: {
     kind: 'device',
-    say: ({ data }) =>
-      data.name === undefined ? 'remove the name of {deviceId}' : 'rename {deviceId} to [name]',
+    say: entry =>
+      entry.data.name === undefined ? 'remove the name of {deviceId}' : renaming('device', 'deviceId')(entry),
   },
   devices_Delete: { kind: 'device', say: 'delete {deviceId}' },
   devices_AddCertificate: { kind: 'certificate', say: 'add a certificate to {deviceId}' },
@@ -142,3 +143,9 @@ const VERBS = new Map<unknown, string>([
   ['Rejected', 'reject'],
   ['Revoked', 'revoke'],
 ])
+
+/** Phrase of a change of a name. After its success the object has the new name, so that it is named once. */
+function renaming(noun: string, id: string) {
+  return ({ status }: Said): string =>
+    status === 'Succeeded' ? `name the ${noun} {${id}:name}` : `rename the ${noun} {${id}} to [name]`
+}

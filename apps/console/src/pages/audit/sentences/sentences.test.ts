@@ -119,6 +119,14 @@ describe('a sentence', () => {
         data: { deviceId: 'D', status: 'Revoked' },
       },
     ],
+    [
+      'named the device b',
+      { event: 'devices_SetName', status: 'Succeeded' as const, data: { deviceId: 'D', name: 'b' } },
+    ],
+    [
+      'could not rename the project P to b',
+      { event: 'projects_SetName', status: 'Failed' as const, data: { projectId: 'P', name: 'b' } },
+    ],
     ['deleted D', { event: 'devices_Delete', status: 'Succeeded' as const, data: { deviceId: 'D' } }],
     ['tried to delete D', { event: 'devices_Delete', status: 'Pending' as const, data: { deviceId: 'D' } }],
     ['did devices_Paint', { event: 'devices_Paint', status: 'Succeeded' as const }],

@@ -1,3 +1,5 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useActionState } from '../../../api/queries.ts'
 import { ErrorAlert } from '../../../ui/Alert.tsx'
@@ -12,6 +14,7 @@ import { ConnectionsSection } from './ConnectionsSection.tsx'
 import { ConnectionSection } from './connection/ConnectionSection.tsx'
 import { DangerSection } from './DangerSection.tsx'
 import { DeviceHead } from './DeviceHead.tsx'
+import { connectionsQuery, propertiesQuery } from './device-queries.ts'
 import { EventsSection } from './EventsSection.tsx'
 import { LimitsNotice } from './Notices.tsx'
 import { PendingBox } from './PendingBox.tsx'
@@ -37,8 +40,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
   const problems = useShownProblems(useProblems(deviceId, details))
   const beganAt = useBeginning(deviceId, problems?.[0])
   const isPending = details?.certificates.some(({ status }) => status === 'Pending')
-  // The sections of a device that has never connected have one sentence each, so they stand side by side.
-  const isNew = details !== undefined && !details.isConnected && details.lastConnectedAt === undefined
+  const isNew = useIsNew(deviceId, details)
   const isElsewhere = details !== undefined && details.projectId !== projectId
   const reason = isAbsent(error) ? error : isElsewhere && 'The device belongs to another project.'
   if (reason) return <Absent reason={reason} />
@@ -85,4 +87,15 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
       </div>
     </Page>
   )
+}
+
+/**
+ * Whether a device has neither connected nor a property. Its sections have one sentence each, so that they stand side by side. False while
+ * this is unknown.
+ */
+function useIsNew(deviceId: string, details: ActionOutput<'devices_GetDetails'> | undefined): boolean {
+  const history = useQuery(connectionsQuery(deviceId)).data?.connections
+  const properties = useQuery(propertiesQuery(deviceId)).data?.properties
+  if (!details || !history || !properties) return false
+  return !details.isConnected && history.length === 0 && Object.keys(properties).length === 0
 }
