@@ -26,6 +26,11 @@ export function dayAndMonth(atMs: number): string {
   return long.format(atMs)
 }
 
+/** A date and a time of day in the browser's time zone: "30 November 2026, 09:12". */
+export function dateAndMinute(atMs: number): string {
+  return `${longWithYear.format(atMs)}, ${hourAndMinute(atMs)}`
+}
+
 /**
  * A time in the browser's time zone for a sentence: "today, 13:58", "yesterday, 02:14", "on Sunday 22 November, 02:14". `on` is the
  * preposition before a date and empty before the other forms.

@@ -1,10 +1,8 @@
 import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
-import { bindText, useTextForm } from '../../lib/form.ts'
-import { ErrorAlert } from '../../ui/Alert.tsx'
 import { FormDialog } from '../../ui/app/FormDialog.tsx'
-import { TextField } from '../../ui/TextField.tsx'
 import { SecretDialog } from './SecretDialog.tsx'
+import { useTokenForm } from './use-token-form.tsx'
 
 /** Creates a deployment token, then shows its secret once. */
 export function NewTokenDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
@@ -14,15 +12,7 @@ export function NewTokenDialog({ projectId, onClose }: { projectId: string; onCl
     invalidates: ['projects_QueryDeploymentTokens'],
     onSuccess: ({ token }) => setSecret(token),
   })
-  const form = useTextForm({
-    defaultValues: { name: '' },
-    validate: ({ name }) => ({ name: name.trim() ? undefined : 'Name must not be empty.' }),
-    submit: async ({ name }) => {
-      const input = { projectId, name: name.trim(), flags: { autoAccept: true } }
-      // The dialog shows the error from the mutation's state.
-      await create.mutateAsync(input).catch(() => {})
-    },
-  })
+  const { form, fields } = useTokenForm('', choices => create.mutateAsync({ projectId, ...choices }))
   if (secret) {
     return (
       <SecretDialog
@@ -35,8 +25,7 @@ export function NewTokenDialog({ projectId, onClose }: { projectId: string; onCl
   }
   return (
     <FormDialog title="New Token" form={form} submit="Create Token" busyLabel="Creating…" onClose={onClose}>
-      <ErrorAlert title="The token was not created." error={create.error} />
-      <form.Field name="name">{field => <TextField label="Name" required {...bindText(field)} />}</form.Field>
+      {fields}
     </FormDialog>
   )
 }

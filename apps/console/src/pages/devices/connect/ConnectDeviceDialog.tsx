@@ -1,13 +1,13 @@
 import { FormDialog } from '../../../ui/app/FormDialog.tsx'
 import { SecretDialog } from '../../tokens/SecretDialog.tsx'
-import { useEnrolment } from './use-enrolment.ts'
-import { useTokenForm } from './use-token-form.tsx'
+import { useTokenForm } from '../../tokens/use-token-form.tsx'
+import { DEFAULT_TOKEN_NAME, useEnrolment } from './use-enrolment.ts'
 import { WaitingDevice } from './WaitingDevice.tsx'
 
 /** Creates a deployment token, shows it once with the command for the device, and waits for the device to connect. */
 export function ConnectDeviceDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
   const { enrolment, start } = useEnrolment(projectId)
-  const { form, field } = useTokenForm(start)
+  const { form, fields } = useTokenForm(DEFAULT_TOKEN_NAME, start)
   if (enrolment) {
     return (
       <SecretDialog
@@ -28,7 +28,7 @@ export function ConnectDeviceDialog({ projectId, onClose }: { projectId: string;
       busyLabel="Creating…"
       onClose={onClose}
     >
-      {field}
+      {fields}
     </FormDialog>
   )
 }

@@ -9,8 +9,8 @@ import { Section } from '../../../ui/app/Section.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { SubmitButton } from '../../../ui/SubmitButton.tsx'
-import { useEnrolment } from './use-enrolment.ts'
-import { useTokenForm } from './use-token-form.tsx'
+import { useTokenForm } from '../../tokens/use-token-form.tsx'
+import { DEFAULT_TOKEN_NAME, useEnrolment } from './use-enrolment.ts'
 import { WaitingDevice } from './WaitingDevice.tsx'
 
 type InstallGuideProps = {
@@ -25,9 +25,9 @@ type InstallGuideProps = {
 /** Guide for connecting the first device, in place of an empty list. */
 export function InstallGuide({ projectId, onHold }: InstallGuideProps) {
   const { enrolment, start } = useEnrolment(projectId)
-  const { form, field } = useTokenForm(name => {
+  const { form, fields } = useTokenForm(DEFAULT_TOKEN_NAME, choices => {
     onHold(true)
-    return start(name).catch(error => {
+    return start(choices).catch(error => {
       onHold(false)
       throw error
     })
@@ -56,7 +56,7 @@ export function InstallGuide({ projectId, onHold }: InstallGuideProps) {
               style={{ gap: 12 }}
               onSubmit={event => void submitForm(event, form)}
             >
-              {field}
+              {fields}
               <div>
                 <SubmitButton form={form} busyLabel="Creating…">
                   Create Token

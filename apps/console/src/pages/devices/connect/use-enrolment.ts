@@ -1,7 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { actionQuery, useCommand } from '../../../api/queries.ts'
+import type { TokenChoices } from '../../tokens/use-token-form.tsx'
 import type { DeviceRow } from '../list/use-device-list.ts'
+
+/** Name of a deployment token in the guides, unless the person types another one. */
+export const DEFAULT_TOKEN_NAME = 'New devices'
 
 /** Query for the 100 newest devices of a project, among which `arrivalOf` looks for the device that has connected. */
 export function latestDevicesQuery(projectId: string) {
@@ -22,9 +26,9 @@ export function useEnrolment(projectId: string) {
     invalidates: ['projects_QueryDeploymentTokens'],
   })
 
-  async function start(name: string) {
+  async function start(choices: TokenChoices) {
     const { devices } = await queryClient.fetchQuery({ ...latestDevicesQuery(projectId), staleTime: 0 })
-    const { token } = await create.mutateAsync({ projectId, name: name.trim(), flags: { autoAccept: true } })
+    const { token } = await create.mutateAsync({ projectId, ...choices })
     setEnrolment({ token, before: new Map(devices.map(device => [device.deviceId, device])) })
   }
   return { enrolment, start }
