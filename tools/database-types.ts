@@ -11,6 +11,7 @@ const TYPES: Record<string, { read: string; write?: string }> = {
   float8: { read: 'number' },
   date: { read: 'Date', write: 'string' },
   timestamptz: { read: 'Date', write: 'Date | string' },
+  _timestamptz: { read: '(Date | null)[]' },
   json: { read: 'RawJson', write: 'string' },
   jsonb: { read: 'JsonValue', write: 'string' },
 }

@@ -148,6 +148,9 @@ type DeploymentTokenRow = {
   budget_at: ColumnType<Date, Date | string | undefined, Date | string>
   enrolled_devices: Generated<number>
   refused_devices: Generated<number>
+  last_used_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  last_used_device_id: string | null
+  last_used_address: string | null
 }
 
 type DeviceRow = {
@@ -326,6 +329,12 @@ type OrganizationInvitationRow = {
   email: string
   inviting_user_id: string | null
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  link_id: Generated<string>
+  expires_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  mail_state: string | null
+  mail_reason: string | null
+  mail_queued_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  resent_at: Generated<(Date | null)[]>
 }
 
 type OrganizationMemberRow = {
@@ -410,6 +419,7 @@ type ProjectStatusRow = {
   bins: ColumnType<JsonValue | null, string | null, string | null>
   sampled_step: number | null
   connected_counts: Generated<(number | null)[]>
+  update_failure: ColumnType<JsonValue | null, string | null, string | null>
 }
 
 type ProjectStoredBytesRow = {
@@ -479,6 +489,7 @@ type UserRow = {
   consented_to_terms: Generated<boolean>
   consented_to_marketing: Generated<boolean>
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  last_seen_at: ColumnType<Date | null, Date | string | null, Date | string | null>
 }
 
 type UserTokenRow = {
