@@ -50,8 +50,8 @@ import { lockDataDir } from './runtime/data-lock.ts'
 import { processDescriptors } from './runtime/descriptors.ts'
 import type { Logger } from './runtime/log.ts'
 import type { Services } from './services.ts'
+import { personUses, userTokenUses } from './sessions/person-uses.ts'
 import { Sessions } from './sessions/sessions.ts'
-import { TokenUses } from './sessions/token-uses.ts'
 import { bootstrap, type FirstRun } from './startup/bootstrap.ts'
 import { BlobUrls } from './storage/blob-urls.ts'
 import { Blobs, type BlobsOptions } from './storage/blobs.ts'
@@ -166,8 +166,8 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const jwts = new Jwts(key)
   const passwords = stack.use(new Passwords())
   const limits = new RateLimits()
-  const tokenUses = stack.use(new TokenUses({ db, log }))
-  const sessions = new Sessions(db, limits, tokenUses)
+  const uses = { tokens: stack.use(userTokenUses({ db, log })), people: stack.use(personUses({ db, log })) }
+  const sessions = new Sessions(db, limits, uses)
   const hosts = new ProxyHosts(config, publicUrl)
   const tokens = new ProxyTokens(db, jwts)
   const proxy = createHttpProxy({ publicUrl, hosts, tokens, devices, log })

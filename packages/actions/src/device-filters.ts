@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { optional, optionalText } from './define.ts'
-import { BulkActionId, DeviceId } from './ids.ts'
+import { BulkActionId, DeploymentTokenId, DeviceId } from './ids.ts'
 import {
   MAX_CONDITION_LENGTH,
   MAX_FILTER_LENGTH,
@@ -74,6 +74,9 @@ export const DeviceFilter = z.object({
   ),
   targetVersion: optionalText(text(MAX_FILTER_LENGTH)).describe(
     'Version that the devices install or have installed last, as their update status names it.',
+  ),
+  tokenId: optional(DeploymentTokenId).describe(
+    'Devices that enrolled with this deployment token: a certificate of theirs was first seen with it.',
   ),
   bulkActionId: optional(BulkActionId).describe('Devices that a bulk action accepted or rejected.'),
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),

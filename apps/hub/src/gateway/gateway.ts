@@ -35,6 +35,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader } from './client-certificate.ts'
+import { deploymentTokenUses } from './deployment-token-uses.ts'
 import { DeviceConnection, type DeviceServices, logEnd, MAX_PING_INTERVAL_MS } from './device-connection.ts'
 import { watchRights } from './ended-rights.ts'
 import { EnrolmentBudget } from './enrolment-budget.ts'
@@ -136,6 +137,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
   })
   const refusals = new RefusalRecord(pool)
+  const tokenUses = deploymentTokenUses(pool, log)
   const heldAnswers = new HeldAnswers()
   // No other node uses an embedded database, so there is no need to poll for rights that ended at other nodes.
   const rights = config.databaseUrl === undefined ? undefined : watchRights({ db, pool, devices, log })
@@ -187,6 +189,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       // `close` closes the connections that exist when it is called. A connection accepted later would stay open.
       refuseWhenClosing()
       if (socket.destroyed) return
+      if (connected.kind === 'device') {
+        const { tokenId, deviceId } = connected.caller
+        tokenUses.add(tokenId, { deviceId, address: remoteOf(request) })
+      }
       socket.off('error', ignore)
       socket.setNoDelay(true)
       webSockets.handleUpgrade(request, socket, head, webSocket =>
@@ -407,6 +413,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       for (const link of [...people, ...devices.sessions]) link.close('the hub is shutting down')
       await connections.settled(CLOSE_TIMEOUT_MS)
       await rights?.[Symbol.asyncDispose]()
+      await tokenUses[Symbol.asyncDispose]()
       heldAnswers[Symbol.dispose]()
       for (const socket of arriving) socket.destroy()
     },

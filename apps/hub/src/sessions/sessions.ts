@@ -5,7 +5,8 @@ import { ANONYMOUS, type Caller } from '../caller.ts'
 import { hashSecret, matchesSecret } from '../credentials/secrets.ts'
 import { type Db, select } from '../database/client/connection.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
-import type { TokenUses } from './token-uses.ts'
+import type { LastUses } from './last-uses.ts'
+import type { TokenUses } from './person-uses.ts'
 
 const DAY_SECS = 24 * 60 * 60
 /** Lifetime of a session in seconds, without and with "Remember me". */
@@ -21,6 +22,9 @@ const USER_TOKEN = `
     from user_token t join "user" u on u.user_id = t.user_id
    where t.token_id = $1 and (t.expires_at is null or t.expires_at > now()) and u.is_active`
 
+/** Records of the last use of each user token and of the last request of each person. */
+type Uses = { tokens: TokenUses; people: LastUses }
+
 type TokenRow = { tokenHash: Buffer; userId: string; isAdmin: boolean }
 type SessionRow = TokenRow & { signedInAt: Date }
 
@@ -31,12 +35,12 @@ type SessionRow = TokenRow & { signedInAt: Date }
 export class Sessions {
   readonly #db: Db
   readonly #limits: RateLimits
-  readonly #tokenUses: TokenUses
+  readonly #uses: Uses
 
-  constructor(db: Db, limits: RateLimits, tokenUses: TokenUses) {
+  constructor(db: Db, limits: RateLimits, uses: Uses) {
     this.#db = db
     this.#limits = limits
-    this.#tokenUses = tokenUses
+    this.#uses = uses
   }
 
   /**
@@ -112,10 +116,16 @@ export class Sessions {
     countsBadTokens?: boolean
   }): Promise<Caller> {
     // Each secret is accepted in its own place only: a session's secret is not a bearer token, and a user token is not a cookie.
-    if (!bearer) return cookie ? this.#bySession(cookie) : ANONYMOUS
+    if (!bearer) {
+      const caller = cookie ? await this.#bySession(cookie) : ANONYMOUS
+      if (caller.actor === 'User') this.#uses.people.add(caller.userId, {})
+      return caller
+    }
     const caller = await this.#byUserToken(bearer)
-    if (caller.actor === 'UserToken') this.#tokenUses.add(caller.tokenId, address)
-    else if (countsBadTokens && address !== undefined) await this.#limits.take('bad token', address)
+    if (caller.actor === 'UserToken') {
+      this.#uses.tokens.add(caller.tokenId, { address })
+      this.#uses.people.add(caller.userId, {})
+    } else if (countsBadTokens && address !== undefined) await this.#limits.take('bad token', address)
     return caller
   }
 

@@ -15,7 +15,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { hashSecret } from '../../credentials/secrets.ts'
 import { createLog } from '../../runtime/log.ts'
-import { TokenUses } from '../../sessions/token-uses.ts'
+import { userTokenUses } from '../../sessions/person-uses.ts'
 
 const REFUSED = { kind: 'Forbidden', status: 403, message: 'You are not permitted to do this.' }
 
@@ -154,11 +154,11 @@ describe('tokens', () => {
           .executeTakeFirstOrThrow()
       ).address
     {
-      await using uses = new TokenUses({ db: hub.db, log: createLog('silent') })
-      uses.add(tokenId, '192.0.2.1')
+      await using uses = userTokenUses({ db: hub.db, log: createLog('silent') })
+      uses.add(tokenId, { address: '192.0.2.1' })
       await expect.poll(lastUse, { timeout: 5_000 }).toBe('192.0.2.1')
-      uses.add(tokenId, '192.0.2.2')
-      uses.add(newId('u'), '192.0.2.3')
+      uses.add(tokenId, { address: '192.0.2.2' })
+      uses.add(newId('u'), { address: '192.0.2.3' })
       await sleep(1_500)
       expect(await lastUse()).toBe('192.0.2.1')
     }

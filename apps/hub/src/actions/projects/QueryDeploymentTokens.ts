@@ -16,6 +16,7 @@ export const projects_QueryDeploymentTokens = handler(
     const perHourOf = sql<number>`coalesce(t.new_devices_per_hour, ${perHour}::int)`
     const query = db
       .selectFrom('deployment_token as t')
+      .leftJoin('device as d', 'd.device_id', 't.last_used_device_id')
       .where('t.project_id', '=', projectId)
       .where(matchesText(filter?.text, sql`t.name`, sql`t.token_id`))
       .select([
@@ -33,6 +34,11 @@ export const projects_QueryDeploymentTokens = handler(
         't.last_refusal_at',
         't.last_refusal_reason',
         't.last_refusal_count',
+        't.last_used_at',
+        't.last_used_address',
+        'd.device_id as last_device_id',
+        'd.name as last_device_name',
+        'd.hostname as last_device_hostname',
       ])
     const sorts = {
       createdAt: { by: sql`t.created_at`, type: 'timestamptz' },
@@ -55,6 +61,15 @@ export const projects_QueryDeploymentTokens = handler(
         enrolledDevices: row.enrolled_devices,
         refusedDevices: row.refused_devices,
         lastRefusal: refusalOf(row),
+        lastUse: row.last_used_at
+          ? {
+              at: wireTime(row.last_used_at),
+              deviceId: row.last_device_id ?? undefined,
+              deviceName: row.last_device_name ?? undefined,
+              hostname: row.last_device_hostname || undefined,
+              address: row.last_used_address!,
+            }
+          : undefined,
       })),
       ...rest,
     }

@@ -452,6 +452,42 @@ describe('projects_QueryDeploymentTokens', () => {
   })
 })
 
+describe('the use of a deployment token', () => {
+  it('is shown with time, device and address, and its devices are counted and filtered by it', async () => {
+    const { tokenId, token } = await hub.token(owner, projectId)
+    const waiting = await hub.token(owner, projectId, false)
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+    await owner.invoke('devices_SetName', { deviceId: deviceId as never, name: 'crane-gw-1203' })
+    await expect(connectDevice({ url: hub.url, token: waiting.token })).rejects.toMatchObject({ status: 403 })
+    const tokenOf = async (id: string) =>
+      (await owner.invoke('projects_QueryDeploymentTokens', { projectId })).tokens.find(
+        one => one.tokenId === id,
+      )!
+    await expect
+      .poll(async () => (await tokenOf(tokenId)).lastUse)
+      .toMatchObject({ deviceId, deviceName: 'crane-gw-1203', address: expect.stringContaining('127.0.0.1') })
+    expect((await tokenOf(waiting.tokenId)).lastUse).toBeUndefined()
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId, filter: { tokenId } })
+    expect(devices).toMatchObject([{ deviceId }])
+    const { counts } = await owner.invoke('projects_QueryDeviceCounts', {
+      projectId,
+      filters: [
+        { tokenId },
+        { tokenId, status: 'pending' },
+        { tokenId: waiting.tokenId },
+        { tokenId: waiting.tokenId, status: 'pending' },
+      ],
+    })
+    expect(counts).toEqual([1, 0, 1, 1])
+    await owner.invoke('devices_Delete', { deviceId: deviceId as never })
+    expect((await tokenOf(tokenId)).lastUse).toEqual({
+      at: expect.any(String),
+      address: expect.any(String),
+    })
+  })
+})
+
 describe('projects_SetDeploymentTokenFlags', () => {
   it('replaces all flags and turns missing ones off', async () => {
     const { tokenId } = await hub.token(owner, projectId, true)

@@ -21,6 +21,7 @@ export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<bool
     fields = [],
     updateError,
     targetVersion,
+    tokenId,
     deviceIds,
   } = filter
   const conditions = [...properties.map(matchesProperty), ...fields.map(matchesField)]
@@ -32,6 +33,9 @@ export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<bool
   if (targetVersion)
     conditions.unshift(sql`d.device_id in (
       select u.device_id from device_update u where u.target_version = ${targetVersion})`)
+  if (tokenId)
+    conditions.unshift(sql`d.device_id in (
+      select c.device_id from device_certificate c where c.token_id = ${tokenId})`)
   if (bulkActionId)
     conditions.unshift(sql`d.device_id in (
       select i.device_id from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = 'Succeeded')`)

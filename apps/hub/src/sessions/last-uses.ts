@@ -1,0 +1,71 @@
+import { every } from '@muster/concurrency'
+import type { Logger } from '../runtime/log.ts'
+
+/** Minimum time between two writes of the last use of the same key, in milliseconds. */
+const REST_MS = 60_000
+/** Interval at which uses are written, in milliseconds. The first use of a key appears in lists after at most this time. */
+const SWEEP_MS = 1_000
+/** Limit of keys in memory. Uses of further keys are not recorded until there is room. */
+const MAX_KEYS = 10_000
+
+/** `use` is the newest use that has not been written yet. */
+type Entry<Use> = { use: Use | undefined; restsUntilMs: number }
+
+type LastUsesOptions<Use> = {
+  /** The recorded uses in the log, for example "uses of user tokens". */
+  what: string
+  /** Stores the uses in one statement. */
+  write: (uses: ({ key: string; at: Date } & Use)[]) => Promise<unknown>
+  log: Logger
+  restMs?: number
+}
+
+/**
+ * Records the last use of tokens or accounts by their id. Uses are written in batches outside of the requests, at most once a minute for
+ * each id.
+ */
+export class LastUses<Use extends object = object> implements AsyncDisposable {
+  readonly #options: LastUsesOptions<Use>
+  readonly #entries = new Map<string, Entry<{ at: Date } & Use>>()
+  readonly #sweep: AsyncDisposable
+
+  constructor(options: LastUsesOptions<Use>) {
+    this.#options = options
+    this.#sweep = every(SWEEP_MS, () => this.#write(performance.now()), this.#logFailure)
+  }
+
+  /** Records a use. Never waits and never throws. */
+  add(key: string, details: Use): void {
+    const use = { at: new Date(), ...details }
+    const entry = this.#entries.get(key)
+    if (entry) entry.use = use
+    else if (this.#entries.size < MAX_KEYS) this.#entries.set(key, { use, restsUntilMs: 0 })
+  }
+
+  async #write(nowMs: number): Promise<void> {
+    const { write, restMs = REST_MS } = this.#options
+    const uses: ({ key: string; at: Date } & Use)[] = []
+    for (const [key, entry] of this.#entries) {
+      if (entry.restsUntilMs > nowMs) continue
+      if (!entry.use) {
+        this.#entries.delete(key)
+        continue
+      }
+      uses.push({ key, ...entry.use })
+      entry.use = undefined
+      entry.restsUntilMs = nowMs + restMs
+    }
+    if (uses.length > 0) await write(uses)
+  }
+
+  #logFailure = (error: unknown): void => {
+    const { log, what } = this.#options
+    log.warn({ err: error }, `last ${what} were not stored`)
+  }
+
+  /** Stops the periodic writes, then writes the uses that have not been written yet. A failure is only logged. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sweep[Symbol.asyncDispose]()
+    await this.#write(Number.POSITIVE_INFINITY).catch(this.#logFailure)
+  }
+}
