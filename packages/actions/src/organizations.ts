@@ -42,9 +42,33 @@ export const organizations = {
   organizations_QueryProjects: query({
     summary: 'Projects of an organization, by name.',
     cost: 'scan if filtered',
-    input: z.object({ organizationId: OrganizationId, ...listInput(['name', 'createdAt'], TextFilter) }),
+    input: z.object({
+      organizationId: OrganizationId,
+      ...listInput(
+        ['name', 'createdAt', 'problems', 'devices'],
+        TextFilter.extend({
+          state: optional(z.enum(['connected', 'disconnected', 'error', 'warning', 'pending'])).describe(
+            'Projects with at least one such device. The counts are up to 10 minutes old, as for the orders `problems` and `devices`.',
+          ),
+        }),
+      ),
+      totals: optional(z.boolean()).describe('Answers `totals`.'),
+    }),
     output: z.object({
       projects: z.array(z.object({ projectId: ProjectId, name: z.string() })),
+      totals: z
+        .object({
+          deviceCount: U32,
+          connectedCount: U32,
+          warningCount: U32,
+          errorCount: U32,
+          pendingCount: U32,
+          warningProjects: U32,
+          errorProjects: U32,
+          pendingProjects: U32,
+        })
+        .optional()
+        .describe('Counts over all projects of the organization, up to 10 minutes old.'),
       ...listOutput,
     }),
     permission: asMember,
@@ -125,6 +149,10 @@ export const organizations = {
           displayName: z.string().optional(),
           email: z.string(),
           isAdmin: z.boolean().describe('Administrator of this organization.'),
+          memberSince: Timestamp,
+          lastSeenAt: Timestamp.optional().describe(
+            'Last request of the person, with a session or a user token, up to a minute old.',
+          ),
         }),
       ),
       ...listOutput,
@@ -162,6 +190,19 @@ export const organizations = {
           invitationId: OrganizationInvitationId,
           email: z.string(),
           invitingUserId: UserId.optional(),
+          invitingName: z.string().optional(),
+          createdAt: Timestamp,
+          endsAt: Timestamp.optional().describe('Absent for an invitation that does not end.'),
+          link: z
+            .string()
+            .describe('Opens the sign-up page with the address filled in. The link gives no right.'),
+          mail: z
+            .object({
+              state: z.enum(['Sending', 'Sent', 'NotSent']),
+              reason: z.string().optional().describe('Why it is not sent.'),
+            })
+            .optional()
+            .describe('The latest mail; absent where nothing is known of it.'),
         }),
       ),
       ...listOutput,
@@ -176,6 +217,24 @@ export const organizations = {
     rateLimit: { perPerson: { calls: 100, perSecs: 60 * 60 } },
     isCreation: true,
     audit: ['organizationId', 'email'],
+  }),
+  organizations_ResendInvitation: command({
+    summary: 'Mails an invitation again with another link, at most three times in 24 hours.',
+    input: z.object({ invitationId: OrganizationInvitationId }),
+    output: Empty,
+    permission: { can: 'administer', on: 'invitation', id: 'invitationId' },
+    rateLimit: { perPerson: { calls: 100, perSecs: 60 * 60 } },
+    audit: ['invitationId'],
+  }),
+  organizations_GetInvitation: query({
+    summary: 'Address and organization of the link of an open invitation, for the sign-up page.',
+    input: z.object({ linkId: z.uuid('expected the id in a link of an invitation') }),
+    output: z.discriminatedUnion('result', [
+      z.object({ result: z.literal('Found'), email: z.string(), organizationName: z.string() }),
+      z.object({ result: z.literal('NotFound') }),
+    ]),
+    permission: 'anyone',
+    rateLimit: { perAddress: { calls: 60, perSecs: 15 * 60 } },
   }),
   organizations_DeleteInvitation: command({
     summary: 'Withdraws an invitation.',

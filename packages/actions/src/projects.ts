@@ -129,7 +129,7 @@ export const projects = {
     input: z.object({
       projectId: ProjectId,
       maxBins: optional(z.int().min(1).max(200)),
-      series: optional(z.boolean()).describe('Above 200 devices: answers `connectedSeries`, and no bins.'),
+      series: optional(z.boolean()).describe('Answers `connectedSeries`, and no bins above 200 devices.'),
     }),
     output: z.object({
       projectId: ProjectId,
@@ -158,6 +158,14 @@ export const projects = {
         })
         .optional()
         .describe('Connected devices in the last 24 h, one count every 10 minutes.'),
+      updateFailure: z
+        .object({
+          targetVersion: z.string().optional(),
+          error: z.string().optional().describe('`updateError` of the devices.'),
+          deviceCount: U32,
+        })
+        .optional()
+        .describe('The most frequent error of failed updates, up to 10 minutes old.'),
       isKept: z
         .literal(true)
         .optional()
@@ -454,6 +462,16 @@ export const projects = {
           /** Number of enrolment attempts refused by the token's expiry, device limit or budget since its limits were set. */
           refusedDevices: z.int().min(0),
           lastRefusal: Refusal.optional(),
+          lastUse: z
+            .object({
+              at: Timestamp,
+              deviceId: DeviceId.optional().describe('Absent if the device has been deleted since.'),
+              deviceName: z.string().optional(),
+              hostname: z.string().optional(),
+              address: z.string(),
+            })
+            .optional()
+            .describe('Last connection that the token authenticated, up to a minute old.'),
         }),
       ),
       ...listOutput,

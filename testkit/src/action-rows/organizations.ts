@@ -1,7 +1,7 @@
 import { newId, type organizations } from '@muster/actions'
 import { addInvitation, addProject, addRepository, addUser, createdAt, text } from './list-items.ts'
 import { anotherInvitation, anotherOrganization, anotherPerson, newEmail } from './records.ts'
-import { KEEPERS, ONESELF, PEOPLE, READERS, type Rows } from './row.ts'
+import { ACTORS, KEEPERS, ONESELF, PEOPLE, READERS, type Rows } from './row.ts'
 
 export const organizationRows: Rows<typeof organizations> = {
   organizations_Query: {
@@ -38,7 +38,13 @@ export const organizationRows: Rows<typeof organizations> = {
     list: {
       items: 'projects',
       id: 'projectId',
-      sorts: { name: text('name'), createdAt: createdAt('projectId') },
+      sorts: {
+        name: text('name'),
+        createdAt: createdAt('projectId'),
+        // The projects of this test have no devices: without problems the name decides.
+        problems: item => `9${item.name as string}`,
+        devices: () => 0,
+      },
       defaultSort: 'name',
       hasText: true,
       add: addProject,
@@ -113,6 +119,16 @@ export const organizationRows: Rows<typeof organizations> = {
   organizations_InviteMember: {
     input: ({ organizationId }) => ({ organizationId, email: newEmail() }),
     may: KEEPERS,
+  },
+  organizations_ResendInvitation: {
+    input: async world => ({
+      invitationId: await anotherInvitation(world, world.organizationId, newEmail()),
+    }),
+    may: KEEPERS,
+  },
+  organizations_GetInvitation: {
+    input: () => ({ linkId: crypto.randomUUID() }),
+    may: ACTORS,
   },
   organizations_DeleteInvitation: {
     input: async world => ({

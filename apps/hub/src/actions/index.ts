@@ -74,6 +74,7 @@ import { organizations_AddMember } from './organizations/AddMember.ts'
 import { organizations_Create } from './organizations/Create.ts'
 import { organizations_Delete } from './organizations/Delete.ts'
 import { organizations_DeleteInvitation } from './organizations/DeleteInvitation.ts'
+import { organizations_GetInvitation } from './organizations/GetInvitation.ts'
 import { organizations_InviteMember } from './organizations/InviteMember.ts'
 import { organizations_Query } from './organizations/Query.ts'
 import { organizations_QueryInvitations } from './organizations/QueryInvitations.ts'
@@ -81,6 +82,7 @@ import { organizations_QueryMembers } from './organizations/QueryMembers.ts'
 import { organizations_QueryProjects } from './organizations/QueryProjects.ts'
 import { organizations_QueryRepositories } from './organizations/QueryRepositories.ts'
 import { organizations_RemoveMember } from './organizations/RemoveMember.ts'
+import { organizations_ResendInvitation } from './organizations/ResendInvitation.ts'
 import { organizations_Search } from './organizations/Search.ts'
 import { organizations_SetMemberIsAdmin } from './organizations/SetMemberIsAdmin.ts'
 import { organizations_SetName } from './organizations/SetName.ts'
@@ -224,6 +226,7 @@ export const handlers: Handlers = {
   organizations_Create,
   organizations_Delete,
   organizations_DeleteInvitation,
+  organizations_GetInvitation,
   organizations_InviteMember,
   organizations_Query,
   organizations_QueryInvitations,
@@ -231,6 +234,7 @@ export const handlers: Handlers = {
   organizations_QueryProjects,
   organizations_QueryRepositories,
   organizations_RemoveMember,
+  organizations_ResendInvitation,
   organizations_Search,
   organizations_SetMemberIsAdmin,
   organizations_SetName,

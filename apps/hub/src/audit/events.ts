@@ -59,9 +59,11 @@ export type AuditEvents = {
   organizations_MemberAdminStatusChanged: { organizationId: string; userId: string; isAdmin: boolean }
   /** Written by `organizations_InviteMember`. */
   organizations_InvitationCreated: { organizationId: string; invitationId: string; email: string }
+  /** Written by `organizations_ResendInvitation`. */
+  organizations_InvitationResent: { organizationId: string; invitationId: string; email: string }
   /** Written by the job that mails an invitation. */
   organizations_InvitationEmailSent: { organizationId: string; invitationId: string; email: string }
-  /** Written by `organizations_DeleteInvitation`. */
+  /** Written by `organizations_DeleteInvitation`, and by `organizations_InviteMember` for an invitation that has ended. */
   organizations_InvitationDeleted: { organizationId: string; invitationId: string }
   /** Written by `projects_Create`, and at the first start of an instance or of its demo fleet. */
   projects_Created: { projectId: string }

@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
+import { invitationLink } from '../database/queries/organizations/invitations.ts'
 import { invitationMail } from '../mail/invitation.ts'
 import { jobHandler } from './job-handler.ts'
+import { PermanentFailure } from './queue.ts'
 import { sendMail } from './send-mail.ts'
 
-/** Mails an invitation to an organization. */
+/** Mails an invitation to an organization and stores the state of the mail. */
 export const organizations_SendInvitationEmail = jobHandler(
   'organizations_SendInvitationEmail',
   async (context, { invitationId }, job) => {
@@ -16,6 +18,9 @@ export const organizations_SendInvitationEmail = jobHandler(
       .select(({ exists, selectFrom }) => [
         'i.organization_id as organizationId',
         'i.email',
+        'i.link_id as linkId',
+        'i.expires_at as expiresAt',
+        'i.mail_state as mailState',
         'o.name as organizationName',
         sql<string | null>`coalesce(inviter.display_name, inviter.email)`.as('inviterName'),
         exists(
@@ -28,16 +33,42 @@ export const organizations_SendInvitationEmail = jobHandler(
           .as('hasAccount'),
       ])
       .executeTakeFirst()
-    // An invitation that was accepted or withdrawn after this job was queued needs no mail.
-    if (!invitation) return
+    // An invitation that was accepted or withdrawn after this job was queued needs no mail. Neither does one that another job has mailed,
+    // which an administrator queued while this job waited for its next attempt.
+    if (!invitation || invitation.mailState === 'Sent') return
     const { organizationId, email, inviterName } = invitation
     const mail = invitationMail({
       ...invitation,
       inviterName: inviterName ?? undefined,
       maySignUp: signup !== 'closed',
+      link: invitationLink(publicUrl, invitation.linkId),
       publicUrl,
     })
     const data = { organizationId, invitationId, email }
-    await sendMail(context, mail, job, 'organizations_InvitationEmailSent', data)
+    const store = (mail_state: 'Sending' | 'Sent' | 'NotSent', mail_reason: string | null) =>
+      db
+        .updateTable('organization_invitation')
+        .set({ mail_state, mail_reason })
+        .where('invitation_id', '=', invitationId)
+        // A mail with a former link does not count.
+        .where('link_id', '=', invitation.linkId)
+        .execute()
+    try {
+      await sendMail(context, mail, job, 'organizations_InvitationEmailSent', data)
+    } catch (error) {
+      if (error instanceof PermanentFailure) await store('NotSent', refusalOf(error))
+      else await store('Sending', 'The mail server did not take it. The hub tries again for up to an hour.')
+      throw error
+    }
+    await store('Sent', null)
   },
 )
+
+/** Longest reason that is stored, in characters. A mail server may answer with a page of text. */
+const MAX_REASON_LENGTH = 200
+
+/** The answer of the mail server if there is one, else the error. */
+function refusalOf({ message, cause }: PermanentFailure): string {
+  const { response } = ((cause as Error | undefined)?.cause ?? {}) as { response?: string }
+  return `The mail server refused it: ${response ?? message}`.slice(0, MAX_REASON_LENGTH)
+}

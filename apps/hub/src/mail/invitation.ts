@@ -1,4 +1,4 @@
-import { mailOf } from './mail-template.ts'
+import { mailOf, readableTime } from './mail-template.ts'
 import type { Mail } from './mailer.ts'
 
 type Invitation = {
@@ -9,12 +9,17 @@ type Invitation = {
   hasAccount: boolean
   /** True if the hub accepts sign-ups of invited people. */
   maySignUp: boolean
+  /** Link to the sign-up page with the invited address. */
+  link: string
+  /** End of the invitation; null if it does not end. */
+  expiresAt: Date | null
   publicUrl: string
 }
 
 /** Mail that invites a person to an organization. */
 export function invitationMail(invitation: Invitation): Mail {
-  const { email, organizationName, inviterName, hasAccount, maySignUp, publicUrl } = invitation
+  const { email, organizationName, inviterName, hasAccount, maySignUp, link, expiresAt, publicUrl } =
+    invitation
   const invited = inviterName === undefined ? 'You are invited' : `${inviterName} invites you`
   const opening = `${invited} to the organization “${organizationName}” at ${publicUrl}.`
   return mailOf({
@@ -23,9 +28,9 @@ export function invitationMail(invitation: Invitation): Mail {
     opening: `${opening} ${nextStep(hasAccount, maySignUp)}`,
     button:
       !hasAccount && maySignUp
-        ? { label: 'Sign up', link: `${publicUrl}/signup/` }
+        ? { label: 'Sign up', link }
         : { label: 'View invitation', link: `${publicUrl}/user/invitations` },
-    about: 'The invitation stands until you accept it or somebody of the organization withdraws it.',
+    about: `The invitation stands until ${expiresAt ? readableTime(expiresAt) : 'you accept it'}, unless somebody of the organization withdraws it.`,
     otherwise: 'If you do not want to join, you need not do anything.',
     publicUrl,
   })

@@ -148,7 +148,7 @@ it('names the inviting person, and asks people without an account to sign up', a
   expect(toMember!.html).toContain('Füße &lt;b&gt;&quot;GmbH&quot;&lt;/b&gt;')
   expect(toMember!.html).not.toContain('<b>')
   expect(toMember!.link).toBe(`${hub.publicUrl}/user/invitations`)
-  expect(toOtherAddress!.link).toBe(`${hub.publicUrl}/signup/`)
+  expect(toOtherAddress!.link).toMatch(new RegExp(`^${hub.publicUrl}/signup/\\?invitation=[0-9a-f-]{36}$`))
   expect(toOtherAddress!.text).toContain('sign up with this address')
 })
 
@@ -158,6 +158,8 @@ it('does not link to the sign-up page while sign-up is closed', () => {
     organizationName: 'o',
     inviterName: undefined,
     hasAccount: false,
+    link: 'https://hub.example/signup/?invitation=x',
+    expiresAt: null,
   }
   const mail = invitationMail({ ...invitation, maySignUp: false, publicUrl: 'https://hub.example' })
   expect(mail.link).toBe('https://hub.example/user/invitations')

@@ -63,7 +63,7 @@ export class LastUses<Use extends object = object> implements AsyncDisposable {
     log.warn({ err: error }, `last ${what} were not stored`)
   }
 
-  /** Stops the periodic writes, then writes the uses that have not been written yet. A failure is only logged. */
+  /** Stops the periodic writes, then writes the remaining uses. A failure is logged and not thrown. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sweep[Symbol.asyncDispose]()
     await this.#write(Number.POSITIVE_INFINITY).catch(this.#logFailure)

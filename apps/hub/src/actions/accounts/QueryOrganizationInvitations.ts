@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { queryPage } from '../../database/client/page.ts'
+import { isOpen } from '../../database/queries/organizations/invitations.ts'
 import { handler } from '../../handler.ts'
 
 /** Lists the open invitations to the email address of an account. */
@@ -11,6 +12,7 @@ export const users_QueryOrganizationInvitations = handler(
       .innerJoin('user as u', join => join.on(sql<boolean>`lower(u.email) = lower(i.email)`))
       .innerJoin('organization as o', 'o.organization_id', 'i.organization_id')
       .where('u.user_id', '=', userId)
+      .where(isOpen)
       .select(['i.invitation_id', 'o.organization_id', 'o.name'])
     const sorts = { createdAt: { by: sql`i.created_at`, type: 'timestamptz' } } as const
     const { rows, ...rest } = await queryPage(query, page, sorts, sql`i.invitation_id`, '-createdAt')

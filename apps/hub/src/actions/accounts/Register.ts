@@ -3,6 +3,7 @@ import { refuseGuessable } from '../../credentials/guessable-password.ts'
 import type { Db } from '../../database/client/connection.ts'
 import { hasEmail } from '../../database/queries/accounts/accounts.ts'
 import { ACTIVATION_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
+import { isOpen } from '../../database/queries/organizations/invitations.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
@@ -93,9 +94,10 @@ function pending<const Result extends 'Created' | 'Pending'>(result: Result, cre
 
 async function isInvited(db: Db, email: string): Promise<boolean> {
   const invitation = await db
-    .selectFrom('organization_invitation')
+    .selectFrom('organization_invitation as i')
     .where(hasEmail(email))
-    .select('invitation_id')
+    .where(isOpen)
+    .select('i.invitation_id')
     .limit(1)
     .executeTakeFirst()
   return invitation !== undefined

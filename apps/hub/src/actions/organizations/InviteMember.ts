@@ -1,13 +1,14 @@
 import { ActionError, newId } from '@muster/actions'
 import { personOf } from '../../caller.ts'
 import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { isOpen, queuedMail } from '../../database/queries/organizations/invitations.ts'
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 
 /**
- * Invites an email address by mail. If the address already has an open invitation, returns that invitation. Throws `Invalid`
- * (409) for the address of a member, and `LimitReached` for too many open invitations.
+ * Invites an email address by mail. If the address already has an open invitation, returns that invitation; one that has ended is
+ * replaced. Throws `Invalid` (409) for the address of a member, and `LimitReached` for too many invitations.
  */
 export const organizations_InviteMember = handler(
   'organizations_InviteMember',
@@ -23,14 +24,25 @@ export const organizations_InviteMember = handler(
       .executeTakeFirst()
     if (account?.organization_id)
       throw new ActionError('Invalid', `${email} is already a member.`, { status: 409 })
-    const open = await tx
-      .selectFrom('organization_invitation')
-      .where('organization_id', '=', organizationId)
+    const former = await tx
+      .selectFrom('organization_invitation as i')
+      .where('i.organization_id', '=', organizationId)
       .where(hasEmail(email))
-      .select('invitation_id')
+      .select(['i.invitation_id', 'i.email', isOpen.as('isOpen')])
       .executeTakeFirst()
     // Queues no second mail for an open invitation, so that repeated calls cannot flood a mailbox.
-    if (open) return { invitationId: open.invitation_id }
+    if (former?.isOpen) return { invitationId: former.invitation_id }
+    if (former) {
+      await tx
+        .deleteFrom('organization_invitation')
+        .where('invitation_id', '=', former.invitation_id)
+        .execute()
+      await events.emit(
+        'organizations_InvitationDeleted',
+        { organizationId, invitationId: former.invitation_id },
+        { old: { email: former.email } },
+      )
+    }
     const { count } = await tx
       .selectFrom('organization_invitation')
       .where('organization_id', '=', organizationId)
@@ -46,6 +58,7 @@ export const organizations_InviteMember = handler(
         organization_id: organizationId,
         email,
         inviting_user_id: personOf(caller)?.userId ?? null,
+        ...queuedMail,
       })
       .execute()
     await events.emit('organizations_InvitationCreated', { organizationId, invitationId, email })

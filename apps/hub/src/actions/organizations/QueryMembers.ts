@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 /** Lists the members of an organization with their roles. A member without a display name is sorted by email. */
 export const organizations_QueryMembers = handler(
@@ -11,7 +12,7 @@ export const organizations_QueryMembers = handler(
       .innerJoin('user as u', 'u.user_id', 'm.user_id')
       .where('m.organization_id', '=', organizationId)
       .where(matchesText(filter?.text, sql`u.display_name`, sql`u.email`, sql`u.user_id`))
-      .select(['m.user_id', 'u.display_name', 'u.email', 'm.is_admin'])
+      .select(['m.user_id', 'u.display_name', 'u.email', 'u.last_seen_at', 'm.is_admin', 'm.created_at'])
     const sorts = {
       name: { by: sql`coalesce(u.display_name, u.email)`, type: 'text' },
       email: { by: sql`u.email`, type: 'text' },
@@ -23,6 +24,8 @@ export const organizations_QueryMembers = handler(
         displayName: row.display_name ?? undefined,
         email: row.email,
         isAdmin: row.is_admin,
+        memberSince: wireTime(row.created_at),
+        lastSeenAt: row.last_seen_at ? wireTime(row.last_seen_at) : undefined,
       })),
       ...rest,
     }

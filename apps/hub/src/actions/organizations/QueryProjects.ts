@@ -1,21 +1,26 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
+import { BY_PROBLEMS, isInState, totalsOf } from '../../database/queries/projects/project-status.ts'
 import { handler } from '../../handler.ts'
 
 /** Lists the projects of an organization, sorted by name. */
 export const organizations_QueryProjects = handler(
   'organizations_QueryProjects',
-  async ({ db }, { organizationId, filter, ...page }) => {
+  async ({ db }, { organizationId, filter, totals: wantsTotals = false, ...page }) => {
     const query = db
       .selectFrom('project as p')
+      .leftJoin('project_status as s', 's.project_id', 'p.project_id')
       .where('p.organization_id', '=', organizationId)
       .where(matchesText(filter?.text, sql`p.name`, sql`p.project_id`))
+      .where(isInState(filter?.state))
       .select(['p.project_id as projectId', 'p.name'])
     const sorts = {
       name: { by: sql`p.name`, type: 'text' },
       createdAt: { by: sql`p.created_at`, type: 'timestamptz' },
+      problems: { by: BY_PROBLEMS, type: 'text' },
+      devices: { by: sql`coalesce(s.device_count, 0)`, type: 'integer' },
     } as const
     const { rows, ...rest } = await queryPage(query, page, sorts, sql`p.project_id`, 'name')
-    return { projects: rows, ...rest }
+    return { projects: rows, totals: wantsTotals ? await totalsOf(db, organizationId) : undefined, ...rest }
   },
 )

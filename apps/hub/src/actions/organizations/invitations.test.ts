@@ -1,5 +1,14 @@
 import { newId } from '@muster/actions'
-import { auditEvents, liveStream, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
+import {
+  auditEvents,
+  liveStream,
+  mailServer,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const NOT_PERMITTED = { kind: 'Forbidden', status: 403, message: 'You are not permitted to do this.' }
@@ -31,14 +40,26 @@ describe('organizations_InviteMember', () => {
       email: ` ${email} `,
     })
     expect(await grace.invoke('organizations_QueryInvitations', { organizationId })).toEqual({
-      invitations: [{ invitationId, email, invitingUserId: ada.userId }],
+      invitations: [
+        {
+          invitationId,
+          email,
+          invitingUserId: ada.userId,
+          invitingName: 'Ada',
+          createdAt: expect.any(String),
+          endsAt: expect.any(String),
+          link: expect.stringMatching(/\/signup\/\?invitation=[0-9a-f-]{36}$/),
+          mail: { state: expect.any(String) },
+        },
+      ],
     })
     expect(await auditEvents(hub, 'organizations_InvitationCreated')).toMatchObject([
       { data: { organizationId, invitationId, email }, organizationId },
     ])
     await until('the notice to members', () => console.changes.some(({ topic }) => topic === 'members'))
     const [mail] = await hub.mailsTo(email)
-    expect(mail!.link).toBe(`${hub.publicUrl}/signup/`)
+    const { invitations } = await grace.invoke('organizations_QueryInvitations', { organizationId })
+    expect(mail!.link).toBe(invitations[0]!.link)
   })
 
   it('notifies an invited account without revealing to the inviter that it exists', async () => {
@@ -173,6 +194,199 @@ describe('organizations_QueryInvitations', () => {
   })
 })
 
+describe('organizations_ResendInvitation', () => {
+  it('mails another link, ends the former one and gives the invitation its full time again', async () => {
+    const { invitationId, email } = await invited()
+    const before = await invitation(invitationId)
+    await endsIn(invitationId, '1 hour')
+    await using console = await liveStream(hub, grace)
+    expect(await ada.invoke('organizations_ResendInvitation', { invitationId })).toEqual({})
+    const after = await invitation(invitationId)
+    expect(after.link).not.toBe(before.link)
+    expect(Date.parse(after.endsAt!) - Date.now()).toBeGreaterThan(6.9 * 86_400_000)
+    expect(await opened(before.link)).toEqual({ result: 'NotFound' })
+    expect(await opened(after.link)).toEqual({
+      result: 'Found',
+      email,
+      organizationName: 'Test organization',
+    })
+    expect(await auditEvents(hub, 'organizations_InvitationResent')).toMatchObject([
+      { data: { organizationId, invitationId, email }, organizationId },
+    ])
+    await until('the notice to members', () => console.changes.some(({ topic }) => topic === 'members'))
+    await until('a mail with the new link', async () =>
+      (await hub.mailsTo(email)).some(({ link }) => link === after.link),
+    )
+  })
+
+  it('sends at most three mails in 24 hours, and says when the next one is possible', async () => {
+    const { invitationId, email } = await invited()
+    for (let time = 0; time < 3; time++) {
+      await ada.invoke('organizations_ResendInvitation', { invitationId })
+      await hub.db
+        .updateTable('organization_invitation')
+        .set({ resent_at: sql`array(select at - interval '5 hours' from unnest(resent_at) at)` })
+        .where('invitation_id', '=', invitationId)
+        .execute()
+    }
+    const { link } = await invitation(invitationId)
+    await expect(ada.invoke('organizations_ResendInvitation', { invitationId })).rejects.toMatchObject({
+      kind: 'RateLimited',
+      status: 429,
+      message: `Found 3 mails to ${email} within 24 hours, expected at most 3: try again in 9 hours, or copy the link.`,
+      retryAfterSecs: expect.any(Number),
+    })
+    expect((await invitation(invitationId)).link).toBe(link)
+    await hub.db
+      .updateTable('organization_invitation')
+      .set({ resent_at: sql`array(select at - interval '10 hours' from unnest(resent_at) at)` })
+      .where('invitation_id', '=', invitationId)
+      .execute()
+    expect(await ada.invoke('organizations_ResendInvitation', { invitationId })).toEqual({})
+  })
+
+  it('sends one mail for two people who click at once', async () => {
+    const other = await hub.user()
+    await ada.invoke('organizations_InviteMember', { organizationId, email: other.email })
+    await hub.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: other.userId, is_admin: true })
+      .execute()
+    const { invitationId } = await invited()
+    const jobs = await invitationJobs(invitationId)
+    const answers = [ada, other].map(person =>
+      person.invoke('organizations_ResendInvitation', { invitationId }),
+    )
+    expect(await Promise.all(answers)).toEqual([{}, {}])
+    expect(await invitationJobs(invitationId)).toBe(jobs + 1)
+    expect(await auditEvents(hub, 'organizations_InvitationResent')).toHaveLength(1)
+  })
+
+  it('says that the invitation has gone when it is accepted at the same time', async () => {
+    for (let round = 0; round < 5; round++) {
+      const person = await hub.user()
+      const { invitationId } = await invited(person.email)
+      const [accepted, sent] = await Promise.allSettled([
+        person.invoke('users_AcceptOrganizationInvitation', { invitationId }),
+        ada.invoke('organizations_ResendInvitation', { invitationId }),
+      ])
+      expect(accepted.status).toBe('fulfilled')
+      if (sent.status === 'rejected') expect(['Forbidden', 'Invalid']).toContain(sent.reason.kind)
+      const { members } = await ada.invoke('organizations_QueryMembers', { organizationId })
+      expect(members.some(({ userId }) => userId === person.userId)).toBe(true)
+    }
+  })
+})
+
+describe('an invitation that has ended', () => {
+  it('is neither listed for the person nor accepted, and works again once it is sent again', async () => {
+    const person = await hub.user()
+    const { invitationId } = await invited(person.email)
+    const { link } = await invitation(invitationId)
+    await endsIn(invitationId, '-1 second')
+    const listed = async () =>
+      (await person.invoke('users_QueryOrganizationInvitations', { userId: person.userId })).invitations
+    expect(await listed()).toEqual([])
+    expect(await opened(link)).toEqual({ result: 'NotFound' })
+    await expect(person.invoke('users_AcceptOrganizationInvitation', { invitationId })).rejects.toMatchObject(
+      {
+        kind: 'Invalid',
+        status: 409,
+        message: 'This invitation has ended: ask for it to be sent again.',
+      },
+    )
+    await ada.invoke('organizations_ResendInvitation', { invitationId })
+    expect(await listed()).toMatchObject([{ invitationId }])
+    expect(await person.invoke('users_AcceptOrganizationInvitation', { invitationId })).toEqual({})
+  })
+
+  it('is replaced by another invitation of its address', async () => {
+    const { invitationId, email } = await invited()
+    await endsIn(invitationId, '-1 second')
+    const next = await ada.invoke('organizations_InviteMember', { organizationId, email })
+    expect(next.invitationId).not.toBe(invitationId)
+    const { invitations } = await ada.invoke('organizations_QueryInvitations', { organizationId })
+    expect(invitations.map(one => one.invitationId)).toEqual([next.invitationId])
+    expect(await auditEvents(hub, 'organizations_InvitationDeleted')).toMatchObject([
+      { data: { organizationId, invitationId } },
+    ])
+  })
+})
+
+describe('organizations_GetInvitation', () => {
+  it('gives no right: whoever opens the link needs the account with the address', async () => {
+    const { invitationId } = await invited()
+    const { link } = await invitation(invitationId)
+    const thief = await hub.user()
+    await expect(thief.invoke('users_AcceptOrganizationInvitation', { invitationId })).rejects.toMatchObject(
+      NOT_PERMITTED,
+    )
+    expect(await opened(link)).toMatchObject({ result: 'Found' })
+  })
+
+  it('refuses what is no id of a link', async () => {
+    await expect(grace.invoke('organizations_GetInvitation', { linkId: 'x' })).rejects.toMatchObject({
+      kind: 'Invalid',
+      issues: [{ path: 'linkId' }],
+    })
+  })
+})
+
+describe('the state of the mail', () => {
+  it('is "Sent", or "NotSent" with the answer of the mail server', async () => {
+    await using server = await mailServer()
+    await using mailing = await testHub({ smtpUrl: server.url })
+    const owner = await mailing.user()
+    const ofOwner = await mailing.organization(owner)
+    const mailOf = async (email: string) => {
+      const { invitations } = await owner.invoke('organizations_QueryInvitations', {
+        organizationId: ofOwner,
+      })
+      return invitations.find(one => one.email === email)?.mail
+    }
+    await owner.invoke('organizations_InviteMember', { organizationId: ofOwner, email: 'good@test.example' })
+    await expect.poll(() => mailOf('good@test.example')).toEqual({ state: 'Sent' })
+
+    server.refuseNext(1, 550)
+    const refused = await owner.invoke('organizations_InviteMember', {
+      organizationId: ofOwner,
+      email: 'bad@test.example',
+    })
+    await expect
+      .poll(() => mailOf('bad@test.example'))
+      .toEqual({ state: 'NotSent', reason: expect.stringMatching(/^The mail server refused it: .*refused/) })
+    await owner.invoke('organizations_ResendInvitation', refused)
+    await expect.poll(() => mailOf('bad@test.example')).toEqual({ state: 'Sent' })
+
+    server.refuseNext(1, 450)
+    await owner.invoke('organizations_InviteMember', { organizationId: ofOwner, email: 'later@test.example' })
+    const reason = 'The mail server did not take it. The hub tries again for up to an hour.'
+    await expect.poll(() => mailOf('later@test.example')).toEqual({ state: 'Sending', reason })
+    await mailing.db
+      .updateTable('organization_invitation')
+      .set({ mail_queued_at: sql`now() - interval '3 hours'` })
+      .where('email', '=', 'later@test.example')
+      .execute()
+    expect(await mailOf('later@test.example')).toMatchObject({ state: 'NotSent' })
+  })
+
+  it('is absent for an invitation that was stored before there were states', async () => {
+    await hub.db
+      .insertInto('organization_invitation')
+      .values({ invitation_id: newId('org_invite'), organization_id: organizationId, email: newEmail() })
+      .execute()
+    const { invitations } = await ada.invoke('organizations_QueryInvitations', { organizationId })
+    expect(invitations).toEqual([
+      {
+        invitationId: expect.any(String),
+        email: expect.any(String),
+        createdAt: expect.any(String),
+        link: expect.any(String),
+      },
+    ])
+  })
+})
+
 describe('organizations_DeleteInvitation', () => {
   it('withdraws an invitation, is audited, and notifies the invited person and the members', async () => {
     const invited = await hub.user()
@@ -243,6 +457,31 @@ describe('organizations_DeleteInvitation', () => {
     }
   })
 })
+
+/** Invites an address to the organization of the test. */
+async function invited(email = newEmail()) {
+  const { invitationId } = await ada.invoke('organizations_InviteMember', { organizationId, email })
+  return { invitationId, email }
+}
+
+async function invitation(invitationId: string) {
+  const { invitations } = await ada.invoke('organizations_QueryInvitations', { organizationId })
+  return invitations.find(one => one.invitationId === invitationId)!
+}
+
+function endsIn(invitationId: string, time: string) {
+  return hub.db
+    .updateTable('organization_invitation')
+    .set({ expires_at: sql`now() + ${time}::interval` })
+    .where('invitation_id', '=', invitationId)
+    .execute()
+}
+
+/** What an unauthenticated client gets for a link. */
+function opened(link: string) {
+  const linkId = new URL(link).searchParams.get('invitation')!
+  return hub.anonymous('organizations_GetInvitation', { linkId })
+}
 
 function newEmail(): string {
   return `${newId('u')}@test.example`

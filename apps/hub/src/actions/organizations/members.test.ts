@@ -84,12 +84,40 @@ describe('organizations_SetName', () => {
 })
 
 describe('organizations_QueryMembers', () => {
-  it('lists each member with only their names, address and role in this organization', async () => {
+  it('lists each member with only their names, address, role in this organization and times', async () => {
     const { members } = await grace.invoke('organizations_QueryMembers', { organizationId })
+    const times = (index: number) => {
+      const { memberSince, lastSeenAt } = members[index]!
+      return { memberSince, lastSeenAt }
+    }
     expect(members).toEqual([
-      { userId: ada.userId, displayName: 'Ada', email: ada.email, isAdmin: true },
-      { userId: grace.userId, displayName: 'Grace', email: grace.email, isAdmin: false },
+      { userId: ada.userId, displayName: 'Ada', email: ada.email, isAdmin: true, ...times(0) },
+      { userId: grace.userId, displayName: 'Grace', email: grace.email, isAdmin: false, ...times(1) },
     ])
+  })
+
+  it('answers since when a person is a member, and when their last request was', async () => {
+    await hub.db
+      .updateTable('organization_member')
+      .set({ created_at: '2026-03-02T08:00:00Z' })
+      .where('organization_id', '=', organizationId)
+      .where('user_id', '=', grace.userId)
+      .execute()
+    const answer = await ada.invoke('organizations_QueryMembers', { organizationId })
+    const ofGrace = answer.members.find(({ userId }) => userId === grace.userId)!
+    expect(Date.parse(ofGrace.memberSince)).toBe(Date.parse('2026-03-02T08:00:00Z'))
+    const visitor = await hub.user()
+    await hub.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: visitor.userId })
+      .execute()
+    await visitor.invoke('actor_GetActor', {})
+    const lastSeen = async () => {
+      const { members } = await ada.invoke('organizations_QueryMembers', { organizationId })
+      return members.find(({ userId }) => userId === visitor.userId)!.lastSeenAt
+    }
+    await expect.poll(lastSeen).toEqual(expect.any(String))
+    expect(Date.now() - Date.parse((await lastSeen())!)).toBeLessThan(60_000)
   })
 
   it('shows the role in the organization, not in the instance', async () => {
@@ -98,7 +126,7 @@ describe('organizations_QueryMembers', () => {
       organizationId,
       filter: { text: admin.email },
     })
-    expect(members).toEqual([{ userId: admin.userId, email: admin.email, isAdmin: false }])
+    expect(members).toMatchObject([{ userId: admin.userId, email: admin.email, isAdmin: false }])
   })
 
   it('audits a read by an administrator of the instance who is no member', async () => {

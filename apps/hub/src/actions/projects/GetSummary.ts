@@ -25,7 +25,7 @@ const STATES = sql<string | null>`string_agg(
 export const projects_GetSummary = handler(
   'projects_GetSummary',
   async ({ db }, { projectId, maxBins = DEFAULT_MAX_BINS, series: wantsSeries = false }) => {
-    const { counts: kept, series } = await keptStatus(db, projectId)
+    const { counts: kept, series, updateFailure } = await keptStatus(db, projectId)
     const { counts, states, isShared } = kept
       ? { counts: kept, states: undefined, isShared: true }
       : await countOnce(db, projectId)
@@ -59,13 +59,18 @@ export const projects_GetSummary = handler(
       },
       bins,
       connectedSeries:
-        isLarge && series
+        wantsSeries && series
           ? {
               from: wireTime(new Date(series.fromSecs * 1000)),
               stepSecs: STEP_SECS,
               counts: series.counts,
             }
           : undefined,
+      updateFailure: updateFailure && {
+        targetVersion: updateFailure.targetVersion ?? undefined,
+        error: updateFailure.error ?? undefined,
+        deviceCount: updateFailure.devices,
+      },
       isKept: isShared ? (true as const) : undefined,
     }
   },

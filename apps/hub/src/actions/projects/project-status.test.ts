@@ -8,14 +8,17 @@ const STEP_MS = 600_000
 let hub: TestHub
 let owner: TestUser
 let projectId: string
+let organizationId: string
+let smallId: string
 
 beforeAll(async () => {
   hub = await testHub()
   owner = await hub.user()
-  const organizationId = await hub.organization(owner)
-  projectId = await hub.project(owner, organizationId)
+  organizationId = await hub.organization(owner)
+  projectId = await hub.project(owner, organizationId, 'Large')
   await addDevices(projectId, DEVICES)
-  await addDevices(await hub.project(owner, organizationId), 5)
+  smallId = await hub.project(owner, organizationId, 'Small')
+  await addDevices(smallId, 5)
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
@@ -54,7 +57,7 @@ it('keeps the counts of a project with many devices for 2 s', async () => {
   expect((await summary()).connectedCount).toBe(192)
 })
 
-it('samples the connected devices of such projects once in 10 minutes, with nulls where nothing was counted', async () => {
+it('samples the connected devices once in 10 minutes, with nulls where nothing was counted', async () => {
   expect((await summary({ series: true })).connectedSeries).toBeUndefined()
   await sample()
   await connect(false)
@@ -79,6 +82,56 @@ it('samples the connected devices of such projects once in 10 minutes, with null
 
   await age('sampled_step = sampled_step - 500')
   expect((await summary({ series: true })).connectedSeries).toBeUndefined()
-  const { rows } = await hub.pool.query('select from project_status')
-  expect(rows).toHaveLength(1)
+})
+
+it('answers the samples of projects with few devices too, beside their bins', async () => {
+  await sample()
+  const { bins, connectedSeries } = await owner.invoke('projects_GetSummary', {
+    projectId: smallId as never,
+    series: true,
+  })
+  expect(bins).toHaveLength(5)
+  expect(connectedSeries).toMatchObject({ stepSecs: 600, counts: [0] })
+})
+
+it('lists projects with problems first, by state, and with the totals of all', async () => {
+  const calmId = await hub.project(owner, organizationId, 'A calm one')
+  const query = (input: object) =>
+    owner.invoke('organizations_QueryProjects', { organizationId: organizationId as never, ...input })
+  const names = async (input: object) => (await query(input)).projects.map(({ name }) => name)
+  // A summary that somebody looks at renews the stored counts between two samples.
+  await owner.invoke('projects_GetSummary', { projectId: smallId as never })
+  await hub.pool.query(`update device set health = 'degraded', is_connected = true where project_id = $1`, [
+    smallId,
+  ])
+  expect(await names({ sort: 'problems' })).toEqual(['Large', 'A calm one', 'Small'])
+  await owner.invoke('projects_GetSummary', { projectId: smallId as never })
+  expect(await names({ sort: 'problems' })).toEqual(['Large', 'Small', 'A calm one'])
+  await hub.pool.query(
+    `insert into device_update (device_id, property_version, state, target_version, error)
+     select device_id, 1, 'failed', '2.23.0', 'no space left on device' from device where project_id = $1`,
+    [smallId],
+  )
+  await hub.pool.query('update project_status set sampled_step = sampled_step - 1')
+  await sample()
+  expect(await names({ sort: 'problems' })).toEqual(['Small', 'Large', 'A calm one'])
+  expect((await owner.invoke('projects_GetSummary', { projectId: smallId as never })).updateFailure).toEqual({
+    targetVersion: '2.23.0',
+    error: 'no space left on device',
+    deviceCount: 5,
+  })
+  expect(await names({ sort: '-devices' })).toEqual(['Large', 'Small', 'A calm one'])
+  expect(await names({ filter: { state: 'warning' } })).toEqual(['Small'])
+  expect(await names({ filter: { state: 'error' } })).toEqual(['Large'])
+  expect(await names({ filter: { state: 'pending' } })).toEqual([])
+  expect((await query({ totals: true })).totals).toMatchObject({
+    deviceCount: DEVICES + 5,
+    warningCount: 5,
+    warningProjects: 1,
+    errorCount: 1,
+    errorProjects: 1,
+    pendingCount: 0,
+  })
+  expect((await query({})).totals).toBeUndefined()
+  await owner.invoke('projects_Delete', { projectId: calmId as never })
 })

@@ -1,5 +1,5 @@
-import { MAX_MARKED_DEVICES } from '@muster/actions'
-import { sql } from 'kysely'
+import { MAX_MARKED_DEVICES, type ParsedInput } from '@muster/actions'
+import { type RawBuilder, sql } from 'kysely'
 import { type Db, select } from '../../client/connection.ts'
 
 /** Seconds between two samples of the number of connected devices, and number of samples that are stored, which cover 24 h. */
@@ -27,6 +27,9 @@ export type ProjectCounts = {
  */
 export type ConnectedSeries = { fromSecs: number; counts: (number | null)[] }
 
+/** The most frequent error of failed updates in a project, as the sampling job found it. */
+export type UpdateFailure = { targetVersion: string | null; error: string | null; devices: number }
+
 type StatusRow = {
   is_fresh: boolean | null
   device_count: number | null
@@ -35,24 +38,32 @@ type StatusRow = {
   error_count: number
   pending_count: number
   bins: Bin[]
+  update_failure: UpdateFailure | null
   step: number
   sampled_step: number | null
   connected_counts: (number | null)[]
 }
 
-/** The stored counts of a project, if they are less than 2 s old, and the samples of its connected devices in the last 24 h. */
+/**
+ * The stored counts of a project, if they are less than 2 s old, the samples of its connected devices in the last 24 h, and its most
+ * frequent update failure.
+ */
 export async function keptStatus(
   db: Db,
   projectId: string,
-): Promise<{ counts: ProjectCounts | undefined; series: ConnectedSeries | undefined }> {
+): Promise<{
+  counts: ProjectCounts | undefined
+  series: ConnectedSeries | undefined
+  updateFailure: UpdateFailure | undefined
+}> {
   const [row] = await select<StatusRow>(
     db,
     `select counted_at > now() - make_interval(secs => $2) as is_fresh, device_count, connected_count, warning_count, error_count,
-            pending_count, bins, floor(extract(epoch from now()) / $3)::bigint as step, sampled_step, connected_counts
+            pending_count, bins, update_failure, floor(extract(epoch from now()) / $3)::bigint as step, sampled_step, connected_counts
        from project_status where project_id = $1`,
     [projectId, KEPT_MS / 1000, STEP_SECS],
   )
-  if (!row) return { counts: undefined, series: undefined }
+  if (!row) return { counts: undefined, series: undefined, updateFailure: undefined }
   return {
     counts: row.is_fresh
       ? {
@@ -65,6 +76,7 @@ export async function keptStatus(
         }
       : undefined,
     series: seriesOf(row),
+    updateFailure: row.update_failure ?? undefined,
   }
 }
 
@@ -77,36 +89,73 @@ function seriesOf({ step, sampled_step, connected_counts }: StatusRow): Connecte
   return { fromSecs: (last - counts.length + 1) * STEP_SECS, counts }
 }
 
-/** Stores the counts of a project with many devices, so that consoles share them for 2 s instead of counting again. */
+/**
+ * Stores the counts of a project. Lists of projects are sorted by them. Consoles share the counts of a project with many devices for 2 s
+ * instead of counting again.
+ */
 export async function keepCounts(db: Db, projectId: string, counts: ProjectCounts): Promise<void> {
-  if (counts.devices <= MAX_MARKED_DEVICES) return
+  const isShared = counts.devices > MAX_MARKED_DEVICES
   const row = {
-    counted_at: sql<Date>`now()`,
+    counted_at: isShared ? sql<Date>`now()` : null,
     device_count: counts.devices,
     connected_count: counts.connected,
     warning_count: counts.warnings,
     error_count: counts.errors,
     pending_count: counts.pending,
-    bins: JSON.stringify(counts.bins),
+    bins: isShared ? JSON.stringify(counts.bins) : null,
   }
   await db
     .insertInto('project_status')
     .values({ project_id: projectId, ...row })
-    .onConflict(conflict => conflict.column('project_id').doUpdateSet(row))
+    .onConflict(conflict =>
+      conflict
+        .column('project_id')
+        .doUpdateSet(row)
+        .where(sql<boolean>`
+        excluded.counted_at is not null
+        or (project_status.device_count, project_status.connected_count, project_status.warning_count,
+            project_status.error_count, project_status.pending_count) is distinct from
+           (excluded.device_count, excluded.connected_count, excluded.warning_count, excluded.error_count, excluded.pending_count)`),
+    )
     .execute()
 }
 
-/** Stores the number of connected devices of each project with many devices, one sample for each 10 min. */
+/**
+ * Stores the counts and the most frequent update failure of each project, and one sample of its connected devices for each 10 min. The
+ * counts come from indexes that hold connected devices, devices with problems and pending certificates, and failed updates.
+ */
 export async function sampleConnected(db: Db): Promise<void> {
   await sql`
-    with large as (
-      select project_id from project_device_count group by project_id having sum(devices) > ${MAX_MARKED_DEVICES}
+    with failure as (
+      select distinct on (project_id) project_id,
+             jsonb_build_object('targetVersion', target_version, 'error', error, 'devices', devices) as failure
+        from (select d.project_id, u.target_version, u.error, count(*) as devices
+                from device_update u join device d using (device_id)
+               where u.state = 'failed' or u.failure_count > 0 group by 1, 2, 3) g
+       order by project_id, devices desc, error
     )
-    insert into project_status as s (project_id, sampled_step, connected_counts)
-    select project_id, floor(extract(epoch from now()) / ${STEP_SECS})::bigint,
-           array[(select count(*)::integer from device d where d.project_id = large.project_id and d.is_connected)]
-      from large
+    insert into project_status as s (project_id, device_count, connected_count, warning_count, error_count, pending_count,
+                                     update_failure, sampled_step, connected_counts)
+    select c.project_id, c.devices, on_line.devices, unwell.warnings, unwell.errors, waiting.devices, f.failure,
+           floor(extract(epoch from now()) / ${STEP_SECS})::bigint, array[on_line.devices]
+      from (select project_id, sum(devices)::integer as devices from project_device_count group by project_id) c
+      cross join lateral (
+        select count(*)::integer as devices from device d where d.project_id = c.project_id and d.is_connected) on_line
+      cross join lateral (
+        select count(*) filter (where d.health = 'degraded')::integer as warnings,
+               count(*) filter (where d.health = 'error')::integer as errors
+          from device d where d.project_id = c.project_id and d.health in ('degraded', 'error') and d.is_connected) unwell
+      cross join lateral (
+        select count(*)::integer as devices from device d
+         where d.project_id = c.project_id and d.pending_certificates > 0) waiting
+      left join failure f using (project_id)
     on conflict (project_id) do update set
+      device_count = excluded.device_count,
+      connected_count = excluded.connected_count,
+      warning_count = excluded.warning_count,
+      error_count = excluded.error_count,
+      pending_count = excluded.pending_count,
+      update_failure = excluded.update_failure,
       sampled_step = excluded.sampled_step,
       connected_counts = (
         select trim_array(all_counts, greatest(cardinality(all_counts) - ${STEPS}, 0))
@@ -114,4 +163,49 @@ export async function sampleConnected(db: Db): Promise<void> {
                     || array_fill(null::integer, array[least(excluded.sampled_step - coalesce(s.sampled_step, excluded.sampled_step - 1) - 1, ${STEPS})::integer])
                     || s.connected_counts as all_counts) c)
      where s.sampled_step is null or s.sampled_step < excluded.sampled_step`.execute(db)
+}
+
+/** States by which a list of projects is filtered: projects with at least one such device or pending certificate. */
+type ProjectState = NonNullable<NonNullable<ParsedInput<'organizations_QueryProjects'>['filter']>['state']>
+
+const IN_STATE: Record<ProjectState, RawBuilder<boolean>> = {
+  connected: sql`s.connected_count > 0`,
+  disconnected: sql`s.device_count > s.connected_count`,
+  error: sql`s.error_count > 0`,
+  warning: sql`s.warning_count > 0`,
+  pending: sql`s.pending_count > 0`,
+}
+
+/** Condition that the stored counts `s` of a project have a state; true without a state. */
+export function isInState(state: ProjectState | undefined): RawBuilder<boolean> {
+  return state ? IN_STATE[state] : sql<boolean>`true`
+}
+
+/**
+ * Sort key of the project `p` with the stored counts `s`: the most errors first, then warnings, then pending certificates, then the name.
+ * Failed updates count as errors. Each count is a text of fixed length, so that one text has the whole order.
+ */
+export const BY_PROBLEMS = sql`
+  lpad((999999999 - greatest(coalesce(s.error_count, 0), coalesce((s.update_failure->>'devices')::integer, 0)))::text, 9, '0')
+  || lpad((999999999 - coalesce(s.warning_count, 0))::text, 9, '0')
+  || lpad((999999999 - coalesce(s.pending_count, 0))::text, 9, '0') || p.name`
+
+/** Sums of the stored counts of all projects of an organization, and the numbers of projects with a state. */
+export async function totalsOf(db: Db, organizationId: string) {
+  const sumOf = (column: RawBuilder<unknown>) => sql<number>`coalesce(sum(${column}), 0)::bigint`
+  return db
+    .selectFrom('project as p')
+    .innerJoin('project_status as s', 's.project_id', 'p.project_id')
+    .where('p.organization_id', '=', organizationId)
+    .select([
+      sumOf(sql`s.device_count`).as('deviceCount'),
+      sumOf(sql`s.connected_count`).as('connectedCount'),
+      sumOf(sql`s.warning_count`).as('warningCount'),
+      sumOf(sql`s.error_count`).as('errorCount'),
+      sumOf(sql`s.pending_count`).as('pendingCount'),
+      sql<number>`count(*) filter (where s.warning_count > 0)`.as('warningProjects'),
+      sql<number>`count(*) filter (where s.error_count > 0)`.as('errorProjects'),
+      sql<number>`count(*) filter (where s.pending_count > 0)`.as('pendingProjects'),
+    ])
+    .executeTakeFirstOrThrow()
 }

@@ -1,0 +1,17 @@
+import { isOpen } from '../../database/queries/organizations/invitations.ts'
+import { handler } from '../../handler.ts'
+
+/** Finds the invited address and the organization of a link, so that the sign-up page can fill in the address. */
+export const organizations_GetInvitation = handler(
+  'organizations_GetInvitation',
+  async ({ db }, { linkId }) => {
+    const invitation = await db
+      .selectFrom('organization_invitation as i')
+      .innerJoin('organization as o', 'o.organization_id', 'i.organization_id')
+      .where('i.link_id', '=', linkId)
+      .where(isOpen)
+      .select(['i.email', 'o.name as organizationName'])
+      .executeTakeFirst()
+    return invitation ? { result: 'Found' as const, ...invitation } : { result: 'NotFound' as const }
+  },
+)
