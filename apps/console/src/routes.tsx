@@ -44,6 +44,7 @@ const login = createRoute({
 const signup = createRoute({
   getParentRoute: () => root,
   path: '/signup/',
+  validateSearch: (search): { invitation?: string } => text(search, 'invitation'),
   component: lazyPage(() => import('./pages/signup/SignupPage.tsx'), 'SignupPage'),
 })
 
@@ -136,7 +137,7 @@ const organizationIndex = createRoute({
 const projects = createRoute({
   getParentRoute: () => organization,
   path: 'projects',
-  validateSearch: (search): { q?: string } => text(search, 'q'),
+  validateSearch: search => texts(search, 'q', 'sort', 'state'),
   component: lazyPage(() => import('./pages/projects/ProjectsPage.tsx'), 'ProjectsPage'),
 })
 
@@ -164,7 +165,7 @@ const devices = createRoute({
   validateSearch: search =>
     ({
       // Any text is valid as `show` here. `DevicesPage` drops unknown values, so that only this page loads the list of known values.
-      ...texts(search, 'q', 'show', 'where', 'error', 'sort', 'cursor', 'result'),
+      ...texts(search, 'q', 'show', 'where', 'error', 'token', 'sort', 'cursor', 'result'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {

@@ -26,9 +26,14 @@ export function dayAndMonth(atMs: number): string {
   return long.format(atMs)
 }
 
+/** A day in the browser's time zone: "2 March 2026". */
+export function dayWithYear(atMs: number): string {
+  return longWithYear.format(atMs)
+}
+
 /** A date and a time of day in the browser's time zone: "30 November 2026, 09:12". */
 export function dateAndMinute(atMs: number): string {
-  return `${longWithYear.format(atMs)}, ${hourAndMinute(atMs)}`
+  return `${dayWithYear(atMs)}, ${hourAndMinute(atMs)}`
 }
 
 /**

@@ -1,31 +1,50 @@
 import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
+import { dateAndMinute } from '../../lib/app/local-time.ts'
 import { FormDialog } from '../../ui/app/FormDialog.tsx'
 import { SecretDialog } from './SecretDialog.tsx'
-import { useTokenForm } from './use-token-form.tsx'
+import { type TokenChoices, useTokenForm } from './use-token-form.tsx'
+import { WaitingForToken } from './WaitingForToken.tsx'
 
-/** Creates a deployment token, then shows its secret once. */
+/** Creates a deployment token, then shows its secret once and waits for the first device with it. */
 export function NewTokenDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
   // The secret is kept in this state only, not in the query cache, and is gone when the dialog closes.
-  const [secret, setSecret] = useState<string>()
+  const [created, setCreated] = useState<{ tokenId: string; token: string; choices: TokenChoices }>()
   const create = useCommand('projects_CreateDeploymentToken', {
     invalidates: ['projects_QueryDeploymentTokens'],
-    onSuccess: ({ token }) => setSecret(token),
+    onSuccess: (token, choices) => setCreated({ ...token, choices }),
   })
   const { form, fields } = useTokenForm('', choices => create.mutateAsync({ projectId, ...choices }))
-  if (secret) {
+  if (created) {
     return (
       <SecretDialog
         title="Token created"
-        token={secret}
+        token={created.token}
+        facts={<Facts {...created.choices} />}
         commandLabel="Connect this machine as a device"
         onClose={onClose}
-      />
+      >
+        <WaitingForToken projectId={projectId} tokenId={created.tokenId} />
+      </SecretDialog>
     )
   }
   return (
     <FormDialog title="New Token" form={form} submit="Create Token" busyLabel="Creating…" onClose={onClose}>
       {fields}
     </FormDialog>
+  )
+}
+
+function Facts({ name, flags, limits }: TokenChoices) {
+  const expiresAt = limits?.expiresAt
+  return (
+    <dl className="facts">
+      <dt>Name</dt>
+      <dd>{name}</dd>
+      <dt>Auto-accept</dt>
+      <dd>{flags?.autoAccept ? 'On' : 'Off'}</dd>
+      <dt>Expires</dt>
+      <dd>{expiresAt ? dateAndMinute(Date.parse(expiresAt)) : 'Never'}</dd>
+    </dl>
   )
 }

@@ -11,6 +11,8 @@ type SecretDialogProps = {
   title: string
   /** The secret. The caller keeps it in component state, never in the query cache. */
   token: string
+  /** Facts about the token, below the secret. */
+  facts?: ReactNode
   /** Label of the command with which a device uses the token. Without a label no command is shown. */
   commandLabel?: string
   children?: ReactNode
@@ -21,7 +23,7 @@ type SecretDialogProps = {
  * Shows a new token once, optionally with a command that uses the token. Until the token has been copied, the first
  * Escape or click outside of the dialog only shows a warning.
  */
-export function SecretDialog({ title, token, commandLabel, children, onClose }: SecretDialogProps) {
+export function SecretDialog({ title, token, facts, commandLabel, children, onClose }: SecretDialogProps) {
   const publicUrl = usePublicUrl()
   const [isCopied, setCopied] = useState(false)
   const [isWarned, setWarned] = useState(false)
@@ -37,6 +39,7 @@ export function SecretDialog({ title, token, commandLabel, children, onClose }: 
       <DialogBody>
         <Alert tone="warn">Copy this token now. It cannot be viewed later.</Alert>
         <Secret text={token} what="token" onCopied={markCopied} />
+        {facts}
         {commandLabel && (
           <div className="field">
             <p className="label">{commandLabel}</p>

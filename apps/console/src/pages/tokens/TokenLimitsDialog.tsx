@@ -7,7 +7,7 @@ import { ErrorAlert } from '../../ui/Alert.tsx'
 import { FormDialog } from '../../ui/app/FormDialog.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { TextField } from '../../ui/TextField.tsx'
-import type { Token } from './TokenRow.tsx'
+import type { Token } from './token.ts'
 import { type LimitTexts, limitsOf } from './token-limits.ts'
 
 type TokenLimitsDialogProps = { token: Token; onClose: () => void }

@@ -1,6 +1,6 @@
-import type { ActionOutput } from '@muster/actions/client'
 import { Gauge, Trash2 } from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
+import { useNow } from '../../lib/app/clock.ts'
 import { confirmed } from '../../lib/app/confirm.ts'
 import { formatCount } from '../../lib/app/format.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
@@ -10,14 +10,24 @@ import { Switch } from '../../ui/app/Switch.tsx'
 import { Cell, Row } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
+import { EnrolledCell } from './EnrolledCell.tsx'
+import { ExpiryCell } from './ExpiryCell.tsx'
+import { LastUseCell } from './LastUseCell.tsx'
+import type { Token } from './token.ts'
+import type { TokenCounts } from './use-token-counts.ts'
 
-/** A deployment token in the list. */
-export type Token = ActionOutput<'projects_QueryDeploymentTokens'>['tokens'][number]
+type TokenRowProps = {
+  token: Token
+  counts: TokenCounts
+  /** Opens the dialog of the token's limits. */
+  onLimit: () => void
+}
 
-/** A row with a deployment token. `onLimit` opens the dialog of its limits. */
-export function TokenRow({ token, onLimit }: { token: Token; onLimit: () => void }) {
-  const { tokenId, createdAt, flags, lastRefusal } = token
+/** A row with a deployment token. */
+export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
+  const { tokenId, createdAt, flags, lastRefusal, limits } = token
   const name = token.name ?? 'unnamed'
+  const isExpired = useNow() >= Date.parse(limits.expiresAt ?? '')
   const invalidates = ['projects_QueryDeploymentTokens'] as const
   const setFlags = useCommand('projects_SetDeploymentTokenFlags', { invalidates })
   const remove = useCommand('projects_DeleteDeploymentToken', { invalidates })
@@ -41,18 +51,15 @@ export function TokenRow({ token, onLimit }: { token: Token; onLimit: () => void
     <Row>
       <Cell>
         <div className="stack tight">
-          {token.name ? <span className="lines">{name}</span> : <span className="un">unnamed</span>}
+          {token.name ? <b className="lines">{name}</b> : <span className="un">unnamed</span>}
           {lastRefusal && <LastRefusal {...lastRefusal} />}
         </div>
       </Cell>
       <Cell label="Id">
-        <Id id={tokenId} what="token id" />
+        <Id id={tokenId} what="token id" cutMiddle />
       </Cell>
       <Cell label="Created At">
         <Time at={createdAt} />
-      </Cell>
-      <Cell label="New Devices">
-        <NewDevices token={token} />
       </Cell>
       <Cell label="Auto-accept">
         <Switch
@@ -67,6 +74,15 @@ export function TokenRow({ token, onLimit }: { token: Token; onLimit: () => void
           }
         />
       </Cell>
+      <Cell label="Last used">
+        <LastUseCell lastUse={token.lastUse} />
+      </Cell>
+      <Cell label="Devices enrolled">
+        <EnrolledCell token={token} counts={counts} isExpired={isExpired} />
+      </Cell>
+      <Cell label="Expires">
+        <ExpiryCell expiresAt={limits.expiresAt} />
+      </Cell>
       <Cell end>
         <IconButton label={`Change limits of ${name}`} icon={Gauge} size="sm" onClick={onLimit} />
         <IconButton
@@ -78,34 +94,6 @@ export function TokenRow({ token, onLimit }: { token: Token; onLimit: () => void
         />
       </Cell>
     </Row>
-  )
-}
-
-/** Number of devices that enrolled with a token, its limits, and the number of refused devices. */
-function NewDevices({ token }: { token: Token }) {
-  const { limits, budget, enrolledDevices, refusedDevices } = token
-  const { expiresAt, deviceLimit } = limits
-  const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= Date.now()
-  return (
-    <div className="stack tight">
-      <span>
-        {formatCount(enrolledDevices)}
-        {deviceLimit !== undefined && ` of ${formatCount(deviceLimit)}`} enrolled
-      </span>
-      {!isExpired && (
-        <span className="t2">
-          Budget {formatCount(budget.left)}
-          {budget.left < budget.atOnce && ` of ${formatCount(budget.atOnce)}`}, +{formatCount(budget.perHour)}
-          /h
-        </span>
-      )}
-      {expiresAt !== undefined && (
-        <span className="t2">
-          {isExpired ? 'Expired' : 'Expires'} <Time at={expiresAt} />
-        </span>
-      )}
-      {refusedDevices > 0 && <span className="hint">{formatCount(refusedDevices)} refused</span>}
-    </div>
   )
 }
 

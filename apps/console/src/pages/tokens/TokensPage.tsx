@@ -13,6 +13,7 @@ import { NewTokenDialog } from './NewTokenDialog.tsx'
 import { TokenLimitsDialog } from './TokenLimitsDialog.tsx'
 import { TokenRow } from './TokenRow.tsx'
 import { tokensInput } from './tokens-input.ts'
+import { useTokenCounts } from './use-token-counts.ts'
 
 /** Minimum number of tokens for a filter box above the list. */
 const FILTER_FROM = 8
@@ -28,6 +29,7 @@ export function TokensPage() {
   const [limitedId, setLimitedId] = useState<string>()
   const list = useActionPages('projects_QueryDeploymentTokens', tokensInput(projectId, q))
   const tokens = list.data?.pages.flatMap(page => page.tokens)
+  const counts = useTokenCounts(projectId, tokens ?? [])
   const limited = tokens?.find(({ tokenId }) => tokenId === limitedId)
   const total = list.data?.pages[0]?.total
   // While the list for another filter text loads, the filter box stays, because the user may be typing in it.
@@ -65,29 +67,46 @@ export function TokensPage() {
           A device shows a deployment token on its first connection to join this project.
         </EmptyState>
       ) : (
-        <ListTable
-          caption="Deployment tokens"
-          what="tokens"
-          columns={6}
-          bars={5}
-          head={HEAD}
-          rows={tokens?.map(token => (
-            <TokenRow key={token.tokenId} token={token} onLimit={() => setLimitedId(token.tokenId)} />
-          ))}
-          onClear={() => change({ q: '' })}
-        />
+        <>
+          <ListTable
+            caption="Deployment tokens"
+            what="tokens"
+            columns={8}
+            bars={5}
+            head={HEAD}
+            widths={WIDTHS}
+            rows={tokens?.map(token => (
+              <TokenRow
+                key={token.tokenId}
+                token={token}
+                counts={counts.get(token.tokenId)!}
+                onLimit={() => setLimitedId(token.tokenId)}
+              />
+            ))}
+            onClear={() => change({ q: '' })}
+          />
+          <p className="tnote">
+            A token lets new devices enrol. When it expires, new devices are refused. Deleting it also
+            disconnects the devices that are connected with it.
+          </p>
+        </>
       )}
     </ListPage>
   )
 }
+
+/** Widths of the columns in pixels; the name takes the rest. */
+const WIDTHS = [undefined, 148, 116, 100, 184, 160, 150, 84]
 
 const HEAD = (
   <tr>
     <th scope="col">Name</th>
     <th scope="col">Id</th>
     <th scope="col">Created At</th>
-    <th scope="col">New Devices</th>
     <th scope="col">Auto-accept</th>
+    <th scope="col">Last used</th>
+    <th scope="col">Devices enrolled</th>
+    <th scope="col">Expires</th>
     <ActionsHead />
   </tr>
 )

@@ -17,7 +17,7 @@ export function CheckPanel({ label, checked, onChange, error, children, ...rest 
   const id = useId()
   return (
     <div className="field">
-      <label className="check panel">
+      <label className="check boxed">
         <input
           {...rest}
           {...describedBy(id, children, error)}

@@ -18,7 +18,7 @@ export function Choices<T extends string>({ label, name, value, options, onChang
       <legend className="label">
         {label} <small>(optional)</small>
       </legend>
-      <div className="chips">
+      <div>
         {options.map(option => (
           <label key={option.value}>
             <input

@@ -1,7 +1,6 @@
 import { ActionError, MAX_MARKED_DEVICES } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useMatch, useParams, useSearch } from '@tanstack/react-router'
-import { X } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { invalidateActions, useActionState } from '../../../api/queries.ts'
 import { counted } from '../../../lib/app/format.ts'
@@ -29,6 +28,7 @@ import { type Condition, isColumnName, parseConditions, writeConditions } from '
 import { DeviceTable } from './DeviceTable.tsx'
 import { DeviceTools, Matches, type OpenPanel } from './DeviceTools.tsx'
 import { type DeviceSearch, sortedProperty, sortOf } from './devices-input.ts'
+import { ErrorChip, TokenChip } from './FilterChips.tsx'
 import { countOf, Filters } from './Filters.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
 import { useSelection } from './selection.ts'
@@ -106,7 +106,7 @@ function Devices({ projectId }: { projectId: string }) {
   if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
   const isSearched = Boolean(
-    search.q?.trim() || search.show || search.error || search.result || conditions.length > 0,
+    search.q?.trim() || search.show || search.error || search.token || search.result || conditions.length > 0,
   )
   const isFiltered = isSearched || search.status !== undefined
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
@@ -149,6 +149,7 @@ function Devices({ projectId }: { projectId: string }) {
       show: undefined,
       where: undefined,
       error: undefined,
+      token: undefined,
       result: undefined,
     })
 
@@ -244,6 +245,13 @@ function Devices({ projectId }: { projectId: string }) {
               onEdit={edited => setPanel({ edited })}
             />
             {search.error && <ErrorChip error={search.error} onRemove={() => change({ error: undefined })} />}
+            {search.token && (
+              <TokenChip
+                projectId={projectId}
+                tokenId={search.token}
+                onRemove={() => change({ token: undefined })}
+              />
+            )}
             <Filters
               projectId={projectId}
               search={search}
@@ -335,30 +343,6 @@ function knownSearch({ show, ...others }: DeviceSearch): DeviceSearch {
 function shownBy(conditions: readonly Condition[]): string[] {
   return conditions.flatMap(({ property, operator }) =>
     operator === 'absent' || isColumnName(property) ? [] : [property],
-  )
-}
-
-/** Part of the filter: devices whose update failed with the same error. */
-function ErrorChip({ error, onRemove }: { error: string; onRemove: () => void }) {
-  return (
-    <ul className="chips" aria-label="Error of the update">
-      <li>
-        <span className="chip">
-          Update failed with <bdi className="mono">{error}</bdi>
-        </span>
-        <button
-          type="button"
-          className="chipx"
-          aria-label={`Remove condition: update failed with ${error}`}
-          onClick={() => {
-            focusHeading()
-            onRemove()
-          }}
-        >
-          <X className="i i-14" aria-hidden />
-        </button>
-      </li>
-    </ul>
   )
 }
 

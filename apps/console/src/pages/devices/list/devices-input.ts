@@ -17,6 +17,8 @@ export type DeviceSearch = {
   /** Conditions on properties, in the JSON format of `conditions.ts`. */
   where?: string
   sort?: string
+  /** Id of the deployment token with which the devices enrolled. */
+  token?: string
   /** Id of a bulk action whose devices are listed. */
   result?: string
   /** Cursor of the page in view; absent on the first page. */
@@ -47,6 +49,7 @@ export function devicesInput(
     ...(search.status && { status: search.status }),
     ...(search.show && ATTENTION[search.show]),
     ...(search.result && { bulkActionId: search.result }),
+    ...(search.token && { tokenId: search.token }),
     ...conditions,
     ...(search.error && { updateError: search.error }),
   }
@@ -54,9 +57,12 @@ export function devicesInput(
     ...allDevicesInput(projectId),
     ...(Object.keys(filter).length > 0 && { filter }),
     // `projects_GetSummary` returns the totals per status, so only the other filters need a count.
-    ...((text || search.show || search.error || search.result || Object.keys(conditions).length > 0) && {
-      countTotal: true,
-    }),
+    ...((text ||
+      search.show ||
+      search.error ||
+      search.token ||
+      search.result ||
+      Object.keys(conditions).length > 0) && { countTotal: true }),
     ...(columns.length > 0 && { columns: [...columns] }),
     sort,
   }

@@ -87,6 +87,7 @@ function partsOf(search: DeviceSearch, conditions: readonly Condition[]): Part[]
     ...(search.status ? [{ words: STATUS_WORDS[search.status], without: { status: undefined } }] : []),
     ...(search.show ? [{ words: ATTENTION_LABELS[search.show], without: { show: undefined } }] : []),
     ...(search.error ? [{ words: `the error ${search.error}`, without: { error: undefined } }] : []),
+    ...(search.token ? [{ words: 'the deployment token', without: { token: undefined } }] : []),
   ]
 }
 

@@ -1,0 +1,51 @@
+import { X } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useActionState } from '../../../api/queries.ts'
+import { focusHeading } from '../../../lib/focus-heading.ts'
+
+/** Part of the filter: devices whose update failed with the same error. */
+export function ErrorChip({ error, onRemove }: { error: string; onRemove: () => void }) {
+  return (
+    <Chip label="Error of the update" words={`update failed with ${error}`} onRemove={onRemove}>
+      Update failed with <bdi className="mono">{error}</bdi>
+    </Chip>
+  )
+}
+
+type TokenChipProps = { projectId: string; tokenId: string; onRemove: () => void }
+
+/** Part of the filter: devices that enrolled with the same deployment token. */
+export function TokenChip({ projectId, tokenId, onRemove }: TokenChipProps) {
+  const input = { projectId, limit: 1, filter: { text: tokenId } }
+  const { data } = useActionState('projects_QueryDeploymentTokens', input)
+  const [token] = data?.tokens ?? []
+  const name = data && (token ? (token.name ?? 'unnamed') : 'a deleted token')
+  return (
+    <Chip label="Deployment token" words={`enrolled with ${name ?? 'a token'}`} onRemove={onRemove}>
+      Enrolled with <bdi>{name ?? '…'}</bdi>
+    </Chip>
+  )
+}
+
+type ChipProps = { label: string; words: string; onRemove: () => void; children: ReactNode }
+
+function Chip({ label, words, onRemove, children }: ChipProps) {
+  return (
+    <ul className="chips" aria-label={label}>
+      <li>
+        <span className="chip">{children}</span>
+        <button
+          type="button"
+          className="chipx"
+          aria-label={`Remove condition: ${words}`}
+          onClick={() => {
+            focusHeading()
+            onRemove()
+          }}
+        >
+          <X className="i i-14" aria-hidden />
+        </button>
+      </li>
+    </ul>
+  )
+}

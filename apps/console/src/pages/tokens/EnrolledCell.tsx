@@ -1,0 +1,53 @@
+import { Link } from '@tanstack/react-router'
+import { counted, formatCount } from '../../lib/app/format.ts'
+import type { Token } from './token.ts'
+import type { TokenCounts } from './use-token-counts.ts'
+
+type EnrolledCellProps = { token: Token; counts: TokenCounts; isExpired: boolean }
+
+/** Number of devices that enrolled with a token, as a link to them, what became of them, and the limits in force. */
+export function EnrolledCell({ token, counts, isExpired }: EnrolledCellProps) {
+  const { tokenId, limits, budget, enrolledDevices, refusedDevices, flags } = token
+  const { devices, pending } = counts
+  const hasOwnBudget = limits.newDevicesAtOnce !== undefined || limits.newDevicesPerHour !== undefined
+  const isBudgetShown = !isExpired && (hasOwnBudget || budget.left < budget.atOnce / 2)
+  return (
+    <div className="pair">
+      {devices === undefined && <span className="muted">Counting…</span>}
+      {devices === null && <span className="muted">– not counted within 2 s</span>}
+      {devices === 0 && <span>0 devices</span>}
+      {devices !== undefined && devices !== null && devices > 0 && (
+        <Link
+          from="/org_{$organization}/projects/$projectId/tokens"
+          to="../devices"
+          search={{ token: tokenId }}
+          className="num"
+        >
+          {counted(devices, 'device')}
+        </Link>
+      )}
+      {devices !== undefined && devices !== null && devices > 0 && (
+        <span className="under">{fateOf(pending ?? 0, flags.autoAccept, isExpired)}</span>
+      )}
+      {limits.deviceLimit !== undefined && (
+        <span className="under">
+          {formatCount(enrolledDevices)} of {formatCount(limits.deviceLimit)} enrolled
+        </span>
+      )}
+      {isBudgetShown && (
+        <span className="under">
+          Budget {formatCount(budget.left)}
+          {budget.left < budget.atOnce && ` of ${formatCount(budget.atOnce)}`}, +{formatCount(budget.perHour)}
+          /h
+        </span>
+      )}
+      {refusedDevices > 0 && <span className="hint">{formatCount(refusedDevices)} refused</span>}
+    </div>
+  )
+}
+
+function fateOf(pending: number, autoAccept: boolean, isExpired: boolean): string {
+  if (pending > 0) return `${formatCount(pending)} wait for approval`
+  if (isExpired) return 'stay connected'
+  return autoAccept ? 'all accepted at once' : 'none waits for approval'
+}
