@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changeDatabase } from './hub-child.ts'
 import {
   countingRequests,
   expectGoodMenu,
@@ -13,6 +14,7 @@ import {
 } from './people.ts'
 
 const MIRA = { email: 'mira@halden.example', password: 'correct horse battery' }
+const LENE = { email: 'lene@halden.example', password: 'correct horse battery' }
 const NOA = { email: 'noa@halden.example', password: 'correct horse battery' }
 
 let stage: Stage
@@ -82,6 +84,85 @@ it('shows the hub’s reason for refusing an invitation in the dialog', async ()
   await dialog.getByRole('button', { name: 'Invite User' }).click()
   await box.getByText('email: expected an email address', { exact: false }).waitFor()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
+})
+
+it('invites a colleague and copies the link in four steps; the link leads to the activated account', async () => {
+  const steps: string[] = []
+  const step = async (what: string, act: () => Promise<unknown>) => {
+    await act()
+    steps.push(what)
+  }
+  await admin.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await admin.goto(`${stage.hub.url}/${organizationId()}/settings/members`)
+  await step('click Invite User', () => admin.getByRole('button', { name: 'Invite User' }).click())
+  await step('type the address', () => admin.keyboard.type(LENE.email))
+  await step('Enter', () => admin.keyboard.press('Enter'))
+  const row = rowOf(admin, LENE.email)
+  await step('click Copy link', () => row.getByRole('button', { name: /^Copy link/ }).click())
+  expect(steps).toHaveLength(4)
+  await row.getByRole('button', { name: /^Copied/ }).waitFor()
+  await row.getByText('Sent', { exact: true }).waitFor()
+  await row.getByText(/^in [67] days$/).waitFor()
+  await row.getByText(`by ${await nameOf(stage.admin.email)}`).waitFor()
+  await expectGoodScreen(admin, 'members-invitation')
+
+  const link = await admin.evaluate<string>('navigator.clipboard.readText()')
+  const lene = await stage.newPage()
+  await lene.goto(link)
+  await lene.getByText(`The invitation to ${await organizationName()} is for this address.`).waitFor()
+  expect(await lene.getByLabel('Work email (required)').inputValue()).toBe(LENE.email)
+  await expectGoodScreen(lene, 'signup-invited')
+  await lene.getByLabel('Full name (required)').fill('Lene Aas')
+  await lene.getByLabel('Password (required)', { exact: true }).fill(LENE.password)
+  await lene.getByLabel('Confirm password (required)').fill(LENE.password)
+  await lene.getByRole('checkbox', { name: /Terms of Service/ }).check()
+  await lene.getByRole('button', { name: 'Create account' }).click()
+  await lene.getByText('Check your mail').waitFor()
+  // Without the activation the account cannot sign in, so it cannot accept.
+  await lene.goto(await mailedLink(stage, LENE.email, '/signup/verify'))
+  await lene.getByText('Account Activated').waitFor()
+  await signIn(lene, stage, LENE)
+  await lene.goto(`${stage.hub.url}/user/invitations`)
+  await lene.getByRole('button', { name: /^Accept the invitation/ }).click()
+  await lene.getByText('You joined').waitFor()
+  await rowOf(admin, LENE.email).getByText('Member', { exact: true }).waitFor()
+  await rowOf(admin, LENE.email).getByRole('button', { name: 'Remove Lene Aas' }).click()
+  await rowOf(admin, LENE.email).waitFor({ state: 'detached' })
+  await lene.context().close()
+})
+
+it('sends an invitation again with another link, and says when that was often enough or the link has ended', async () => {
+  const email = 'field.service@halden.example'
+  const dialog = await openInvite()
+  await dialog.getByLabel('Email (required)').fill(email)
+  await dialog.getByRole('button', { name: 'Invite User' }).click()
+  const row = rowOf(admin, email)
+  const former = await mailedLink(stage, email, '/signup/')
+  await row.getByRole('button', { name: /^Resend/ }).click()
+  await admin.getByText(`Invitation of ${email} sent again.`).waitFor()
+  await mailedLink(stage, email, '/signup/', former)
+  const outside = await stage.newPage()
+  await outside.goto(former)
+  await outside.getByText('This link of an invitation has ended.').waitFor()
+  await expectGoodScreen(outside, 'signup-ended-link')
+  await outside.context().close()
+
+  const change = (set: string) =>
+    changeDatabase(stage.hub, `update organization_invitation set ${set} where email = '${email}'`)
+  await change("resent_at = array[now() - interval '1 h', now() - interval '2 h', now() - interval '3 h']")
+  await row.getByRole('button', { name: /^Resend/ }).click()
+  await admin
+    .getByRole('alert')
+    .getByText(`Found 3 mails to ${email} within 24 hours, expected at most 3: try again in 21 hours`)
+    .waitFor()
+  await change("resent_at = '{}', expires_at = now() - interval '1 day', mail_state = 'NotSent'")
+  await admin.reload()
+  await row.getByText('Ended', { exact: true }).waitFor()
+  await row.getByText('Not sent', { exact: true }).waitFor()
+  await row.getByText(/^The link ended on .*\. Resend sends a new one\.$/).waitFor()
+  await expectGoodScreen(admin, 'members-invitation-ended')
+  await admin.getByRole('button', { name: `Delete invitation of ${email}` }).click()
+  await row.waitFor({ state: 'detached' })
 })
 
 it('withdraws an invitation', async () => {
@@ -273,6 +354,7 @@ it('loads the members of a large organization in pages, and filters them on the 
       displayName: `Person ${n}`,
       email: `person${n}@halden.example`,
       isAdmin: n === 0,
+      memberSince: '2026-03-02T08:00:00Z',
     })).filter(({ displayName }) => displayName.includes(filter?.text ?? ''))
     const members = cursor ? all.slice(100) : all.slice(0, 100)
     const hasMore = !cursor && all.length > 100

@@ -4,19 +4,22 @@ import { useNavigate } from '@tanstack/react-router'
 import { ShieldMinus, ShieldPlus, ShieldUser, Trash2, User } from 'lucide-react'
 import { invoke } from '../../api/client.ts'
 import { invalidateActions, useCommand } from '../../api/queries.ts'
+import { dayWithYear } from '../../lib/app/local-time.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { forgetOrganization } from '../../organization.ts'
 import { useSession } from '../../session.ts'
+import { initialsOf } from '../../shell/app/initials.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Cell, Row } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError, toastUndo } from '../../ui/app/toast.ts'
 
 type Member = ActionOutput<'organizations_QueryMembers'>['members'][number]
 
-/** A table row with a member, the member's role, and buttons that change the role and remove the member. */
+/** A table row with a member, the member's role and last request, and buttons that change the role and remove the member. */
 export function MemberRow({ organizationId, member }: { organizationId: string; member: Member }) {
-  const { userId, displayName, email, isAdmin } = member
+  const { userId, displayName, email, isAdmin, memberSince, lastSeenAt } = member
   const session = useSession()
   const queryClient = useQueryClient()
   const name = displayName || email
@@ -64,9 +67,14 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
   return (
     <Row>
       <Cell>
-        <span className="lines">
-          {displayName || <span className="un">unnamed</span>}
-          {isOneself && <span className="muted"> (you)</span>}
+        <span className="person">
+          <span className="av" aria-hidden="true">
+            {initialsOf(name)}
+          </span>
+          <span className="lines">
+            {displayName || <span className="un">unnamed</span>}
+            {isOneself && <span className="muted"> (you)</span>}
+          </span>
         </span>
       </Cell>
       <Cell label="Email">
@@ -80,6 +88,12 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
         ) : (
           <Badge icon={User}>Member</Badge>
         )}
+      </Cell>
+      <Cell label="Member since">
+        <time dateTime={memberSince}>{dayWithYear(Date.parse(memberSince))}</time>
+      </Cell>
+      <Cell label="Last seen">
+        {lastSeenAt ? <Time at={lastSeenAt} /> : <span className="muted">–</span>}
       </Cell>
       <Cell end>
         <IconButton

@@ -64,7 +64,7 @@ export function MembersPage() {
       <ListTable
         caption="Members"
         what="members"
-        columns={4}
+        columns={6}
         bars={4}
         head={HEAD}
         rows={members?.map(member => (
@@ -82,6 +82,8 @@ const HEAD = (
     <th scope="col">Name</th>
     <th scope="col">Email</th>
     <th scope="col">Role</th>
+    <th scope="col">Member since</th>
+    <th scope="col">Last seen</th>
     <ActionsHead />
   </tr>
 )

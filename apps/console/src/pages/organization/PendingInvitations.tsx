@@ -1,28 +1,31 @@
-import type { ActionOutput } from '@muster/actions/client'
-import { Trash2 } from 'lucide-react'
-import { useActionPages, useCommand } from '../../api/queries.ts'
-import { focusHeading } from '../../lib/focus-heading.ts'
+import { useEffect } from 'react'
+import { useActionPages } from '../../api/queries.ts'
 import { Alert } from '../../ui/Alert.tsx'
-import { IconButton } from '../../ui/app/IconButton.tsx'
 import { LoadMore } from '../../ui/app/LoadMore.tsx'
 import { PartHead } from '../../ui/app/Page.tsx'
 import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
-import { toast, toastError } from '../../ui/app/toast.ts'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { InvitationRow } from './InvitationRow.tsx'
 
 const PAGE_SIZE = 100
-
-type Invitation = ActionOutput<'organizations_QueryInvitations'>['invitations'][number]
+/** Polling interval while a mail is being sent, in milliseconds. */
+const SENDING_INTERVAL_MS = 3_000
 
 /** Open invitations of an organization. */
 export function PendingInvitations({ organizationId }: { organizationId: string }) {
-  const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useActionPages(
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useActionPages(
     'organizations_QueryInvitations',
     { organizationId, limit: PAGE_SIZE },
   )
   const invitations = data?.pages.flatMap(page => page.invitations)
   const total = data?.pages[0]?.total
+  const isSending = invitations?.some(({ mail }) => mail?.state === 'Sending') ?? false
+  useEffect(() => {
+    if (!isSending) return
+    const timer = setInterval(() => document.hidden || void refetch(), SENDING_INTERVAL_MS)
+    return () => clearInterval(timer)
+  }, [isSending, refetch])
   return (
     <section>
       <PartHead title="Pending invitations" count={total} />
@@ -35,10 +38,10 @@ export function PendingInvitations({ organizationId }: { organizationId: string 
         <Table caption="Pending invitations" head={HEAD} busy={!invitations} rowsOnPhones>
           {invitations?.map(invitation => (
             <InvitationRow key={invitation.invitationId} invitation={invitation} />
-          )) ?? <SkeletonRows columns={2} rows={2} />}
+          )) ?? <SkeletonRows columns={5} rows={2} />}
           {invitations?.length === 0 && (
             <Row>
-              <Cell span={2}>
+              <Cell span={5}>
                 <span className="muted">No pending invitations.</span>
               </Cell>
             </Row>
@@ -61,39 +64,9 @@ export function PendingInvitations({ organizationId }: { organizationId: string 
 const HEAD = (
   <tr>
     <th scope="col">Email</th>
+    <th scope="col">Invited</th>
+    <th scope="col">Mail</th>
+    <th scope="col">Ends</th>
     <ActionsHead />
   </tr>
 )
-
-function InvitationRow({ invitation: { invitationId, email } }: { invitation: Invitation }) {
-  const remove = useCommand('organizations_DeleteInvitation', {
-    invalidates: ['organizations_QueryInvitations'],
-  })
-
-  async function deleteInvitation() {
-    try {
-      await remove.mutateAsync({ invitationId })
-      toast(`Invitation of ${email} deleted.`)
-      focusHeading()
-    } catch (error) {
-      toastError('Could not delete the invitation', error)
-    }
-  }
-
-  return (
-    <Row>
-      <Cell>
-        <span className="lines">{email}</span>
-      </Cell>
-      <Cell end>
-        <IconButton
-          label={`Delete invitation of ${email}`}
-          icon={Trash2}
-          size="sm"
-          busy={remove.isPending}
-          onClick={() => void deleteInvitation()}
-        />
-      </Cell>
-    </Row>
-  )
-}

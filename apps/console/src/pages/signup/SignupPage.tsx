@@ -1,10 +1,13 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { Link } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { invoke } from '../../api/client.ts'
+import { actionQuery } from '../../api/queries.ts'
 import { bindChecked, bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { isEmail, newPasswordErrors } from '../../lib/rules.ts'
 import { PrivacyLink, TermsLink } from '../../shell/LegalLinks.tsx'
+import { Alert } from '../../ui/Alert.tsx'
 import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
@@ -15,20 +18,35 @@ import { SignupResult } from './SignupResult.tsx'
 
 type Outcome = { result: ActionOutput<'users_Register'>['result']; email: string }
 
-/** The sign-up page. The result replaces the form. */
+type Invitation = ActionOutput<'organizations_GetInvitation'>
+
+/** The sign-up page. The result replaces the form. A link of an invitation fills in the address, and gives no right. */
 export function SignupPage() {
+  const { invitation: linkId } = useSearch({ strict: false })
   const [outcome, setOutcome] = useState<Outcome>()
+  const { data, isLoading } = useQuery({
+    ...actionQuery('organizations_GetInvitation', { linkId: linkId ?? '' }),
+    enabled: linkId !== undefined,
+    refetchInterval: false,
+    retry: false,
+  })
   return (
-    <AuthLayout>{outcome ? <SignupResult {...outcome} /> : <SignupForm onDone={setOutcome} />}</AuthLayout>
+    <AuthLayout>
+      {outcome && <SignupResult {...outcome} />}
+      {!outcome && !isLoading && <SignupForm invitation={data} onDone={setOutcome} />}
+    </AuthLayout>
   )
 }
 
-function SignupForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
+type SignupFormProps = { invitation: Invitation | undefined; onDone: (outcome: Outcome) => void }
+
+function SignupForm({ invitation, onDone }: SignupFormProps) {
+  const invited = invitation?.result === 'Found' ? invitation : undefined
   const [error, setError] = useState<unknown>()
   const form = useTextForm({
     defaultValues: {
       displayName: '',
-      email: '',
+      email: invited?.email ?? '',
       password: '',
       confirmation: '',
       consentedToTerms: false as boolean,
@@ -57,8 +75,16 @@ function SignupForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
   return (
     <form noValidate onSubmit={event => void submitForm(event, form)}>
       <AuthHead title="Create an account">
-        Have an account already? <Link to="/login">Log in</Link>
+        Have an account already?{' '}
+        <Link to="/login" search={invited ? { redirect: '/user/invitations' } : {}}>
+          Log in
+        </Link>
       </AuthHead>
+      {invitation?.result === 'NotFound' && (
+        <Alert tone="warn">
+          This link of an invitation has ended. Ask for another one, or sign up without it.
+        </Alert>
+      )}
       {error !== undefined && <RequestFailed error={error} />}
       <form.Field name="displayName">
         {field => <TextField label="Full name" size="lg" required autoComplete="name" {...bindText(field)} />}
@@ -73,6 +99,10 @@ function SignupForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
             autoComplete="username"
             autoCapitalize="off"
             spellCheck={false}
+            help={
+              invited &&
+              `The invitation to ${invited.organizationName} is for this address. We mail it the link that activates your account.`
+            }
             {...bindText(field)}
           />
         )}

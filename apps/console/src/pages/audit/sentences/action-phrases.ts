@@ -37,6 +37,7 @@ export const ACTION_PHRASES: Record<string, SentenceRow> = {
   organizations_SetMemberIsAdmin: { kind: 'member', say: 'change the role of {userId}' },
   organizations_RemoveMember: { kind: 'member', say: 'remove {userId} from {organizationId}' },
   organizations_InviteMember: { kind: 'member', say: 'invite [email]' },
+  organizations_ResendInvitation: { kind: 'member', say: 'send the invitation {invitationId} again' },
   organizations_DeleteInvitation: { kind: 'member', say: 'withdraw the invitation {invitationId}' },
   projects_Create: { kind: 'project', say: 'create the project [name]' },
   projects_SetName: { kind: 'project', say: renaming('project', 'projectId') },

@@ -90,6 +90,7 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
         : 'made {userId} an ordinary member of {organizationId}',
   },
   organizations_InvitationCreated: { kind: 'member', say: 'invited [email]' },
+  organizations_InvitationResent: { kind: 'member', say: 'sent the invitation to [email] again' },
   organizations_InvitationEmailSent: { kind: 'member', say: 'sent the invitation to [email]' },
   organizations_InvitationDeleted: {
     kind: 'member',

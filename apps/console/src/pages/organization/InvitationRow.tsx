@@ -1,0 +1,120 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Ban, Check, Clock, Link2, Mail, Trash2, X } from 'lucide-react'
+import { useCommand } from '../../api/queries.ts'
+import { useNow } from '../../lib/app/clock.ts'
+import { dateAndMinute, dayInYear } from '../../lib/app/local-time.ts'
+import { relativeTime } from '../../lib/app/relative-time.ts'
+import { focusHeading } from '../../lib/focus-heading.ts'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Cell, Row } from '../../ui/app/Table.tsx'
+import { toast, toastError } from '../../ui/app/toast.ts'
+import { Button } from '../../ui/Button.tsx'
+import { useCopy } from '../../ui/use-copy.ts'
+
+type Invitation = ActionOutput<'organizations_QueryInvitations'>['invitations'][number]
+
+/** A table row with an open or ended invitation, the state of its mail, and buttons that send it again, copy its link and withdraw it. */
+export function InvitationRow({ invitation }: { invitation: Invitation }) {
+  const { invitationId, email, createdAt, invitingName, endsAt, link, mail } = invitation
+  const nowMs = useNow()
+  const invalidates = ['organizations_QueryInvitations'] as const
+  const resend = useCommand('organizations_ResendInvitation', { invalidates })
+  const remove = useCommand('organizations_DeleteInvitation', { invalidates })
+  const { state, copy } = useCopy(link)
+  const endsAtMs = endsAt === undefined ? undefined : Date.parse(endsAt)
+  const hasEnded = endsAtMs !== undefined && endsAtMs <= nowMs
+
+  async function deleteInvitation() {
+    try {
+      await remove.mutateAsync({ invitationId })
+      toast(`Invitation of ${email} deleted.`)
+      focusHeading()
+    } catch (error) {
+      toastError('Could not delete the invitation', error)
+    }
+  }
+
+  return (
+    <Row>
+      <Cell>
+        <div className="pair">
+          <span className="lines">{email}</span>
+          {hasEnded ? (
+            <span className="under">
+              The link ended on {dayInYear(endsAtMs, nowMs)}. Resend sends a new one.
+            </span>
+          ) : (
+            mail?.reason && <span className="under">{mail.reason}</span>
+          )}
+        </div>
+      </Cell>
+      <Cell label="Invited">
+        <div className="pair">
+          <time dateTime={createdAt}>{dateAndMinute(Date.parse(createdAt))}</time>
+          {invitingName && <span className="under">by {invitingName}</span>}
+        </div>
+      </Cell>
+      <Cell label="Mail">
+        <MailState state={mail?.state} />
+      </Cell>
+      <Cell label="Ends">
+        {endsAtMs === undefined && <span className="muted">Never</span>}
+        {hasEnded && <Badge icon={Ban}>Ended</Badge>}
+        {endsAtMs !== undefined && !hasEnded && (
+          <time dateTime={endsAt} data-tip={dateAndMinute(endsAtMs)}>
+            {relativeTime(endsAtMs, nowMs)}
+          </time>
+        )}
+      </Cell>
+      <Cell end>
+        <div className="row acts">
+          <Button
+            size="sm"
+            icon={Mail}
+            busy={resend.isPending}
+            busyLabel="Sending…"
+            onClick={() =>
+              resend.mutate(
+                { invitationId },
+                {
+                  onSuccess: () => toast(`Invitation of ${email} sent again.`),
+                  onError: error => toastError('Could not send the invitation again', error),
+                },
+              )
+            }
+          >
+            Resend<span className="sr"> the invitation of {email}</span>
+          </Button>
+          <Button size="sm" icon={state === 'copied' ? Check : Link2} onClick={() => void copy()}>
+            {state === 'copied' ? 'Copied' : state === 'failed' ? 'Press Ctrl+C' : 'Copy link'}
+            <span className="sr"> for {email}</span>
+          </Button>
+          <IconButton
+            label={`Delete invitation of ${email}`}
+            icon={Trash2}
+            size="sm"
+            busy={remove.isPending}
+            onClick={() => void deleteInvitation()}
+          />
+        </div>
+      </Cell>
+    </Row>
+  )
+}
+
+function MailState({ state }: { state: 'Sending' | 'Sent' | 'NotSent' | undefined }) {
+  if (state === 'Sent')
+    return (
+      <Badge tone="ok" icon={Check}>
+        Sent
+      </Badge>
+    )
+  if (state === 'NotSent')
+    return (
+      <Badge tone="bad" icon={X}>
+        Not sent
+      </Badge>
+    )
+  return state === 'Sending' ? <Badge icon={Clock}>Sending</Badge> : <span className="muted">–</span>
+}
