@@ -195,7 +195,7 @@ it('shows why the totals above the projects could not be loaded', async () => {
   await expect
     .poll(() => page.locator('.stats > div').allInnerTexts())
     .toEqual(
-      ['Devices', 'Connected', 'Disconnected', 'Pending certificates'].map(
+      ['Devices', 'Connected', 'Disconnected', 'Error', 'Warning', 'Pending certificates'].map(
         label => `${label}\n–\nThe counting room is on fire.`,
       ),
     )

@@ -1,15 +1,15 @@
-import type { ActionOutput } from '@muster/actions/client'
 import { Link, useParams } from '@tanstack/react-router'
-import { ShieldAlert } from 'lucide-react'
+import { Plus, ShieldAlert } from 'lucide-react'
 import { useActionState } from '../../api/queries.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
 import { useSeen } from '../../lib/app/use-seen.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
-import { Card, CardFoot } from '../../ui/app/Card.tsx'
+import { Card } from '../../ui/app/Card.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
-import { Strip } from '../../ui/Strip.tsx'
-import { summaryInput, summarySentence } from './summary.ts'
+import { DayShape } from './DayShape.tsx'
+import { ProblemLines } from './ProblemLines.tsx'
+import { type Summary, summaryInput } from './summary.ts'
 
 type ProjectCardProps = {
   projectId: string
@@ -18,7 +18,7 @@ type ProjectCardProps = {
   isShownAlways: boolean
 }
 
-/** A card with a project's name, id and device counts. */
+/** A card with a project's name and id, its problems, its connected devices in the last 24 h and its counts. */
 export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps) {
   const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
   const { ref, isSeen } = useSeen<HTMLLIElement>()
@@ -47,11 +47,17 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
           </Link>
         )
       }
-      id={<Id id={projectId} what="project id" />}
+      id={
+        <>
+          <Id id={projectId} what="project id" />
+          {data && <span className="end">{counted(data.deviceCount, 'device')}</span>}
+        </>
+      }
     >
       {data && (
         <>
-          <Strip bins={data.bins} label={summarySentence(data)} />
+          <ProblemLines {...data} />
+          <DayShape {...data} />
           <Counts {...data} />
         </>
       )}
@@ -59,13 +65,7 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
   )
 }
 
-function Counts({
-  projectId,
-  deviceCount,
-  connectedCount,
-  warningCount = 0,
-  errorCount = 0,
-}: ActionOutput<'projects_GetSummary'>) {
+function Counts({ projectId, deviceCount, connectedCount, warningCount = 0, errorCount = 0 }: Summary) {
   const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
   const disconnected = deviceCount - connectedCount
   const list = {
@@ -73,10 +73,18 @@ function Counts({
     params: { organization, projectId },
   } as const
   return (
-    <CardFoot end={counted(deviceCount, 'device')}>
-      {deviceCount === 0 && 'No devices yet'}
-      {connectedCount > 0 && <Mark state="on">{formatCount(connectedCount)} connected</Mark>}
-      {disconnected > 0 && <Mark state="off">{formatCount(disconnected)} disconnected</Mark>}
+    <div className="foot">
+      {deviceCount === 0 && (
+        <Link {...list} className="row">
+          <Plus className="i i-14" aria-hidden />
+          Connect a device
+        </Link>
+      )}
+      {connectedCount > 0 && (
+        <Link {...list} search={{ status: 'connected' }}>
+          <Mark state="on">{formatCount(connectedCount)} connected</Mark>
+        </Link>
+      )}
       {errorCount > 0 && (
         <Link {...list} search={{ show: 'error' }}>
           <Mark state="error">{counted(errorCount, 'error')}</Mark>
@@ -87,6 +95,11 @@ function Counts({
           <Mark state="warning">{counted(warningCount, 'warning')}</Mark>
         </Link>
       )}
-    </CardFoot>
+      {disconnected > 0 && (
+        <Link {...list} search={{ status: 'disconnected' }}>
+          <Mark state="off">{formatCount(disconnected)} disconnected</Mark>
+        </Link>
+      )}
+    </div>
   )
 }

@@ -1,49 +1,162 @@
+import type { ActionOutput } from '@muster/actions/client'
 import { useQueries } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { ArrowRight } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { actionQuery } from '../../api/queries.ts'
 import { counted } from '../../lib/app/format.ts'
 import { Stat, Stats } from '../../ui/app/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
-import { summaryInput } from './summary.ts'
+import type { DeviceSearch } from '../devices/list/devices-input.ts'
+import type { ProjectState } from './project-states.ts'
+import { type Summary, summaryInput } from './summary.ts'
 
-/** Totals over the devices of all projects. `ProjectCard` uses the same queries, so the totals cause no further requests. */
-export function ProjectStats({ projectIds }: { projectIds: string[] }) {
+/** Counts over the devices of all projects, with the numbers of projects that have such devices. */
+export type ProjectTotals = NonNullable<ActionOutput<'organizations_QueryProjects'>['totals']>
+
+type FreshStatsProps = { projectIds: string[] }
+
+/** Totals of few projects from their summaries. `ProjectCard` uses the same queries, so the totals cause no further requests. */
+export function FreshProjectStats({ projectIds }: FreshStatsProps) {
   const answers = useQueries({
     queries: projectIds.map(projectId => actionQuery('projects_GetSummary', summaryInput(projectId))),
   })
-
   const known = answers.map(({ data }) => data).filter(summary => summary !== undefined)
-  const isComplete = known.length === answers.length
   const error = answers.find(({ data, error }) => !data && error)?.error
-  const failure = error ? messageOf(error) : undefined
-  const sum = (pick: (summary: (typeof known)[number]) => number) =>
-    isComplete ? known.reduce((total, summary) => total + pick(summary), 0) : undefined
-  const devices = sum(({ deviceCount }) => deviceCount)
-  const connected = sum(({ connectedCount }) => connectedCount)
-  const pending = sum(({ pendingCount }) => pendingCount)
-  const pendingIn = known.filter(({ pendingCount }) => pendingCount > 0).length
   return (
-    <Stats>
-      <Stat label="Devices" value={devices} failure={failure} />
+    <ProjectStats
+      totals={known.length === answers.length ? totalsOf(known) : undefined}
+      summaries={known}
+      failure={error ? messageOf(error) : undefined}
+    />
+  )
+}
+
+function totalsOf(summaries: readonly Summary[]): ProjectTotals {
+  const sum = (pick: (summary: Summary) => number | undefined) =>
+    summaries.reduce((total, summary) => total + (pick(summary) ?? 0), 0)
+  return {
+    deviceCount: sum(({ deviceCount }) => deviceCount),
+    connectedCount: sum(({ connectedCount }) => connectedCount),
+    warningCount: sum(({ warningCount }) => warningCount),
+    errorCount: sum(({ errorCount }) => errorCount),
+    pendingCount: sum(({ pendingCount }) => pendingCount),
+    warningProjects: summaries.filter(({ warningCount = 0 }) => warningCount > 0).length,
+    errorProjects: summaries.filter(({ errorCount = 0 }) => errorCount > 0).length,
+    pendingProjects: summaries.filter(({ pendingCount }) => pendingCount > 0).length,
+  }
+}
+
+type ProjectStatsProps = {
+  /** Undefined while the counts load. */
+  totals: ProjectTotals | undefined
+  /** The summaries from which the totals were made, for links to the devices of a single project. */
+  summaries?: readonly Summary[]
+  failure?: string | undefined
+}
+
+/** Totals over the devices of all projects. Each leads to the projects with such devices, or to the devices if only one project has any. */
+export function ProjectStats({ totals, summaries = [], failure }: ProjectStatsProps) {
+  const { deviceCount: devices, connectedCount: connected, errorProjects, warningProjects } = totals ?? {}
+  const disconnected = devices !== undefined && connected !== undefined ? devices - connected : undefined
+  const inProjects = (count: number | undefined) => (count ? `in ${counted(count, 'project')}` : undefined)
+  const to = (state: ProjectState) => (label: ReactNode) => (
+    <StateLink state={state} summaries={summaries}>
+      {label}
+    </StateLink>
+  )
+  return (
+    <Stats six>
+      <Stat
+        label="Devices"
+        value={devices}
+        failure={failure}
+        link={label => (
+          <Link from="/org_{$organization}/projects" to="." search={{ sort: '-devices' }}>
+            {label}
+            <ArrowRight className="i i-14 go" aria-hidden />
+          </Link>
+        )}
+      />
       <Stat
         label="Connected"
         mark="on"
         value={connected}
         failure={failure}
         note={devices && connected !== undefined ? `${Math.round((connected / devices) * 100)} %` : undefined}
+        link={to('connected')}
       />
       <Stat
         label="Disconnected"
         mark="off"
-        value={devices !== undefined && connected !== undefined ? devices - connected : undefined}
+        value={disconnected}
         failure={failure}
+        link={to('disconnected')}
+      />
+      <Stat
+        label="Error"
+        mark="error"
+        value={totals?.errorCount}
+        failure={failure}
+        note={inProjects(errorProjects)}
+        link={to('error')}
+      />
+      <Stat
+        label="Warning"
+        mark="warning"
+        value={totals?.warningCount}
+        failure={failure}
+        note={inProjects(warningProjects)}
+        link={to('warning')}
       />
       <Stat
         label="Pending certificates"
         mark="pending"
-        value={pending}
+        value={totals?.pendingCount}
         failure={failure}
-        note={pending ? `in ${counted(pendingIn, 'project')}` : undefined}
+        note={inProjects(totals?.pendingProjects)}
+        link={to('pending')}
       />
     </Stats>
+  )
+}
+
+const DEVICES_IN: Record<ProjectState, { search: DeviceSearch; countOf: (summary: Summary) => number }> = {
+  connected: { search: { status: 'connected' }, countOf: ({ connectedCount }) => connectedCount },
+  disconnected: {
+    search: { status: 'disconnected' },
+    countOf: ({ deviceCount, connectedCount }) => deviceCount - connectedCount,
+  },
+  error: { search: { show: 'error' }, countOf: ({ errorCount = 0 }) => errorCount },
+  warning: { search: { show: 'warning' }, countOf: ({ warningCount = 0 }) => warningCount },
+  pending: { search: { show: 'pending' }, countOf: ({ pendingCount }) => pendingCount },
+}
+
+type StateLinkProps = { state: ProjectState; summaries: readonly Summary[]; children: ReactNode }
+
+function StateLink({ state, summaries, children }: StateLinkProps) {
+  const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
+  const { search, countOf } = DEVICES_IN[state]
+  const [project, another] = summaries.filter(summary => countOf(summary) > 0)
+  const content = (
+    <>
+      {children}
+      <ArrowRight className="i i-14 go" aria-hidden />
+    </>
+  )
+  if (!project || another)
+    return (
+      <Link from="/org_{$organization}/projects" to="." search={{ state }}>
+        {content}
+      </Link>
+    )
+  return (
+    <Link
+      to="/org_{$organization}/projects/$projectId/devices"
+      params={{ organization, projectId: project.projectId }}
+      search={search}
+    >
+      {content}
+    </Link>
   )
 }

@@ -1,6 +1,6 @@
 import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { Package } from 'lucide-react'
+import { ChevronDown, Package } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { actionQuery, invalidateActions, useActionPages } from '../../api/queries.ts'
 import { ageOf } from '../../lib/app/age.ts'
@@ -14,11 +14,20 @@ import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
 import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
+import { Menu, MenuChoice } from '../../ui/app/Menu.tsx'
 import { NoCardMatches } from '../../ui/app/NoMatch.tsx'
+import { Button } from '../../ui/Button.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { InvitationHint } from '../account/InvitationHint.tsx'
 import { ProjectCard } from './ProjectCard.tsx'
-import { ProjectStats } from './ProjectStats.tsx'
+import { FreshProjectStats, ProjectStats } from './ProjectStats.tsx'
+import {
+  PROJECT_ORDERS,
+  PROJECT_STATES,
+  type ProjectOrder,
+  projectOrderOf,
+  projectStateOf,
+} from './project-states.ts'
 import { summaryInput } from './summary.ts'
 
 const CreateProjectDialog = lazy(async () => ({
@@ -26,7 +35,7 @@ const CreateProjectDialog = lazy(async () => ({
 }))
 
 const PAGE_SIZE = 60
-/** Maximum number of projects for which the page shows totals. The totals need one query per project. */
+/** Number of projects up to which the totals are sums of the cards' counts. Above it, they are sums of stored counts, up to 10 minutes old. */
 const MOST_SUMMED_UP = 24
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects')
@@ -34,23 +43,27 @@ const route = getRouteApi('/authenticated/org_{$organization}/projects')
 /** The projects of an organization as cards. */
 export function ProjectsPage() {
   const organizationId = organizationIdOf(route.useParams())
-  const { q = '' } = route.useSearch()
-  const change = useChangeSearch<{ q?: string }>()
+  const { q = '', ...search } = route.useSearch()
+  const [order, state] = [projectOrderOf(search.sort), projectStateOf(search.state)]
+  const change = useChangeSearch<{ q?: string; sort?: string; state?: string }>()
   const queryClient = useQueryClient()
   const [isCreating, setCreating] = useState(false)
   const text = q.trim()
   const list = useActionPages('organizations_QueryProjects', {
     organizationId,
     limit: PAGE_SIZE,
-    ...(text && { filter: { text } }),
+    sort: order,
+    totals: true,
+    ...((text || state) && { filter: { ...(text && { text }), ...(state && { state }) } }),
   })
   const refetch = () => invalidateActions(queryClient, ['organizations_QueryProjects', 'projects_GetSummary'])
   const projects = list.data?.pages.flatMap(page => page.projects)
   // While the list for another filter text loads, the filter box stays, because the user may be typing in it.
-  const isFiltered = text !== '' || list.isPlaceholderData
+  const isFiltered = text !== '' || state !== undefined || list.isPlaceholderData
   const isEmpty = projects?.length === 0
   const isSummedUp =
     projects && !isFiltered && !isEmpty && !list.hasNextPage && projects.length <= MOST_SUMMED_UP
+  const totals = list.data?.pages[0]?.totals
   const createButton = <CreateButton onClick={() => setCreating(true)}>Create Project</CreateButton>
   return (
     <Main>
@@ -70,12 +83,28 @@ export function ProjectsPage() {
                 placeholder="Filter by name or id"
                 onChange={value => change({ q: value })}
               />
+              <SortMenu
+                value={order}
+                onChange={value => change({ sort: value === 'problems' ? undefined : value })}
+              />
               {createButton}
             </>
           )
         }
       >
-        {isSummedUp && <ProjectStats projectIds={projects.map(({ projectId }) => projectId)} />}
+        {isSummedUp ? (
+          <FreshProjectStats projectIds={projects.map(({ projectId }) => projectId)} />
+        ) : (
+          totals && totals.deviceCount > 0 && text === '' && <ProjectStats totals={totals} />
+        )}
+        {state && (
+          <div className="tools">
+            <span className="t2">{PROJECT_STATES[state]}.</span>
+            <Button size="sm" onClick={() => change({ state: undefined })}>
+              All projects
+            </Button>
+          </div>
+        )}
         {isEmpty && !isFiltered && (
           <div className="stack">
             <InvitationHint />
@@ -84,7 +113,9 @@ export function ProjectsPage() {
             </EmptyState>
           </div>
         )}
-        {isEmpty && isFiltered && <NoCardMatches what="projects" onClear={() => change({ q: '' })} />}
+        {isEmpty && isFiltered && (
+          <NoCardMatches what="projects" onClear={() => change({ q: '', state: undefined })} />
+        )}
         {!isEmpty && (projects || !list.error) && (
           <CardGrid busyLabel={projects && !list.isPlaceholderData ? undefined : 'Loading projects'}>
             {projects?.map(project => (
@@ -99,6 +130,25 @@ export function ProjectsPage() {
         )}
       </Suspense>
     </Main>
+  )
+}
+
+type SortMenuProps = { value: ProjectOrder; onChange: (value: ProjectOrder) => void }
+
+function SortMenu({ value, onChange }: SortMenuProps) {
+  const label = PROJECT_ORDERS.find(order => order.value === value)!.label
+  return (
+    <Menu
+      align="end"
+      trigger={
+        <button type="button" className="btn sort">
+          <span>Sort</span> {label}
+          <ChevronDown className="i i-14" aria-hidden />
+        </button>
+      }
+    >
+      <MenuChoice label="Sort" value={value} options={PROJECT_ORDERS} onChange={onChange} />
+    </Menu>
   )
 }
 

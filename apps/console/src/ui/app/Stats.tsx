@@ -2,9 +2,9 @@ import type { ReactNode } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
 import { Mark, type MarkState } from './Mark.tsx'
 
-/** A row of numbers in a bordered panel. */
-export function Stats({ children }: { children: ReactNode }) {
-  return <dl className="sheet stats">{children}</dl>
+/** A row of numbers in a bordered panel: four, or six if `six` is set. */
+export function Stats({ six = false, children }: { six?: boolean; children: ReactNode }) {
+  return <dl className={six ? 'sheet stats six' : 'sheet stats'}>{children}</dl>
 }
 
 type StatProps = {
@@ -16,17 +16,22 @@ type StatProps = {
   failure?: string | undefined
   /** Small text beside the number. */
   note?: string | undefined
+  /** Wraps the label in a link to what was counted. */
+  link?: (label: ReactNode) => ReactNode
 }
 
 /** A number with its label. */
-export function Stat({ label, mark, value, failure, note }: StatProps) {
+export function Stat({ label, mark, value, failure, note, link }: StatProps) {
   const isFailed = value === undefined && failure !== undefined
+  const labelled = (
+    <>
+      {mark && <Mark state={mark} />}
+      {label}
+    </>
+  )
   return (
     <div>
-      <dt>
-        {mark && <Mark state={mark} />}
-        {label}
-      </dt>
+      <dt>{link ? link(labelled) : labelled}</dt>
       <dd>
         {isFailed ? '–' : value === undefined ? <span className="skel" /> : formatCount(value)}
         {isFailed ? <small>{failure}</small> : note && <small>{note}</small>}

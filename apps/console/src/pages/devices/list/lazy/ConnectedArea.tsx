@@ -3,7 +3,7 @@ import { type KeyboardEvent, type PointerEvent, useState } from 'react'
 import { useNow } from '../../../../lib/app/clock.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { hourAndMinute } from '../../../../lib/app/local-time.ts'
-import { comparison, lowestDip, type Sample, samplesOf } from './connected-series.ts'
+import { comparison, lowestDip, type Sample, samplesOf, unbroken } from './connected-series.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const AXIS_HOURS = 4
@@ -126,16 +126,6 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
 const round = (number: number) => Math.round(number * 10) / 10
 
 const tipClass = (x: number) => (x > WIDTH * 0.6 ? 'tip left' : 'tip')
-
-/** Splits the samples at times without a count, so that the area has gaps there. */
-function unbroken(samples: readonly Sample[]): Sample[][] {
-  const parts: Sample[][] = [[]]
-  for (const sample of samples) {
-    if (sample.count === null) parts.push([])
-    else parts.at(-1)!.push(sample)
-  }
-  return parts.filter(part => part.length > 0)
-}
 
 /** Times of the axis labels: whole hours of the local day, oldest first. Hours near an end of the axis are left out. */
 function axisTimes(nowMs: number): number[] {

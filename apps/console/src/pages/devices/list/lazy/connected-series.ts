@@ -26,6 +26,16 @@ export function samplesOf(
   return [...before, now]
 }
 
+/** Splits the samples at times without a count, so that an area has gaps there. */
+export function unbroken(samples: readonly Sample[]): Sample[][] {
+  const parts: Sample[][] = [[]]
+  for (const sample of samples) {
+    if (sample.count === null) parts.push([])
+    else parts.at(-1)!.push(sample)
+  }
+  return parts.filter(part => part.length > 0)
+}
+
 /** The lowest number, if it is below 90 % of the median, and the minutes for which the number was below 90 %. */
 export function lowestDip(samples: readonly Sample[]): Dip | undefined {
   const counts = samples.flatMap(({ count }) => count ?? []).sort((a, b) => a - b)

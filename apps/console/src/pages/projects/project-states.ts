@@ -1,0 +1,31 @@
+/** States of devices by which the list of projects is filtered, with the words for the projects that have such devices. */
+export const PROJECT_STATES = {
+  connected: 'Projects with connected devices',
+  disconnected: 'Projects with disconnected devices',
+  error: 'Projects with devices that report an error',
+  warning: 'Projects with devices that report a warning',
+  pending: 'Projects with pending certificates',
+} as const
+
+/** A state of devices by which the list of projects is filtered. */
+export type ProjectState = keyof typeof PROJECT_STATES
+
+/** The value if it is a state, else `undefined`. */
+export function projectStateOf(value: string | undefined): ProjectState | undefined {
+  return value !== undefined && Object.hasOwn(PROJECT_STATES, value) ? (value as ProjectState) : undefined
+}
+
+/** Orders of the list of projects. */
+export const PROJECT_ORDERS = [
+  { value: 'problems', label: 'Problems first' },
+  { value: 'name', label: 'Name' },
+  { value: '-devices', label: 'Devices' },
+] as const
+
+/** An order of the list of projects. */
+export type ProjectOrder = (typeof PROJECT_ORDERS)[number]['value']
+
+/** The order in the address, or problems first. */
+export function projectOrderOf(value: string | undefined): ProjectOrder {
+  return PROJECT_ORDERS.find(order => order.value === value)?.value ?? 'problems'
+}
