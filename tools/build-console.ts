@@ -1,35 +1,94 @@
-// Builds the console into apps/console/dist when its sources changed since the last build. Does nothing in an installation
-// that has a built console and no build tools.
+// Builds what the hub serves, where its sources changed since the last build: the console into apps/console/dist, and the packed
+// agent into apps/agent/dist. Does nothing in an installation that has both and no build tools.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const root = join(import.meta.dirname, '..')
-const dist = join(root, 'apps/console/dist')
-const stamp = join(dist, '.sources')
-
-const hash = hashOf(['apps/console', 'packages/actions/src', 'packages/concurrency/src', 'package-lock.json'])
-const isBuilt = existsSync(stamp) && readFileSync(stamp, 'utf8') === hash
 // A production installation has Vite as a dependency of the test kit, but not Vite's React plugin, which only the console's
 // development dependencies contain.
 const canBuild = existsSync(join(root, 'node_modules/vite')) && existsSync(join(root, 'node_modules/@vitejs'))
-if (!isBuilt) {
-  if (canBuild) {
+
+await refresh({
+  what: 'The console',
+  verb: 'built',
+  folder: join(root, 'apps/console/dist'),
+  file: 'index.html',
+  sources: ['apps/console', 'packages/actions/src', 'packages/concurrency/src', 'package-lock.json'],
+  missing:
+    'The console is not built and its build tools are not installed: run npm ci with development packages, or provide a built apps/console/dist.\n',
+  isRequired: true,
+  async build(folder) {
     process.stderr.write('Building the console…\n')
     const { build } = await import('vite')
     await build({ root: join(root, 'apps/console'), logLevel: 'warn' })
-    compress(join(dist, 'assets'))
+    compress(join(folder, 'assets'))
+  },
+})
+await refresh({
+  what: 'The agent',
+  verb: 'packed',
+  folder: join(root, 'apps/agent/dist'),
+  file: 'muster-agent',
+  sources: [
+    'apps/agent/src',
+    'packages/actions/src',
+    'packages/concurrency/src',
+    'packages/link/src',
+    'tools/pack-app.ts',
+    'tools/require-node.js',
+    'package.json',
+    'package-lock.json',
+  ],
+  missing:
+    'The agent is not packed and its build tools are not installed: the hub serves no /install.sh. Provide a packed apps/agent/dist/muster-agent (npm run package).\n',
+  isRequired: false,
+  async build(folder) {
+    process.stderr.write('Packing the agent…\n')
+    const { packApp } = await import('./pack-app.ts')
+    await packApp('agent', join(folder, 'muster-agent'))
+  },
+})
+
+type Output = {
+  what: string
+  verb: 'built' | 'packed'
+  folder: string
+  /** File of the folder that shows whether it was built at all. */
+  file: string
+  sources: string[]
+  /** Message where there is neither a build nor tools for it. */
+  missing: string
+  /** Whether the hub must not start without it. */
+  isRequired: boolean
+  build: (folder: string) => Promise<void>
+}
+
+/** Builds an output if its sources differ from those of the last build, or says why it cannot be built. */
+async function refresh({
+  what,
+  verb,
+  folder,
+  file,
+  sources,
+  missing,
+  isRequired,
+  build,
+}: Output): Promise<void> {
+  const stamp = join(folder, '.sources')
+  const hash = hashOf(sources)
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
+  if (canBuild) {
+    await build(folder)
     writeFileSync(stamp, hash)
-  } else if (existsSync(join(dist, 'index.html'))) {
+  } else if (existsSync(join(folder, file))) {
     process.stderr.write(
-      'The console was built from other sources, and its build tools are not installed: it is served unchanged.\n',
+      `${what} was ${verb} from other sources, and its build tools are not installed: it is served unchanged.\n`,
     )
   } else {
-    process.stderr.write(
-      'The console is not built and its build tools are not installed: run npm ci with development packages, or provide a built apps/console/dist.\n',
-    )
-    process.exitCode = 1
+    process.stderr.write(missing)
+    if (isRequired) process.exitCode = 1
   }
 }
 

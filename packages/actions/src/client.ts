@@ -3,7 +3,7 @@ import type { ActionInput, ActionName, ActionOutput } from './registry.ts'
 
 export type { Actor } from './accounts.ts'
 export { ActionError, type ErrorKind } from './errors.ts'
-export { agentCommand, isLoopback } from './hub-url.ts'
+export { agentArguments, agentCommand, isLoopback, offersInstall } from './hub-url.ts'
 export * from './limits.ts'
 export type { LiveChange, LiveTopic } from './live.ts'
 export type * from './registry.ts'

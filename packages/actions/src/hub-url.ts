@@ -10,9 +10,25 @@ export function isLoopback(url: string): boolean {
   )
 }
 
-/** Returns the shell command that connects a machine, or simulated devices on it, to a hub. */
-export function agentCommand(hubUrl: string, token: string, command: 'run' | 'simulate' = 'run'): string {
+/**
+ * True if the hub at this URL offers its install script and the packed agent: over HTTPS, or on the local machine. The console and the
+ * hub write such a URL into shell commands, so other characters than those of host names and addresses are refused.
+ */
+export function offersInstall(hubUrl: string): boolean {
+  return /^https?:\/\/[\w.:[\]-]+$/.test(hubUrl) && (hubUrl.startsWith('https:') || isLoopback(hubUrl))
+}
+
+/**
+ * Arguments of the agent that connect a machine, or simulated devices on it, to a hub. Without `token` the agent asks for the token, so
+ * that it stands in no list of processes and in no history of a shell.
+ */
+export function agentArguments(hubUrl: string, command: 'run' | 'simulate', token?: string): string {
   // The agent requires `--dangerous-allow-plaintext` for plain HTTP to another machine.
   const isPlaintext = hubUrl.startsWith('http:') && !isLoopback(hubUrl)
-  return `npm run agent -- ${command} --hub ${hubUrl} --token ${token}${isPlaintext ? ' --dangerous-allow-plaintext' : ''}`
+  return `${command} --hub ${hubUrl}${token === undefined ? '' : ` --token ${token}`}${isPlaintext ? ' --dangerous-allow-plaintext' : ''}`
+}
+
+/** Returns the shell command for a checkout that connects a machine, or simulated devices on it, to a hub. */
+export function agentCommand(hubUrl: string, token: string, command: 'run' | 'simulate' = 'run'): string {
+  return `npm run agent -- ${agentArguments(hubUrl, command, token)}`
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import { isLoopback } from '@muster/actions'
 import type { Config } from '../config.ts'
-import { remoteAddress, trustedProxy } from '../net/trusted-proxy.ts'
+import { isLoopbackAddress, remoteAddress, trustedProxy } from '../net/trusted-proxy.ts'
 import { Refusal } from './refusal.ts'
 
 /**
@@ -63,8 +63,4 @@ function parse(header: string): X509Certificate {
   } catch {
     throw new Refusal(400, 'Invalid', 'X-Client-Cert does not hold a certificate in percent-encoded PEM')
   }
-}
-
-function isLoopbackAddress(address: string): boolean {
-  return address === '::1' || address.startsWith('127.')
 }

@@ -8,7 +8,7 @@ import { liftTimeLimit } from '../net/time-limit.ts'
 import { callerOfRequest, type SessionCookie } from '../sessions/request-caller.ts'
 import { findAsset, sha256HexOf } from '../storage/assets.ts'
 import type { BlobGrant } from '../storage/blob-urls.ts'
-import { sendFile } from './send-file.ts'
+import { replyWithFile } from './send-file.ts'
 
 /**
  * Time for which the rest of a refused body is read and dropped, in milliseconds. A client often reads the answer only after it has sent
@@ -27,7 +27,7 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
     const { blobs, blobUrls } = core()
     const { assetId } = request.params
     const { sha256, filename, expires } = blobUrls.check(['download'], assetId, request.query)
-    await send(request, reply, {
+    await replyWithFile(request, reply, {
       path: blobs.pathOf(assetId),
       sha256: sha256!,
       filename: filename ?? assetId,
@@ -52,7 +52,7 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
         .header('cache-control', 'no-store')
         .header('x-content-sha256', sha256HexOf(asset))
         .redirect(await blobs.downloadUrl(db, asset, filename), 302)
-    return send(request, reply, {
+    return replyWithFile(request, reply, {
       path: blobs.pathOf(asset.assetId),
       sha256: sha256HexOf(asset),
       filename,
@@ -79,21 +79,6 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
       return reply.code(200).send()
     })
   })
-}
-
-async function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  file: Omit<Parameters<typeof sendFile>[2], 'requestId'>,
-): Promise<FastifyReply> {
-  try {
-    await sendFile(request.raw, reply.raw, { ...file, requestId: request.id })
-  } catch (error) {
-    if (!reply.raw.headersSent) throw error
-    // The answer has begun, so only closing the connection early can show the client that it failed.
-    reply.raw.destroy()
-  }
-  return reply.hijack()
 }
 
 /** Ends the connection after the answer. Otherwise the unread rest of the body would be parsed as the next request. */

@@ -2,6 +2,7 @@ import { closeSync, fstatSync, open, read } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { ActionError } from '@muster/actions'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { attachment } from '../net/attachment.ts'
 
 type SentFile = {
@@ -31,7 +32,7 @@ const STALL_MS = 60_000
  * Answers GET or HEAD with a file as a download, whole or one range, with its digest (docs/decisions.md, "Storage, cluster, operations").
  * Reads only as fast as the client does. Throws `ActionError` before anything is sent if the file does not exist.
  */
-export async function sendFile(
+async function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
   { path, sha256, filename, isPublic, cachedUntil, requestId }: SentFile,
@@ -83,6 +84,22 @@ export async function sendFile(
     // The file was only read, so closing it does not wait for the disk.
     closeSync(file)
   }
+}
+
+/** Answers a request with a file by `sendFile`. */
+export async function replyWithFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: Omit<SentFile, 'requestId'>,
+): Promise<FastifyReply> {
+  try {
+    await sendFile(request.raw, reply.raw, { ...file, requestId: request.id })
+  } catch (error) {
+    if (!reply.raw.headersSent) throw error
+    // The answer has begun, so only closing the connection early can show the client that it failed.
+    reply.raw.destroy()
+  }
+  return reply.hijack()
 }
 
 /** Buffers for reuse by later downloads. Allocating new buffers for each download would keep the garbage collector busy. */

@@ -36,6 +36,7 @@ import { blobRoutes } from './routes-blobs.ts'
 import { consoleRoutes } from './routes-console.ts'
 import { docsRoutes } from './routes-docs.ts'
 import { exportRoutes } from './routes-export.ts'
+import { installRoutes } from './routes-install.ts'
 import { liveRoutes } from './routes-live.ts'
 import { sessionRoutes } from './routes-session.ts'
 import { tlsOptions, useTicketKeys } from './tls.ts'
@@ -88,6 +89,8 @@ type ServerOptions = {
   publicUrl: () => string
   /** Folder of the built console. */
   consoleDir?: string
+  /** The packed agent. */
+  agentFile?: string
   /** Deadline for receiving a whole request, in milliseconds; `REQUEST_TIMEOUT_MS` by default. */
   requestTimeoutMs?: number
   /** Time after which a connection is closed if its client does not read the answer, in milliseconds; `STALL_MS` by default. */
@@ -102,6 +105,7 @@ export async function createServer({
   core,
   publicUrl,
   consoleDir,
+  agentFile,
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
   stallMs = STALL_MS,
 }: ServerOptions): Promise<FastifyInstance> {
@@ -214,6 +218,7 @@ export async function createServer({
   liveRoutes(app, running, cookie)
   blobRoutes(app, running, cookie)
   docsRoutes(app, publicUrl)
+  installRoutes(app, config, publicUrl, agentFile)
   await consoleRoutes(app, config, publicUrl, consoleDir)
   return app
 }

@@ -60,6 +60,11 @@ export function remoteAddress(request: IncomingMessage): string {
   return unwrapped(request.socket.remoteAddress ?? '')
 }
 
+/** Whether the address of a peer is on this machine. */
+export function isLoopbackAddress(address: string): boolean {
+  return address === '::1' || address.startsWith('127.')
+}
+
 /** Removes the `::ffff:` prefix of an IPv4-mapped IPv6 address. */
 function unwrapped(address: string): string {
   return address.replace(/^::ffff:(?=[\d.]+$)/i, '')

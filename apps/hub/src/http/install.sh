@@ -1,0 +1,394 @@
+#!/bin/sh
+# Installs Muster's agent on this device as a systemd service. Run it as root:
+#
+#   sh install.sh                      asks for the deployment token
+#   sh install.sh --token-file FILE    reads the token from a file of mode 0600
+#   sh install.sh --uninstall          removes the files that it made and that are unchanged
+#   sh install.sh --uninstall --purge  removes the identity of the device as well
+#
+# The functions above the last line only define; the last line starts. So a copy that was cut off does nothing.
+
+main() {
+  set -eu
+  umask 077
+  PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  LC_ALL=C
+  export PATH LC_ALL
+
+  hub='@MUSTER_PUBLIC_URL@'
+  lib=/usr/lib/muster-agent
+  new=$lib/new
+  program=/usr/bin/muster-agent
+  unit=/etc/systemd/system/muster-agent.service
+  config=/etc/nexigon/agent.toml
+  ssl=/etc/nexigon/agent/ssl
+  state=/var/lib/muster-agent
+  # One line for each file: `file`, its SHA-256 or `-` where it is not known yet, and its path. Folders have lines, too.
+  list=$state/files
+  terminal=''
+  undo=''
+
+  task=install
+  purge=''
+  token_file=''
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --token-file)
+        [ $# -ge 2 ] || stop 'Found --token-file without a file, expected --token-file FILE.'
+        token_file=$2
+        shift
+        ;;
+      --uninstall) task=uninstall ;;
+      --purge) purge=yes ;;
+      # The argument is not repeated, because it may be a token.
+      *) stop 'Found an unknown argument, expected --token-file FILE, --uninstall or --uninstall --purge. A token is no argument: other accounts can read the arguments of a process.' ;;
+    esac
+    shift
+  done
+  [ -z "$purge" ] || [ "$task" = uninstall ] || stop 'Found --purge without --uninstall.'
+  [ "$(id -u)" = 0 ] || stop 'Found another account than root, expected root: sudo sh install.sh'
+
+  trap clean_up EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+  "$task"
+}
+
+install() {
+  check_machine
+  check_files
+  manifest=$(fetch /install/manifest) || stop "Could not read $hub/install/manifest. Nothing was changed."
+  choose_node
+  printf 'Muster agent %s for %s\n' "$(field version)" "$hub"
+  if [ -f "$config" ]; then
+    printf 'Keeps %s: %s\n' "$config" "$(grep '^ *hub-url' "$config" || :)"
+    [ -z "$token_file" ] || printf 'The token of that file stays in use. For another token run --uninstall first.\n'
+  else
+    read_token
+  fi
+  stage
+  record
+  place
+  [ -f "$config" ] || enrol
+  undo=''
+  [ ! -f "$new/unit" ] || mv "$new/unit" "$unit"
+  [ ! -f "$new/agent.toml" ] || mv "$new/agent.toml" "$config"
+  relabel "$unit" "$config"
+  settle
+  systemctl daemon-reload
+  systemctl enable muster-agent.service
+  systemctl restart muster-agent.service
+  printf 'The agent runs as muster-agent.service. To remove it: sh %s/install.sh --uninstall\n' "$lib"
+}
+
+uninstall() {
+  [ -f "$list" ] || stop "Found no $list, expected the list of an installation. Nothing was changed."
+  if is_listed "$unit" && [ -f "$unit" ]; then systemctl disable --now muster-agent.service || :; fi
+  remove_listed
+  systemctl daemon-reload || :
+}
+
+stop() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+clean_up() {
+  status=$?
+  trap - EXIT
+  set +e
+  [ -z "$terminal" ] || stty "$terminal" </dev/tty
+  if [ -n "$undo" ]; then
+    [ "$undo" != all ] || purge=yes
+    remove_listed
+  fi
+  rm -rf "$new"
+  rmdir "$lib" 2>/dev/null
+  exit "$status"
+}
+
+check_machine() {
+  if [ ! -d /run/systemd/system ] || ! command -v systemctl >/dev/null; then
+    stop 'Found no running systemd, expected a system that systemd has booted. Nothing was changed.'
+  fi
+  for tool in sha256sum find grep od sed sort stty tr; do
+    command -v "$tool" >/dev/null || stop "Found no $tool, expected it to be installed. Nothing was changed."
+  done
+  command -v curl >/dev/null || command -v wget >/dev/null || stop 'Found neither curl nor wget. Nothing was changed.'
+}
+
+# Stops if a place of the installation holds a file that is not in the list. The public Nexigon agent uses the same places.
+check_files() {
+  foreign=$(
+    for place in /etc/nexigon "$lib" "$state"; do foreign_in "$place"; done
+    for path in "$program" "$unit"; do
+      if there "$path" && ! is_listed "$path"; then printf '%s\n' "$path"; fi
+    done
+    if there "$program" && is_listed "$program" && ! is_unchanged "$program"; then printf '%s\n' "$program"; fi
+  )
+  [ -z "$foreign" ] || stop "Found files that this script did not make, or that were replaced since:
+$foreign
+Remove them, and the software that they belong to, before you install this agent. Nothing was changed."
+}
+
+# Prints the files of a folder that are not in the list.
+foreign_in() {
+  there "$1" || return 0
+  find "$1" -path "$new" -prune -o ! -type d ! -path "$list" ! -path "$list.new" -print |
+    while IFS= read -r path; do
+      is_listed "$path" || printf '%s\n' "$path"
+    done
+}
+
+there() { [ -e "$1" ] || [ -L "$1" ]; }
+
+is_listed() { [ -f "$list" ] && sed -n 's/^file [^ ]* //p' "$list" | grep -qxF -e "$1"; }
+
+is_unchanged() {
+  [ -f "$1" ] && [ ! -L "$1" ] && grep -qxF -e "file $(digest "$1") $1" -e "file - $1" "$list"
+}
+
+digest() { sha256sum <"$1" | sed 's/ .*//'; }
+
+field() { printf '%s\n' "$manifest" | sed -n "s/^$1 //p"; }
+
+fetch() {
+  if command -v curl >/dev/null; then
+    curl -fsS --retry 3 --connect-timeout 20 --speed-limit 1 --speed-time 60 "$hub$1"
+  else
+    wget -q -T 60 -O - "$hub$1"
+  fi
+}
+
+# Only Node in folders of the system is used: a service of root must not run a program that another account can replace.
+choose_node() {
+  for node in /usr/local/bin/node /usr/bin/node; do
+    if [ -x "$node" ]; then
+      major=$("$node" -p 'process.versions.node.split(".")[0]' 2>/dev/null || :)
+      [ "${major:-0}" -lt 24 ] || return 0
+    fi
+  done
+  node=$lib/node
+  case $(uname -m) in
+    x86_64 | amd64) node_file=node-linux-x64 ;;
+    aarch64 | arm64) node_file=node-linux-arm64 ;;
+    *) node_file=node-linux-$(uname -m) ;;
+  esac
+  [ -n "$(field "$node_file")" ] || stop "Found no Node 24 at /usr/bin/node or /usr/local/bin/node, and the hub has none for this machine ($(uname -m)).
+Install Node 24, then run this again. Nothing was changed."
+}
+
+# The token is only ever in a variable of this shell and in files of mode 0600: arguments and the environment can be read by others.
+read_token() {
+  token=''
+  if [ -n "$token_file" ]; then
+    [ -f "$token_file" ] && [ ! -L "$token_file" ] || stop "Found no file $token_file, expected one with the token. Nothing was changed."
+    case $(ls -ld -- "$token_file") in
+      -rw-------*) ;;
+      *) stop "Found another mode of $token_file, expected 0600: chmod 600 $token_file. Nothing was changed." ;;
+    esac
+    read -r token <"$token_file" || :
+  else
+    (: </dev/tty) 2>/dev/null || stop 'Found no terminal to ask for the token, expected --token-file FILE. Nothing was changed.'
+    printf 'Deployment token: ' >/dev/tty
+    terminal=$(stty -g </dev/tty)
+    stty -echo </dev/tty
+    read -r token </dev/tty || :
+    stty "$terminal" </dev/tty
+    terminal=''
+    printf '\n' >/dev/tty
+  fi
+  token=${token%"$(printf '\r')"}
+  case ${token#deployment_} in
+    "$token" | *[!1-9A-HJ-NP-Za-km-z]*) is_token='' ;;
+    *) is_token=yes ;;
+  esac
+  [ -n "$is_token" ] && [ ${#token} -eq 77 ] ||
+    stop "Found a text of ${#token} characters, expected a deployment token: deployment_ and 66 characters. Nothing was changed."
+}
+
+# Prepares all files in a folder of their own. Nothing outside of that folder is made before each file is complete.
+stage() {
+  rm -rf "$new"
+  mkdir -p "$new"
+  chmod 755 "$lib"
+  download /muster-agent muster-agent agent.mjs 644
+  download /install.sh install.sh install.sh 755
+  if [ "$node" = "$lib/node" ]; then
+    sum=$(field "$node_file")
+    if [ -f "$node" ] && [ "$(digest "$node")" = "$sum" ]; then
+      cp "$node" "$new/node"
+      chmod 755 "$new/node"
+    else
+      printf 'Downloads Node, because Node 24 is not installed.\n'
+      download /install/node "$node_file" node 755
+    fi
+    "$new/node" --version >/dev/null 2>&1 || stop "The hub's Node does not run on this machine. Install Node 24, then run this again. Nothing was changed."
+  fi
+  cat >"$new/program" <<END
+#!/bin/sh
+exec $node $lib/agent.mjs "\$@"
+END
+  cat >"$new/fingerprint" <<END
+#!/bin/sh
+# Identifies this device at its hub. The salt keeps the fingerprint secret, since any account can read the machine id.
+[ -s /etc/machine-id ] && [ -s $state/salt ] || exit 1
+exec cat /etc/machine-id $state/salt
+END
+  chmod 755 "$new/program" "$new/fingerprint"
+  if [ -f "$unit" ] && ! is_unchanged "$unit"; then
+    printf 'Keeps %s, which was changed.\n' "$unit"
+  else
+    cat >"$new/unit" <<END
+[Unit]
+Description=Connects this device to its hub
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=$program run --config $config
+Restart=always
+RestartSec=10s
+
+[Install]
+WantedBy=multi-user.target
+END
+    chmod 644 "$new/unit"
+  fi
+  if [ ! -f "$config" ]; then
+    plaintext=''
+    case $hub in http:*) plaintext='dangerous-allow-plaintext = true' ;; esac
+    # A here-document, because `printf` is a program of its own in some shells, whose arguments others can read.
+    cat >"$new/agent.toml" <<END
+# Written by $hub/install.sh. Installing again keeps this file.
+hub-url = "$hub"
+token = "$token"
+fingerprint-script = "$lib/fingerprint"
+$plaintext
+END
+  fi
+}
+
+# Downloads a file of the hub and compares its digest: path, name in the manifest, file and mode.
+download() {
+  fetch "$1" >"$new/$3" || stop "Could not download $hub$1. Nothing was changed."
+  [ "$(digest "$new/$3")" = "$(field "$2")" ] ||
+    stop "Found another digest of $hub$1 than in its manifest, perhaps because the hub was just upgraded. Nothing was changed. Run this again."
+  chmod "$4" "$new/$3"
+}
+
+# Adds all files to the list before any of them is in its place. After a crash the next run still knows whose they are.
+record() {
+  made=$(
+    listed_as "$new/agent.mjs" "$lib/agent.mjs"
+    listed_as "$new/install.sh" "$lib/install.sh"
+    listed_as "$new/fingerprint" "$lib/fingerprint"
+    listed_as "$new/node" "$lib/node"
+    listed_as "$new/program" "$program"
+    listed_as "$new/unit" "$unit"
+    listed_as "$new/agent.toml" "$config"
+  )
+  mkdir -p "$state"
+  # Until the hub has accepted the device, a failure removes what this run made. The identity of an earlier installation stays.
+  if [ ! -f "$list" ]; then undo=all; elif [ ! -f "$config" ]; then undo=programs; fi
+  {
+    if [ -f "$list" ]; then cat "$list"; fi
+    for folder in /etc/nexigon /etc/nexigon/agent "$ssl"; do
+      [ -d "$folder" ] || printf 'folder - %s\n' "$folder"
+    done
+    printf '%s\n' "$made"
+    for path in "$state/salt" "$ssl/key.pem" "$ssl/cert.pem"; do
+      is_listed "$path" || printf 'file - %s\n' "$path"
+    done
+  } | sort -u >"$list.new"
+  mv "$list.new" "$list"
+}
+
+listed_as() {
+  [ ! -f "$1" ] || printf 'file %s %s\n' "$(digest "$1")" "$2"
+}
+
+place() {
+  for file in agent.mjs install.sh fingerprint; do mv "$new/$file" "$lib/$file"; done
+  if [ -f "$new/node" ]; then mv "$new/node" "$lib/node"; else rm -f "$lib/node"; fi
+  mv "$new/program" "$program"
+  for folder in /etc/nexigon /etc/nexigon/agent; do
+    [ -d "$folder" ] || { mkdir "$folder" && chmod 755 "$folder"; }
+  done
+  [ -d "$ssl" ] || mkdir "$ssl"
+  [ -s "$state/salt" ] || od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$state/salt"
+  relabel "$lib" "$program" /etc/nexigon
+}
+
+# Gives files the SELinux labels of their places, where there is SELinux.
+relabel() {
+  if command -v restorecon >/dev/null; then restorecon -R "$@" || :; fi
+}
+
+# Connects once with the new configuration, so that a token that the hub refuses leaves nothing behind.
+enrol() {
+  if answer=$("$program" device id --config "$new/agent.toml" 2>"$new/errors"); then
+    printf 'The hub has accepted this device as %s\n' "$answer"
+    return 0
+  fi
+  answer=$(sed 's/^[^ ]* error //' "$new/errors")
+  case $answer in
+    *'certificate is pending'*) printf 'The hub knows this device. It waits until somebody accepts its certificate in the console.\n' ;;
+    *) stop "The hub did not accept this device: $answer
+What this run installed is removed again." ;;
+  esac
+}
+
+# Reduces the list to what is in place.
+settle() {
+  {
+    grep '^folder ' "$list" || :
+    printf '%s\n' "$made"
+    for path in "$unit" "$config"; do
+      case $made in *" $path"*) ;; *) grep -F -e " $path" "$list" || : ;; esac
+    done
+    for path in "$state/salt" "$ssl/key.pem" "$ssl/cert.pem"; do listed_as "$path" "$path"; done
+  } | sort -u >"$list.new"
+  mv "$list.new" "$list"
+}
+
+# Removes the files of the list that are unchanged, and the identity only with --purge. The list keeps what stays.
+remove_listed() {
+  if [ -n "$purge" ]; then
+    foreign=$(foreign_in /etc/nexigon)
+    if [ -n "$foreign" ]; then
+      printf 'Keeps the identity of this device, because other software uses /etc/nexigon:\n%s\n' "$foreign" >&2
+      purge=''
+    fi
+  fi
+  while read -r kind sum path; do
+    [ "$kind" = file ] && there "$path" || continue
+    case $path in
+      "$state"/* | "$ssl"/*)
+        if [ -z "$purge" ]; then
+          printf '%s\n' "$kind $sum $path"
+          continue
+        fi
+        ;;
+    esac
+    if is_unchanged "$path"; then
+      rm -f "$path"
+    else
+      printf 'Keeps %s, which was changed.\n' "$path" >&2
+      printf '%s\n' "$kind $sum $path"
+    fi
+  done <"$list" >"$list.new"
+  sed -n 's/^folder - //p' "$list" | sort -r | while IFS= read -r folder; do
+    rmdir "$folder" 2>/dev/null || [ ! -d "$folder" ] || printf 'folder - %s\n' "$folder"
+  done >>"$list.new"
+  rmdir "$lib" 2>/dev/null || :
+  if grep -q '^file ' "$list.new"; then
+    mv "$list.new" "$list"
+    grep -q "^file [^ ]* $state/salt\$" "$list" && printf 'Keeps the identity of this device. To remove it: sh install.sh --uninstall --purge\n' >&2 || :
+  else
+    rm -f "$list.new" "$list"
+    rmdir "$state" 2>/dev/null || :
+  fi
+}
+
+{ main "$@"; }

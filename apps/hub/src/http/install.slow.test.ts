@@ -1,0 +1,445 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { ask, type TestHub, testHub, until } from '@muster/testkit'
+import { hasPrograms } from '@muster/testkit/programs'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../../../..')
+/** Places in which the script may leave files, and the stand-in for `systemctl` logs its calls elsewhere. */
+const PLACES = ['etc', 'usr', 'var/lib', 'var/tmp', 'root', 'tmp']
+/** Stand-in for systemd: runs the ExecStart of the unit. */
+const SYSTEMCTL = `#!/bin/sh
+# The service outlives the terminal of the installation.
+trap '' HUP
+echo "$*" >>/run/calls
+unit=/etc/systemd/system/muster-agent.service
+stop() { [ ! -f /run/agent.pid ] || kill "$(cat /run/agent.pid)" 2>/dev/null; rm -f /run/agent.pid; }
+case $1 in
+  restart)
+    stop
+    setsid $(sed -n 's/^ExecStart=//p' $unit) </dev/null >>/run/agent.log 2>&1 &
+    echo $! >/run/agent.pid
+    ;;
+  disable) stop ;;
+esac
+`
+const PUBLIC_CONFIG = 'hub-url = "https://other.example"\ntoken = "deployment_of_another_hub"\n'
+
+let hub: TestHub
+let root: string
+let fleet: Awaited<ReturnType<TestHub['fleet']>>
+const forHub = new AsyncDisposableStack()
+let forRoot = new AsyncDisposableStack()
+
+const canMount = process.getuid?.() === 0 && process.platform === 'linux' && canOverlay()
+const withRoot = it.runIf(canMount && hasPrograms('curl') && existsSync('/usr/bin/script'))
+
+beforeAll(async () => {
+  if (!canMount) return
+  spawnSync(process.execPath, [join(ROOT, 'tools/build-console.ts')], { stdio: 'inherit' })
+  hub = forHub.use(await testHub())
+})
+afterAll(() => forHub.disposeAsync())
+beforeEach(async () => {
+  if (!canMount) return
+  forRoot = new AsyncDisposableStack()
+  root = await scratchRoot()
+  fleet = await hub.fleet()
+})
+afterEach(() => forRoot.disposeAsync())
+
+withRoot(
+  'installs from a prompt within a minute, runs again, and is removed without a trace',
+  { timeout: 240_000 },
+  async () => {
+    const before = await files()
+    const startedAt = performance.now()
+    const terminal = await atTerminal(fleet.token)
+    expect(terminal.output).not.toContain(fleet.token)
+    expect(terminal.output).toContain(`for http://localhost:${hub.address.port}`)
+    expect(terminal.code).toBe(0)
+    const device = await connected()
+    expect(performance.now() - startedAt).toBeLessThan(60_000)
+    expect(terminal.seen).toEqual([])
+    expect(filesWith(fleet.token)).toEqual(['etc/nexigon/agent.toml'])
+    expect(await modeOf('etc/nexigon/agent.toml')).toBe('600')
+    expect(await modeOf('usr/bin/muster-agent')).toBe('755')
+    expect(await modeOf('etc/nexigon/agent/ssl')).toBe('700')
+    expect((await files()).filter(file => !before.includes(file)).map(pathOf)).toEqual([
+      'etc/nexigon/agent.toml',
+      'etc/nexigon/agent/ssl/cert.pem',
+      'etc/nexigon/agent/ssl/key.pem',
+      'etc/systemd/system/muster-agent.service',
+      'usr/bin/muster-agent',
+      'usr/lib/muster-agent/agent.mjs',
+      'usr/lib/muster-agent/fingerprint',
+      'usr/lib/muster-agent/install.sh',
+      'usr/lib/muster-agent/node',
+      'var/lib/muster-agent/files',
+      'var/lib/muster-agent/salt',
+    ])
+
+    const installed = await files()
+    const again = await script()
+    expect(again.code).toBe(0)
+    expect(again.output).toContain('Keeps /etc/nexigon/agent.toml')
+    expect(again.output).not.toContain('Downloads Node')
+    expect(await files()).toEqual(installed)
+
+    // The copy on the device works without the hub.
+    const removed = await inRoot('sh', '/usr/lib/muster-agent/install.sh', '--uninstall')
+    expect(removed.code).toBe(0)
+    const identity = [
+      'etc/nexigon/agent/ssl/cert.pem',
+      'etc/nexigon/agent/ssl/key.pem',
+      'var/lib/muster-agent/salt',
+    ]
+    expect((await files()).filter(file => !before.includes(file)).map(pathOf)).toEqual([
+      ...identity.slice(0, 2),
+      'var/lib/muster-agent/files',
+      identity[2],
+    ])
+    expect(await calls()).toContain('disable --now muster-agent.service')
+
+    // The same identity is the same device.
+    await writeFile(join(root, 'root/token'), `${fleet.token}\n`, { mode: 0o600 })
+    expect((await script('--token-file', '/root/token')).code).toBe(0)
+    await rm(join(root, 'root/token'))
+    expect((await connected()).deviceId).toBe(device.deviceId)
+    expect((await script('--uninstall', '--purge')).code).toBe(0)
+    expect(await files()).toEqual(before)
+    expect(existsSync(join(root, 'etc/nexigon'))).toBe(false)
+    expect(existsSync(join(root, 'usr/lib/muster-agent'))).toBe(false)
+    expect(existsSync(join(root, 'var/lib/muster-agent'))).toBe(false)
+  },
+)
+
+withRoot('keeps changed files, and removes what is unchanged', async () => {
+  await install()
+  const config = join(root, 'etc/nexigon/agent.toml')
+  const unit = join(root, 'etc/systemd/system/muster-agent.service')
+  const changed = `${await readFile(config, 'utf8')}# changed\n`
+  await writeFile(config, changed)
+  await writeFile(unit, `${await readFile(unit, 'utf8')}# changed\n`)
+  const again = await script()
+  expect(again.code).toBe(0)
+  expect(again.output).toContain('Keeps /etc/systemd/system/muster-agent.service, which was changed.')
+  expect(await readFile(config, 'utf8')).toBe(changed)
+  expect(await readFile(unit, 'utf8')).toContain('# changed')
+
+  const removed = await script('--uninstall', '--purge')
+  expect(removed.output).toContain('Keeps /etc/nexigon/agent.toml, which was changed.')
+  expect(removed.output).toContain('Keeps /etc/systemd/system/muster-agent.service, which was changed.')
+  expect(await readFile(config, 'utf8')).toBe(changed)
+  expect(existsSync(join(root, 'usr/bin/muster-agent'))).toBe(false)
+  expect(existsSync(join(root, 'usr/lib/muster-agent'))).toBe(false)
+  expect(existsSync(join(root, 'etc/nexigon/agent'))).toBe(false)
+})
+
+withRoot.for([
+  ['etc/nexigon/agent.toml', PUBLIC_CONFIG],
+  ['etc/nexigon/agent/ssl/key.pem', 'a key'],
+  ['usr/bin/muster-agent', '#!/bin/sh\n'],
+  ['etc/systemd/system/muster-agent.service', '[Unit]\n'],
+  ['usr/lib/muster-agent/other', 'x'],
+])('changes nothing where %s is a file of something else', async ([path, content]) => {
+  await mkdir(dirname(join(root, path!)), { recursive: true })
+  await writeFile(join(root, path!), content!)
+  const before = await files()
+  const { code, output } = await install()
+  expect(output).toContain(`\n/${path}\n`)
+  expect(output).toContain('Nothing was changed.')
+  expect(code).toBe(1)
+  expect(await files()).toEqual(before)
+  expect(await calls()).toEqual([])
+  expect((await script('--uninstall', '--purge')).code).toBe(1)
+  expect(await files()).toEqual(before)
+})
+
+withRoot('leaves the files of a public agent that came later', async () => {
+  await install()
+  await script('--uninstall')
+  await writeFile(join(root, 'etc/nexigon/agent.toml'), PUBLIC_CONFIG)
+  const before = await files()
+  expect((await install()).output).toContain('\n/etc/nexigon/agent.toml\n')
+  const { output } = await script('--uninstall', '--purge')
+  expect(output).toContain('Keeps the identity of this device, because other software uses /etc/nexigon')
+  expect(await files()).toEqual(before)
+  // Something else has replaced the program.
+  await rm(join(root, 'etc/nexigon/agent.toml'))
+  expect((await install()).code).toBe(0)
+  await writeFile(join(root, 'usr/bin/muster-agent'), 'of a package')
+  expect((await script()).output).toContain('\n/usr/bin/muster-agent\n')
+  expect((await script('--uninstall')).output).toContain('Keeps /usr/bin/muster-agent, which was changed.')
+  expect(await readFile(join(root, 'usr/bin/muster-agent'), 'utf8')).toBe('of a package')
+})
+
+withRoot('does nothing when it was cut off', async () => {
+  await writeFile(join(root, 'root/token'), fleet.token, { mode: 0o600 })
+  const before = await files()
+  const { text } = await ask(hub, '/install.sh')
+  const end = text.trimEnd().length
+  const cuts = Array.from({ length: 60 }, (_, at) => Math.floor((at * end) / 60))
+  for (let length = end - 40; length < end; length++) cuts.push(length)
+  for (const length of cuts) {
+    await inRoot('sh', '-c', 'exec sh -s -- --token-file /root/token', text.slice(0, length))
+    expect({ length, calls: await calls() }).toEqual({ length, calls: [] })
+  }
+  expect(await files()).toEqual(before)
+})
+
+withRoot('leaves nothing when the token has expired since it was shown', async () => {
+  const before = await files()
+  await fleet.owner.invoke('projects_SetDeploymentTokenLimits', {
+    tokenId: fleet.tokenId,
+    limits: { expiresAt: new Date(Date.now() - 1000).toISOString() },
+  })
+  const { code, output } = await install()
+  expect(output).toContain('The hub did not accept this device: ')
+  expect(output).toMatch(/expired/)
+  expect(output).toContain('What this run installed is removed again.')
+  expect(code).toBe(1)
+  expect(await files()).toEqual(before)
+  expect(await calls()).toEqual([])
+
+  // With the identity of an earlier installation, that is what stays.
+  const { token } = await hub.token(fleet.owner, fleet.projectId)
+  expect((await install(token)).code).toBe(0)
+  await script('--uninstall')
+  const identity = await files()
+  const second = await hub.project(fleet.owner, fleet.organizationId)
+  const other = await hub.token(fleet.owner, second)
+  await fleet.owner.invoke('projects_DeleteDeploymentToken', { tokenId: other.tokenId })
+  expect((await install(other.token)).output).toContain('the token is not accepted')
+  expect(await files()).toEqual(identity)
+})
+
+withRoot('waits for approval with a token that does not accept automatically', async () => {
+  const { token } = await hub.token(fleet.owner, fleet.projectId, false)
+  const { code, output } = await install(token)
+  expect(output).toContain('It waits until somebody accepts its certificate in the console.')
+  expect(code).toBe(0)
+  const { certificates } = await fleet.owner.invoke('projects_QueryPendingCertificates', {
+    projectId: fleet.projectId,
+  })
+  expect(certificates).toHaveLength(1)
+})
+
+withRoot(
+  'changes nothing without systemd, with a wrong token, and with a token file that others can read',
+  async () => {
+    const before = await files()
+    expect((await install('deployment_short')).output).toContain('Found a text of 16 characters')
+    await writeFile(join(root, 'root/open'), fleet.token, { mode: 0o644 })
+    expect((await script('--token-file', '/root/open')).output).toContain('expected 0600')
+    await rm(join(root, 'root/open'))
+    expect((await script()).output).toContain('Found no terminal to ask for the token')
+    const named = await script(fleet.token)
+    expect(named.output).toContain('A token is no argument')
+    expect(named.output).not.toContain(fleet.token)
+    await rm(join(root, 'run/systemd'), { recursive: true })
+    expect(await install()).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('Found no running systemd'),
+    })
+    expect(await files()).toEqual(before)
+    expect(await calls()).toEqual([])
+  },
+)
+
+withRoot('changes nothing when a download is not what the manifest says', async () => {
+  const before = await files()
+  const proxy = createServer(async (request, response) => {
+    const answer = await fetch(`${hub.url}${request.url}`)
+    const body = Buffer.from(await answer.arrayBuffer())
+    if (request.url === '/muster-agent') body[9]! ^= 1
+    response.end(body)
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  forRoot.defer(() => void proxy.close())
+  const { text } = await ask(hub, '/install.sh')
+  const { port } = proxy.address() as AddressInfo
+  const { code, output } = await install(
+    fleet.token,
+    text.replace(/^ {2}hub='.*'$/m, `  hub='http://127.0.0.1:${port}'`),
+  )
+  expect(output).toContain('Found another digest of')
+  expect(code).toBe(1)
+  expect(await files()).toEqual(before)
+})
+
+withRoot('uses the Node of the device where it is new enough', async () => {
+  await mkdir(join(root, 'usr/local/bin'), { recursive: true })
+  await writeFile(join(root, 'usr/local/bin/node'), await readFile(process.execPath), { mode: 0o755 })
+  expect((await install()).code).toBe(0)
+  expect(existsSync(join(root, 'usr/lib/muster-agent/node'))).toBe(false)
+  expect(await readFile(join(root, 'usr/bin/muster-agent'), 'utf8')).toContain('/usr/local/bin/node ')
+  await connected()
+})
+
+type Ran = { code: number | null; output: string }
+
+/** Runs the script of the hub as it is piped to a shell. */
+async function script(...options: string[]): Promise<Ran> {
+  return inRoot('sh', '-c', `exec sh -s -- ${options.join(' ')}`, (await ask(hub, '/install.sh')).text)
+}
+
+/** Installs with a token file, which is removed afterwards. */
+async function install(token = fleet.token, text?: string): Promise<Ran> {
+  const file = join(root, 'root/token')
+  await writeFile(file, token, { mode: 0o600 })
+  const ran = await inRoot(
+    'sh',
+    '-c',
+    'exec sh -s -- --token-file /root/token',
+    text ?? (await ask(hub, '/install.sh')).text,
+  )
+  await rm(file)
+  return ran
+}
+
+/** Runs a program in the scratch root, without a terminal. The last argument is its standard input if there are more than three. */
+async function inRoot(program: string, ...rest: string[]): Promise<Ran> {
+  const input = program === 'sh' && rest[0] === '-c' ? rest.pop()! : ''
+  const child = spawn('setsid', ['--wait', 'chroot', root, program, ...rest], {
+    env: { PATH: process.env.PATH },
+  })
+  child.stdin.on('error', () => {}).end(input)
+  return ended(child)
+}
+
+/** Installs at a terminal and types the token. `seen` lists arguments and environments of processes that contained the token. */
+async function atTerminal(token: string): Promise<Ran & { seen: string[] }> {
+  await writeFile(join(root, 'root/install.sh'), (await ask(hub, '/install.sh')).text)
+  const child = spawn('script', ['-qfec', `chroot ${root} sh /root/install.sh`, '/dev/null'], {
+    env: { PATH: process.env.PATH },
+  })
+  let [output, isTyped] = ['', false]
+  child.stdout.on('data', chunk => {
+    output += chunk
+    if (isTyped || !output.includes('Deployment token: ')) return
+    isTyped = true
+    child.stdin.write(`${token}\n`)
+  })
+  const seen = new Set<string>()
+  const watch = setInterval(() => {
+    for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name)))
+      for (const file of ['cmdline', 'environ'])
+        if (readOrEmpty(`/proc/${pid}/${file}`).includes(token)) seen.add(readOrEmpty(`/proc/${pid}/cmdline`))
+  }, 20)
+  const { code } = await ended(child)
+  clearInterval(watch)
+  await rm(join(root, 'root/install.sh'))
+  return { code, output, seen: [...seen] }
+}
+
+async function ended(child: ChildProcess): Promise<Ran> {
+  let output = '\n'
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', chunk => (output += chunk))
+  const [code] = await once(child, 'close')
+  return { code, output }
+}
+
+/** Waits until a device of the project is connected. */
+async function connected() {
+  return await until('the device is connected', async () => {
+    const { devices } = await fleet.owner.invoke('projects_QueryDevices', { projectId: fleet.projectId })
+    return devices.find(({ isConnected }) => isConnected)
+  })
+}
+
+/**
+ * A root folder that shows this machine's files and keeps its changes to itself, with a stand-in for systemd and without Node. It has no
+ * agent yet.
+ */
+async function scratchRoot(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-root-'))
+  const [upper, work, merged] = ['upper', 'work', 'merged'].map(name => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const path of [upper, work, merged]) await mkdir(path)
+  const mount = (...args: string[]) => {
+    const { status, stderr } = spawnSync('mount', args, { encoding: 'utf8' })
+    if (status !== 0) throw new Error(stderr)
+    forRoot.defer(() => void spawnSync('umount', ['-l', args.at(-1)!]))
+  }
+  forRoot.defer(() => rm(folder, { recursive: true, force: true }))
+  mount('-t', 'overlay', 'overlay', '-o', `lowerdir=/,upperdir=${upper},workdir=${work}`, merged)
+  mount('-t', 'proc', 'proc', join(merged, 'proc'))
+  mount('--rbind', '/dev', join(merged, 'dev'))
+  mount('-t', 'tmpfs', 'tmpfs', join(merged, 'run'))
+  mount('-t', 'tmpfs', 'tmpfs', join(merged, 'tmp'))
+  forRoot.defer(() => void spawnSync('chroot', [merged, '/usr/bin/systemctl', 'disable']))
+  for (const path of ['usr/bin/node', 'usr/local/bin/node', 'etc/nexigon', 'usr/bin/muster-agent'])
+    await rm(join(merged, path), { recursive: true, force: true })
+  await mkdir(join(merged, 'run/systemd/system'), { recursive: true })
+  await rm(join(merged, 'usr/bin/systemctl'), { force: true })
+  await writeFile(join(merged, 'usr/bin/systemctl'), SYSTEMCTL)
+  await chmod(join(merged, 'usr/bin/systemctl'), 0o755)
+  await writeFile(join(merged, 'etc/machine-id'), `${'4'.repeat(32)}\n`)
+  return merged
+}
+
+/** Whether this process may mount an overlay. */
+function canOverlay(): boolean {
+  const command =
+    'd=$(mktemp -d) && mkdir $d/u $d/w $d/m && mount -t overlay overlay -o lowerdir=/,upperdir=$d/u,workdir=$d/w $d/m'
+  return spawnSync('unshare', ['-m', 'sh', '-c', command], { stdio: 'ignore' }).status === 0
+}
+
+/** All files that differ from this machine's, as path and digest. */
+async function files(): Promise<string[]> {
+  const upper = join(root, '../upper')
+  const found = await Promise.all(
+    PLACES.filter(place => existsSync(join(upper, place))).map(async place =>
+      (await readdir(join(upper, place), { recursive: true, withFileTypes: true }))
+        .filter(entry => entry.isFile())
+        .map(entry => join(entry.parentPath, entry.name)),
+    ),
+  )
+  return found
+    .flat()
+    .map(
+      path =>
+        `${path.slice(upper.length + 1)} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`,
+    )
+    .sort()
+}
+
+const pathOf = (file: string) => file.split(' ')[0]!
+
+/** Files of the scratch root, logs included, that contain a text. */
+function filesWith(text: string): string[] {
+  const all = ['upper', 'merged/run', 'merged/tmp'].flatMap(place => {
+    const { stdout } = spawnSync('grep', ['-rlF', text, join(root, '..', place)], { encoding: 'utf8' })
+    return stdout.split('\n').filter(Boolean)
+  })
+  return all.map(path => path.replace(/^.*\/upper\//, ''))
+}
+
+async function modeOf(path: string): Promise<string> {
+  return ((await stat(join(root, path))).mode & 0o777).toString(8)
+}
+
+/** Calls of the stand-in for `systemctl`. */
+async function calls(): Promise<string[]> {
+  return readOrEmpty(join(root, 'run/calls')).split('\n').filter(Boolean)
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

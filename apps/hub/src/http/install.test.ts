@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { VERSION } from '@muster/actions/version'
+import { ask, until } from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../config.ts'
+import type { Core } from '../core.ts'
+import { createLog } from '../runtime/log.ts'
+import { createServer } from './server.ts'
+
+const PATHS = ['/install.sh', '/install/manifest', '/muster-agent', '/install/node']
+const SECRET = 'a secret of sixteen'
+const NODE_FILE = `node-linux-${process.arch}`
+const isLinux = process.platform === 'linux'
+const stack = new AsyncDisposableStack()
+let agentFile: string
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-install-'))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  agentFile = join(folder, 'muster-agent')
+  await writeFile(agentFile, 'the agent')
+})
+afterAll(() => stack.disposeAsync())
+
+/** Starts a server with a public URL. */
+async function served(publicUrl: string, file = agentFile) {
+  const app = await createServer({
+    config: {
+      ...loadConfig({
+        MUSTER_PORT: '0',
+        MUSTER_TRUSTED_PROXIES: '198.51.100.7',
+        MUSTER_PROXY_SECRET: SECRET,
+      }),
+      publicUrl,
+    },
+    instanceKey: () => Buffer.alloc(32),
+    log: createLog('silent'),
+    core: () => ({}) as Core,
+    publicUrl: () => publicUrl,
+    agentFile: file,
+  })
+  stack.defer(() => app.close())
+  return { app, url: await app.listen({ host: '127.0.0.1', port: 0 }) }
+}
+
+const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+function manifestOf(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text
+      .trim()
+      .split('\n')
+      .map(line => line.split(' ') as [string, string]),
+  )
+}
+
+describe('the install script', () => {
+  it('is a fixed file with the public URL and nothing of the request', async () => {
+    const hub = await served('https://hub.example')
+    const { status, headers, text } = await ask(hub, '/install.sh')
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    expect(headers.get('cache-control')).toBe('no-cache')
+    const template = await readFile(join(import.meta.dirname, 'install.sh'), 'utf8')
+    expect(text).toBe(template.replace('@MUSTER_PUBLIC_URL@', 'https://hub.example'))
+    expect(text).toContain("\n  hub='https://hub.example'\n")
+    const other = await ask(hub, "/install.sh?x='$(id)'", {
+      headers: { 'x-forwarded-host': 'evil.example', referer: "https://evil.example/'" },
+    })
+    expect(other.text).toBe(text)
+  })
+
+  it('starts on its last line only, in braces that no cut leaves closed', async () => {
+    const template = await readFile(join(import.meta.dirname, 'install.sh'), 'utf8')
+    expect(template.trimEnd().split('\n').at(-1)).toBe('{ main "$@"; }')
+  })
+
+  it.each([
+    'http://10.0.0.1:6878',
+    'http://hub.example',
+    "https://a'b.example",
+    'https://a"b.example',
+    'https://a$b.example',
+    'https://a`b.example',
+    'https://a;b.example',
+  ])('is not offered with the public URL %s, nor are the other files', async publicUrl => {
+    const hub = await served(publicUrl)
+    for (const path of PATHS) {
+      const { status, text } = await ask(hub, path)
+      expect({ path, status }).toEqual({ path, status: isLinux || path !== '/install/node' ? 403 : 404 })
+      expect(text).not.toContain('#!/bin/sh')
+    }
+  })
+})
+
+it('is offered by plain HTTP to this machine, and to others only through a trusted proxy', async () => {
+  const { app } = await served('https://hub.example')
+  const status = async (remoteAddress: string, headers = {}) =>
+    (await app.inject({ path: '/install.sh', remoteAddress, headers: { host: 'hub.example', ...headers } }))
+      .statusCode
+  expect(await status('127.0.0.1')).toBe(200)
+  expect(await status('::ffff:127.0.0.1')).toBe(200)
+  expect(await status('203.0.113.9')).toBe(403)
+  expect(await status('198.51.100.7')).toBe(403)
+  expect(await status('198.51.100.7', { 'x-muster-proxy-secret': SECRET })).toBe(200)
+  expect(await status('203.0.113.9', { 'x-muster-proxy-secret': SECRET })).toBe(403)
+})
+
+it('is offered by a hub with a loopback address to this machine only', async () => {
+  const { app } = await served('http://localhost:6878')
+  const status = async (remoteAddress: string) =>
+    (await app.inject({ path: '/install.sh', remoteAddress, headers: { host: 'localhost:6878' } })).statusCode
+  expect(await status('127.0.0.1')).toBe(200)
+  expect(await status('203.0.113.9')).toBe(403)
+})
+
+describe('the manifest', () => {
+  it('has the version and the digests of what the hub serves', async () => {
+    const hub = await served('http://localhost:6878')
+    const { text, headers } = await ask(hub, '/install/manifest')
+    expect(headers.get('cache-control')).toBe('no-store')
+    const manifest = manifestOf(text)
+    expect(manifest).toEqual({
+      version: VERSION,
+      'muster-agent': sha256('the agent'),
+      'install.sh': sha256((await ask(hub, '/install.sh')).text),
+      ...(isLinux && { [NODE_FILE]: expect.stringMatching(/^[0-9a-f]{64}$/) }),
+    })
+    const agent = await ask(hub, '/muster-agent')
+    expect(agent.text).toBe('the agent')
+    expect(agent.headers.get('x-content-sha256')).toBe(manifest['muster-agent'])
+    expect(agent.headers.get('content-disposition')).toBe('attachment; filename="muster-agent"')
+    if (!isLinux) return
+    const node = new Uint8Array(await (await fetch(`${hub.url}/install/node`)).arrayBuffer())
+    expect(sha256(node)).toBe(manifest[NODE_FILE])
+    expect(node.length).toBe((await readFile(process.execPath)).length)
+    const head = await ask(hub, '/install/node', { method: 'HEAD' })
+    expect(head.headers.get('content-length')).toBe(String(node.length))
+  })
+
+  it('follows a file that is replaced while the hub runs', async () => {
+    const file = `${agentFile}-replaced`
+    await writeFile(file, 'one')
+    const hub = await served('http://localhost:6878', file)
+    expect((await ask(hub, '/install/manifest')).text).toContain(sha256('one'))
+    await writeFile(file, 'another')
+    expect((await ask(hub, '/install/manifest')).text).toContain(sha256('another'))
+  })
+
+  it('is 503 with what to do where the agent is not packed, until it is', async () => {
+    const file = `${agentFile}-missing`
+    const hub = await served('http://localhost:6878', file)
+    for (const path of ['/install/manifest', '/muster-agent']) {
+      const { status, text } = await ask(hub, path)
+      expect(status).toBe(503)
+      expect(text).toContain('npm start')
+      expect(text).not.toContain(file)
+    }
+    await writeFile(file, 'packed')
+    expect((await ask(hub, '/muster-agent')).text).toBe('packed')
+  })
+})
+
+it.runIf(isLinux)('refuses downloads beyond its limit, until one of them ends', async () => {
+  const hub = await served('http://localhost:6878')
+  const stalled = await Promise.all(Array.from({ length: 32 }, () => stall(hub.url)))
+  const refused = await ask(hub, '/muster-agent')
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('retry-after')).toBe('10')
+  stalled[0]!.destroy()
+  await until('a download has ended', async () => (await ask(hub, '/muster-agent')).status === 200)
+  for (const socket of stalled) socket.destroy()
+})
+
+/** Starts a download of Node and stops reading after its head. */
+async function stall(url: string): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write('GET /install/node HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await new Promise(done => socket.once('readable', done))
+  return socket
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, readFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { TLSSocket } from 'node:tls'
+import { ActionError, isLoopback, offersInstall } from '@muster/actions'
+import { VERSION } from '@muster/actions/version'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import { isLoopbackAddress, remoteAddress, trustedProxy } from '../net/trusted-proxy.ts'
+import { replyWithFile } from './send-file.ts'
+
+/** The agent as `tools/build-console.ts` packs it. */
+const AGENT = join(import.meta.dirname, '../../../agent/dist/muster-agent')
+/** The one place of the script that differs between hubs. */
+const PLACEHOLDER = '@MUSTER_PUBLIC_URL@'
+/** Maximum number of concurrent downloads of agent and Node. Anybody may download them, and each holds a file descriptor. */
+const MAX_DOWNLOADS = 32
+/** Time after which a refused client may try again, in seconds. */
+const RETRY_SECS = 10
+
+/**
+ * Routes with which a Linux device installs the agent of this hub's version (docs/operating.md, "The agent on a device"): the script,
+ * the packed agent, Node for the hub's own architecture, and a manifest with their digests.
+ */
+export function installRoutes(
+  app: FastifyInstance,
+  config: Config,
+  publicUrl: () => string,
+  agentFile = AGENT,
+): void {
+  const template = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8')
+  // The quotes around the placeholder are the script's own.
+  const script = () => template.replace(PLACEHOLDER, () => publicUrl().replaceAll("'", "'\\''"))
+  const isProxy = trustedProxy(config)
+  const digests = new Digests()
+  const node = process.platform === 'linux' ? `node-linux-${process.arch}` : undefined
+  let downloads = 0
+
+  /** Throws `Forbidden` where a third party on the network could have changed the answer. */
+  const requireSafe = ({ raw }: FastifyRequest): void => {
+    const isLocal = isLoopbackAddress(remoteAddress(raw))
+    const isSafe = isLoopback(publicUrl())
+      ? isLocal
+      : isLocal || raw.socket instanceof TLSSocket || isProxy(raw)
+    if (!isSafe || !offersInstall(publicUrl())) {
+      throw new ActionError(
+        'Forbidden',
+        `The agent is offered over HTTPS, and on the hub's own machine. Found ${publicUrl()} as address of this hub, expected an https:// URL in MUSTER_PUBLIC_URL, or a request from this machine.`,
+        { status: 403 },
+      )
+    }
+  }
+
+  const digestOf = async (path: string): Promise<string> => {
+    try {
+      return await digests.of(path)
+    } catch (cause) {
+      throw new ActionError(
+        'Internal',
+        'Found no packed agent, expected one: start the hub with npm start.',
+        {
+          status: 503,
+          cause,
+        },
+      )
+    }
+  }
+
+  const download = async (request: FastifyRequest, reply: FastifyReply, path: string, filename: string) => {
+    requireSafe(request)
+    const sha256 = await digestOf(path)
+    if (downloads >= MAX_DOWNLOADS) {
+      throw new ActionError(
+        'RateLimited',
+        'Too many downloads of the agent at once, try again in a moment.',
+        {
+          status: 503,
+          retryAfterSecs: RETRY_SECS,
+        },
+      )
+    }
+    downloads++
+    reply.raw.once('close', () => {
+      downloads--
+    })
+    return replyWithFile(request, reply, { path, sha256, filename, isPublic: true })
+  }
+
+  app.get('/install.sh', async (request, reply) => {
+    requireSafe(request)
+    return reply.type('text/plain; charset=utf-8').header('cache-control', 'no-cache').send(script())
+  })
+  app.get('/install/manifest', async (request, reply) => {
+    requireSafe(request)
+    const files = {
+      'muster-agent': await digestOf(agentFile),
+      'install.sh': createHash('sha256').update(script()).digest('hex'),
+      ...(node && { [node]: await digestOf(process.execPath) }),
+    }
+    const lines = Object.entries({ version: VERSION, ...files }).map(([name, value]) => `${name} ${value}\n`)
+    return reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store').send(lines.join(''))
+  })
+  app.get('/muster-agent', (request, reply) => download(request, reply, agentFile, 'muster-agent'))
+  if (node) app.get('/install/node', (request, reply) => download(request, reply, process.execPath, 'node'))
+}
+
+/** SHA-256 digests of files. A file is read again only after it was replaced. */
+class Digests {
+  readonly #known = new Map<string, { version: string; sha256: Promise<string> }>()
+
+  /** Digest of a file in hex. Rejects if the file cannot be read. */
+  async of(path: string): Promise<string> {
+    const { mtimeMs, size, ino } = await stat(path)
+    const version = `${mtimeMs} ${size} ${ino}`
+    const known = this.#known.get(path)
+    if (known?.version === version) return known.sha256
+    const sha256 = this.#hash(path)
+    this.#known.set(path, { version, sha256 })
+    // A failed read is tried again by the next request.
+    sha256.catch(() => this.#known.delete(path))
+    return sha256
+  }
+
+  async #hash(path: string): Promise<string> {
+    const hash = createHash('sha256')
+    for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+    return hash.digest('hex')
+  }
+}
