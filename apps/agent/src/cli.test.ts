@@ -51,7 +51,13 @@ describe('usage', () => {
   it.each([
     [['nonsense'], 'unknown command'],
     [['run', '--config', 'a', '--hub', 'b', '--token', 'c'], '--config and --hub exclude each other'],
-    [['run', '--hub', 'https://hub'], '--hub and --token belong together'],
+    [['run', '--token', TOKEN], '--hub and --token belong together'],
+    [['run', '--hub', 'https://hub'], 'no terminal to ask for the token'],
+    [
+      ['run', '--hub', 'https://hub', '--token', TOKEN, '--token-file', 'a'],
+      '--token and --token-file exclude each other',
+    ],
+    [['simulate', '--hub', 'https://h', '--count', '1'], 'no terminal to ask for the token'],
     [['run', '--data', '/tmp'], 'need --hub and --token'],
     [['run', 'extra'], 'too many arguments'],
     [['device', 'properties', 'get'], "missing required argument 'name'"],

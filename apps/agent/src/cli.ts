@@ -18,6 +18,8 @@ export type CliStreams = {
   err: (text: string) => void
   /** Returns standard input; called only by commands that read it. */
   input: () => Readable
+  /** Asks a person for a secret; undefined without a terminal. */
+  ask?: (question: string) => Promise<string>
   signal: AbortSignal
 }
 
@@ -26,12 +28,13 @@ const EXIT = { ok: 0, failed: 1, usage: 2 } as const
 /** Runs the command in `argv`, which excludes the program's name. Returns the exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function runCli(
   argv: readonly string[],
-  { out, err: write, input, signal }: CliStreams,
+  { out, err: write, input, ask, signal }: CliStreams,
 ): Promise<number> {
   const err = (text: string) => write(withoutSecrets(text))
   const context: CommandContext = {
     signal,
     input,
+    ask,
     print: line => out(`${line}\n`),
     log: command =>
       createLog({ level: command.optsWithGlobals<{ logLevel: LogLevel }>().logLevel, write: err }),

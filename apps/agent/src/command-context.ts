@@ -6,6 +6,8 @@ import type { Log } from './log.ts'
 export type CommandContext = {
   signal: AbortSignal
   input: () => Readable
+  /** Asks a person for a secret; undefined without a terminal. */
+  ask: ((question: string) => Promise<string>) | undefined
   /** Prints a result on standard output. */
   print: (line: string) => void
   /** Creates a log at the level of the option `--log-level`. */

@@ -1,4 +1,5 @@
 import './young-heap.ts'
+import { askSecret } from './ask-secret.ts'
 import { runCli } from './cli.ts'
 import { createLog } from './log.ts'
 
@@ -27,5 +28,13 @@ process.exitCode = await runCli(process.argv.slice(2), {
   out: text => process.stdout.write(text),
   err: text => process.stderr.write(text),
   input: () => process.stdin,
+  ...(process.stdin.isTTY && {
+    ask: (question: string) =>
+      askSecret(question, {
+        input: process.stdin,
+        write: text => process.stderr.write(text),
+        signal: stopping.signal,
+      }),
+  }),
   signal: stopping.signal,
 })

@@ -9,7 +9,7 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .description('Connects this device to its hub and keeps it connected until stopped.')
     .option('--name <host name>', "host name to show instead of this machine's own, with --hub")
     .action(async (_options, command: Command) => {
-      const config = await configOf(command)
+      const config = await configOf(command, context)
       await runAgent({ ...config, signal: context.signal, log: context.log(command) })
     })
 }

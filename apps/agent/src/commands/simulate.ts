@@ -6,11 +6,12 @@ import type { Log } from '../log.ts'
 import { simulateFleet } from '../simulator/fleet.ts'
 import type { FleetStats } from '../simulator/fleet-stats.ts'
 import { trustSystemAuthorities } from '../trust.ts'
-import { argument } from './identity-options.ts'
+import { argument, tokenOf } from './identity-options.ts'
 
 type SimulateOptions = {
   hub: string
-  token: string
+  token?: string
+  tokenFile?: string
   count: number
   seed: string
   rate: number
@@ -30,10 +31,8 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
     .command('simulate')
     .description('Simulates a fleet of devices: same seed, same devices. Runs until stopped.')
     .requiredOption('--hub <url>', 'address of the hub')
-    .requiredOption(
-      '--token <token>',
-      'deployment token, preferably with automatic acceptance of certificates',
-    )
+    .option('--token <token>', 'deployment token, preferably with automatic acceptance of certificates')
+    .option('--token-file <file>', 'file of mode 0600 with the token, instead of a question at the terminal')
     .requiredOption('--count <n>', 'number of devices', argument('an integer from 1 to 100000', countOf))
     .option('--seed <seed>', 'seed of the fleet', '1')
     .option('--rate <n>', 'events per device and minute', argument('a number above 0, up to 6000', rateOf), 1)
@@ -54,13 +53,19 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
     .action(async (options: SimulateOptions, command: Command) => {
       if ('config' in command.optsWithGlobals())
         command.error('error: --config and --hub exclude each other', { exitCode: 2 })
-      const stats = await simulate(options, context, context.log(command))
+      const { hub, tokenFile } = options
+      const token = await tokenOf(command, context, { hub, token: options.token, tokenFile })
+      const stats = await simulate({ ...options, token }, context, context.log(command))
       context.print(summaryOf(stats))
       if (stats.everConnected === 0 && !context.signal.aborted) throw new Error('no device could connect')
     })
 }
 
-async function simulate(options: SimulateOptions, context: CommandContext, log: Log): Promise<FleetStats> {
+async function simulate(
+  options: SimulateOptions & { token: string },
+  context: CommandContext,
+  log: Log,
+): Promise<FleetStats> {
   const { hub, token, count, seed, rate, history, outages, duration } = options
   // Validates the hub's address and the token like the command `run`. Simulated devices store no files, so the data folder is
   // never used.

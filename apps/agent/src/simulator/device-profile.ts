@@ -38,7 +38,7 @@ export function deviceProfile(seed: string, index: number): DeviceProfile {
     index,
     hardware,
     site,
-    hostname: `${hardware.role}-${site}-${String(index + 1).padStart(4, '0')}`,
+    hostname: `sim-${hardware.role}-${site}-${String(index + 1).padStart(4, '0')}`,
     serial: `MS${random.integer(24, 26)}${String(random.integer(0, 99_999_999)).padStart(8, '0')}`,
     macAddresses: hardware.networks.map(() =>
       [hardware.macPrefix, hexPair(), hexPair(), hexPair()].join(':'),

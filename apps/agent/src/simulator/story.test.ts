@@ -39,7 +39,7 @@ describe('a fleet', () => {
     expect(new Set(FLEET.flatMap(device => device.macAddresses)).size).toBeGreaterThan(500)
     expect(new Set(FLEET.map(device => device.serial)).size).toBe(500)
     expect(new Set(FLEET.map(device => device.hardware.role)).size).toBe(4)
-    expect(FLEET[0]!.hostname).toMatch(/^[a-z]+-[a-z]+-0001$/)
+    expect(FLEET[0]!.hostname).toMatch(/^sim-[a-z]+-[a-z]+-0001$/)
   })
 
   it('publishes plausible values', () => {
