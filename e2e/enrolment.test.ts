@@ -35,36 +35,114 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('shows the guide with its token until the first device has connected and the person closes it', async () => {
+it('guides the first device from the token to the greeting, without a token in any command', async () => {
   await page.goto(`${project}/devices`)
   const guide = page.getByRole('region', { name: 'Connect your first device' })
   const mend = await failAction(page, 'projects_CreateDeploymentToken')
+  expect(await guide.getByRole('checkbox', { name: 'Auto-accept' }).isChecked()).toBe(true)
+  expect(await guide.getByRole('radio', { name: 'Never' }).isChecked()).toBe(true)
+  await guide.getByText('Your device appears here').waitFor()
+  await expectGoodScreen(page, 'connect-guide')
   await guide.getByRole('button', { name: 'Create Token' }).click()
   await guide.getByText('The token was not created.').waitFor()
   await mend()
   await guide.getByRole('button', { name: 'Create Token' }).click()
   const token = await guide.locator('.secret code').innerText()
+  expect(await focused()).toMatch(/^Copy/)
   await guide.getByText('Waiting for the device to connect…').waitFor()
-  await expectGoodScreen(page, 'install-guide-waiting')
+  await expectGoodScreen(page, 'connect-guide-waiting')
+
+  // The tabs keep the token and have their commands, none of which contains it.
+  const { hostname, port } = new URL(stage.hub.url)
+  const hub = `http://localhost:${port}`
+  expect(hostname).toMatch(/localhost|127/)
+  const tab = (name: string) => guide.getByRole('tab', { name })
+  await tab('This machine').focus()
+  for (const [name, command] of [
+    ['A Linux device', `curl -fsS ${hub}/install.sh -o install-muster.sh && sudo sh install-muster.sh`],
+    ['Public Nexigon agent', `hub-url = "${hub}"\ntoken = "paste the token here"`],
+    ['Simulated', `node muster-agent simulate --hub ${hub} --count 20`],
+    ['This machine', `node muster-agent run --hub ${hub}`],
+  ] as const) {
+    await page.keyboard.press('ArrowRight')
+    expect(await focused()).toContain(name)
+    expect(await tab(name).getAttribute('aria-selected')).toBe('true')
+    const panel = guide.getByRole('tabpanel', { name })
+    expect(await panel.innerText()).toContain(command)
+    expect(await guide.getByText(token).count()).toBe(1)
+    await expectGoodScreen(page, `connect-guide-${name.toLowerCase().replaceAll(' ', '-')}`)
+  }
+  await tab('Simulated').click()
+  await guide.getByLabel('How many').fill('10001')
+  await guide.getByText('How many must be a whole number from 1 to 10,000.').waitFor()
+  await guide.getByLabel('How many').fill('3')
+  await guide.getByText('--count 3', { exact: false }).first().waitFor()
 
   await connect('first', token)
-  await guide.getByText('has connected, first seen').waitFor({ timeout: 20_000 })
+  await page.getByRole('heading', { name: / is here$/ }).waitFor({ timeout: 20_000 })
+  await page.getByText('accepted, by auto-accept').waitFor()
+  await page.getByText('System info received').waitFor({ timeout: 20_000 })
   await page.locator('.phead .cnt').getByText('1', { exact: true }).waitFor()
-  expect(await guide.locator('.secret code').innerText()).toBe(token)
-  expect(await guide.getByText(token).count()).toBe(2)
-  expect(await focused()).toMatch(/^Copy/)
-  await expectGoodScreen(page, 'install-guide-connected')
-  await guide.getByRole('button', { name: 'Show devices' }).click()
-  await page.getByRole('row').getByRole('link', { name: 'View' }).waitFor()
-  expect(await guide.count()).toBe(0)
+  await expectGoodScreen(page, 'connect-guide-greeting')
+  await page.getByLabel('Give it a name').fill('gw-harbor-01')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('heading', { name: 'gw-harbor-01 is here' }).waitFor()
+
+  // The same token works for the next device.
+  await page.getByRole('button', { name: 'Connect the next one' }).click()
+  await page.getByText('Waiting for the device to connect…').waitFor()
+  await connect('second', token)
+  await page.getByRole('heading', { name: / is here$/ }).waitFor({ timeout: 20_000 })
+  await page.getByText('1 more device came with the same token.').waitFor()
+  await page.getByRole('button', { name: 'Show devices' }).click()
+  await page.getByRole('row').getByRole('link', { name: 'View' }).first().waitFor()
   expect(await page.content()).not.toContain(token)
   expect(await focused()).toBe('Devices')
 })
 
-it('cannot be closed while the token is being created, because it is shown only once', async () => {
+it('greets a device that must be approved with its certificate, and says why a device was refused', async () => {
   await page.goto(`${project}/devices`)
   await page.getByRole('button', { name: 'Connect a device' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Connect a device' })
+  await page.waitForURL(/\/devices\/connect$/)
+  await page.getByRole('checkbox', { name: 'Auto-accept' }).uncheck()
+  await page.getByLabel('Name').fill('Careful')
+  await page.getByRole('button', { name: 'Create Token' }).click()
+  const token = await page.locator('.secret code').innerText()
+  await page.getByText('Certificate accepted, by you').waitFor()
+  await connect('careful', token)
+  await page
+    .getByRole('heading', { name: / waits for approval$/, level: 2 })
+    .first()
+    .waitFor({ timeout: 20_000 })
+  await page.getByRole('button', { name: 'Accept', exact: true }).waitFor()
+  await expectGoodScreen(page, 'connect-guide-approval')
+
+  // A token that expires between showing and use.
+  await page.goto(`${project}/devices/connect`)
+  await page.getByLabel('Name').fill('Too late')
+  await page.getByRole('button', { name: 'Create Token' }).click()
+  const late = await page.locator('.secret code').innerText()
+  const { tokens } = await invoke(page, 'projects_QueryDeploymentTokens', {
+    projectId,
+    filter: { text: 'Too late' },
+  })
+  const expiresAt = new Date(Date.now() - 1000).toISOString()
+  await invoke(page, 'projects_SetDeploymentTokenLimits', {
+    tokenId: tokens[0]!.tokenId,
+    limits: { expiresAt },
+  })
+  await connect('late', late)
+  await page.getByText(/^Refused \d+ times?: .*expired/).waitFor({ timeout: 20_000 })
+  await expectGoodScreen(page, 'connect-guide-refused')
+  await page.getByRole('button', { name: 'Create another token' }).click()
+  await page.getByRole('button', { name: 'Create Token' }).waitFor()
+})
+
+it('cannot be closed while the token is being created, because it is shown only once', async () => {
+  await page.goto(`${project}/tokens`)
+  await page.getByRole('button', { name: 'New Token' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'New Token' })
+  await dialog.getByLabel('Name').fill('Quay 0')
   const { promise: held, resolve: answer } = Promise.withResolvers<void>()
   const url = '**/invoke/projects_CreateDeploymentToken'
   await page.route(url, async route => {
@@ -78,12 +156,12 @@ it('cannot be closed while the token is being created, because it is shown only 
   await page.keyboard.press('Escape')
   await page.mouse.click(5, 5)
   answer()
-  await dialog.locator('.secret code').waitFor()
+  const shown = page.getByRole('dialog', { name: 'Token created' })
+  await shown.locator('.secret code').waitFor()
   await page.unroute(url)
-  await dialog.getByText('Waiting for the device to connect…').waitFor()
-  await expectGoodScreen(page, 'connect-dialog')
-  await dialog.getByRole('button', { name: 'Done' }).click()
-  await dialog.waitFor({ state: 'detached' })
+  await expectGoodScreen(page, 'new-token-created')
+  await shown.getByRole('button', { name: 'Done' }).click()
+  await shown.waitFor({ state: 'detached' })
 })
 
 it('keeps the filter of tokens in the URL, and shows the age of the list', async () => {

@@ -186,6 +186,12 @@ const pendingCertificates = createRoute({
   component: lazyPage(() => import('./pages/devices/pending/PendingPage.tsx'), 'PendingPage'),
 })
 
+const connectDevice = createRoute({
+  getParentRoute: () => project,
+  path: 'devices/connect',
+  component: lazyPage(() => import('./pages/devices/connect/ConnectPage.tsx'), 'ConnectPage'),
+})
+
 const device = createRoute({
   getParentRoute: () => project,
   path: 'devices/$deviceId',
@@ -491,6 +497,7 @@ const routeTree = root.addChildren([
         projectIndex,
         devices,
         pendingCertificates,
+        connectDevice,
         device,
         deviceTimeline,
         deviceEvents,

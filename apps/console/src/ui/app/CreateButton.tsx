@@ -20,8 +20,8 @@ type CreateButtonProps = Pick<ButtonProps, 'variant' | 'icon'> & {
 }
 
 /**
- * Button that opens the create dialog of a page. The key `n` and a navigation with the state `isCreating` open the
- * dialog too.
+ * Button that opens the create dialog of a page, or a page that creates. The key `n` and a navigation with the state `isCreating` do the
+ * same.
  */
 export function CreateButton({
   children,
@@ -38,9 +38,8 @@ export function CreateButton({
     select: ({ resolvedLocation }) => resolvedLocation?.state.isCreating === true,
   })
   const create = useEffectEvent(() => {
-    // Removes the state, so that a reload or Back does not open the dialog again.
-    void navigate({ to: '.', search: true, hash: true, replace: true, resetScroll: false })
-    onClick()
+    // Removes the state first, so that a reload or Back does not open the dialog or page again.
+    void navigate({ to: '.', search: true, hash: true, replace: true, resetScroll: false }).then(onClick)
   })
   useEffect(() => {
     if (isWanted) create()

@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { actionQuery, useCommand } from '../../../api/queries.ts'
 import type { TokenChoices } from '../../tokens/use-token-form.tsx'
@@ -6,14 +6,27 @@ import type { DeviceRow } from '../list/use-device-list.ts'
 
 /** Name of a deployment token in the guides, unless the person types another one. */
 export const DEFAULT_TOKEN_NAME = 'New devices'
+/** Polling interval while the user waits, in case the live stream is blocked. */
+const WAITING_INTERVAL_MS = 5000
+/**
+ * Maximum number of devices in the project at which a known device that reconnects is greeted. In larger fleets devices reconnect all
+ * the time.
+ */
+const FEW_DEVICES = 10
 
-/** Query for the 100 newest devices of a project, among which `arrivalOf` looks for the device that has connected. */
-export function latestDevicesQuery(projectId: string) {
-  return actionQuery('projects_QueryDevices', { projectId, limit: 100, sort: '-firstSeen' })
+/** The 100 newest devices of a project, or those that enrolled with one token. */
+function newestDevicesQuery(projectId: string, tokenId?: string) {
+  const filter = tokenId === undefined ? {} : { filter: { tokenId } }
+  return actionQuery('projects_QueryDevices', { projectId, ...filter, limit: 100, sort: '-firstSeen' })
 }
 
 /** Deployment token for the next device, and the newest devices, keyed by id, just before the token was created. */
-export type Enrolment = { token: string; before: ReadonlyMap<string, DeviceRow> }
+export type Enrolment = {
+  token: string
+  tokenId: string
+  choices: TokenChoices
+  before: ReadonlyMap<string, DeviceRow>
+}
 
 /**
  * Creates a deployment token, and records the newest devices, so that `arrivalOf` recognizes the device that connects afterwards. The token
@@ -27,26 +40,69 @@ export function useEnrolment(projectId: string) {
   })
 
   async function start(choices: TokenChoices) {
-    const { devices } = await queryClient.fetchQuery({ ...latestDevicesQuery(projectId), staleTime: 0 })
-    const { token } = await create.mutateAsync({ projectId, ...choices })
-    setEnrolment({ token, before: new Map(devices.map(device => [device.deviceId, device])) })
+    const { devices } = await queryClient.fetchQuery({ ...newestDevicesQuery(projectId), staleTime: 0 })
+    const created = await create.mutateAsync({ projectId, ...choices })
+    setEnrolment({ ...created, choices, before: new Map(devices.map(device => [device.deviceId, device])) })
   }
-  return { enrolment, start }
+  return { enrolment, start, forget: () => setEnrolment(undefined) }
+}
+
+/** The deployment token of a guide as the hub lists it, with its last refusal. */
+export function useWaitingToken(projectId: string, tokenId: string) {
+  const input = { projectId, filter: { text: tokenId }, limit: 1 }
+  const { data } = useQuery({
+    ...actionQuery('projects_QueryDeploymentTokens', input),
+    refetchInterval: WAITING_INTERVAL_MS,
+  })
+  return data?.tokens.find(token => token.tokenId === tokenId)
 }
 
 /**
- * The device that has connected since `before` was recorded: a new device if there is one, else a known device that has
- * reconnected.
+ * The id of the device that has come since the token was created. It stays the same until `next` is called, after which the devices that
+ * are known by then count no more.
+ */
+export function useArrival(projectId: string, enrolment: Enrolment | undefined) {
+  const [deviceId, setDeviceId] = useState<string>()
+  const [greeted, setGreeted] = useState<ReadonlySet<string>>(new Set())
+  const { tokenId, before } = enrolment ?? { tokenId: '', before: NONE }
+  const options = { enabled: enrolment !== undefined, refetchInterval: WAITING_INTERVAL_MS }
+  const enrolled = useQuery({ ...newestDevicesQuery(projectId, tokenId), ...options }).data?.devices ?? []
+  const isSmall = before.size > 0 && before.size <= FEW_DEVICES
+  const newest =
+    useQuery({ ...newestDevicesQuery(projectId), ...options, enabled: options.enabled && isSmall }).data
+      ?.devices ?? []
+  const found = enrolment && arrivalOf(enrolled, isSmall ? newest : [], before, greeted)
+  if (found && deviceId === undefined) setDeviceId(found.deviceId)
+  return {
+    deviceId: enrolment && deviceId,
+    next() {
+      const known = [...enrolled, ...newest].map(device => device.deviceId)
+      setGreeted(new Set([...greeted, ...known, ...(deviceId === undefined ? [] : [deviceId])]))
+      setDeviceId(undefined)
+    },
+  }
+}
+
+const NONE: ReadonlyMap<string, DeviceRow> = new Map()
+
+/**
+ * The device that has come: the newest one of `enrolled`, which are those of the token, else a known device of `newest` that has
+ * reconnected since `before` was recorded. Devices in `greeted` do not count.
  */
 export function arrivalOf(
-  devices: readonly DeviceRow[],
+  enrolled: readonly DeviceRow[],
+  newest: readonly DeviceRow[],
   before: ReadonlyMap<string, DeviceRow>,
+  greeted: ReadonlySet<string>,
 ): DeviceRow | undefined {
   return (
-    devices.find(({ deviceId }) => !before.has(deviceId)) ??
-    devices.find(
+    enrolled.find(({ deviceId }) => !greeted.has(deviceId)) ??
+    newest.find(
       ({ deviceId, isConnected, lastConnectedAt }) =>
-        isConnected && lastConnectedAt !== before.get(deviceId)?.lastConnectedAt,
+        isConnected &&
+        before.has(deviceId) &&
+        !greeted.has(deviceId) &&
+        lastConnectedAt !== before.get(deviceId)?.lastConnectedAt,
     )
   )
 }

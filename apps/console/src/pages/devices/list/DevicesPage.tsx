@@ -1,6 +1,6 @@
 import { ActionError, MAX_MARKED_DEVICES } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
-import { useMatch, useParams, useSearch } from '@tanstack/react-router'
+import { useMatch, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { invalidateActions, useActionState } from '../../../api/queries.ts'
 import { counted } from '../../../lib/app/format.ts'
@@ -36,14 +36,11 @@ import { useColumnView } from './use-column-view.ts'
 import { useDeviceList } from './use-device-list.ts'
 import '../../../styles/device-list.css'
 
-const ConnectDeviceDialog = lazy(async () => ({
-  default: (await loadCode(() => import('../connect/ConnectDeviceDialog.tsx'))).ConnectDeviceDialog,
+const ConnectGuide = lazy(async () => ({
+  default: (await loadCode(() => import('../connect/ConnectGuide.tsx'))).ConnectGuide,
 }))
 const FleetSheet = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/FleetSheet.tsx'))).FleetSheet,
-}))
-const InstallGuide = lazy(async () => ({
-  default: (await loadCode(() => import('../connect/InstallGuide.tsx'))).InstallGuide,
 }))
 const NothingMatches = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/NothingMatches.tsx'))).NothingMatches,
@@ -52,7 +49,8 @@ const SelectionBar = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/SelectionBar.tsx'))).SelectionBar,
 }))
 
-const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
+const PLACE = '/org_{$organization}/projects/$projectId/devices'
+const ROUTE = `/authenticated${PLACE}` as const
 /**
  * Maximum number of bins to request. A bin is a group of neighbouring devices that `FleetSummary` shows as one mark in its row of
  * marks. `FleetSummary` merges bins if the row is too narrow for all of them.
@@ -71,6 +69,7 @@ function Devices({ projectId }: { projectId: string }) {
   const path = useMatch({ from: ROUTE, select: ({ pathname }) => pathname.replace(/\/$/, '') })
   const asked = knownSearch(useSearch({ from: ROUTE }))
   const changeSearch = useChangeSearch<DeviceSearch>()
+  const navigate = useNavigate()
   const conditions = useMemo(() => parseConditions(asked.where), [asked.where])
   const { view, isKnown, change: changeView } = useColumnView(projectId)
   // A sort order in the URL takes precedence over the stored one, which is known only after the hub has answered.
@@ -90,7 +89,6 @@ function Devices({ projectId }: { projectId: string }) {
     if (cursor !== (search.cursor ?? '')) changeSearch({ cursor })
   })
   const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS, series: true }).data
-  const [isConnecting, setConnecting] = useState(false)
   const [isGuided, setGuided] = useState(false)
   const [panel, setPanel] = useState<OpenPanel>()
   const [isSelecting, setSelecting] = useState(false)
@@ -178,17 +176,30 @@ function Devices({ projectId }: { projectId: string }) {
         <RefreshButton
           onRefresh={() => invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])}
         />
-        <CreateButton variant="secondary" iconOnPhones onClick={() => setConnecting(true)}>
-          Connect a device
-        </CreateButton>
+        {/* The guide shows a token only once, so nothing leads away from it in place of the list. */}
+        {!isGuided && (
+          <CreateButton
+            variant="secondary"
+            iconOnPhones
+            onClick={() => void navigate({ from: PLACE, to: './connect' })}
+          >
+            Connect a device
+          </CreateButton>
+        )}
       </PageHead>
       <DeletingNotice projectId={projectId} shownIds={list.devices.map(({ deviceId }) => deviceId)} />
-      <Suspense>
-        {isConnecting && <ConnectDeviceDialog projectId={projectId} onClose={() => setConnecting(false)} />}
-      </Suspense>
       {isEmpty || isGuided ? (
         <Suspense>
-          <InstallGuide projectId={projectId} onHold={setGuided} />
+          <ConnectGuide
+            projectId={projectId}
+            title="Connect your first device"
+            onHold={setGuided}
+            onDone={() => {
+              // The guide disappears with the pressed button, so the focus moves to the heading first.
+              focusHeading()
+              setGuided(false)
+            }}
+          />
         </Suspense>
       ) : (
         <>

@@ -1,0 +1,234 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useQueries } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { ArrowRight, Check } from 'lucide-react'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { actionQuery, useActionState, useCommand } from '../../../api/queries.ts'
+import { counted, formatBytes, formatDuration } from '../../../lib/app/format.ts'
+import { clockTime, dayInYear } from '../../../lib/app/local-time.ts'
+import { Mark } from '../../../ui/app/Mark.tsx'
+import { toast } from '../../../ui/app/toast.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { messageOf } from '../../../ui/ErrorText.tsx'
+import { LinkButton } from '../../../ui/LinkButton.tsx'
+import { TextField } from '../../../ui/TextField.tsx'
+import { PendingBox } from '../detail/PendingBox.tsx'
+import { SYSTEM_INFO_NAMES } from '../detail/property-names.ts'
+import { foundProperties, readSystemInfo } from '../detail/well-known.ts'
+import { type Enrolment, useWaitingToken } from './use-enrolment.ts'
+
+type GreetingProps = {
+  titleId: string
+  projectId: string
+  deviceId: string
+  enrolment: Enrolment
+  /** Waits for the next device with the same token. */
+  onNext: () => void
+  onDone: () => void
+}
+
+type Details = ActionOutput<'devices_GetDetails'>
+
+/** Greets the device that has come: what it is, what the hub did, a name for it, and what is next. */
+export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDone }: GreetingProps) {
+  const details = useActionState('devices_GetDetails', { deviceId }).data
+  const token = useWaitingToken(projectId, enrolment.tokenId)
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  const isPending = details?.certificates.some(({ status }) => status === 'Active') === false
+  const isBack = enrolment.before.has(deviceId)
+  const name = details?.name ?? details?.hostname ?? 'A device'
+  return (
+    <>
+      <div className="sheet greet">
+        <div className="gtop">
+          <div className="strip none big" aria-hidden="true">
+            <b className={isPending ? 'ghost' : 'grown'} />
+          </div>
+          <div className="grow">
+            {details && <Connected details={details} isPending={isPending} tokenAt={token?.createdAt} />}
+            <h2 id={titleId} ref={heading} tabIndex={-1} aria-live="polite">
+              {isPending ? `${name} waits for approval` : isBack ? `${name} is back` : `${name} is here`}
+            </h2>
+          </div>
+        </div>
+        {details && (
+          <>
+            {isPending && <PendingBox details={details} />}
+            {!isPending && <Facts details={details} />}
+            <Progress details={details} enrolment={enrolment} />
+            {!isPending && <NameForm deviceId={deviceId} hostname={details.hostname} />}
+          </>
+        )}
+        <div className="gend">
+          <Others count={token && token.enrolledDevices - 1} />
+          <span className="grow" />
+          <Button onClick={onDone}>Show devices</Button>
+          <LinkButton
+            variant="primary"
+            from="/org_{$organization}/projects/$projectId"
+            to="./devices/$deviceId"
+            params={{ deviceId }}
+          >
+            Open the device
+          </LinkButton>
+        </div>
+      </div>
+      <ul className="sheet gnext" aria-label="What next">
+        <li>
+          <button type="button" onClick={onNext}>
+            Connect the next one
+            <ArrowRight className="i i-14" aria-hidden />
+          </button>
+          <p>
+            The same token and command work for more devices
+            {enrolment.choices.limits?.expiresAt &&
+              `, until ${dayInYear(Date.parse(enrolment.choices.limits.expiresAt), Date.now())}`}
+            .
+          </p>
+        </li>
+        <li>
+          <Link from="/org_{$organization}/projects/$projectId" to="./repositories">
+            Send it updates
+            <ArrowRight className="i i-14" aria-hidden />
+          </Link>
+          <p>Link a repository, then name the package and the tag that it follows.</p>
+        </li>
+        <li>
+          <Link from="/org_{$organization}/projects/$projectId" to="../../settings/members">
+            Invite a colleague
+            <ArrowRight className="i i-14" aria-hidden />
+          </Link>
+          <p>Members of the organization see its devices.</p>
+        </li>
+      </ul>
+    </>
+  )
+}
+
+type ConnectedProps = { details: Details; isPending: boolean; tokenAt: string | undefined }
+
+/** The state of the connection, and how long it took from the token to the first sight of the device. */
+function Connected({ details: { isConnected, firstSeen }, isPending, tokenAt }: ConnectedProps) {
+  const seenMs = Date.parse(firstSeen)
+  const secs = tokenAt === undefined ? 0 : (seenMs - Date.parse(tokenAt)) / 1000
+  return (
+    <p className="t2">
+      <Mark state={isPending ? 'pending' : isConnected ? 'on' : 'off'}>
+        <span>
+          {isConnected ? 'Connected' : 'Not connected'}. First seen at{' '}
+          <time dateTime={firstSeen}>{clockTime(seenMs)}</time>
+          {secs >= 1 && `, ${formatDuration(secs)} after you made the token`}
+        </span>
+      </Mark>
+    </p>
+  )
+}
+
+function useSystemInfo(deviceId: string) {
+  const answers = useQueries({
+    queries: SYSTEM_INFO_NAMES.map(name => actionQuery('devices_GetProperty', { deviceId, name })),
+  }).flatMap(({ data }) => data ?? [])
+  const info = readSystemInfo(foundProperties(answers))
+  return info === 'unreadable' ? undefined : info
+}
+
+function Facts({ details: { deviceId } }: { details: Details }) {
+  const info = useSystemInfo(deviceId)
+  if (!info) return <p className="t2">Its first system information comes in a moment.</p>
+  const facts: [label: string, value: string | undefined][] = [
+    ['Hostname', info.hostname],
+    ['Name', info.name],
+    ['Version', info.version],
+    ['Kernel', info.kernel],
+    ['Architecture', info.arch],
+    ['Memory', info.memoryBytes === undefined ? undefined : formatBytes(info.memoryBytes)],
+  ]
+  return (
+    <dl className="kv six">
+      {facts.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd style={{ overflowWrap: 'anywhere' }}>{value ?? '–'}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** What the hub did when the device came. */
+function Progress({ details, enrolment }: { details: Details; enrolment: Enrolment }) {
+  const info = useSystemInfo(details.deviceId)
+  const certificate = details.certificates.find(({ tokenId }) => tokenId === enrolment.tokenId)
+  return (
+    <ol className="prog full">
+      {certificate && (
+        <>
+          <Done at={certificate.firstSeen}>
+            Token <bdi>{enrolment.choices.name}</bdi> shown from{' '}
+            <span className="mono">{certificate.remoteAddress ?? 'an address that was not recorded'}</span>
+          </Done>
+          {certificate.status === 'Active' && (
+            <Done at={certificate.firstSeen}>
+              Certificate{' '}
+              <span className="mono">
+                {certificate.fingerprint.slice(0, 8)}…{certificate.fingerprint.slice(-5)}
+              </span>{' '}
+              accepted{enrolment.choices.flags?.autoAccept ? ', by auto-accept' : ''}
+            </Done>
+          )}
+        </>
+      )}
+      {info && <Done at={info.lastUpdated}>System info received</Done>}
+    </ol>
+  )
+}
+
+function Done({ at, children }: { at: string; children: ReactNode }) {
+  return (
+    <li className="ok">
+      <Check className="i i-14" aria-hidden />
+      <span>{children}</span>
+      <time dateTime={at}>{clockTime(Date.parse(at))}</time>
+    </li>
+  )
+}
+
+function Others({ count }: { count: number | undefined }) {
+  if (!count || count < 1) return null
+  return <span className="t2">{counted(count, 'more device')} came with the same token.</span>
+}
+
+function NameForm({ deviceId, hostname }: { deviceId: string; hostname: string | undefined }) {
+  const [typed, setTyped] = useState<string>()
+  const name = typed ?? hostname ?? ''
+  const rename = useCommand('devices_SetName', {
+    invalidates: ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'],
+  })
+  async function save(event: FormEvent) {
+    event.preventDefault()
+    if (rename.isPending || name.trim() === '') return
+    try {
+      await rename.mutateAsync({ deviceId, name: name.trim() })
+      toast(`Device renamed to ${name.trim()}.`)
+    } catch {
+      // The field shows the error.
+    }
+  }
+  return (
+    <form className="gname" onSubmit={save}>
+      <TextField
+        label="Give it a name"
+        value={name}
+        onChange={value => {
+          setTyped(value)
+          rename.reset()
+        }}
+        error={rename.error ? messageOf(rename.error) : undefined}
+      />
+      <Button type="submit" busy={rename.isPending} busyLabel="Saving…">
+        Save
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,42 @@
+import type { KeyboardEvent } from 'react'
+import { KINDS, type Kind } from './kinds.ts'
+
+type KindTabsProps = { id: string; kind: Kind; onChange: (kind: Kind) => void }
+
+/** Number of tabs that a key moves by. */
+const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 }
+
+/** Tabs with the kinds of devices. Arrow keys move between them. `id` is the prefix of the ids of tabs and panel. */
+export function KindTabs({ id, kind, onChange }: KindTabsProps) {
+  const at = KINDS.findIndex(one => one.kind === kind)
+  function move(event: KeyboardEvent) {
+    const step = STEPS[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    const next = KINDS[(at + step + KINDS.length) % KINDS.length]!.kind
+    onChange(next)
+    document.getElementById(`${id}-${next}`)?.focus()
+  }
+  return (
+    <div className="ftabs" role="tablist" aria-label="What to connect" onKeyDown={move}>
+      {KINDS.map(({ kind: one, icon: Icon, title, text }) => (
+        <button
+          key={one}
+          id={`${id}-${one}`}
+          type="button"
+          role="tab"
+          aria-selected={one === kind}
+          aria-controls={`${id}-panel`}
+          tabIndex={one === kind ? 0 : -1}
+          onClick={() => onChange(one)}
+        >
+          <Icon className="i" aria-hidden />
+          <span>
+            <b>{title}</b>
+            <small>{text}</small>
+          </span>
+        </button>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,186 @@
+import { agentArguments, offersInstall } from '@muster/actions/client'
+import { type ReactNode, useState } from 'react'
+import { usePublicUrl } from '../../../api/config.ts'
+import { Alert } from '../../../ui/Alert.tsx'
+import { Code } from '../../../ui/Code.tsx'
+import { TextField } from '../../../ui/TextField.tsx'
+import type { Kind } from './kinds.ts'
+import { Step } from './Step.tsx'
+
+const TITLES: Record<Kind, string> = {
+  here: 'Run this here',
+  linux: 'Run this on the device',
+  public: "Name this hub in the agent's file",
+  simulated: 'Start a fleet that is not real',
+}
+const MAX_SIMULATED = 10_000
+
+/** The step with the commands of one kind of device. No command contains the token: each program asks for it. */
+export function RunStep({ kind, hasToken }: { kind: Kind; hasToken: boolean }) {
+  return (
+    <Step number={2} state={hasToken ? 'now' : 'later'} title={TITLES[kind]}>
+      {kind === 'here' && <Here />}
+      {kind === 'linux' && <Linux />}
+      {kind === 'public' && <PublicAgent />}
+      {kind === 'simulated' && <Simulated />}
+    </Step>
+  )
+}
+
+function Here() {
+  const hubUrl = usePublicUrl()
+  return (
+    <>
+      <AgentCommand options={agentArguments(hubUrl, 'run')} />
+      <Asks>The agent asks for the token. Paste it there. It runs until you press Ctrl+C.</Asks>
+      <ul className="fine">
+        <li>
+          Needs Node 24. Nothing is installed; the key and the certificate are in{' '}
+          <span className="mono">~/.local/state/muster-agent</span>.
+        </li>
+      </ul>
+    </>
+  )
+}
+
+function Linux() {
+  const hubUrl = usePublicUrl()
+  if (!offersInstall(hubUrl))
+    return <Alert tone="warn">The script is offered over HTTPS only. Set MUSTER_PUBLIC_URL.</Alert>
+  return (
+    <>
+      <Code
+        prompt
+        label="Copy command"
+        text={`curl -fsS ${hubUrl}/install.sh -o install-muster.sh && sudo sh install-muster.sh`}
+      />
+      <Asks>
+        The script asks for the token. Paste it there: it is not shown and does not enter the shell's history.
+      </Asks>
+      <details className="fmore">
+        <summary>Without a prompt</summary>
+        <p className="help">
+          As root, put the token into a file that only root can read, end it with Ctrl+D, and name the file.
+          The script refuses any other mode.
+        </p>
+        <Code
+          label="Copy command for the file"
+          text="install -m 600 /dev/null /root/muster-token && cat > /root/muster-token"
+        />
+        <Code
+          label="Copy command with the file"
+          text="sh install-muster.sh --token-file /root/muster-token"
+        />
+      </details>
+      <ul className="fine">
+        <li>
+          Needs systemd, and Node 24 unless the device has the architecture of the hub. Otherwise it stops
+          before it changes anything, and says what to install.
+        </li>
+        <li>
+          Writes <span className="mono">/usr/bin/muster-agent</span>,{' '}
+          <span className="mono">/usr/lib/muster-agent</span>, a unit and{' '}
+          <span className="mono">/etc/nexigon/agent.toml</span>.{' '}
+          <a href={`${hubUrl}/install.sh`} target="_blank" rel="noreferrer">
+            Read the script
+          </a>
+        </li>
+        <li>
+          Removes itself by <span className="mono">sudo sh /usr/lib/muster-agent/install.sh --uninstall</span>
+          .
+        </li>
+      </ul>
+    </>
+  )
+}
+
+function PublicAgent() {
+  const hubUrl = usePublicUrl()
+  const lines = [`hub-url = "${hubUrl}"`, 'token = "paste the token here"']
+  if (hubUrl.startsWith('http:')) lines.push('dangerous-allow-plaintext = true')
+  return (
+    <>
+      <p className="t2">Let only root read the file of the agent, because it holds the token:</p>
+      <Code prompt label="Copy command" text="sudo chmod 600 /etc/nexigon/agent.toml" />
+      <p className="t2">Then set these lines in it:</p>
+      <Code label="Copy lines" text={lines.join('\n')} />
+      <p className="t2">And restart the agent:</p>
+      <Code prompt label="Copy command for the restart" text="sudo systemctl restart nexigon-agent" />
+      <ul className="fine">
+        <li>
+          Agents since December 2025 work as they are. A device that belonged to another hub keeps its
+          certificate and joins as a new device.
+        </li>
+      </ul>
+    </>
+  )
+}
+
+function Simulated() {
+  const hubUrl = usePublicUrl()
+  const [text, setText] = useState('20')
+  const isCount = /^\s*[1-9]\d*\s*$/.test(text) && Number(text) <= MAX_SIMULATED
+  return (
+    <>
+      <div className="simn">
+        <TextField
+          label="How many"
+          inputMode="numeric"
+          required
+          value={text}
+          onChange={setText}
+          error={isCount ? undefined : 'How many must be a whole number from 1 to 10,000.'}
+        />
+      </div>
+      {isCount && <AgentCommand options={`${agentArguments(hubUrl, 'simulate')} --count ${Number(text)}`} />}
+      <Asks>
+        It asks for the token. The devices report, update and drop out like real ones until you press Ctrl+C.
+      </Asks>
+      <ul className="fine">
+        <li>
+          Their host names begin with <span className="mono">sim-</span>: filter by it to delete them all
+          later.
+        </li>
+      </ul>
+    </>
+  )
+}
+
+/** A command with the packed agent, where the hub offers it, and one with the agent of a checkout. */
+function AgentCommand({ options }: { options: string }) {
+  const hubUrl = usePublicUrl()
+  const inCheckout = `npm run agent -- ${options}`
+  if (!offersInstall(hubUrl)) {
+    return (
+      <>
+        <p className="t2">In a checkout of Muster:</p>
+        <Code prompt label="Copy command" text={inCheckout} />
+      </>
+    )
+  }
+  return (
+    <>
+      <Code
+        prompt
+        label="Copy command"
+        text={`curl -fsS ${hubUrl}/muster-agent -o muster-agent && node muster-agent ${options}`}
+      />
+      <details className="fmore">
+        <summary>In a checkout of Muster</summary>
+        <Code prompt label="Copy command for a checkout" text={inCheckout} />
+      </details>
+    </>
+  )
+}
+
+/** What the program asks, beside a picture of the terminal. */
+function Asks({ children }: { children: ReactNode }) {
+  return (
+    <div className="asks">
+      <p>{children}</p>
+      <div className="code term" aria-hidden="true">
+        Deployment token: <span className="cur" />
+      </div>
+    </div>
+  )
+}

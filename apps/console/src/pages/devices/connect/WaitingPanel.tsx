@@ -1,0 +1,146 @@
+import { Check } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { usePublicUrl } from '../../../api/config.ts'
+import { useNow } from '../../../lib/app/clock.ts'
+import { counted, formatDuration } from '../../../lib/app/format.ts'
+import { clockTime } from '../../../lib/app/local-time.ts'
+import { Button } from '../../../ui/Button.tsx'
+import type { Kind } from './kinds.ts'
+import { type Enrolment, useWaitingToken } from './use-enrolment.ts'
+
+type WaitingPanelProps = {
+  projectId: string
+  kind: Kind
+  enrolment: Enrolment | undefined
+  /** Forgets the token, so that the person can create another one. */
+  onOtherToken: () => void
+}
+
+/** The place where the device will appear. With a token it says what happened so far, and why the hub refused a device. */
+export function WaitingPanel({ enrolment, ...rest }: WaitingPanelProps) {
+  return (
+    <aside className={enrolment ? 'sheet fwait on' : 'sheet fwait'} aria-label="Waiting for the device">
+      <div className="strip none big" aria-hidden="true">
+        <b className="ghost" />
+      </div>
+      {enrolment ? (
+        <Waiting {...rest} enrolment={enrolment} />
+      ) : (
+        <>
+          <h3>Your device appears here</h3>
+          <p className="t2">
+            Create a token first. Then this page waits and says so when the device connects.
+          </p>
+        </>
+      )}
+    </aside>
+  )
+}
+
+function Waiting({ projectId, kind, enrolment, onOtherToken }: WaitingPanelProps & { enrolment: Enrolment }) {
+  const token = useWaitingToken(projectId, enrolment.tokenId)
+  const refusal = token?.lastRefusal
+  const nowMs = useNow()
+  const expiresAt = token?.limits.expiresAt
+  const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= nowMs
+  return (
+    <>
+      <div role="status">
+        <h3 className="live lw">
+          <i aria-hidden="true" />
+          Waiting for the device to connect…
+        </h3>
+      </div>
+      <ol className="prog">
+        <li className="ok">
+          <Check className="i i-14" aria-hidden />
+          <span>Token created</span>
+          {token && <time dateTime={token.createdAt}>{clockTime(Date.parse(token.createdAt))}</time>}
+        </li>
+        {refusal ? (
+          <li className="no">
+            <span className="dot" aria-hidden="true" />
+            <span role="alert">
+              Refused {counted(refusal.count, 'time')}: {refusal.reason.slice(0, LONGEST_REASON)}
+            </span>
+            <time dateTime={refusal.at}>{clockTime(Date.parse(refusal.at))}</time>
+          </li>
+        ) : (
+          <li className="now">
+            <span className="dot" aria-hidden="true" />
+            <span>Device connects</span>
+            <WaitedTime />
+          </li>
+        )}
+        <li>
+          <span className="dot" aria-hidden="true" />
+          <span>
+            {enrolment.choices.flags?.autoAccept
+              ? 'Certificate accepted, by auto-accept'
+              : 'Certificate accepted, by you'}
+          </span>
+        </li>
+        <li>
+          <span className="dot" aria-hidden="true" />
+          <span>First system info</span>
+        </li>
+      </ol>
+      {isExpired && (
+        <div className="fhint">
+          <p>This token has expired. It lets no new device in.</p>
+          <Button size="sm" onClick={onOtherToken}>
+            Create another token
+          </Button>
+        </div>
+      )}
+      <Hints kind={kind} />
+    </>
+  )
+}
+
+/** Maximum length of a refusal's reason that is shown, in characters. */
+const LONGEST_REASON = 300
+
+function Hints({ kind }: { kind: Kind }) {
+  const { protocol, hostname, port } = new URL(usePublicUrl())
+  const unit = { linux: 'muster-agent', public: 'nexigon-agent', here: undefined, simulated: undefined }[kind]
+  return (
+    <div className="fhint">
+      <h4>Nothing after two minutes?</h4>
+      <ul>
+        <li>
+          The device must reach{' '}
+          <span className="mono">
+            {hostname}:{port || (protocol === 'https:' ? 443 : 80)}
+          </span>
+          .
+        </li>
+        <li>
+          {unit ? (
+            <>
+              On the device, <span className="mono">journalctl -u {unit}</span> says why.
+            </>
+          ) : (
+            'The agent says why in its terminal.'
+          )}
+        </li>
+        <li>A refused device shows up here, with the reason.</li>
+      </ul>
+    </div>
+  )
+}
+
+/** The time since the token was created, by the clock of this browser. Screen readers do not hear it count. */
+function WaitedTime() {
+  const [startedAt] = useState(() => Date.now())
+  const [now, setNow] = useState(startedAt)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <span className="num muted" aria-hidden="true">
+      {formatDuration((now - startedAt) / 1000)}
+    </span>
+  )
+}
