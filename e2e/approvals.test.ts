@@ -234,6 +234,15 @@ it('stays usable while the hub cannot count or list the pending certificates in 
   await page.unroute(list)
   await page.getByLabel('Filter pending certificates').fill('slow-gw-00')
   await page.getByText('8 certificates of 8 devices').first().waitFor()
+
+  // The page of a device without connections and properties has its sections side by side.
+  await table().getByRole('link', { name: 'slow-gw-002' }).first().click()
+  await page.getByRole('heading', { name: /^This device waits for approval/ }).waitFor()
+  const top = async (name: string) =>
+    (await page.getByRole('heading', { name, exact: true }).boundingBox())!.y
+  await expect.poll(async () => (await top('Properties')) - (await top('System Info'))).toBeLessThan(40)
+  expect(await top('Connection')).toBe(await top('Recent Events'))
+  await expectGoodScreen(page, 'device-new')
 })
 
 function projectId(): string {
