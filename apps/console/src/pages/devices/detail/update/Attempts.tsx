@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { actionQuery } from '../../../../api/queries.ts'
-import { counted } from '../../../../lib/app/format.ts'
+import { counted, formatCount } from '../../../../lib/app/format.ts'
 import { LongText } from '../../../../ui/app/JsonValue.tsx'
 import { Time, TimesTogether } from '../../../../ui/app/Time.tsx'
 import { Button } from '../../../../ui/Button.tsx'
@@ -46,7 +46,7 @@ export function Attempts({ deviceId, targetVersion }: AttemptsProps) {
             {shown.map(({ entry, change }, index) => (
               <tr key={entry.entryId}>
                 <td className="num" data-k="Attempt">
-                  {change.attempt ?? attempts.length - index}
+                  {formatCount(change.attempt ?? attempts.length - index)}
                 </td>
                 <td className="num" data-k="Started">
                   {change.startedAt === undefined ? '–' : <Time at={change.startedAt} />}
