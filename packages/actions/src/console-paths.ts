@@ -33,6 +33,7 @@ export const CONSOLE_PATHS: readonly string[] = [
   '/org_{$organization}/projects/$projectId/devices/$deviceId/log',
   '/org_{$organization}/projects/$projectId/devices/$deviceId/timeline',
   '/org_{$organization}/projects/$projectId/devices/$deviceId/events',
+  '/org_{$organization}/projects/$projectId/software',
   '/org_{$organization}/projects/$projectId/tokens',
   '/org_{$organization}/projects/$projectId/settings',
   '/org_{$organization}/projects/$projectId/log',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { optional, optionalText } from './define.ts'
-import { BulkActionId, DeploymentTokenId, DeviceId } from './ids.ts'
+import { BulkActionId, DeploymentTokenId, DeviceId, PackageId, PackageVersionId } from './ids.ts'
 import {
   MAX_CONDITION_LENGTH,
   MAX_FILTER_LENGTH,
@@ -55,6 +55,27 @@ const FieldCondition = z.discriminatedUnion('operator', [
   }),
 ])
 
+/**
+ * A condition on the software that a device reports: its relation to a version, the tag that it follows, or a version that the hub does
+ * not know.
+ */
+const SoftwareCondition = z.union([
+  z.object({
+    versionId: PackageVersionId,
+    is: z
+      .enum(['runs', 'stays', 'leaves', 'stuck', 'installs', 'fails', 'others', 'unknown'])
+      .describe(
+        '`runs`, `installs`, `fails`, `others` and `unknown` as in `repositories_GetVersionUsage`; `stays`, `leaves` and `stuck` are `running`, `updating` and `failed` in `projects_GetSoftware`.',
+      ),
+  }),
+  z.object({ packageId: PackageId, followsTag: text(MAX_FILTER_LENGTH).min(1) }),
+  z.object({
+    packageId: optional(PackageId).describe('A package that does not have the version.'),
+    reports: text(MAX_FILTER_LENGTH).min(1),
+    is: optional(z.enum(['stays', 'leaves', 'stuck'])),
+  }),
+])
+
 /** Filter of a device list. A device matches if all parts hold. */
 export const DeviceFilter = z.object({
   text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, host name or id.'),
@@ -78,6 +99,7 @@ export const DeviceFilter = z.object({
   tokenId: optional(DeploymentTokenId).describe(
     'Devices that enrolled with this deployment token: a certificate of theirs was first seen with it.',
   ),
+  software: optional(SoftwareCondition).describe('Software that the devices report.'),
   bulkActionId: optional(BulkActionId).describe('Devices that a bulk action accepted or rejected.'),
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
 })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Action } from './define.ts'
 import { newId, randomBase58 } from './ids.ts'
 import { actions, findAction } from './registry.ts'
+import { software } from './software.ts'
 
 const entries = Object.entries(actions) as [string, Action][]
 
@@ -106,7 +107,7 @@ describe('findAction', () => {
   })
 })
 
-describe.each(entries)('%s', (_name, action) => {
+describe.each(entries)('%s', (name, action) => {
   it('says what it does in one sentence', () => {
     expect(action.summary).toMatch(/^[A-Z][^\n]{10,120}\.$/)
   })
@@ -135,11 +136,12 @@ describe.each(entries)('%s', (_name, action) => {
     const filter = shape.filter as z.ZodPipe<z.ZodOptional<z.ZodNullable<z.ZodObject>>> | undefined
     const conditions = Object.keys(filter?.in.unwrap().unwrap().shape ?? {})
     const isSearch = shape.text !== undefined || (action.kind === 'query' && shape.selection !== undefined)
-    // A search always has a cost, and so has a filter with conditions. Of all other actions, only those with the field `filters` have a
-    // cost.
+    const isCount = shape.filters !== undefined || Object.hasOwn(software, name)
+    // A search always has a cost, and so has a filter with conditions. Of all other actions, only those with the field `filters` and
+    // counts by software have a cost.
     if (isSearch) expect(['scan', 'brief']).toContain(action.cost)
     else if (conditions.length > 0) expect(['scan if filtered', 'scan', 'brief']).toContain(action.cost)
-    else expect(action.cost).toBe(shape.filters === undefined ? undefined : 'brief')
+    else expect(action.cost).toBe(isCount ? 'brief' : undefined)
   })
 
   it('is a query unless it writes', () => {

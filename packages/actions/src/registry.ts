@@ -8,6 +8,7 @@ import { instance } from './instance.ts'
 import { organizations } from './organizations.ts'
 import { projects } from './projects.ts'
 import { repositories } from './repositories.ts'
+import { software } from './software.ts'
 
 /** Every action of the hub by its wire name. All transports, clients and documents are built from this list. */
 export const actions = {
@@ -17,6 +18,7 @@ export const actions = {
   ...devices,
   ...bulkActions,
   ...repositories,
+  ...software,
   ...instance,
   ...audit,
 }

@@ -296,6 +296,19 @@ export const repositories = {
           name: z.string(),
           createdAt: Timestamp,
           kind: z.string().optional(),
+          latest: z
+            .object({
+              versionId: PackageVersionId,
+              name: z.string().describe('Name of the version, else the text by which devices report it.'),
+              createdAt: Timestamp,
+              tags: z.array(z.string()).describe('Tags that are not locked, at most 20.'),
+            })
+            .optional()
+            .describe('The newest version; only with `limit`, as `stable`.'),
+          stable: z
+            .object({ versionId: PackageVersionId, name: z.string() })
+            .optional()
+            .describe('The version with the tag `stable`.'),
         }),
       ),
       ...listOutput,

@@ -8,6 +8,7 @@ import { organizationRows } from './organizations.ts'
 import { projectRows } from './projects.ts'
 import { repositoryRows } from './repositories.ts'
 import type { Row } from './row.ts'
+import { softwareRows } from './software.ts'
 
 /**
  * A row (test case) for each action, for the table-driven tests of permissions, hostile input, the audit log and lists. A missing
@@ -20,6 +21,7 @@ export const ACTION_ROWS: { [N in ActionName]: Row<N> } = {
   ...deviceRows,
   ...bulkActionRows,
   ...repositoryRows,
+  ...softwareRows,
   ...instanceRows,
   ...auditRows,
 }

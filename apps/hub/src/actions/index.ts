@@ -92,6 +92,7 @@ import { projects_Delete } from './projects/Delete.ts'
 import { projects_DeleteDeploymentToken } from './projects/DeleteDeploymentToken.ts'
 import { projects_GetDetails } from './projects/GetDetails.ts'
 import { projects_GetPins } from './projects/GetPins.ts'
+import { projects_GetSoftware } from './projects/GetSoftware.ts'
 import { projects_GetSummary } from './projects/GetSummary.ts'
 import { projects_LinkRepository } from './projects/LinkRepository.ts'
 import { projects_Query } from './projects/Query.ts'
@@ -123,11 +124,13 @@ import { repositories_GetDetails } from './repositories/GetDetails.ts'
 import { repositories_GetPackageDetails } from './repositories/GetPackageDetails.ts'
 import { repositories_GetS3Config } from './repositories/GetS3Config.ts'
 import { repositories_GetVersionDetails } from './repositories/GetVersionDetails.ts'
+import { repositories_GetVersionUsage } from './repositories/GetVersionUsage.ts'
 import { repositories_IssueAssetDownloadUrl } from './repositories/IssueAssetDownloadUrl.ts'
 import { repositories_IssueAssetUploadUrl } from './repositories/IssueAssetUploadUrl.ts'
 import { repositories_QueryAssets } from './repositories/QueryAssets.ts'
 import { repositories_QueryLinkedProjects } from './repositories/QueryLinkedProjects.ts'
 import { repositories_QueryPackages } from './repositories/QueryPackages.ts'
+import { repositories_QueryPackageUsage } from './repositories/QueryPackageUsage.ts'
 import { repositories_QueryPackageVersions } from './repositories/QueryPackageVersions.ts'
 import { repositories_RemovePackageAsset } from './repositories/RemovePackageAsset.ts'
 import { repositories_RemoveS3Config } from './repositories/RemoveS3Config.ts'
@@ -244,6 +247,7 @@ export const handlers: Handlers = {
   projects_DeleteDeploymentToken,
   projects_GetDetails,
   projects_GetPins,
+  projects_GetSoftware,
   projects_GetSummary,
   projects_LinkRepository,
   projects_Query,
@@ -275,11 +279,13 @@ export const handlers: Handlers = {
   repositories_GetPackageDetails,
   repositories_GetS3Config,
   repositories_GetVersionDetails,
+  repositories_GetVersionUsage,
   repositories_IssueAssetDownloadUrl,
   repositories_IssueAssetUploadUrl,
   repositories_QueryAssets,
   repositories_QueryLinkedProjects,
   repositories_QueryPackages,
+  repositories_QueryPackageUsage,
   repositories_QueryPackageVersions,
   repositories_RemovePackageAsset,
   repositories_RemoveS3Config,

@@ -93,11 +93,11 @@ function skipped(reason: BulkReason, past?: Past): ItemResult {
   return { outcome: 'Skipped', reason, ...(past && { actor: past.actor, actedAt: past.at }) }
 }
 
-async function stillMatches(tx: Tx, { filter }: BulkRun, deviceId: string): Promise<boolean> {
+async function stillMatches(tx: Tx, { filter, projectId }: BulkRun, deviceId: string): Promise<boolean> {
   const found = await tx
     .selectFrom('device as d')
     .where('d.device_id', '=', deviceId)
-    .where(matchesFilter(filter))
+    .where(matchesFilter(filter, projectId))
     .select('d.device_id')
     .executeTakeFirst()
   return found !== undefined

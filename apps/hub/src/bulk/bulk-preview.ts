@@ -27,7 +27,7 @@ export async function resolveSelection(db: Db, projectId: string, selection: Sel
   const rows = await withQueryOptions(db, { plan: 'by values' })
     .selectFrom('device as d')
     .where('d.project_id', '=', projectId)
-    .where(matchesFilter(selection.filter))
+    .where(matchesFilter(selection.filter, projectId))
     .select('d.device_id')
     .orderBy('d.first_seen', 'desc')
     .orderBy('d.device_id')

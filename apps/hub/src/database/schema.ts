@@ -479,6 +479,12 @@ type SessionRow = {
   expires_at: ColumnType<Date, Date | string, Date | string>
 }
 
+type SoftwareSampleRow = {
+  project_id: string
+  sampled_at: ColumnType<Date, Date | string, Date | string>
+  counts: ColumnType<JsonValue, string, string>
+}
+
 type UserRow = {
   user_id: string
   email: string
@@ -567,6 +573,7 @@ export type Tables = {
   repository: RepositoryRow
   repository_former_name: RepositoryFormerNameRow
   session: SessionRow
+  software_sample: SoftwareSampleRow
   user: UserRow
   user_token: UserTokenRow
   user_view: UserViewRow

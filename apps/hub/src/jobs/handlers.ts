@@ -8,6 +8,7 @@ import { devices_MeasureStored } from './MeasureStored.ts'
 import { audit_RemoveSealed } from './RemoveSealed.ts'
 import { devices_RunBulkActions } from './RunBulkActions.ts'
 import { projects_SampleConnected } from './SampleConnected.ts'
+import { projects_SampleSoftware } from './SampleSoftware.ts'
 import { audit_SealRows } from './SealRows.ts'
 import { organizations_SendInvitationEmail } from './SendInvitationEmail.ts'
 import { users_SendPasswordChangedEmail } from './SendPasswordChangedEmail.ts'
@@ -31,6 +32,7 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   devices_FillAddresses,
   devices_RunBulkActions,
   projects_SampleConnected,
+  projects_SampleSoftware,
   repositories_SweepBlobs,
   audit_SealRows,
   audit_RemoveSealed,

@@ -15,6 +15,7 @@ export type JobData = {
   devices_FillAddresses: Nothing
   devices_RunBulkActions: Nothing
   projects_SampleConnected: Nothing
+  projects_SampleSoftware: Nothing
   repositories_SweepBlobs: Nothing
   audit_SealRows: Nothing
   audit_RemoveSealed: Nothing

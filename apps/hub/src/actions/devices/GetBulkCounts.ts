@@ -16,7 +16,7 @@ export const devices_GetBulkCounts = handler(
           .where(
             selection.kind === 'devices'
               ? sql<boolean>`d.device_id = any (${selection.deviceIds}::text[])`
-              : matchesFilter(selection.filter),
+              : matchesFilter(selection.filter, projectId),
           )
           .select([
             sql<number>`count(*)`.as('deviceCount'),

@@ -12,7 +12,7 @@ export const projects_QueryPropertyValues = handler(
   async ({ db, signal }, { projectId, property, filter, text, limit = DEFAULT_LIMIT }) => {
     try {
       const found = await runBrief(db, signal, tx =>
-        suggestValues(tx, projectId, property, matchesFilter(filter), { text, limit }),
+        suggestValues(tx, projectId, property, matchesFilter(filter, projectId), { text, limit }),
       )
       const [lowest, lowerQuartile, median, upperQuartile, highest] = found.numbers
       return {

@@ -332,7 +332,7 @@ describe('counts of devices', () => {
     await using session = await databaseSession(hub)
     await session.query('analyze device, device_update')
     const { rows } = await sql<{ 'QUERY PLAN': string }>`
-      explain select from device d where d.project_id = ${grouped} and ${matchesFilter(filter)}`.execute(
+      explain select from device d where d.project_id = ${grouped} and ${matchesFilter(filter, grouped)}`.execute(
       hub.db,
     )
     const plan = rows.map(row => row['QUERY PLAN']).join('\n')

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
+import { type LatestVersion, latestVersions } from '../../database/queries/repositories/releases.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
@@ -24,14 +25,27 @@ export const repositories_QueryPackages = handler(
       sql`p.package_id`,
       'name',
     )
+    // A whole list would look up the versions of all packages.
+    const ids = page.limit === undefined ? [] : rows.map(row => row.package_id)
+    const versions = await latestVersions(db, ids)
     return {
       packages: rows.map(row => ({
         packageId: row.package_id,
         name: row.name,
         createdAt: wireTime(row.created_at),
         kind: row.kind ?? undefined,
+        ...shownVersions(versions.get(row.package_id)),
       })),
       ...rest,
     }
   },
 )
+
+function shownVersions(versions: LatestVersion | undefined) {
+  return (
+    versions && {
+      latest: { ...versions.latest, createdAt: wireTime(versions.latest.createdAt) },
+      stable: versions.stable,
+    }
+  )
+}

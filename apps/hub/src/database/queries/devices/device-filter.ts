@@ -1,6 +1,7 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { partPattern } from '../../client/page.ts'
+import { matchesSoftware } from '../software/software-filter.ts'
 import { matchesHealth, matchesPreset } from './device-conditions.ts'
 import { matchesField } from './field-conditions.ts'
 import { matchesProperty } from './property-conditions.ts'
@@ -8,8 +9,11 @@ import { matchesProperty } from './property-conditions.ts'
 /** Filter of the device list. */
 export type DeviceFilter = Partial<NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>>
 
-/** Condition that a device matches a filter of the device list. The surrounding query must use the alias `d` for the table `device`. */
-export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<boolean> {
+/**
+ * Condition that a device of a project matches a filter of the device list. The surrounding query must use the alias `d` for the table
+ * `device`.
+ */
+export function matchesFilter(filter: DeviceFilter | undefined, projectId: string): RawBuilder<boolean> {
   if (!filter) return sql<boolean>`true`
   const {
     status,
@@ -22,6 +26,7 @@ export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<bool
     updateError,
     targetVersion,
     tokenId,
+    software,
     deviceIds,
   } = filter
   const conditions = [...properties.map(matchesProperty), ...fields.map(matchesField)]
@@ -36,6 +41,7 @@ export function matchesFilter(filter: DeviceFilter | undefined): RawBuilder<bool
   if (tokenId)
     conditions.unshift(sql`d.device_id in (
       select c.device_id from device_certificate c where c.token_id = ${tokenId})`)
+  if (software) conditions.push(matchesSoftware(software, projectId))
   if (bulkActionId)
     conditions.unshift(sql`d.device_id in (
       select i.device_id from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = 'Succeeded')`)

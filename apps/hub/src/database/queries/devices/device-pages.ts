@@ -59,7 +59,7 @@ function devicesQuery(db: Db, { projectId, filter, columns = [] }: Input) {
   return db
     .selectFrom('device as d')
     .where('d.project_id', '=', projectId)
-    .where(matchesFilter(filter))
+    .where(matchesFilter(filter, projectId))
     .select([
       'd.device_id',
       'd.name',

@@ -1,0 +1,184 @@
+import type { HandlerOutput } from '@muster/actions'
+import type { Scope } from '../../access/scope.ts'
+import { type Caller, personOf } from '../../caller.ts'
+import { runBrief } from '../../database/client/brief.ts'
+import type { Db } from '../../database/client/connection.ts'
+import { isCancelled } from '../../database/client/errors.ts'
+import { neighboursOf, releaseTags, tagMoves } from '../../database/queries/repositories/releases.ts'
+import { KeptAnswers } from '../../database/queries/software/kept-answers.ts'
+import {
+  countSoftware,
+  hasVersion,
+  keepSoftware,
+  keptSoftware,
+  type SoftwareCounts,
+} from '../../database/queries/software/software-counts.ts'
+import { readSeries, SAMPLE_STEP_SECS } from '../../database/queries/software/software-samples.ts'
+import { readFailures, type UpdateFailures } from '../../database/queries/software/update-failures.ts'
+import { visibleProjects } from '../../database/queries/software/visible-projects.ts'
+import { handler } from '../../handler.ts'
+import { wireTime } from '../../runtime/times.ts'
+
+type Output = HandlerOutput<'repositories_GetVersionUsage'>
+type Counts = NonNullable<Output['counts']>
+
+/** Maximum numbers of projects, and of projects in which devices follow a tag, in the answer. */
+const MAX_PROJECTS = 100
+const MAX_FOLLOWING_PROJECTS = 10
+
+const keptFailures = new KeptAnswers<UpdateFailures>()
+
+/**
+ * Returns the devices that run, install or fail to install a version, over the projects that the caller can see, with reasons of failures,
+ * the tags of the package and the numbers of the last 14 days. Counts are cached for 2 s.
+ */
+export const repositories_GetVersionUsage = handler(
+  'repositories_GetVersionUsage',
+  async ({ db, signal, caller, scope }, { versionId, history = false }) => {
+    const packageId = scope.packageId!
+    const { projects, count } = await visibleProjects(db, caller, scope.repositoryId!)
+    const projectIds = projects.map(({ projectId }) => projectId)
+    const { reportedAs, newer, before } = await neighboursOf(db, versionId)
+    const tags = await releaseTags(db, packageId, versionId)
+    const mayReadLog = mayRead(caller, scope)
+    const cameFrom = tags.find(tag => tag.version.versionId === versionId && tag.before)?.before ?? before
+    const counted = await countWithin(db, signal, projectIds, versionId)
+    const countsOf = new Map(
+      [...(counted?.software ?? [])].map(([id, software]) => [id, usageOf(software, packageId, versionId)]),
+    )
+    const followers = followersOf(counted?.software, packageId)
+    const series = history ? await readSeries(db, projectIds, versionId, cameFrom?.versionId) : undefined
+    return {
+      versionId,
+      packageId,
+      reportedAs,
+      newer,
+      before: before && { ...before, fails: counted && failsOf(counted.software, before.versionId) },
+      counts: counted && sumOf([...countsOf.values()]),
+      projects: projects
+        .slice(0, MAX_PROJECTS)
+        .map(project => ({ ...project, counts: countsOf.get(project.projectId) })),
+      projectCount: count,
+      failures: (counted?.failures.reasons ?? []).map(row => ({
+        error: row.error ?? undefined,
+        deviceCount: row.devices,
+        maxFailureCount: row.max_failure_count ?? undefined,
+        lastReportedAt: row.last_reported_at ? wireTime(row.last_reported_at) : undefined,
+        projects: row.projects,
+        versions: row.versions,
+      })),
+      otherFailures: counted?.failures.otherReasons
+        ? { reasonCount: counted.failures.otherReasons, deviceCount: counted.failures.otherDevices }
+        : undefined,
+      tags: tags.map(({ since, before: beforeTag, ...tag }) => ({
+        ...tag,
+        followers: counted && (followers.get(tag.tag) ?? { deviceCount: 0, connectedCount: 0, projects: [] }),
+        ...(mayReadLog && { since: since && wireTime(since), before: beforeTag }),
+      })),
+      moves: mayReadLog
+        ? (await tagMoves(db, packageId, versionId)).map(({ at, ...move }) => ({ ...move, at: wireTime(at) }))
+        : [],
+      series: series && {
+        from: wireTime(new Date(series.fromSecs * 1000)),
+        stepSecs: SAMPLE_STEP_SECS,
+        counts: series.counts,
+        compared: cameFrom && { ...cameFrom, counts: series.compared },
+      },
+      tookTooLong: counted ? undefined : (true as const),
+      isKept: counted?.isKept ? (true as const) : undefined,
+    }
+  },
+)
+
+type Counted = { software: Map<string, SoftwareCounts>; failures: UpdateFailures; isKept: boolean }
+
+/** Counts what is not kept, for at most 2 s; undefined if that did not suffice. */
+async function countWithin(
+  db: Db,
+  signal: AbortSignal,
+  projectIds: readonly string[],
+  versionId: string,
+): Promise<Counted | undefined> {
+  const software = keptSoftware(db, projectIds)
+  const missing = projectIds.filter(id => !software.has(id))
+  const question = [versionId, ...projectIds].join(' ')
+  const kept = keptFailures.find(db, question)
+  if (missing.length === 0 && kept) return { software, failures: kept, isKept: true }
+  try {
+    return await runBrief(db, signal, async tx => {
+      const counted =
+        missing.length > 0 ? await countSoftware(tx, missing) : new Map<string, SoftwareCounts>()
+      keepSoftware(db, counted)
+      const failures = kept ?? (await readFailures(tx, projectIds, versionId))
+      keptFailures.keep(db, question, failures)
+      return { software: new Map([...software, ...counted]), failures, isKept: software.size > 0 }
+    })
+  } catch (error) {
+    if (!isCancelled(error)) throw error
+    return undefined
+  }
+}
+
+/**
+ * Whether the caller may read the log of the repository, which has the moves of tags. Reads of an administrator of the instance count only
+ * if they are audited, which is so for private repositories.
+ */
+function mayRead(caller: Caller, { role, readableBy }: Scope): boolean {
+  return role !== undefined || (personOf(caller)?.isAdmin === true && !readableBy?.everybody)
+}
+
+/** Devices of a project in relation to a version of a package. */
+function usageOf({ versions, aims }: SoftwareCounts, packageId: string, versionId: string): Counts {
+  const usage = { deviceCount: 0, runs: 0, installs: 0, fails: 0, others: 0, unknown: 0 }
+  for (const version of versions) {
+    const isOfPackage = version.packageId === packageId
+    if (version.versionId === versionId) usage.runs += version.devices
+    else if (isOfPackage && hasVersion(version)) usage.others += version.devices
+    else if (!hasVersion(version) && (isOfPackage || (version.packageId === null && !version.isElsewhere)))
+      usage.unknown += version.devices
+  }
+  for (const aim of aims) {
+    if (aim.versionId !== versionId) continue
+    usage[aim.doing === 'failed' ? 'fails' : 'installs'] += aim.devices
+    usage[aim.hasVersion ? 'others' : 'unknown'] -= aim.devices
+  }
+  usage.deviceCount = usage.runs + usage.installs + usage.fails + usage.others + usage.unknown
+  return usage
+}
+
+function sumOf(all: readonly Counts[]): Counts {
+  const sum = { deviceCount: 0, runs: 0, installs: 0, fails: 0, others: 0, unknown: 0 }
+  for (const counts of all) for (const key of Object.keys(sum) as (keyof Counts)[]) sum[key] += counts[key]
+  return sum
+}
+
+function failsOf(software: Map<string, SoftwareCounts>, versionId: string): number {
+  return [...software.values()]
+    .flatMap(({ aims }) => aims)
+    .filter(aim => aim.versionId === versionId && aim.doing === 'failed')
+    .reduce((sum, { devices }) => sum + devices, 0)
+}
+
+type Followers = NonNullable<Output['tags'][number]['followers']>
+
+function followersOf(
+  software: Map<string, SoftwareCounts> | undefined,
+  packageId: string,
+): Map<string, Followers> {
+  const byTag = new Map<string, Followers>()
+  for (const [projectId, { followers }] of software ?? []) {
+    for (const { packageId: of, tag, devices, connected } of followers) {
+      if (of !== packageId) continue
+      const known = byTag.get(tag) ?? { deviceCount: 0, connectedCount: 0, projects: [] }
+      byTag.set(tag, known)
+      known.deviceCount += devices
+      known.connectedCount += connected
+      known.projects.push({ projectId, deviceCount: devices })
+    }
+  }
+  for (const known of byTag.values())
+    known.projects = known.projects
+      .toSorted((a, b) => b.deviceCount - a.deviceCount)
+      .slice(0, MAX_FOLLOWING_PROJECTS)
+  return byTag
+}

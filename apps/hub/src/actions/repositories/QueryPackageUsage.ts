@@ -1,0 +1,84 @@
+import { sql } from 'kysely'
+import { runBrief } from '../../database/client/brief.ts'
+import type { Db } from '../../database/client/connection.ts'
+import { isCancelled } from '../../database/client/errors.ts'
+import { latestVersions } from '../../database/queries/repositories/releases.ts'
+import {
+  countSoftware,
+  hasVersion,
+  keepSoftware,
+  keptSoftware,
+  type SoftwareCounts,
+} from '../../database/queries/software/software-counts.ts'
+import { visibleProjects } from '../../database/queries/software/visible-projects.ts'
+import { handler } from '../../handler.ts'
+
+/** Maximum number of packages in the answer, those with the most devices. */
+const MAX_PACKAGES = 500
+
+/** Counts the devices that report packages of a repository, and those that run the latest version. Counts are cached for 2 s. */
+export const repositories_QueryPackageUsage = handler(
+  'repositories_QueryPackageUsage',
+  async ({ db, signal, caller }, { repositoryId }) => {
+    const { projects, count: projectCount } = await visibleProjects(db, caller, repositoryId)
+    const projectIds = projects.map(({ projectId }) => projectId)
+    const kept = keptSoftware(db, projectIds)
+    const missing = projectIds.filter(id => !kept.has(id))
+    let counted = new Map<string, SoftwareCounts>()
+    try {
+      if (missing.length > 0) counted = await runBrief(db, signal, tx => countSoftware(tx, missing))
+    } catch (error) {
+      if (!isCancelled(error)) throw error
+      return { packages: [], otherPackages: 0, projectCount, tookTooLong: true as const }
+    }
+    keepSoftware(db, counted)
+    const all = [...kept.values(), ...counted.values()]
+    const aims = all.flatMap(of => of.aims)
+    const devices = new Map<string, number>()
+    const runs = new Map<string, number>()
+    for (const row of all.flatMap(of => of.versions)) {
+      if (row.packageId !== null && hasVersion(row)) add(devices, row.packageId, row.devices)
+      if (row.versionId !== null) add(runs, row.versionId, row.devices)
+    }
+    const reported = await packagesOf(db, repositoryId, devices)
+    const shown = reported.slice(0, MAX_PACKAGES)
+    const latest = await latestVersions(
+      db,
+      shown.map(({ packageId }) => packageId),
+    )
+    return {
+      packages: shown.map(({ packageId }) => {
+        const newest = latest.get(packageId)?.latest
+        return {
+          packageId,
+          deviceCount: devices.get(packageId)!,
+          latest: newest && {
+            versionId: newest.versionId,
+            name: newest.name,
+            runs: runs.get(newest.versionId) ?? 0,
+            fails: aims
+              .filter(row => row.versionId === newest.versionId && row.doing === 'failed')
+              .reduce((sum, row) => sum + row.devices, 0),
+          },
+        }
+      }),
+      otherPackages: reported.length - shown.length,
+      projectCount,
+    }
+  },
+)
+
+/** The packages of a repository that devices report, most devices first. The projects may be linked to other repositories too. */
+async function packagesOf(db: Db, repositoryId: string, devices: ReadonlyMap<string, number>) {
+  const rows = await db
+    .selectFrom('package')
+    .where('repository_id', '=', repositoryId)
+    .where(sql<boolean>`package_id = any (${[...devices.keys()]}::text[])`)
+    .select('package_id as packageId')
+    .execute()
+  return rows.sort((a, b) => devices.get(b.packageId)! - devices.get(a.packageId)!)
+}
+
+function add(sums: Map<string, number>, key: string, count: number): void {
+  sums.set(key, (sums.get(key) ?? 0) + count)
+}

@@ -1,0 +1,31 @@
+import type { Db } from '../../client/connection.ts'
+
+/** Time, in milliseconds, for which answers are kept. */
+const KEPT_MS = 2_000
+/** Maximum number of kept answers of a kind. */
+const MAX_KEPT = 500
+
+/** Answers of expensive queries, kept for 2 s so that consoles share them. The answers of each database are apart. */
+export class KeptAnswers<Answer> {
+  readonly #byDb = new WeakMap<Db, Map<string, { answer: Answer; untilMs: number }>>()
+
+  /** The kept answer to a question. */
+  find(db: Db, question: string): Answer | undefined {
+    const kept = this.#byDb.get(db)?.get(question)
+    return kept && kept.untilMs > performance.now() ? kept.answer : undefined
+  }
+
+  /** Keeps an answer and removes the expired ones. */
+  keep(db: Db, question: string, answer: Answer): void {
+    const all = this.#byDb.get(db) ?? new Map<string, { answer: Answer; untilMs: number }>()
+    this.#byDb.set(db, all)
+    const nowMs = performance.now()
+    all.delete(question)
+    // Insertion order is the order of expiry.
+    for (const [key, { untilMs }] of all) {
+      if (untilMs > nowMs && all.size < MAX_KEPT) break
+      all.delete(key)
+    }
+    all.set(question, { answer, untilMs: nowMs + KEPT_MS })
+  }
+}

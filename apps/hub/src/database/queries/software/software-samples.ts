@@ -1,0 +1,92 @@
+import { sql } from 'kysely'
+import type { Db } from '../../client/connection.ts'
+import { countSoftware, type SoftwareCounts } from './software-counts.ts'
+
+/** Seconds between two samples, and days for which samples are kept. */
+export const SAMPLE_STEP_SECS = 60 * 60
+const KEPT_DAYS = 14
+/** Projects and rows per statement of the job. */
+const PROJECTS = 20
+const REMOVED_ROWS = 5_000
+/** Maximum number of versions of a project in a sample, those with the most devices. */
+const MAX_VERSIONS = 500
+
+/**
+ * Stores the numbers of devices that run each version for the next projects after `projectId` that have no sample of this hour. Resolves to
+ * the last of these projects, or to undefined when none is left.
+ */
+export async function sampleSoftware(db: Db, projectId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ project_id: string }>`
+    select p.project_id from project p
+     where p.project_id > ${projectId}
+       and exists (select from project_repository l where l.project_id = p.project_id)
+       and not exists (select from software_sample s where s.project_id = p.project_id and s.sampled_at = date_trunc('hour', now()))
+     order by p.project_id limit ${PROJECTS}`.execute(db)
+  const projectIds = rows.map(row => row.project_id)
+  if (projectIds.length === 0) return undefined
+  const counted = await countSoftware(db, projectIds)
+  // A project whose devices have never run a known version gets no row.
+  await sql`
+    insert into software_sample (project_id, sampled_at, counts)
+    select i.project_id, date_trunc('hour', now()), i.counts::jsonb
+      from unnest(${projectIds}::text[], ${projectIds.map(id => JSON.stringify(runsOf(counted.get(id)!)))}::text[]) as i (project_id, counts)
+      join project p on p.project_id = i.project_id
+     where i.counts <> '{}' or exists (select from software_sample s where s.project_id = i.project_id and s.counts <> '{}')
+    on conflict do nothing`.execute(db)
+  return projectIds.at(-1)
+}
+
+/** Deletes a portion of the samples that are older than 14 days. Resolves to whether there may be more. */
+export async function removeOldSamples(db: Db): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from software_sample where ctid = any (array(
+      select ctid from software_sample where sampled_at < date_trunc('hour', now()) - make_interval(days => ${KEPT_DAYS})
+       order by sampled_at limit ${REMOVED_ROWS}))`.execute(db)
+  return Number(numAffectedRows) === REMOVED_ROWS
+}
+
+/** Devices of a project that run each version, without states. */
+function runsOf({ versions }: SoftwareCounts): Record<string, number> {
+  const runs = new Map<string, number>()
+  for (const { versionId, devices } of versions)
+    if (versionId !== null) runs.set(versionId, (runs.get(versionId) ?? 0) + devices)
+  return Object.fromEntries([...runs].sort((a, b) => b[1] - a[1]).slice(0, MAX_VERSIONS))
+}
+
+/** Devices of some projects that ran a version, one number an hour, oldest first. Null where a project was not counted. */
+export type VersionSeries = { fromSecs: number; counts: (number | null)[]; compared: (number | null)[] }
+
+/** Reads the samples of the last 14 days for a version and for another one to compare; undefined without samples. */
+export async function readSeries(
+  db: Db,
+  projectIds: readonly string[],
+  versionId: string,
+  comparedId: string | undefined,
+): Promise<VersionSeries | undefined> {
+  const since = sql`sampled_at >= date_trunc('hour', now()) - make_interval(days => ${KEPT_DAYS})`
+  const step = sql<number>`(extract(epoch from sampled_at) / ${SAMPLE_STEP_SECS})::bigint`
+  const { rows } = await sql<{ step: number; projects: number; runs: number; compared: number }>`
+    select ${step} as step, count(*) as projects, sum(coalesce((counts ->> ${versionId})::bigint, 0))::bigint as runs,
+           sum(coalesce((counts ->> ${comparedId ?? ''})::bigint, 0))::bigint as compared
+      from software_sample where project_id = any (${projectIds}::text[]) and ${since}
+     group by sampled_at order by sampled_at`.execute(db)
+  if (rows.length === 0) return undefined
+  const { rows: spans } = await sql<{ first: number; last: number }>`
+    select min(${step}) as first, max(${step}) as last
+      from software_sample where project_id = any (${projectIds}::text[]) and ${since} group by project_id`.execute(
+    db,
+  )
+  const first = rows[0]!.step
+  const last = rows.at(-1)!.step
+  const byStep = new Map(rows.map(row => [row.step, row]))
+  const series: VersionSeries = { fromSecs: first * SAMPLE_STEP_SECS, counts: [], compared: [] }
+  for (let at = first; at <= last; at++) {
+    const row = byStep.get(at)
+    // A project that was sampled an hour before the newest samples is still to be sampled.
+    const expected = spans.filter(span => span.first <= at && span.last >= at - 1).length
+    const isWhole = row !== undefined && row.projects >= expected
+    series.counts.push(isWhole ? row.runs : null)
+    series.compared.push(isWhole ? row.compared : null)
+  }
+  return series
+}

@@ -1,0 +1,26 @@
+import { sql } from 'kysely'
+import { isVisibleTo } from '../../../access/visible.ts'
+import type { Caller } from '../../../caller.ts'
+import type { Db } from '../../client/connection.ts'
+
+/** Maximum number of projects of a repository whose devices are counted, those with the most devices. */
+const MAX_PROJECTS = 200
+
+/** A project whose devices may read a repository. */
+export type LinkedProject = { projectId: string; organizationId: string; name: string }
+
+/** Projects that are linked to a repository and that the caller can see, most devices first, and their number. */
+export async function visibleProjects(
+  db: Db,
+  caller: Caller,
+  repositoryId: string,
+): Promise<{ projects: LinkedProject[]; count: number }> {
+  const { rows } = await sql<LinkedProject & { count: number }>`
+    select p.project_id as "projectId", p.organization_id as "organizationId", p.name, count(*) over () as count
+      from project_repository l join project p using (project_id)
+     where l.repository_id = ${repositoryId} and ${isVisibleTo(caller, sql`p.organization_id`)}
+     order by (select coalesce(sum(c.devices), 0) from project_device_count c where c.project_id = p.project_id) desc,
+              p.name, p.project_id
+     limit ${MAX_PROJECTS}`.execute(db)
+  return { projects: rows.map(({ count: _, ...project }) => project), count: rows[0]?.count ?? 0 }
+}
