@@ -115,3 +115,79 @@ export async function seedDeviceHistory(hub: BenchHub): Promise<string> {
   )
   return deviceId
 }
+
+/** SQL expression for the 22 base-58 characters in the id of version number `i`. */
+const VERSION_TAIL = `lpad(translate(i::text, '0', 'z'), 22, '9')`
+
+/** Ids of seeded software: a repository, a version that half of the devices run, and one of the projects. */
+type SeededSoftware = { repositoryId: string; versionId: string; projectId: string }
+
+/**
+ * Spreads all devices over a number of projects that are linked to a repository, and gives each an update status of one of a number of
+ * versions. Half of the devices run the newest version, one in 200 failed to install it, and samples of 14 days exist.
+ */
+export async function seedSoftware(
+  hub: BenchHub,
+  projects: number,
+  versions: number,
+): Promise<SeededSoftware> {
+  const [repositoryId, packageId] = [`repo_${'9'.repeat(22)}`, `pkg_${'9'.repeat(22)}`]
+  const versionId = `pkg_v_${String(versions).replaceAll('0', 'z').padStart(22, '9')}`
+  await hub.query(
+    `insert into project (project_id, organization_id, name)
+     select 'p_' || ${ID}, (select organization_id from organization limit 1), 'Project ' || i from generate_series(1, $1::int) i`,
+    [projects],
+  )
+  await hub.query(
+    `insert into repository (repository_id, organization_id, display_name, slug)
+     select $1, (select organization_id from organization limit 1), 'fleet', 'fleet'`,
+    [repositoryId],
+  )
+  await hub.query(
+    `insert into project_repository (project_id, repository_id) select project_id, $1 from project`,
+    [repositoryId],
+  )
+  await hub.query(`insert into package (package_id, repository_id, name) values ($1, $2, 'gateway-os')`, [
+    packageId,
+    repositoryId,
+  ])
+  await hub.query(
+    `insert into package_version (version_id, package_id, metadata, created_at)
+     select 'pkg_v_' || ${VERSION_TAIL}, $1, jsonb_build_object('imageVersion', '2.' || i || '.0'), now() - ($2 - i) * interval '1 day'
+       from generate_series(1, $2::int) i`,
+    [packageId, versions],
+  )
+  await hub.query(`insert into package_tag (package_id, tag, version_id) values ($1, 'stable', $2)`, [
+    packageId,
+    versionId,
+  ])
+  await hub.query(
+    `update device d set project_id = 'p_' || ${ID}
+       from (select device_id, (1 + row_number() over () % $1)::int as i from device) n where n.device_id = d.device_id`,
+    [projects],
+  )
+  await hub.query(
+    `insert into device_update (device_id, property_version, path, current_version, target_version, state, failure_count, error)
+     select device_id, 1, 'fleet/gateway-os/stable',
+            '2.' || case when n % 200 <> 0 and n % 2 = 0 then $1::bigint else 1 + n % ($1::bigint - 1) end || '.0', '2.' || $1::bigint || '.0',
+            case when n % 200 = 0 then 'failed' else 'completed' end, case when n % 200 = 0 then 3 end,
+            case when n % 200 = 0 then 'reason ' || chr(97 + (n / 200 % 7)::int) end
+       from (select device_id, row_number() over () as n from device) d`,
+    [versions],
+  )
+  await hub.query(
+    `insert into software_sample (project_id, sampled_at, counts)
+     select project_id, date_trunc('hour', now()) - h * interval '1 hour',
+            (select jsonb_object_agg('pkg_v_' || ${VERSION_TAIL}, 100 + i) from generate_series(1, $1::int) i)
+       from project, generate_series(0, 335) h`,
+    [versions],
+  )
+  await hub.query('vacuum analyze')
+  return { repositoryId, versionId, projectId: await projectOf(hub) }
+}
+
+/** Id of a project with seeded devices. */
+async function projectOf(hub: BenchHub): Promise<string> {
+  const [device] = (await hub.query('select project_id from device limit 1')) as { project_id: string }[]
+  return device!.project_id
+}

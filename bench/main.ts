@@ -11,6 +11,7 @@ import { interact } from './interactions.ts'
 import { lists } from './lists.ts'
 import { paint } from './paint.ts'
 import { people } from './people.ts'
+import { releases } from './releases.ts'
 import { smoke } from './smoke.ts'
 import { tunnel } from './tunnel.ts'
 
@@ -31,6 +32,7 @@ const BENCHES: Record<string, Bench> = {
   tunnel: { run: tunnel, limitMinutes: 10 },
   faults: { run: faults, limitMinutes: 15 },
   lists: { run: lists, limitMinutes: 15 },
+  releases: { run: releases, limitMinutes: 10 },
   blobs: { run: blobs, limitMinutes: 15 },
   paint: { run: paint, limitMinutes: 5 },
   interact: { run: interact, limitMinutes: 15 },
