@@ -165,7 +165,7 @@ const devices = createRoute({
   validateSearch: search =>
     ({
       // Any text is valid as `show` here. `DevicesPage` drops unknown values, so that only this page loads the list of known values.
-      ...texts(search, 'q', 'show', 'where', 'error', 'token', 'sort', 'cursor', 'result'),
+      ...texts(search, 'q', 'show', 'where', 'error', 'software', 'token', 'sort', 'cursor', 'result'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {
@@ -215,6 +215,15 @@ const deviceEvents = createRoute({
   path: 'devices/$deviceId/events',
   validateSearch: search => texts(search, 'q', 'level', 'category', 'range', 'from', 'to', 'entry'),
   component: lazyPage(() => import('./pages/devices/detail/timeline/EventsPage.tsx'), 'EventsPage'),
+})
+
+const software = createRoute({
+  getParentRoute: () => project,
+  path: 'software',
+  loader: ({ context, params: { projectId } }) => {
+    void context.queryClient.prefetchQuery(actionQuery('projects_GetSoftware', { projectId }))
+  },
+  component: lazyPage(() => import('./pages/software/SoftwarePage.tsx'), 'SoftwarePage'),
 })
 
 const tokens = createRoute({
@@ -324,8 +333,9 @@ const packageVersion = createRoute({
   loader: ({ context: { queryClient }, params: { packageId, versionId } }) => {
     void queryClient.prefetchQuery(actionQuery('repositories_GetVersionDetails', { versionId }))
     void queryClient.prefetchQuery(actionQuery('repositories_GetPackageDetails', { packageId }))
+    void queryClient.prefetchQuery(actionQuery('repositories_GetVersionUsage', { versionId, history: true }))
   },
-  component: lazyPage(() => import('./pages/repositories/VersionPage.tsx'), 'VersionPage'),
+  component: lazyPage(() => import('./pages/repositories/version/VersionPage.tsx'), 'VersionPage'),
   errorComponent: EntityError,
 })
 
@@ -502,6 +512,7 @@ const routeTree = root.addChildren([
         deviceTimeline,
         deviceEvents,
         deviceLog,
+        software,
         tokens,
         projectLog,
         linkedRepositories,

@@ -66,8 +66,16 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
     repositories_GetPackageDetails: null,
     repositories_QueryPackageVersions: null,
     repositories_GetVersionDetails: null,
+    repositories_GetVersionUsage: null,
+    repositories_QueryPackageUsage: 'repositoryId',
+    projects_GetSoftware: null,
   },
-  links: { projects_QueryLinkedRepositories: 'projectId', repositories_QueryLinkedProjects: 'repositoryId' },
+  links: {
+    projects_GetSoftware: 'projectId',
+    repositories_GetVersionUsage: null,
+    projects_QueryLinkedRepositories: 'projectId',
+    repositories_QueryLinkedProjects: 'repositoryId',
+  },
   log: {
     audit_QueryAuditLogEvents: null,
     organizations_QueryAuditLog: 'organizationId',

@@ -26,3 +26,39 @@ export function uploadCommand(repository: string, packageName = 'PACKAGE', versi
     command: `muster assets upload ${repository}/${packageName}/${version} FILE`,
   }
 }
+
+/** Command that gives a tag to a version and takes it from the version that has it. `version` is a tag or the id of the version. */
+export function moveTagCommand(
+  repository: string,
+  packageName: string,
+  version: string,
+  tag: string,
+): CliCommand {
+  return {
+    what: `Move ${tag}`,
+    command: `muster versions tag ${repository}/${packageName}/${version} --tag ${tag},reassign`,
+  }
+}
+
+/** Command that gives a version a tag that no other version has. `version` is a tag or the id of the version. */
+export function newTagCommand(repository: string, packageName: string, version: string): CliCommand {
+  return {
+    what: 'Give it a tag',
+    command: `muster versions tag ${repository}/${packageName}/${version} --tag TAG`,
+  }
+}
+
+/** Command that adds `imageVersion` to the metadata of a version. It names the other metadata too, because it replaces them. */
+export function setImageVersionCommand(
+  repository: string,
+  packageName: string,
+  version: string,
+  metadata: Record<string, unknown>,
+  imageVersion: string,
+): CliCommand {
+  const json = JSON.stringify({ ...metadata, imageVersion })
+  return {
+    what: 'Set imageVersion',
+    command: `muster versions set-metadata ${repository}/${packageName}/${version} '${json.replaceAll("'", String.raw`'\''`)}'`,
+  }
+}

@@ -1,3 +1,4 @@
+import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
 import { usePublicUrl } from '../../api/config.ts'
@@ -8,15 +9,21 @@ import {
   logInCommand,
   uploadCommand,
 } from '../../lib/app/cli-commands.ts'
+import { counted, formatCount } from '../../lib/app/format.ts'
 import { useChangeSearch } from '../../lib/app/search.ts'
+import { Badge } from '../../ui/app/Badge.tsx'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
 import { ListTable } from '../../ui/app/ListTable.tsx'
 import { ActionsHead, Cell, Row, SortHead } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import { TickRow } from '../software/TickRow.tsx'
+import { devicesPerTick, ticksOf } from '../software/ticks.ts'
 import { Commands } from './Commands.tsx'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
+import '../../styles/software.css'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages'
 
@@ -38,10 +45,23 @@ export function PackagesPage() {
     ...(order && { sort: order }),
   })
   const packages = list.data?.pages.flatMap(page => page.packages)
+  const usage = usePackageUsage(repositoryId, packages !== undefined && packages.length > 0)
   const isEmpty = packages?.length === 0 && !text && !list.isPlaceholderData
   const path = repository?.publicName ?? repositoryId
   return (
-    <ListPage title="Packages" what="packages" list={list} shown={packages?.length}>
+    <ListPage
+      title="Packages"
+      what="packages"
+      list={list}
+      shown={packages?.length}
+      below={
+        usage.projectCount !== undefined && (
+          <div className="tfoot">
+            <span>Devices of {counted(usage.projectCount, 'project')} that you may see</span>
+          </div>
+        )
+      }
+    >
       <Commands
         title="Packages can currently only be managed through the command-line tool."
         open={isEmpty}
@@ -69,33 +89,132 @@ export function PackagesPage() {
           <ListTable
             caption="Packages"
             what="packages"
-            columns={2}
+            columns={6}
             head={
               <tr>
                 <SortHead field="name" sort={order ?? 'name'} onSort={next => change({ sort: next })}>
                   Name
                 </SortHead>
+                <th scope="col">Latest version</th>
+                <th scope="col">Its tags</th>
+                <th scope="col">Created</th>
+                <th scope="col">Devices that run it</th>
                 <ActionsHead />
               </tr>
             }
-            rows={packages?.map(({ packageId, name }) => (
-              <Row key={packageId}>
-                <Cell>
-                  <Link from={FROM} to="./$packageId" params={{ packageId }} className="nm lines">
-                    {name}
-                  </Link>
-                </Cell>
-                <Cell end>
-                  <LinkButton from={FROM} to="./$packageId" params={{ packageId }} variant="ghost" size="sm">
-                    View<span className="sr"> {name}</span>
-                  </LinkButton>
-                </Cell>
-              </Row>
-            ))}
+            rows={packages?.map(one => <PackageRow key={one.packageId} of={one} usage={usage} />)}
             onClear={() => change({ q: '' })}
           />
         </>
       )}
     </ListPage>
+  )
+}
+
+type ListedPackage = ActionOutput<'repositories_QueryPackages'>['packages'][number]
+type PackageUsage = ActionOutput<'repositories_QueryPackageUsage'>['packages'][number]
+
+type UsageState = {
+  byId: ReadonlyMap<string, PackageUsage>
+  projectCount: number | undefined
+  /** Text in place of numbers that are not there. */
+  instead: string
+}
+
+/** Numbers of devices of the packages, which are counted after the rows. */
+function usePackageUsage(repositoryId: string, isListed: boolean): UsageState {
+  const { data, error } = useActionState(
+    'repositories_QueryPackageUsage',
+    { repositoryId },
+    { enabled: isListed },
+  )
+  const byId = new Map(data?.packages.map(one => [one.packageId, one]))
+  const { projectCount } = data ?? {}
+  if (error && !data) return { byId, projectCount, instead: '– not counted' }
+  if (!data) return { byId, projectCount, instead: 'Counting…' }
+  if (data.tookTooLong) return { byId, projectCount, instead: '– not counted within 2 s' }
+  return { byId, projectCount, instead: data.otherPackages > 0 ? '–' : 'no device reports it' }
+}
+
+function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
+  const { packageId, name, createdAt, latest, stable } = of
+  return (
+    <Row>
+      <Cell>
+        <Link from={FROM} to="./$packageId" params={{ packageId }} className="nm lines">
+          {name}
+        </Link>
+      </Cell>
+      <Cell label="Latest version">
+        {latest ? (
+          <Link
+            from={FROM}
+            to="./$packageId/versions/$versionId"
+            params={{ packageId, versionId: latest.versionId }}
+            className="vers"
+          >
+            {latest.name}
+          </Link>
+        ) : (
+          <span className="muted">none yet</span>
+        )}
+      </Cell>
+      <Cell label="Its tags">
+        {latest && (
+          <div className="stack tight">
+            {latest.tags.length > 0 ? (
+              <span className="tags">
+                {latest.tags.slice(0, MAX_TAGS).map(tag => (
+                  <Badge key={tag}>{tag}</Badge>
+                ))}
+              </span>
+            ) : (
+              <span className="muted">none yet</span>
+            )}
+            {stable && stable.versionId !== latest.versionId && (
+              <span className="subline">stable is on {stable.name}</span>
+            )}
+          </div>
+        )}
+      </Cell>
+      <Cell label="Created">
+        <Time at={latest?.createdAt ?? createdAt} />
+      </Cell>
+      <Cell label="Devices">
+        <Share usage={usage.byId.get(packageId)} instead={usage.instead} />
+      </Cell>
+      <Cell end>
+        <LinkButton from={FROM} to="./$packageId" params={{ packageId }} variant="ghost" size="sm">
+          View<span className="sr"> {name}</span>
+        </LinkButton>
+      </Cell>
+    </Row>
+  )
+}
+
+/** Ticks of a package. */
+const MAX_TICKS = 40
+/** Maximum number of tags in a row. */
+const MAX_TAGS = 4
+
+function Share({ usage, instead }: { usage: PackageUsage | undefined; instead: string }) {
+  if (!usage) return <span className="muted">{instead}</span>
+  const { deviceCount, latest } = usage
+  if (!latest) return <span className="muted">{counted(deviceCount, 'device')}</span>
+  const perTick = devicesPerTick(deviceCount, 3, MAX_TICKS)
+  const others = Math.max(0, deviceCount - latest.runs - latest.fails)
+  return (
+    <span className="usage-share">
+      <TickRow
+        parts={[
+          { state: 'runs', ticks: ticksOf(latest.runs, perTick) },
+          { state: 'fails', ticks: ticksOf(latest.fails, perTick) },
+          { state: 'others', ticks: ticksOf(others, perTick) },
+        ]}
+      />
+      <span className="c">
+        {formatCount(latest.runs)} <span className="muted">of {formatCount(deviceCount)}</span>
+      </span>
+    </span>
   )
 }

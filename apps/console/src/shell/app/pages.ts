@@ -3,6 +3,7 @@ import {
   Clock,
   Cpu,
   KeyRound,
+  Layers,
   LayoutDashboard,
   ListChecks,
   Mail,
@@ -59,6 +60,7 @@ export function organizationPages(organizationId: string): (PageLink & { keys: s
 export function projectPages(base: string): PageLink[] {
   return [
     { to: `${base}/devices`, icon: Cpu, label: 'Devices', create: 'Connect a device' },
+    { to: `${base}/software`, icon: Layers, label: 'Software' },
     { to: `${base}/tokens`, icon: KeyRound, label: 'Tokens', create: 'New Token' },
     { to: `${base}/log`, icon: TextAlignStart, label: 'Audit Log' },
     { to: `${base}/repositories`, icon: Package, label: 'Repositories' },

@@ -32,6 +32,7 @@ import { ErrorChip, TokenChip } from './FilterChips.tsx'
 import { countOf, Filters } from './Filters.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
 import { useSelection } from './selection.ts'
+import { parseSoftware } from './software-condition.ts'
 import { useColumnView } from './use-column-view.ts'
 import { useDeviceList } from './use-device-list.ts'
 import '../../../styles/device-list.css'
@@ -47,6 +48,10 @@ const NothingMatches = lazy(async () => ({
 }))
 const SelectionBar = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/SelectionBar.tsx'))).SelectionBar,
+}))
+
+const SoftwareChip = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/SoftwareChip.tsx'))).SoftwareChip,
 }))
 
 const PLACE = '/org_{$organization}/projects/$projectId/devices'
@@ -103,8 +108,15 @@ function Devices({ projectId }: { projectId: string }) {
   // the user can undo the filter or sort order that caused the error.
   if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
+  const software = parseSoftware(search.software)
   const isSearched = Boolean(
-    search.q?.trim() || search.show || search.error || search.token || search.result || conditions.length > 0,
+    search.q?.trim() ||
+      search.show ||
+      search.error ||
+      search.token ||
+      software ||
+      search.result ||
+      conditions.length > 0,
   )
   const isFiltered = isSearched || search.status !== undefined
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
@@ -148,6 +160,7 @@ function Devices({ projectId }: { projectId: string }) {
       where: undefined,
       error: undefined,
       token: undefined,
+      software: undefined,
       result: undefined,
     })
 
@@ -255,6 +268,11 @@ function Devices({ projectId }: { projectId: string }) {
               onChange={changeConditions}
               onEdit={edited => setPanel({ edited })}
             />
+            {software && (
+              <Suspense>
+                <SoftwareChip condition={software} onRemove={() => change({ software: undefined })} />
+              </Suspense>
+            )}
             {search.error && <ErrorChip error={search.error} onRemove={() => change({ error: undefined })} />}
             {search.token && (
               <TokenChip

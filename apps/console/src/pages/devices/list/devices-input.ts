@@ -2,6 +2,7 @@ import type { ActionInput } from '@muster/actions/client'
 import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
 import { ATTENTION, type Attention } from './attention.ts'
 import { filterOfConditions, parseConditions } from './conditions.ts'
+import { parseSoftware } from './software-condition.ts'
 
 /** Valid sort orders of the list: a field, or `=` and the name of a property. A leading `-` means descending. */
 const SORT =
@@ -14,6 +15,8 @@ export type DeviceSearch = {
   show?: Attention
   /** Error of failed updates, with `#` in place of numbers and ids. */
   error?: string
+  /** Condition on the software that devices report, in the JSON format of `software-condition.ts`. */
+  software?: string
   /** Conditions on properties, in the JSON format of `conditions.ts`. */
   where?: string
   sort?: string
@@ -43,6 +46,7 @@ export function devicesInput(
 ): Omit<ActionInput<'projects_QueryDevices'>, 'cursor'> {
   const text = search.q?.trim()
   const conditions = filterOfConditions(parseConditions(search.where))
+  const software = parseSoftware(search.software)
   const sort = sortOf(search)
   const filter = {
     ...(text && { text }),
@@ -52,6 +56,7 @@ export function devicesInput(
     ...(search.token && { tokenId: search.token }),
     ...conditions,
     ...(search.error && { updateError: search.error }),
+    ...(software && { software }),
   }
   return {
     ...allDevicesInput(projectId),
@@ -61,6 +66,7 @@ export function devicesInput(
       search.show ||
       search.error ||
       search.token ||
+      software ||
       search.result ||
       Object.keys(conditions).length > 0) && { countTotal: true }),
     ...(columns.length > 0 && { columns: [...columns] }),

@@ -1,0 +1,69 @@
+import { X } from 'lucide-react'
+import { useActionState } from '../../../../api/queries.ts'
+import { focusHeading } from '../../../../lib/focus-heading.ts'
+import { versionLabel } from '../../../software/version-label.ts'
+import type { SoftwareCondition } from '../software-condition.ts'
+
+type SoftwareChipProps = { condition: SoftwareCondition; onRemove: () => void }
+
+/** Part of the filter: the software that the devices report. */
+export function SoftwareChip({ condition, onRemove }: SoftwareChipProps) {
+  const words = useWords(condition)
+  return (
+    <ul className="chips" aria-label="Software">
+      <li>
+        <span className="chip">
+          <bdi>{words}</bdi>
+        </span>
+        <button
+          type="button"
+          className="chipx"
+          aria-label={`Remove condition: ${words}`}
+          onClick={() => {
+            focusHeading()
+            onRemove()
+          }}
+        >
+          <X className="i i-14" aria-hidden />
+        </button>
+      </li>
+    </ul>
+  )
+}
+
+const RELATIONS = {
+  runs: 'Runs',
+  stays: 'Only runs',
+  leaves: 'Installs another version than',
+  stuck: 'Failed to install another version than',
+  installs: 'Installs',
+  fails: 'Failed to install',
+  others: 'Another version than',
+  unknown: 'No version, perhaps',
+} as const
+
+const DOES = {
+  stays: '',
+  leaves: ', installs another version',
+  stuck: ', failed to install another version',
+} as const
+
+function useWords(condition: SoftwareCondition): string {
+  const versionId = 'versionId' in condition ? condition.versionId : undefined
+  const version = useActionState(
+    'repositories_GetVersionDetails',
+    { versionId: versionId ?? '' },
+    { enabled: versionId !== undefined },
+  ).data
+  const packageId = 'packageId' in condition ? (condition.packageId ?? undefined) : version?.packageId
+  const name = useActionState(
+    'repositories_GetPackageDetails',
+    { packageId: packageId ?? '' },
+    { enabled: packageId !== undefined },
+  ).data?.name
+  const ofPackage = name ? `${name} ` : ''
+  if ('versionId' in condition)
+    return `${RELATIONS[condition.is]} ${ofPackage}${version ? versionLabel(version) : condition.versionId}`
+  if ('followsTag' in condition) return `Follows the tag ${condition.followsTag} of ${name ?? 'a package'}`
+  return `Reports ${ofPackage}${condition.reports}${condition.is ? DOES[condition.is] : ''}`
+}

@@ -1,0 +1,102 @@
+import { useState } from 'react'
+import { counted, formatCount } from '../../../lib/app/format.ts'
+import { Section } from '../../../ui/app/Section.tsx'
+import { Cell, Row, Table } from '../../../ui/app/Table.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { CountLink } from '../../software/CountLink.tsx'
+import { namedProjects, type Usage } from './usage.ts'
+
+/** Number of reasons that are shown at first, and of projects named for each. */
+const FIRST = 5
+const NAMED = 3
+
+/** Reasons for which devices failed to install the version, most devices first, with the versions that these devices run now. */
+export function FailureTable({ usage }: { usage: Usage }) {
+  const [isWhole, setWhole] = useState(false)
+  const { failures, otherFailures } = usage
+  const shown = isWhole ? failures : failures.slice(0, FIRST)
+  const hidden = failures.length - shown.length
+  return (
+    <Section title="Failures by reason" padded={false}>
+      <div className="fails-tbl">
+        <Table caption="Failures by reason" head={HEAD} rowsOnPhones bare>
+          {shown.map(failure => (
+            <FailureRow key={failure.error ?? ''} usage={usage} failure={failure} />
+          ))}
+        </Table>
+      </div>
+      {(hidden > 0 || otherFailures) && (
+        <div className="soft-note">
+          {hidden > 0 && (
+            <Button size="sm" variant="ghost" onClick={() => setWhole(true)}>
+              Show {counted(hidden, 'more reason')}
+            </Button>
+          )}
+          {otherFailures && (
+            <span>
+              {counted(otherFailures.deviceCount, 'device')} with {formatCount(otherFailures.reasonCount)}{' '}
+              further reasons.
+            </span>
+          )}
+        </div>
+      )}
+    </Section>
+  )
+}
+
+type FailureRowProps = { usage: Usage; failure: Usage['failures'][number] }
+
+function FailureRow({ usage, failure }: FailureRowProps) {
+  const { error, deviceCount, maxFailureCount, lastReportedAt, versions } = failure
+  const projects = namedProjects(usage, failure.projects)
+  const attempts = maxFailureCount
+    ? `${maxFailureCount > 1 && deviceCount > 1 ? 'up to ' : ''}${counted(maxFailureCount, 'attempt')}`
+    : undefined
+  return (
+    <Row>
+      <Cell label="Devices">
+        <CountLink
+          count={deviceCount}
+          words={`devices: ${error ?? 'no reason reported'}`}
+          projects={projects}
+          condition={{ versionId: usage.versionId, is: 'fails' }}
+          error={error}
+        />
+      </Cell>
+      <Cell label="Reason">
+        <div className="stack tight">
+          {error ? (
+            <bdi className="why-text">{error}</bdi>
+          ) : (
+            <span className="muted">no reason reported</span>
+          )}
+          <span className="subline">
+            {[
+              ...projects.slice(0, NAMED).map(({ name, count }) => `${name} ${formatCount(count)}`),
+              ...(projects.length > NAMED ? ['…'] : []),
+            ].join(', ')}
+            {attempts && ` · ${attempts}`}
+          </span>
+        </div>
+      </Cell>
+      <Cell label="They run">
+        <bdi className="mono">
+          {versions
+            .map(({ version, deviceCount: count }) => `${version} (${formatCount(count)})`)
+            .join(', ') || '–'}
+        </bdi>
+      </Cell>
+      <Cell label="Last report">{lastReportedAt ? <Time at={lastReportedAt} /> : '–'}</Cell>
+    </Row>
+  )
+}
+
+const HEAD = (
+  <tr>
+    <th scope="col">Devices</th>
+    <th scope="col">Reason as the device reported it</th>
+    <th scope="col">They run</th>
+    <th scope="col">Last report</th>
+  </tr>
+)

@@ -1,0 +1,256 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Link, useParams } from '@tanstack/react-router'
+import { Check, Copy, Info } from 'lucide-react'
+import type { ReactNode } from 'react'
+import {
+  moveTagCommand,
+  newTagCommand,
+  setImageVersionCommand,
+  uploadCommand,
+} from '../../../lib/app/cli-commands.ts'
+import { counted, formatBytes, formatCount } from '../../../lib/app/format.ts'
+import { Badge } from '../../../ui/app/Badge.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { Code } from '../../../ui/Code.tsx'
+import { useCopy } from '../../../ui/use-copy.ts'
+import { imageVersionOf } from '../../software/version-label.ts'
+import { followersText } from './MoveTags.tsx'
+import { namedProjects, type Usage } from './usage.ts'
+
+const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
+
+type Details = ActionOutput<'repositories_GetVersionDetails'>
+
+type NextStepsProps = {
+  version: Details
+  name: string
+  usage: Usage
+  path: readonly [repository: string, packageName: string, version: string]
+}
+
+type Step = {
+  key: string
+  isDone: boolean
+  title: ReactNode
+  end?: ReactNode
+  text: ReactNode
+  command?: string
+}
+
+/** What is left to do until devices install a version that no device runs. A step is done when it is true. */
+export function NextSteps({ version, name, usage, path }: NextStepsProps) {
+  const steps = [reportStep(version, usage, path), fileStep(version, path), ...tagSteps(usage, path)]
+  const current = steps.findIndex(({ isDone }) => !isDone)
+  return (
+    <section className="sheet sec next-steps" aria-labelledby="next-heading">
+      <header>
+        <h2 id="next-heading">Nobody runs it yet</h2>
+      </header>
+      <p className="sum">{summaryOf(version, usage)}</p>
+      <ol className="next-list">
+        {steps.map(({ key, isDone, title, end, text, command }, index) => (
+          <li
+            key={key}
+            className={isDone ? 'next-step done' : index === current ? 'next-step now' : 'next-step'}
+          >
+            <span className="no" aria-hidden="true">
+              {isDone ? <Check className="i i-14" /> : index + 1}
+            </span>
+            <h3>
+              {isDone && <span className="sr">Done: </span>}
+              {title}
+              {end && <span className="end">{end}</span>}
+            </h3>
+            <p>{text}</p>
+            {command &&
+              (index === current ? (
+                <CurrentCommand text={command} />
+              ) : (
+                <Code text={command} label="Copy the command" prompt />
+              ))}
+          </li>
+        ))}
+      </ol>
+      <FailingBefore name={name} usage={usage} />
+    </section>
+  )
+}
+
+function reportStep(
+  { createdAt, tags, metadata }: Details,
+  { reportedAs }: Usage,
+  path: NextStepsProps['path'],
+): Step {
+  const locked = tags.find(tag => tag.locked)?.tag
+  const imageVersion = imageVersionOf(metadata)
+  return {
+    key: 'report',
+    isDone: imageVersion !== undefined,
+    title: locked ? (
+      <>
+        Created with the locked tag <span className="mono">{locked}</span>
+      </>
+    ) : (
+      'Created'
+    ),
+    end: <Time at={createdAt} />,
+    text: imageVersion
+      ? `imageVersion is ${imageVersion}. Devices report this word when they run it.`
+      : `imageVersion is missing: devices report ${reportedAs} instead, if their update script knows to.`,
+    ...(imageVersion === undefined && {
+      command: setImageVersionCommand(...path, metadata, locked ?? reportedAs).command,
+    }),
+  }
+}
+
+function fileStep({ assets }: Details, [repository, packageName, version]: NextStepsProps['path']): Step {
+  const ready = assets.filter(({ status }) => status === 'Available')
+  const isDone = assets.length > 0 && ready.length === assets.length
+  return {
+    key: 'files',
+    isDone,
+    title:
+      assets.length === 0
+        ? 'Upload files'
+        : isDone
+          ? `${counted(assets.length, 'file')} uploaded, digests verified`
+          : `${formatCount(ready.length)} of ${counted(assets.length, 'file')} ${ready.length === 1 ? 'is' : 'are'} ready`,
+    text:
+      assets.length === 0
+        ? 'Devices download the files of a version.'
+        : `${formatBytes(assets.reduce((sum, { size }) => sum + Number(size), 0))} in all.`,
+    ...(!isDone && { command: uploadCommand(repository, packageName, version).command }),
+  }
+}
+
+/** Steps that move the tag with the fewest followers here, and then the tag with the most. */
+function tagSteps(usage: Usage, path: NextStepsProps['path']): Step[] {
+  const here = followedHere(usage)
+  if (here)
+    return [
+      {
+        key: here.tag,
+        isDone: true,
+        title: (
+          <>
+            <Badge>{here.tag}</Badge> is here
+          </>
+        ),
+        end: here.since && <Time at={here.since} />,
+        text: `${followersText(usage, here)} They install it at their next check.`,
+      },
+      ...moveSteps(usage, path).slice(-1),
+    ]
+  const moves = moveSteps(usage, path)
+  if (moves.length > 0) return moves
+  return [
+    {
+      key: 'tag',
+      isDone: false,
+      title: 'Give it a tag that devices follow',
+      text: 'No other version has a tag that can move here. A tag such as stable is a name that devices keep to.',
+      command: newTagCommand(...path).command,
+    },
+  ]
+}
+
+function moveSteps(usage: Usage, path: NextStepsProps['path']): Step[] {
+  const movable = usage.tags
+    .filter(({ locked, version }) => !locked && version.versionId !== usage.versionId)
+    .sort((a, b) => (a.followers?.deviceCount ?? 0) - (b.followers?.deviceCount ?? 0))
+  const followed = movable.filter(({ followers }) => followers?.deviceCount)
+  const wanted = followed.length > 0 ? followed : movable.slice(0, 1)
+  return [...new Set([wanted[0], wanted.at(-1)])].flatMap(tag => {
+    if (!tag) return []
+    const projects = namedProjects(usage, tag.followers?.projects ?? [])
+    const where = projects
+      .slice(0, 3)
+      .map(project => `${formatCount(project.count)} in ${project.name}`)
+      .join(', ')
+    const connected = tag.followers?.connectedCount
+    return [
+      {
+        key: tag.tag,
+        isDone: false,
+        title: (
+          <>
+            Move <Badge>{tag.tag}</Badge> here
+          </>
+        ),
+        end: (
+          <>
+            now on <VersionLink {...tag.version} />
+          </>
+        ),
+        text: `${followersText(usage, tag)}${where && usage.projectCount > 1 ? ` ${where}.` : ''}${
+          connected ? ` ${formatCount(connected)} ${connected === 1 ? 'is' : 'are'} connected.` : ''
+        }`,
+        command: moveTagCommand(...path, tag.tag).command,
+      },
+    ]
+  })
+}
+
+function followedHere(usage: Usage): Usage['tags'][number] | undefined {
+  return usage.tags.find(
+    ({ locked, version, followers }) =>
+      !locked && version.versionId === usage.versionId && followers?.deviceCount,
+  )
+}
+
+function summaryOf({ assets, metadata }: Details, usage: Usage): string {
+  const isComplete = assets.length > 0 && assets.every(({ status }) => status === 'Available')
+  const here = followedHere(usage)
+  if (here) return `${followersText(usage, here)} The first one that installs it appears here within seconds.`
+  const start = isComplete
+    ? 'The version is complete.'
+    : 'The version is not complete: do not move a tag here yet.'
+  const word =
+    imageVersionOf(metadata) === undefined ? ' Devices cannot say for certain that they run it.' : ''
+  return `${start}${word} No tag that devices follow points here, so no device installs it.`
+}
+
+/** Devices that failed to install the version before, because they try this one next. */
+function FailingBefore({ name, usage: { before } }: { name: string; usage: Usage }) {
+  if (!before?.fails) return null
+  return (
+    <div className="next-note">
+      <Info className="i i-14" aria-hidden />
+      <span>
+        {counted(before.fails, 'device')} failed to install <VersionLink {...before} />. They try {name} when
+        their tag points here.
+      </span>
+    </div>
+  )
+}
+
+function CurrentCommand({ text }: { text: string }) {
+  const { state, copy } = useCopy(text)
+  return (
+    <div className="cmd">
+      <div className="code">
+        <code>
+          <span className="p" aria-hidden="true">
+            ${' '}
+          </span>
+          {text}
+        </code>
+      </div>
+      <Button variant="primary" icon={state === 'copied' ? Check : Copy} onClick={() => void copy()}>
+        {state === 'copied' ? 'Copied' : 'Copy command'}
+      </Button>
+    </div>
+  )
+}
+
+function VersionLink({ versionId, name }: { versionId: string; name: string }) {
+  const { organization, repositoryId, packageId } = useParams({
+    from: '/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId',
+  })
+  return (
+    <Link to={VERSION} params={{ organization, repositoryId, packageId, versionId }}>
+      {name}
+    </Link>
+  )
+}

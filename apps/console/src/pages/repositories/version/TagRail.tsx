@@ -1,0 +1,90 @@
+import { Link, useParams } from '@tanstack/react-router'
+import { Lock } from 'lucide-react'
+import { Badge } from '../../../ui/app/Badge.tsx'
+import { Section } from '../../../ui/app/Section.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { CountLink } from '../../software/CountLink.tsx'
+import { namedProjects, type Usage } from './usage.ts'
+
+const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
+
+type TagRailProps = {
+  title: string
+  tags: readonly { tag: string; locked: boolean }[]
+  /** `undefined` while it loads. */
+  usage: Usage | undefined
+  /** Names the version of each tag, for tags of other versions. */
+  withVersions?: boolean
+}
+
+/** Tags with the devices that follow them and, for readers of the repository's log, since when they are where they are. */
+export function TagRail({ title, tags, usage, withVersions = false }: TagRailProps) {
+  return (
+    <Section title={title} padded={tags.length === 0}>
+      {tags.length === 0 ? (
+        <p className="muted">No tags.</p>
+      ) : (
+        <ul className="tagl">
+          {tags.map(({ tag, locked }) => (
+            <li key={tag}>
+              <Badge locked={locked} {...(locked && { icon: Lock })}>
+                <span className="trunc">{tag}</span>
+                {locked && <span className="sr"> locked</span>}
+              </Badge>
+              <TagFacts tag={tag} locked={locked} usage={usage} withVersions={withVersions} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  )
+}
+
+type TagFactsProps = { tag: string; locked: boolean; usage: Usage | undefined; withVersions: boolean }
+
+function TagFacts({ tag, locked, usage, withVersions }: TagFactsProps) {
+  const { organization, repositoryId, packageId } = useParams({
+    from: '/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId',
+  })
+  const known = usage?.tags.find(one => one.tag === tag)
+  const followers = known?.followers
+  return (
+    <>
+      <span className="f">
+        {locked && !followers?.deviceCount ? (
+          <span className="muted">cannot move</span>
+        ) : (
+          usage &&
+          followers && (
+            <CountLink
+              count={followers.deviceCount}
+              after="follow it"
+              words={`devices follow ${tag}`}
+              projects={namedProjects(usage, followers.projects)}
+              condition={{ packageId: usage.packageId, followsTag: tag }}
+            />
+          )
+        )}
+      </span>
+      <span className="w">
+        {withVersions && known && (
+          <>
+            on{' '}
+            <Link
+              to={VERSION}
+              params={{ organization, repositoryId, packageId, versionId: known.version.versionId }}
+            >
+              {known.version.name}
+            </Link>{' '}
+          </>
+        )}
+        {known?.since && (
+          <>
+            since <Time at={known.since} />
+            {!withVersions && known.before && `, before on ${known.before.name}`}
+          </>
+        )}
+      </span>
+    </>
+  )
+}

@@ -1,0 +1,255 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { CircleAlert, File, Tag } from 'lucide-react'
+import { invalidateActions, useAction, useActionState } from '../../../api/queries.ts'
+import { uploadCommand } from '../../../lib/app/cli-commands.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
+import { useShortcut } from '../../../lib/app/shortcuts.ts'
+import { ErrorAlert } from '../../../ui/Alert.tsx'
+import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
+import { EmptyState } from '../../../ui/app/EmptyState.tsx'
+import { Id } from '../../../ui/app/Id.tsx'
+import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
+import { Page } from '../../../ui/app/Page.tsx'
+import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
+import { Section } from '../../../ui/app/Section.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { Code } from '../../../ui/Code.tsx'
+import { isAbsent } from '../../../ui/is-absent.ts'
+import { Absent } from '../../../ui/NotFound.tsx'
+import { Skeleton } from '../../../ui/Skeleton.tsx'
+import { Title } from '../../../ui/Title.tsx'
+import { useCopy } from '../../../ui/use-copy.ts'
+import { CountLink } from '../../software/CountLink.tsx'
+import { versionLabel } from '../../software/version-label.ts'
+import { FileTable } from '../FileTable.tsx'
+import { FailureTable } from './FailureTable.tsx'
+import { MoveTags } from './MoveTags.tsx'
+import { NextSteps } from './NextSteps.tsx'
+import { ProjectTable } from './ProjectTable.tsx'
+import { TagRail } from './TagRail.tsx'
+import { isUsed, projectsBy, type Usage } from './usage.ts'
+import { VersionChart } from './VersionChart.tsx'
+import { WhoRunsIt } from './WhoRunsIt.tsx'
+import '../../../styles/software.css'
+
+const REPOSITORY = '/org_{$organization}/repositories/$repositoryId'
+const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
+
+const route = getRouteApi(
+  '/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId',
+)
+
+/** A version of a package: the devices that run it, why others fail to install it, its tags and files, and how a tag moves. */
+export function VersionPage() {
+  const { organization, repositoryId, packageId, versionId } = route.useParams()
+  const queryClient = useQueryClient()
+  const version = useAction('repositories_GetVersionDetails', { versionId })
+  const { error } = useActionState('repositories_GetVersionDetails', { versionId })
+  const packageName = useActionState('repositories_GetPackageDetails', { packageId }).data?.name ?? packageId
+  const repository = useActionState('repositories_GetDetails', { repositoryId }).data
+  const { copy } = useCopy(versionId)
+  useShortcut('c', 'Copy the version id', copy)
+  const counting = useActionState('repositories_GetVersionUsage', { versionId, history: true })
+  const usage = counting.data
+  if (version.repositoryId !== repositoryId || version.packageId !== packageId) {
+    return <Absent reason="The version belongs to another package or repository." />
+  }
+  // The version may be deleted while its page is open.
+  if (isAbsent(error)) return <Absent reason={error} />
+  const { tags, assets, createdAt, metadata } = version
+  const name = versionLabel(version)
+  const title = name === versionId ? 'Version' : `${packageName} ${name}`
+  const path = [
+    repository?.publicName ?? repositoryId,
+    packageName,
+    tags.find(tag => tag.locked)?.tag ?? tags[0]?.tag ?? versionId,
+  ] as const
+  // A tag that can move may lead elsewhere by the time of the command, so commands name the version by a locked tag or its id.
+  const fixedPath = [path[0], packageName, tags.find(tag => tag.locked)?.tag ?? versionId] as const
+  const isRunning = usage?.counts !== undefined && isUsed(usage.counts)
+  const otherTags = usage?.tags.filter(one => !tags.some(({ tag }) => tag === one.tag)) ?? []
+  return (
+    <Page width="list">
+      <Title page={title} />
+      <Breadcrumb
+        links={[
+          <Link key="packages" from={REPOSITORY} to="./packages">
+            Packages
+          </Link>,
+          <Link key="package" from={REPOSITORY} to="./packages/$packageId" params={{ packageId }}>
+            {packageName}
+          </Link>,
+        ]}
+        here={name}
+      />
+      <div className="dhead">
+        <div className="grow">
+          <h1 tabIndex={-1} className="any">
+            {title}
+          </h1>
+          <div className="meta">
+            <Id id={versionId} what="version id" />
+            <span>
+              Created <Time at={createdAt} />
+            </span>
+            {usage?.newer && (
+              <span>
+                Newer:{' '}
+                <Link
+                  to={VERSION}
+                  params={{ organization, repositoryId, packageId, versionId: usage.newer.versionId }}
+                >
+                  {usage.newer.name}
+                </Link>
+              </span>
+            )}
+            {!usage?.newer && usage?.before && (
+              <span>
+                Before:{' '}
+                <Link
+                  to={VERSION}
+                  params={{ organization, repositoryId, packageId, versionId: usage.before.versionId }}
+                >
+                  {usage.before.name}
+                </Link>
+              </span>
+            )}
+          </div>
+        </div>
+        <div className="row acts">
+          {usage && <LiveStamp updatedAt={counting.dataUpdatedAt} failedAt={counting.errorUpdatedAt} />}
+          <RefreshButton
+            onRefresh={() =>
+              invalidateActions(queryClient, [
+                'repositories_GetVersionUsage',
+                'repositories_GetVersionDetails',
+              ])
+            }
+          />
+          {isRunning && (
+            <a className="btn" href="#move">
+              <Tag className="i" aria-hidden />
+              Move a tag
+            </a>
+          )}
+        </div>
+      </div>
+      {usage && <Problem usage={usage} name={name} />}
+      <ErrorAlert
+        title="Could not count devices."
+        error={counting.error}
+        action={
+          <Button size="sm" onClick={() => void counting.refetch()}>
+            Try again
+          </Button>
+        }
+      />
+      {!usage && !counting.error && (
+        <div className="sheet who-runs" role="status">
+          <div className="top muted">Counting…</div>
+          <Skeleton label="Counting devices" />
+        </div>
+      )}
+      {usage?.tookTooLong && (
+        <div className="sheet who-runs" role="status">
+          <div className="top muted">– Counting took longer than 2 s. The page tries again.</div>
+        </div>
+      )}
+      {usage?.counts && isRunning && <WhoRunsIt usage={usage} counts={usage.counts} />}
+      <div className="side-cols">
+        <div className="stack ov">
+          {usage?.counts && !isRunning && (
+            <NextSteps version={version} name={name} usage={usage} path={fixedPath} />
+          )}
+          {usage && usage.failures.length > 0 && <FailureTable usage={usage} />}
+          {usage && isRunning && <ProjectTable usage={usage} />}
+          {usage?.series && isRunning && (
+            <VersionChart series={usage.series} moves={usage.moves} name={name} />
+          )}
+        </div>
+        <div className="stack rail">
+          <TagRail title="Tags" tags={tags} usage={usage} />
+          {otherTags.length > 0 && (
+            <TagRail title={`Other tags of ${packageName}`} tags={otherTags} usage={usage} withVersions />
+          )}
+          <Metadata metadata={metadata} />
+        </div>
+        <div className="stack rest">
+          <Section title="Assets" padded={false}>
+            {assets.length > 0 ? (
+              <FileTable files={assets} />
+            ) : (
+              <EmptyState
+                bare
+                icon={File}
+                title="This version has no assets."
+                action={
+                  <Code text={uploadCommand(...path).command} label="Copy the command: Upload files" prompt />
+                }
+              />
+            )}
+          </Section>
+          {usage?.counts && !isRunning && (
+            <Section title="Projects" padded={false}>
+              <p className="quiet-text">
+                {usage.projectCount === 0
+                  ? 'No project that you may see is linked to this repository.'
+                  : `${counted(usage.projectCount, 'project')} that you may see can use this version. Counts, failures by reason and the last 14 days stand here from the first device that reports it.`}
+              </p>
+            </Section>
+          )}
+          {usage && isRunning && <MoveTags usage={usage} name={name} path={fixedPath} />}
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+function Problem({ usage, name }: { usage: Usage; name: string }) {
+  const fails = usage.counts?.fails ?? 0
+  if (fails === 0) return null
+  const [first] = usage.failures
+  const isShared = first !== undefined && first.deviceCount > 1 && usage.failures.length > 1
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for form controls
+    <div className="alert bad" role="group" aria-label="Problem">
+      <CircleAlert className="i" aria-hidden />
+      <span className="grow">
+        <strong>
+          {counted(fails, 'device')} failed to install {name}.
+        </strong>{' '}
+        {first?.error &&
+          (isShared
+            ? `${formatCount(first.deviceCount)} of them for one reason: ${first.error}.`
+            : `${first.error}.`)}
+      </span>
+      <CountLink
+        before="Show"
+        count={fails}
+        after={fails === 1 ? 'device' : 'devices'}
+        words="that failed to install it"
+        projects={projectsBy(usage, 'fails')}
+        condition={{ versionId: usage.versionId, is: 'fails' }}
+      />
+    </div>
+  )
+}
+
+function Metadata({ metadata }: { metadata: Record<string, unknown> }) {
+  const entries = Object.entries(metadata)
+  if (entries.length === 0) return null
+  return (
+    <Section title="Metadata" padded={false}>
+      <dl className="rkv">
+        {entries.map(([key, value]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </Section>
+  )
+}

@@ -1,0 +1,72 @@
+import { useRef } from 'react'
+import { counted, formatPercent } from '../../../lib/app/format.ts'
+import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
+import { useWidth } from '../../../lib/app/use-width.ts'
+import { CountLink } from '../../software/CountLink.tsx'
+import { TickRow, TickSign } from '../../software/TickRow.tsx'
+import { devicesPerTick, ticksOf, tickText } from '../../software/ticks.ts'
+import { projectsBy, type Relation, type Usage, type UsageCounts } from './usage.ts'
+
+/** Width of a tick with its gap in pixels, as in `software.css`. */
+const STEP_PX = 6
+const STEP_ON_PHONES_PX = 4
+
+/** Labels of the cells, and their words after a number. */
+const CELLS: readonly { relation: Relation; label: string; words: string }[] = [
+  { relation: 'runs', label: 'Run it', words: 'devices run it' },
+  { relation: 'installs', label: 'Installing now', words: 'devices install it now' },
+  { relation: 'fails', label: 'Failed', words: 'devices failed to install it' },
+  { relation: 'others', label: 'Other versions', words: 'devices run other versions' },
+  { relation: 'unknown', label: 'Unknown version', words: 'devices report no version' },
+]
+
+/** The devices of all projects that the person can see, by what they do with the version. Each number lists its devices. */
+export function WhoRunsIt({ usage, counts }: { usage: Usage; counts: UsageCounts }) {
+  const row = useRef<HTMLDivElement>(null)
+  const widthPx = useWidth(row)
+  const stepPx = useIsNarrow() ? STEP_ON_PHONES_PX : STEP_PX
+  const perTick = devicesPerTick(counts.deviceCount, CELLS.length, Math.floor((widthPx ?? 0) / stepPx) || 1)
+  return (
+    <section className="sheet who-runs" aria-label="Devices">
+      <div className="top">
+        <div className="cap">
+          <h2>
+            {formatPercent(counts.deviceCount === 0 ? 0 : counts.runs / counts.deviceCount)}{' '}
+            <small>of {counted(counts.deviceCount, 'device')} run it</small>
+          </h2>
+          <span className="end">{tickText(perTick)} · projects that you may see</span>
+        </div>
+        <div>
+          <div ref={row}>
+            {widthPx !== undefined && (
+              <TickRow
+                parts={CELLS.map(({ relation }) => ({
+                  state: relation,
+                  ticks: ticksOf(counts[relation], perTick),
+                }))}
+              />
+            )}
+          </div>
+        </div>
+      </div>
+      <dl>
+        {CELLS.map(({ relation, label, words }) => (
+          <div key={relation}>
+            <dt>
+              <TickSign state={relation} />
+              {label}
+            </dt>
+            <dd>
+              <CountLink
+                count={counts[relation]}
+                words={words}
+                projects={projectsBy(usage, relation)}
+                condition={{ versionId: usage.versionId, is: relation }}
+              />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}

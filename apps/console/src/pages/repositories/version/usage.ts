@@ -1,0 +1,29 @@
+import type { ActionOutput } from '@muster/actions/client'
+import type { CountedProject } from '../../software/CountLink.tsx'
+
+/** What devices do with a version, as the hub counts them. */
+export type Usage = ActionOutput<'repositories_GetVersionUsage'>
+export type UsageCounts = NonNullable<Usage['counts']>
+/** A relation of devices to a version. */
+export type Relation = Exclude<keyof UsageCounts, 'deviceCount'>
+
+/** The projects with their numbers of devices in a relation to the version. */
+export function projectsBy({ projects }: Usage, relation: Relation): CountedProject[] {
+  return projects.map(({ counts, ...project }) => ({ ...project, count: counts?.[relation] ?? 0 }))
+}
+
+/** The projects that a part of the answer names, with the numbers of devices there. Projects beyond the listed ones are left out. */
+export function namedProjects(
+  { projects }: Usage,
+  shares: readonly { projectId: string; deviceCount: number }[],
+): CountedProject[] {
+  return shares.flatMap(({ projectId, deviceCount }) => {
+    const project = projects.find(one => one.projectId === projectId)
+    return project ? [{ ...project, count: deviceCount }] : []
+  })
+}
+
+/** Whether a device runs, installs or failed to install the version. */
+export function isUsed({ runs, installs, fails }: UsageCounts): boolean {
+  return runs + installs + fails > 0
+}

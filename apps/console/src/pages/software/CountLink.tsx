@@ -1,0 +1,61 @@
+import { Link } from '@tanstack/react-router'
+import { formatCount } from '../../lib/app/format.ts'
+import { organizationParam } from '../../organization.ts'
+import { Menu, MenuLink } from '../../ui/app/Menu.tsx'
+import { type SoftwareCondition, writeSoftware } from '../devices/list/software-condition.ts'
+
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
+
+/** A project with the number of its devices that a link lists. */
+export type CountedProject = { projectId: string; organizationId: string; name: string; count: number }
+
+type CountLinkProps = {
+  count: number
+  /** Words after the number, hidden from sight, for example "devices run 2.23.0". */
+  words: string
+  /** Words that stand visibly before and after the number. */
+  before?: string
+  after?: string
+  projects: readonly CountedProject[]
+  condition: SoftwareCondition
+  /** Error of the failed updates that the list is limited to. */
+  error?: string | undefined
+}
+
+/** A number that leads to the list of its devices. Devices of several projects have a menu with one list for each. */
+export function CountLink({ count, words, before, after, projects, condition, error }: CountLinkProps) {
+  const shown = projects.filter(project => project.count > 0)
+  const text = (
+    <>
+      {before && `${before} `}
+      {formatCount(count)}
+      {after && ` ${after}`}
+      <span className="sr"> {words}</span>
+    </>
+  )
+  const search = { software: writeSoftware(condition), ...(error && { error }) }
+  const to = ({ projectId, organizationId }: CountedProject) =>
+    ({ to: DEVICES, params: { organization: organizationParam(organizationId), projectId }, search }) as const
+  if (count === 0 || shown.length === 0) return <span className="num-none">{text}</span>
+  if (shown.length === 1)
+    return (
+      <Link {...to(shown[0]!)} className="num-link">
+        {text}
+      </Link>
+    )
+  return (
+    <Menu
+      trigger={
+        <button type="button" className="num-link linkish">
+          {text}
+        </button>
+      }
+    >
+      {shown.map(project => (
+        <MenuLink key={project.projectId} {...to(project)}>
+          {project.name}: {formatCount(project.count)}
+        </MenuLink>
+      ))}
+    </Menu>
+  )
+}

@@ -1,0 +1,272 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Link, useParams } from '@tanstack/react-router'
+import { type CSSProperties, type ReactNode, useId, useState } from 'react'
+import { counted, formatCount } from '../../lib/app/format.ts'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { Time } from '../../ui/app/Time.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { type SoftwareCondition, writeSoftware } from '../devices/list/software-condition.ts'
+import { TickRow, TickSign } from './TickRow.tsx'
+import { type TickState, ticksOf, tickText } from './ticks.ts'
+
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
+const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
+/** Number of rows up to which all are shown. Above it, rows without tag, update and failure are folded after the newest. */
+const MAX_ROWS = 8
+const MAX_TAGS = 4
+
+type Software = ActionOutput<'projects_GetSoftware'>
+type Package = Software['packages'][number]
+type Doing = { running: number; updating: number; failed: number }
+
+/** Versions of packages that the hub does not know. */
+export const NO_PACKAGE = { name: 'Other software', versions: [], reported: [], otherVersions: undefined }
+
+type PackageVersionsProps = {
+  projectId: string
+  /** Number of devices that one tick stands for, the same in all rows. */
+  perTick: number
+  isNarrow: boolean
+  of: Pick<Package, 'name' | 'versions' | 'reported'> &
+    Partial<Pick<Package, 'packageId' | 'repositoryId' | 'latest'>> & {
+      otherVersions?: Doing | undefined
+    }
+}
+
+/** What a device of a row does, with the tick and the relation that the device list is filtered by. */
+const STATES = [
+  { key: 'running', label: 'Running', state: 'runs', is: 'stays' },
+  { key: 'updating', label: 'Updating', state: 'installs', is: 'leaves' },
+  { key: 'failed', label: 'Failed', state: 'fails', is: 'stuck' },
+] as const satisfies readonly { key: keyof Doing; label: string; state: TickState; is: string }[]
+
+/** The versions of a package that devices of a project run, as bars. Each number and part of a bar lists its devices. */
+export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVersionsProps) {
+  const { name, versions, reported, otherVersions, packageId, repositoryId, latest } = of
+  const { organization } = useParams({ from: '/authenticated/org_{$organization}/projects/$projectId' })
+  const [isWhole, setWhole] = useState(false)
+  const headingId = useId()
+  const isFolded = !isWhole && versions.length > MAX_ROWS
+  const shown = isFolded
+    ? versions.filter((version, index) => index < MAX_ROWS - 1 || isTelling(version))
+    : versions
+  const folded = versions.filter(version => !shown.includes(version))
+  const runsNewest = !latest || versions.some(({ versionId }) => versionId === latest.versionId)
+  return (
+    <section className="sheet soft" aria-labelledby={headingId}>
+      <div className="pkname">
+        <h2 id={headingId}>
+          {packageId && repositoryId ? (
+            <Link
+              to="/org_{$organization}/repositories/$repositoryId/packages/$packageId"
+              params={{ organization, repositoryId, packageId }}
+            >
+              {name}
+            </Link>
+          ) : (
+            name
+          )}
+        </h2>
+        <span className="end">
+          {tickText(perTick)}, at least one for each state.
+          {!isNarrow && ' Click a part of a bar to list its devices.'}
+        </span>
+      </div>
+      {/* biome-ignore lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens */}
+      <table role="table" className="tbl">
+        <caption className="sr">Versions of {name} on the devices of this project</caption>
+        <thead>
+          <tr>
+            <th scope="col">Version</th>
+            <th scope="col" className="c-date">
+              Created
+            </th>
+            <th scope="col">Devices by what they do now</th>
+            {STATES.map(({ key, label, state }) => (
+              <th key={key} scope="col" className="r">
+                <span className="state-head">
+                  <TickSign state={state} />
+                  {label}
+                </span>
+              </th>
+            ))}
+            <th scope="col" className="r">
+              Devices
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map(version => (
+            <VersionRow
+              key={version.versionId}
+              projectId={projectId}
+              perTick={perTick}
+              doing={version}
+              name={version.name}
+              conditionOf={is => ({ versionId: version.versionId, is: is ?? 'runs' })}
+              head={
+                <span className="vt">
+                  <Link
+                    to={VERSION}
+                    params={{
+                      organization,
+                      repositoryId: repositoryId!,
+                      packageId: packageId!,
+                      versionId: version.versionId,
+                    }}
+                    className="vers"
+                  >
+                    {version.name}
+                  </Link>
+                  {version.tags.slice(0, MAX_TAGS).map(tag => (
+                    <Badge key={tag}>{tag}</Badge>
+                  ))}
+                </span>
+              }
+              createdAt={version.createdAt}
+            />
+          ))}
+          {reported.map(version => (
+            <VersionRow
+              key={version.version}
+              projectId={projectId}
+              perTick={perTick}
+              doing={version}
+              name={version.version}
+              conditionOf={is => ({
+                reports: version.version,
+                ...(packageId && { packageId }),
+                ...(is && { is }),
+              })}
+              head={
+                <span>
+                  <bdi className="vers">{version.version}</bdi>
+                  <span className="subline">
+                    {packageId ? 'not in this package' : 'not in a linked repository'}
+                  </span>
+                </span>
+              }
+            />
+          ))}
+          {otherVersions && (
+            <VersionRow
+              projectId={projectId}
+              perTick={perTick}
+              doing={otherVersions}
+              name="other versions"
+              head={<span className="t2">Other versions</span>}
+            />
+          )}
+        </tbody>
+      </table>
+      {(folded.length > 0 || !runsNewest) && (
+        <div className="soft-note">
+          {folded.length > 0 && (
+            <Button size="sm" variant="ghost" onClick={() => setWhole(true)}>
+              {counted(folded.length, 'older version')},{' '}
+              {counted(
+                folded.reduce((sum, version) => sum + devicesOf(version), 0),
+                'device',
+              )}
+            </Button>
+          )}
+          {!runsNewest && packageId && repositoryId && (
+            <span>
+              <Link
+                to={VERSION}
+                params={{ organization, repositoryId, packageId, versionId: latest.versionId }}
+              >
+                {latest.name}
+              </Link>{' '}
+              is newest, created <Time at={latest.createdAt} />; no device runs it yet.
+            </span>
+          )}
+        </div>
+      )}
+    </section>
+  )
+}
+
+type VersionRowProps = {
+  projectId: string
+  perTick: number
+  doing: Doing
+  name: string
+  head: ReactNode
+  createdAt?: string
+  /** Condition for the device list: all devices of the row, or those in a state. Without it, the numbers are no links. */
+  conditionOf?: (is?: (typeof STATES)[number]['is']) => SoftwareCondition
+}
+
+function VersionRow({ projectId, perTick, doing, name, head, createdAt, conditionOf }: VersionRowProps) {
+  const { organization } = useParams({ from: '/authenticated/org_{$organization}/projects/$projectId' })
+  const total = devicesOf(doing)
+  const searchOf = (is?: (typeof STATES)[number]['is']) => ({ software: writeSoftware(conditionOf!(is)) })
+  const number = (count: number, words: string, is?: (typeof STATES)[number]['is'], after?: string) =>
+    count === 0 || !conditionOf ? (
+      <span className="num-none">{formatCount(count)}</span>
+    ) : (
+      <Link to={DEVICES} params={{ organization, projectId }} search={searchOf(is)} className="num-link">
+        {formatCount(count)}
+        {after && <>&nbsp;{after}</>}
+        <span className="sr"> {words}</span>
+      </Link>
+    )
+  return (
+    // biome-ignore-start lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens
+    <tr role="row">
+      <td role="cell" className="c-v">
+        {head}
+      </td>
+      <td role="cell" className="c-date">
+        {createdAt && <Time at={createdAt} />}
+      </td>
+      <td role="cell" className="c-bar">
+        {conditionOf ? (
+          // The numbers are the same links, so keyboard and screen readers skip these.
+          <div className="tks" aria-hidden="true">
+            {STATES.filter(({ key }) => doing[key] > 0).map(({ key, label, state, is }) => (
+              <Link
+                key={key}
+                to={DEVICES}
+                params={{ organization, projectId }}
+                search={searchOf(is)}
+                className={state}
+                style={{ '--n': ticksOf(doing[key], perTick) } as CSSProperties}
+                tabIndex={-1}
+                title={`${formatCount(doing[key])} ${label.toLowerCase()}, ${name}`}
+              />
+            ))}
+          </div>
+        ) : (
+          <TickRow parts={STATES.map(({ key, state }) => ({ state, ticks: ticksOf(doing[key], perTick) }))} />
+        )}
+      </td>
+      {STATES.map(({ key, label, is }) => (
+        <td key={key} role="cell" className={key === 'failed' ? 'r c-st bad-n' : 'r c-st'}>
+          {number(doing[key], `${label.toLowerCase()}, ${name}`, is)}
+        </td>
+      ))}
+      <td role="cell" className="r c-t">
+        {number(total, `${total === 1 ? 'device' : 'devices'} on ${name}`)}
+      </td>
+      <td role="cell" className="c-ph">
+        {STATES.slice(1)
+          .filter(({ key }) => doing[key] > 0)
+          .map(({ key, label, is }) => (
+            <span key={key}>{number(doing[key], `, ${name}`, is, label.toLowerCase())}</span>
+          ))}
+      </td>
+    </tr>
+    // biome-ignore-end lint/a11y/noRedundantRoles: see above
+  )
+}
+
+function devicesOf({ running, updating, failed }: Doing): number {
+  return running + updating + failed
+}
+
+/** Whether a row stays when others are folded: it has a tag, or devices that want to leave it. */
+function isTelling({ tags, updating, failed }: Package['versions'][number]): boolean {
+  return tags.length > 0 || updating > 0 || failed > 0
+}

@@ -1,0 +1,226 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Layers } from 'lucide-react'
+import { invalidateActions, useActionState } from '../../api/queries.ts'
+import { counted, formatCount } from '../../lib/app/format.ts'
+import { useIsNarrow } from '../../lib/app/use-is-narrow.ts'
+import { ErrorAlert } from '../../ui/Alert.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
+import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { RefreshButton } from '../../ui/app/RefreshButton.tsx'
+import { Section } from '../../ui/app/Section.tsx'
+import { Cell, Row, Table } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { writeConditions } from '../devices/list/conditions.ts'
+import { leadOf } from './lead.ts'
+import { NO_PACKAGE, PackageVersions } from './PackageVersions.tsx'
+import { devicesPerTick } from './ticks.ts'
+import '../../styles/software.css'
+
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
+const PACKAGE = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
+const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
+/** Ticks of the longest row. */
+const MAX_TICKS = 95
+const MAX_TICKS_ON_PHONES = 50
+
+const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/software')
+
+type Software = ActionOutput<'projects_GetSoftware'>
+
+/** Versions that the devices of a project run, and what they do: run it, install another one, or fail to. */
+export function SoftwarePage() {
+  const { projectId } = route.useParams()
+  const queryClient = useQueryClient()
+  const query = useActionState('projects_GetSoftware', { projectId })
+  const { data, error, dataUpdatedAt, errorUpdatedAt, refetch } = query
+  if (error && !data) throw error
+  return (
+    <Page width="list">
+      <PageHead title="Software" count={data?.deviceCount}>
+        {data && <LiveStamp updatedAt={dataUpdatedAt} failedAt={errorUpdatedAt} />}
+        <RefreshButton onRefresh={() => invalidateActions(queryClient, ['projects_GetSoftware'])} />
+      </PageHead>
+      <ErrorAlert
+        title="Could not count devices."
+        error={error}
+        action={
+          <Button size="sm" onClick={() => void refetch()}>
+            Try again
+          </Button>
+        }
+      />
+      {data ? <Content projectId={projectId} software={data} /> : <Counting />}
+    </Page>
+  )
+}
+
+function Counting() {
+  return (
+    <>
+      <p className="lead-text" role="status">
+        Counting…
+      </p>
+      <div className="sheet">
+        <Skeleton label="Counting devices" />
+      </div>
+    </>
+  )
+}
+
+function Content({ projectId, software }: { projectId: string; software: Software }) {
+  const { packages, reported, otherReported, unknown = 0, deviceCount = 0, tookTooLong } = software
+  const { organization } = route.useParams()
+  const isNarrow = useIsNarrow()
+  const reporting = packages.filter(one => one.deviceCount > 0)
+  const isSilent = deviceCount > 0 && unknown === deviceCount
+  const longest = Math.max(
+    unknown,
+    ...[...reporting.flatMap(one => [...one.versions, ...one.reported]), ...reported].map(
+      ({ running, updating, failed }) => running + updating + failed,
+    ),
+  )
+  const perTick = devicesPerTick(longest, 3, isNarrow ? MAX_TICKS_ON_PHONES : MAX_TICKS)
+  const lead = leadOf(software)
+  const sheet = { projectId, perTick, isNarrow }
+  if (tookTooLong)
+    return (
+      <p className="lead-text" role="status">
+        – Counting took longer than 2 s. The page tries again.
+      </p>
+    )
+  return (
+    <>
+      {lead && (
+        <p className="lead-text">
+          <b>{lead.first}</b> {lead.rest}
+          {lead.failed > 0 && (
+            <>
+              {' '}
+              <Link
+                to={DEVICES}
+                params={{ organization, projectId }}
+                search={{ show: 'updateFailed' as const }}
+              >
+                {counted(lead.failed, 'device')} failed to update.
+              </Link>
+            </>
+          )}
+          {unknown > 0 && ` ${formatCount(unknown)} ${unknown === 1 ? 'does' : 'do'} not say it.`}
+        </p>
+      )}
+      {deviceCount === 0 || isSilent ? (
+        <EmptyState
+          icon={Layers}
+          title="No device reports its software yet."
+          action={
+            deviceCount === 0 && (
+              <LinkButton to={DEVICES} params={{ organization, projectId }}>
+                Connect a device
+              </LinkButton>
+            )
+          }
+        >
+          The scripts on the devices write <span className="mono">dev.nexigon.ota.status</span>.
+        </EmptyState>
+      ) : (
+        <>
+          {reporting.map(one => (
+            <PackageVersions key={one.packageId} {...sheet} of={one} />
+          ))}
+          {(reported.length > 0 || otherReported) && (
+            <PackageVersions {...sheet} of={{ ...NO_PACKAGE, reported, otherVersions: otherReported }} />
+          )}
+          {unknown > 0 && (
+            <p className="tfoot">
+              <span>
+                <Link
+                  to={DEVICES}
+                  params={{ organization, projectId }}
+                  search={{ where: writeConditions([{ property: '#version', operator: 'absent' }])! }}
+                >
+                  {counted(unknown, 'device')}
+                </Link>{' '}
+                {unknown === 1 ? 'reports' : 'report'} no version.
+              </span>
+            </p>
+          )}
+        </>
+      )}
+      {packages.length > 0 && <LinkedPackages software={software} organization={organization} />}
+    </>
+  )
+}
+
+function LinkedPackages({
+  software: { packages, packageCount },
+  organization,
+}: {
+  software: Software
+  organization: string
+}) {
+  return (
+    <div className="linked-packages">
+      <Section title="Packages of this project" padded={false}>
+        <Table caption="Packages of linked repositories" head={PACKAGES_HEAD} rowsOnPhones bare>
+          {packages.map(
+            ({ packageId, repositoryId, name, repositoryName, latest, deviceCount, versions }) => (
+              <Row key={packageId}>
+                <Cell>
+                  <Link to={PACKAGE} params={{ organization, repositoryId, packageId }} className="nm lines">
+                    {name}
+                  </Link>
+                </Cell>
+                <Cell label="Repository">{repositoryName}</Cell>
+                <Cell label="Latest version">
+                  {latest ? (
+                    <Link
+                      to={VERSION}
+                      params={{ organization, repositoryId, packageId, versionId: latest.versionId }}
+                      className="mono"
+                    >
+                      {latest.name}
+                    </Link>
+                  ) : (
+                    <span className="muted">none yet</span>
+                  )}
+                </Cell>
+                <Cell label="Created">{latest && <Time at={latest.createdAt} />}</Cell>
+                <Cell label="Devices">
+                  {deviceCount > 0 ? (
+                    <span>
+                      {formatCount(deviceCount)}{' '}
+                      <span className="muted">on {counted(versions.length, 'version')}</span>
+                    </span>
+                  ) : (
+                    <span className="muted">no device reports it</span>
+                  )}
+                </Cell>
+              </Row>
+            ),
+          )}
+        </Table>
+        {packageCount > packages.length && (
+          <div className="soft-note">
+            The first {formatCount(packages.length)} of {formatCount(packageCount)} packages.
+          </div>
+        )}
+      </Section>
+    </div>
+  )
+}
+
+const PACKAGES_HEAD = (
+  <tr>
+    <th scope="col">Package</th>
+    <th scope="col">Repository</th>
+    <th scope="col">Latest version</th>
+    <th scope="col">Created</th>
+    <th scope="col">Devices</th>
+  </tr>
+)

@@ -1,0 +1,34 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { counted, formatCount, formatPercent } from '../../lib/app/format.ts'
+
+type Software = ActionOutput<'projects_GetSoftware'>
+
+/** First sentences of the page, in bold and plain, and the number of devices whose update failed. */
+export type Lead = { first: string; rest: string; failed: number }
+
+/** Says how many devices run the version that the tag `stable` points to, or else the latest version. Undefined without devices. */
+export function leadOf({ packages, deviceCount = 0, reported }: Software): Lead | undefined {
+  const main = packages.find(one => one.deviceCount > 0)
+  if (!main || deviceCount === 0) return undefined
+  const aim = main.stable ?? main.latest
+  const all = [...packages.flatMap(one => [...one.versions, ...one.reported]), ...reported]
+  const failed = all.reduce((sum, version) => sum + version.failed, 0)
+  const updating = all.reduce((sum, version) => sum + version.updating, 0)
+  const onAim = main.versions.find(({ versionId }) => versionId === aim?.versionId)
+  const running = onAim ? onAim.running + onAim.updating + onAim.failed : 0
+  const others = main.versions.length - (onAim ? 1 : 0)
+  const elsewhere = main.deviceCount - running
+  const aimWords = main.stable ? 'what stable points to' : 'the latest version'
+  return {
+    first: `${formatPercent(running / deviceCount)} run ${aimWords}${packages.length > 1 ? ` in ${main.name}` : ''}.`,
+    rest: [
+      ...(elsewhere > 0 && others > 0
+        ? [
+            `${counted(elsewhere, 'device')} ${elsewhere === 1 ? 'is' : 'are'} on ${counted(others, 'other version')}.`,
+          ]
+        : []),
+      ...(updating > 0 ? [`${formatCount(updating)} ${updating === 1 ? 'is' : 'are'} updating.`] : []),
+    ].join(' '),
+    failed,
+  }
+}

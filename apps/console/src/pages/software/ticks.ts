@@ -1,0 +1,24 @@
+import { formatCount } from '../../lib/app/format.ts'
+
+/** What devices do with a version, which is the shape of their ticks. */
+export type TickState = 'runs' | 'installs' | 'fails' | 'others' | 'unknown'
+
+/**
+ * Number of devices per tick, so that `devices` fit into `max` ticks and each of `parts` parts may have one tick more. It is 1 while they fit,
+ * else any number.
+ */
+export function devicesPerTick(devices: number, parts: number, max: number): number {
+  return Math.max(1, devices / Math.max(1, max - parts))
+}
+
+/** Number of ticks of a part: one for `perTick` devices, and at least one for a part with a device. */
+export function ticksOf(devices: number, perTick: number): number {
+  return devices === 0 ? 0 : Math.max(1, Math.round(devices / perTick))
+}
+
+/** What a tick stands for: "One tick is 1 device", "One tick is about 4 devices". */
+export function tickText(perTick: number): string {
+  return perTick === 1
+    ? 'One tick is 1 device'
+    : `One tick is about ${formatCount(Math.round(perTick * 10) / 10)} devices`
+}
