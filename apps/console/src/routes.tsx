@@ -450,7 +450,14 @@ const adminIndex = createRoute({
 const dashboard = createRoute({
   getParentRoute: () => admin,
   path: 'dashboard',
-  component: lazyPage(() => import('./pages/admin/DashboardPage.tsx'), 'DashboardPage'),
+  component: lazyPage(() => import('./pages/admin/dashboard/DashboardPage.tsx'), 'DashboardPage'),
+})
+
+const allProjects = createRoute({
+  getParentRoute: () => admin,
+  path: 'projects',
+  validateSearch: search => texts(search, 'q', 'sort'),
+  component: lazyPage(() => import('./pages/admin/AllProjectsPage.tsx'), 'AllProjectsPage'),
 })
 
 const users = createRoute({
@@ -477,8 +484,8 @@ const actionsLog = createRoute({
 const jobs = createRoute({
   getParentRoute: () => admin,
   path: 'jobs',
-  validateSearch: search => texts(search, 'type', 'status'),
-  component: lazyPage(() => import('./pages/admin/JobsPage.tsx'), 'JobsPage'),
+  validateSearch: search => texts(search, 'type', 'status', 'time', 'order', 'job'),
+  component: lazyPage(() => import('./pages/admin/jobs/JobsPage.tsx'), 'JobsPage'),
 })
 
 const cluster = createRoute({
@@ -499,7 +506,7 @@ const routeTree = root.addChildren([
     home,
     invitations,
     account.addChildren([accountIndex, profile, security, sessions]),
-    admin.addChildren([adminIndex, dashboard, users, eventLog, actionsLog, jobs, cluster]),
+    admin.addChildren([adminIndex, dashboard, allProjects, users, eventLog, actionsLog, jobs, cluster]),
     organization.addChildren([
       organizationIndex,
       projects,

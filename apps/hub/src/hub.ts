@@ -9,6 +9,7 @@ import type pg from 'pg'
 import { handlers } from './actions/index.ts'
 import { BulkActions } from './bulk/bulk-actions.ts'
 import { joinCluster } from './cluster/node.ts'
+import { startNodeReports } from './cluster/node-facts.ts'
 import { requireSharedKey } from './cluster/shared-key.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './config-error.ts'
@@ -204,6 +205,18 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     dataDir: config.dataDir,
     nodeId: node.nodeId,
   }
+  const watched = disk === undefined ? [] : [disk.folder]
+  stack.use(
+    await startNodeReports({
+      db,
+      nodeId: node.nodeId,
+      log,
+      folders: [config.dataDir, ...watched],
+      tls: config.tls,
+      eventCount: () => services.ingest.eventCount,
+      connections: () => devices.connectedCount,
+    }),
+  )
   const pipeline = drained(createPipeline({ db, handlers, services, live, limits, log }), stack)
   const firstRun = await bootstrap(db, config.dataDir, publicUrl)
 

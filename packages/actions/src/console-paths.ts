@@ -18,6 +18,7 @@ export const CONSOLE_PATHS: readonly string[] = [
   '/settings/sessions',
   '/admin',
   '/admin/dashboard',
+  '/admin/projects',
   '/admin/users',
   '/admin/log',
   '/admin/actions',

@@ -1,12 +1,88 @@
 import { z } from 'zod'
-import { listInput, listOutput, optional, optionalText, query } from './define.ts'
-import { ClusterNodeId, JobId } from './ids.ts'
-import { MAX_KIND_LENGTH } from './limits.ts'
+import { command, listInput, listOutput, optional, optionalText, query, TextFilter } from './define.ts'
+import { ClusterNodeId, JobId, OrganizationId, ProjectId } from './ids.ts'
+import { MAX_KIND_LENGTH, MAX_SUMMARIZED_JOBS, MAX_SUMMARIZED_RUNS } from './limits.ts'
 import { Timestamp, text, U32 } from './scalars.ts'
 
 /** States of a background job (docs/product.md 4). */
 export const JobStatus = z.enum(['Pending', 'Completed', 'Failed', 'Expired', 'Cancelled'])
 export type JobStatus = z.output<typeof JobStatus>
+
+const Level = z.enum(['bad', 'warn'])
+const Disk = z.object({ freeBytes: z.number(), totalBytes: z.number() })
+
+/** Jobs of one kind in the last 48 hours. */
+const JobKindSummary = z.object({
+  job: z.string(),
+  everySecs: U32.optional().describe('Interval of a recurring kind.'),
+  isRepeatable: z.boolean(),
+  runs: z
+    .array(z.object({ status: JobStatus, durationMs: z.int().optional() }))
+    .max(MAX_SUMMARIZED_RUNS)
+    .describe('The last runs, the newest last.'),
+  failedCount: U32.describe('Jobs of the last 24 hours that failed or expired.'),
+  usualMs: z.int().optional().describe('Median duration of the completed jobs.'),
+  nextRunAt: Timestamp.optional(),
+  failing: z
+    .object({
+      since: Timestamp.describe('End of the first failed job after the last completed one.'),
+      count: U32.describe('Failed jobs in a row.'),
+      lastJobId: JobId,
+      lastError: z.string().optional(),
+    })
+    .optional()
+    .describe('Present if the last job of this kind that ended has failed or expired.'),
+  lastCompletedAt: Timestamp.optional(),
+})
+
+/** What a node last reported about itself. */
+const NodeFacts = z.object({
+  version: z.string(),
+  connections: U32.describe('Connected devices.'),
+  eventsPerSec: z.number().min(0).describe('Events of devices stored in the last half minute.'),
+  disk: Disk.optional().describe('The fullest disk with data of the hub.'),
+  diskFailure: z.string().optional(),
+  certificates: z
+    .array(z.object({ names: z.array(z.string()), endsAt: Timestamp }))
+    .optional()
+    .describe('Certificates with which the node serves TLS.'),
+  certificatesFailure: z.string().optional(),
+})
+export type NodeFacts = z.output<typeof NodeFacts>
+
+/** Something that an administrator should see to. `bad` comes before `warn`. */
+const Problem = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('JobFailing'),
+    level: Level,
+    since: Timestamp,
+    job: z.string(),
+    jobId: JobId.describe('The last failed job.'),
+    count: U32.describe('Failed jobs in a row.'),
+    lastError: z.string().optional(),
+  }),
+  z.object({ kind: z.literal('CertificateEnding'), level: Level, name: z.string(), endsAt: Timestamp }),
+  z.object({
+    kind: z.literal('DiskFilling'),
+    level: Level,
+    nodeName: z.string(),
+    disk: Disk,
+    fullAt: Timestamp.optional().describe('At the growth of the database in the last 7 days.'),
+  }),
+  z.object({ kind: z.literal('NodeSilent'), level: Level, nodeName: z.string(), lastHeartbeat: Timestamp }),
+  z.object({ kind: z.literal('SealBroken'), level: Level, since: Timestamp, problem: z.string() }),
+  z.object({
+    kind: z.literal('VersionsDiffer'),
+    level: Level,
+    since: Timestamp,
+    versions: z.array(z.string()),
+  }),
+])
+
+/** A part of the health that may be unreadable. `failure` then has the reason. */
+function part<Value extends z.ZodType>(value: Value) {
+  return z.object({ value: value.optional(), failure: z.string().optional() })
+}
 
 /** Actions on the instance as a whole (docs/api.md 2.3). */
 export const instance = {
@@ -16,6 +92,84 @@ export const instance = {
     output: z.object({ users: U32, projects: U32, devices: U32 }),
     permission: 'admin',
     aliases: ['instance_GetInstanceStatistics'],
+  }),
+  instance_GetHealth: query({
+    summary: 'Health of the instance: problems, nodes, database, events and certificates of the hub.',
+    cost: 'brief',
+    input: z.object({}),
+    output: z.object({
+      checkedAt: Timestamp,
+      problems: z.array(Problem).describe('The worst first.'),
+      people: part(z.object({ administrators: U32, organizations: U32 })),
+      nodes: part(
+        z.array(
+          z.object({
+            nodeId: ClusterNodeId,
+            name: z.string(),
+            uptimeSecs: U32,
+            facts: NodeFacts.optional().describe('Absent until the first report of the node.'),
+          }),
+        ),
+      ),
+      events: part(
+        z.object({
+          perSec: z.number(),
+          dayCount: z.number().describe('Events of the last 24 hours.'),
+          bins: z
+            .array(z.object({ startsAt: Timestamp, perSec: z.number() }))
+            .describe('The last 24 hours in intervals of 15 minutes, without the running one.'),
+        }),
+      ),
+      database: part(
+        z.object({
+          version: z.string(),
+          sizeBytes: z.number(),
+          parts: z.array(z.object({ name: z.enum(['Events', 'Audit', 'History']), sizeBytes: z.number() })),
+          days: z
+            .array(z.object({ day: z.string(), sizeBytes: z.number() }))
+            .describe('Daily samples of 30 days.'),
+          growthBytesPerDay: z
+            .number()
+            .optional()
+            .describe('Of the last 7 days; absent with fewer than 2 samples.'),
+          connections: U32,
+          maxConnections: U32,
+        }),
+      ),
+      jobs: part(
+        z.object({ failedCount: U32.describe('Jobs of the last 24 hours that failed or expired.') }),
+      ),
+      seals: part(
+        z.object({
+          sealNo: U32.optional(),
+          verifiedAt: Timestamp.optional(),
+          isIntact: z.boolean().optional().describe('Absent before the first verification.'),
+        }),
+      ),
+    }),
+    permission: 'admin',
+  }),
+  instance_QueryProjects: query({
+    summary: 'Projects of all organizations with their devices.',
+    cost: 'scan',
+    input: z.object(listInput(['name', 'organization', 'devices', 'stored'], TextFilter)),
+    output: z.object({
+      projects: z.array(
+        z.object({
+          projectId: ProjectId,
+          name: z.string(),
+          organizationId: OrganizationId,
+          organizationName: z.string(),
+          deviceCount: U32,
+          storedBytes: z
+            .number()
+            .optional()
+            .describe('Last measured size of its events and past property values.'),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: 'admin',
   }),
   cluster_GetDetails: query({
     summary: 'Nodes of the hub that are running.',
@@ -38,12 +192,14 @@ export const instance = {
   jobs_Query: query({
     summary: 'Background jobs, newest first; a bare call answers the newest 1,000.',
     cost: 'scan if filtered',
+    scanningSort: /problems$/,
     input: z.object(
       listInput(
-        ['createdAt'],
+        ['createdAt', 'problems'],
         z.object({
           job: optionalText(text(MAX_KIND_LENGTH)).describe('Name of a kind of job.'),
           statuses: optional(z.array(JobStatus).max(5)),
+          withinSecs: optional(U32.min(1)).describe('Greatest age of a job.'),
         }),
       ),
     ),
@@ -59,12 +215,48 @@ export const instance = {
           retryDelay: U32.describe('Seconds.'),
           timeout: U32.describe('Time limit of an attempt in seconds.'),
           createdAt: Timestamp,
+          startedAt: Timestamp.optional().describe('Start of the latest attempt.'),
+          durationMs: z.int().optional().describe('Length of the latest attempt, so far if it still runs.'),
           finishedAt: Timestamp.optional(),
+          nextAttemptAt: Timestamp.optional().describe(
+            'Earliest time of the next attempt after a failed one.',
+          ),
+          lastError: z.string().optional().describe('Error of the latest attempt that failed.'),
+          progress: z
+            .object({ done: U32, total: U32 })
+            .optional()
+            .describe('Items of the bulk actions that the job has taken up.'),
+          isRepeatable: z.boolean().describe('Whether `jobs_Retry` accepts this kind of job.'),
         }),
       ),
       ...listOutput,
     }),
     permission: 'admin',
     aliases: ['jobs_QueryJobs'],
+  }),
+  jobs_GetSummary: query({
+    summary: 'Background jobs of the last 24 hours, counted by status and by kind.',
+    input: z.object({}),
+    output: z.object({
+      since: Timestamp,
+      total: U32,
+      counts: z.record(JobStatus, U32),
+      isCut: z.boolean().describe(`True if only the newest ${MAX_SUMMARIZED_JOBS} jobs were read.`),
+      kinds: z
+        .array(JobKindSummary)
+        .describe('Kinds with a job in the last 48 hours, and all recurring kinds.'),
+    }),
+    permission: 'admin',
+  }),
+  jobs_Retry: command({
+    summary: 'Queues one more attempt of a failed or expired job.',
+    input: z.object({ jobId: JobId }),
+    output: z.object({
+      result: z
+        .enum(['Queued', 'AlreadyPending'])
+        .describe('`AlreadyPending`: it waits or runs, nothing changed.'),
+    }),
+    permission: 'admin',
+    audit: ['jobId'],
   }),
 }

@@ -62,6 +62,9 @@ export const MAX_SIGN_UP_NAME_LENGTH = 64
 export const MAX_EMAIL_LENGTH = 254
 /** Maximum number of log rows that a call without `limit` returns. Paged calls reach all rows. */
 export const MAX_LOG_ROWS = 1000
+/** Maximum number of jobs that `jobs_GetSummary` reads, and of runs of one kind that it returns. */
+export const MAX_SUMMARIZED_JOBS = 20_000
+export const MAX_SUMMARIZED_RUNS = 60
 /**
  * Maximum age of a sign-in, in seconds, for actions that change passwords, tokens or administration (docs/decisions.md,
  * "Actions and audit").

@@ -1,4 +1,5 @@
 import type { instance } from '@muster/actions'
+import { failedJob } from './records.ts'
 import type { Rows } from './row.ts'
 
 export const instanceRows: Rows<typeof instance> = {
@@ -7,6 +8,17 @@ export const instanceRows: Rows<typeof instance> = {
   jobs_Query: {
     input: () => ({}),
     may: ['instanceAdmin'], // Scheduled jobs change this list at any time, so `instance.test.ts` tests it separately.
+    list: null,
+  },
+  jobs_GetSummary: { input: () => ({}), may: ['instanceAdmin'] },
+  jobs_Retry: {
+    input: async ({ hub }) => ({ jobId: await failedJob(hub) }),
+    may: ['instanceAdmin'],
+  },
+  instance_GetHealth: { input: () => ({}), may: ['instanceAdmin'] },
+  instance_QueryProjects: {
+    input: () => ({}),
+    may: ['instanceAdmin'], // The projects of all tests are in this list, so `instance.test.ts` tests it separately.
     list: null,
   },
 }

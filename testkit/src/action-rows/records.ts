@@ -237,6 +237,17 @@ export async function bulkActionRow(
   return bulkActionId
 }
 
+/** Inserts a failed background job. Its mailed token does not exist, so a further attempt has nothing to do. */
+export async function failedJob(hub: TestHub): Promise<string> {
+  const jobId = newDatedId('job')
+  await hub.pool.query(
+    `insert into pgboss.job (name, data, state, started_on, completed_on)
+     values ('users_SendPasswordEmail', $1, 'failed', now(), now())`,
+    [{ jobId, jwtId: 'gone' }],
+  )
+  return jobId
+}
+
 /** Inserts a session, valid for a day by default. Resolves to its secret. */
 export async function newSession(
   hub: TestHub,

@@ -68,8 +68,12 @@ import { devices_StartBulkDecision } from './devices/StartBulkDecision.ts'
 import { devices_StartBulkDeletion } from './devices/StartBulkDeletion.ts'
 import { devices_ValidateDeviceToken } from './devices/ValidateDeviceToken.ts'
 import { cluster_GetDetails } from './instance/GetClusterDetails.ts'
+import { instance_GetHealth } from './instance/GetHealth.ts'
+import { jobs_GetSummary } from './instance/GetJobSummary.ts'
 import { instance_GetStatistics } from './instance/GetStatistics.ts'
 import { jobs_Query } from './instance/QueryJobs.ts'
+import { instance_QueryProjects } from './instance/QueryProjects.ts'
+import { jobs_Retry } from './instance/RetryJob.ts'
 import { organizations_AddMember } from './organizations/AddMember.ts'
 import { organizations_Create } from './organizations/Create.ts'
 import { organizations_Delete } from './organizations/Delete.ts'
@@ -223,8 +227,12 @@ export const handlers: Handlers = {
   devices_StartBulkDeletion,
   devices_ValidateDeviceToken,
   cluster_GetDetails,
+  instance_GetHealth,
+  jobs_GetSummary,
   instance_GetStatistics,
   jobs_Query,
+  instance_QueryProjects,
+  jobs_Retry,
   organizations_AddMember,
   organizations_Create,
   organizations_Delete,

@@ -75,6 +75,7 @@ const VERBS = [
   'Resend',
   'Reset',
   'Resolve',
+  'Retry',
   'Revoke',
   'Search',
   'Set',

@@ -45,6 +45,8 @@ export type AuditEvents = {
   users_SessionInitiated: { userId: string; sessionId: string }
   /** Written by `users_TerminateSession`, `users_TerminateSessions`, a sign-out, and when an account is disabled. */
   users_SessionTerminated: { userId: string; sessionId: string }
+  /** Written by `jobs_Retry`. */
+  jobs_Retried: { jobId: string; job: string }
   /** Written by `organizations_Create`, for each new account, and at the first start of an instance or of its demo fleet. */
   organizations_Created: { organizationId: string }
   /** Written by `organizations_Delete`. */

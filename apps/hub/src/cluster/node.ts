@@ -104,7 +104,7 @@ export async function hadOtherNodeRecently(db: Db): Promise<boolean> {
 async function renewHeartbeat(db: Db, nodeId: string): Promise<boolean> {
   const { rows } = await sql<{ wasEvicted: boolean }>`
     with before as (select node_id, left_at from cluster_node where node_id = ${nodeId} for update)
-    update cluster_node n set last_heartbeat = now(), left_at = null
+    update cluster_node n set last_heartbeat = now(), left_at = null, evicted_at = null
       from before where n.node_id = before.node_id
     returning before.left_at is not null as "wasEvicted"`.execute(db)
   return rows[0]?.wasEvicted ?? false
@@ -135,7 +135,7 @@ async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | 
   await db.transaction().execute(async tx => {
     const dead = await tx
       .updateTable('cluster_node')
-      .set({ left_at: sql`now()` as never })
+      .set({ left_at: sql`now()` as never, evicted_at: sql`now()` as never })
       .where('node_id', '<>', ownNodeId)
       .where('left_at', 'is', null)
       .where(isStale('last_heartbeat'))

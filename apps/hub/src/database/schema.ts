@@ -128,6 +128,13 @@ type ClusterNodeRow = {
   joined_at: ColumnType<Date, Date | string | undefined, Date | string>
   last_heartbeat: ColumnType<Date, Date | string | undefined, Date | string>
   left_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  facts: ColumnType<JsonValue | null, string | null, string | null>
+  evicted_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+}
+
+type DatabaseSizeRow = {
+  sampled_on: ColumnType<Date, string, string>
+  size_bytes: number
 }
 
 type DeploymentTokenRow = {
@@ -274,6 +281,11 @@ type DeviceUpdateRow = {
   error: string | null
 }
 
+type EventRateRow = {
+  starts_at: ColumnType<Date, Date | string, Date | string>
+  event_count: number
+}
+
 type InstanceSettingRow = {
   key: string
   value: ColumnType<JsonValue, string, string>
@@ -389,6 +401,7 @@ type ProjectRow = {
   organization_id: string
   name: string
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  pinned_properties: ColumnType<JsonValue, string | undefined, string>
 }
 
 type ProjectDeviceCountRow = {
@@ -535,6 +548,7 @@ export type Tables = {
   bulk_action: BulkActionRow
   bulk_action_item: BulkActionItemRow
   cluster_node: ClusterNodeRow
+  database_size: DatabaseSizeRow
   deployment_token: DeploymentTokenRow
   device: DeviceRow
   device_address: DeviceAddressRow
@@ -548,6 +562,7 @@ export type Tables = {
   device_removal: DeviceRemovalRow
   device_stored_bytes: DeviceStoredBytesRow
   device_update: DeviceUpdateRow
+  event_rate: EventRateRow
   instance_setting: InstanceSettingRow
   limit_hit: LimitHitRow
   mailed_token: MailedTokenRow

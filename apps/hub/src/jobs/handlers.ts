@@ -8,6 +8,7 @@ import { devices_MeasureStored } from './MeasureStored.ts'
 import { audit_RemoveSealed } from './RemoveSealed.ts'
 import { devices_RunBulkActions } from './RunBulkActions.ts'
 import { projects_SampleConnected } from './SampleConnected.ts'
+import { instance_SampleSize } from './SampleSize.ts'
 import { projects_SampleSoftware } from './SampleSoftware.ts'
 import { audit_SealRows } from './SealRows.ts'
 import { organizations_SendInvitationEmail } from './SendInvitationEmail.ts'
@@ -26,6 +27,7 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   organizations_SendInvitationEmail,
   instance_CleanupExpired,
   instance_MaintainPartitions,
+  instance_SampleSize,
   devices_SweepHistory,
   devices_MeasureStored,
   devices_FillUpdates,

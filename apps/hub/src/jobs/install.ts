@@ -19,8 +19,9 @@ export async function installQueue(owner: pg.Client, log: Logger): Promise<void>
   const queues = new Set((await boss.getQueues()).map(queue => queue.name))
   for (const name of Object.keys(JOB_KINDS)) if (!queues.has(name)) await boss.createQueue(name)
   await boss.stop({ graceful: false })
-  // Index for the list of jobs, which shows the newest first.
+  // Indexes for the list of jobs, which shows the newest first, and for finding a job by its id in the API.
   await owner.query(
     'create index if not exists job_common_latest on pgboss.job_common (created_on desc, id desc)',
   )
+  await owner.query("create index if not exists job_common_job_id on pgboss.job_common ((data ->> 'jobId'))")
 }

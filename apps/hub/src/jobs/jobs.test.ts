@@ -18,7 +18,7 @@ import type { JobKind } from './kinds.ts'
 import { maintainPartitions } from './MaintainPartitions.ts'
 import { type JobQueue, openQueue, PermanentFailure, type RunningJob } from './queue.ts'
 
-const QUICK: JobKind = { timeoutSecs: 60, retryLimit: 0, retryDelaySecs: 1 }
+const QUICK: JobKind = { timeoutSecs: 60, retryLimit: 0, retryDelaySecs: 1, isRepeatable: false }
 
 type Work = (name: string, data: object, job: RunningJob) => Promise<void>
 

@@ -9,6 +9,7 @@ export type JobData = {
   organizations_SendInvitationEmail: { invitationId: string }
   instance_CleanupExpired: Nothing
   instance_MaintainPartitions: Nothing
+  instance_SampleSize: Nothing
   devices_SweepHistory: Nothing
   devices_MeasureStored: Nothing
   devices_FillUpdates: Nothing

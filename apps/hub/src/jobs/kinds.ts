@@ -10,24 +10,28 @@ export type JobKind = {
   retryDelaySecs: number
   /** Interval of a recurring job in seconds, shared by all nodes; undefined for jobs that are queued on demand. */
   everySecs?: number
+  /** True if an administrator may run a failed job again at any later time. The job then does only what is still to be done. */
+  isRepeatable: boolean
 }
 
 const HOUR_SECS = 60 * 60
 
 // The deadline exceeds the sum of the SMTP timeouts, 90 s. The pauses between attempts add up to between 30 and 60 min.
-const MAIL: JobKind = { timeoutSecs: 120, retryLimit: 5, retryDelaySecs: 60 }
+const MAIL: JobKind = { timeoutSecs: 120, retryLimit: 5, retryDelaySecs: 60, isRepeatable: true }
 
 // A failed recurring job runs again at its next interval. The second attempt is for a job that a stopping hub returned to the
 // queue.
-const RECURRING = { retryLimit: 1, retryDelaySecs: 30 }
+const RECURRING = { retryLimit: 1, retryDelaySecs: 30, isRepeatable: true }
 
 /** Timeouts, retries and intervals of all kinds of jobs. */
 export const JOB_KINDS: Record<JobName, JobKind> = {
   users_SendRegistrationEmail: MAIL,
   users_SendPasswordEmail: MAIL,
-  users_SendPasswordChangedEmail: MAIL,
+  // The mail warns of a change that has just been made. Days later it would alarm its reader without a cause.
+  users_SendPasswordChangedEmail: { ...MAIL, isRepeatable: false },
   organizations_SendInvitationEmail: MAIL,
   instance_CleanupExpired: { ...RECURRING, timeoutSecs: 600, everySecs: HOUR_SECS },
+  instance_SampleSize: { ...RECURRING, timeoutSecs: 120, everySecs: 24 * HOUR_SECS },
   // Dropping or moving the rows of a day takes minutes for a large fleet.
   instance_MaintainPartitions: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
   // Deleting the devices and events of a large project takes minutes.
@@ -51,4 +55,9 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   audit_RemoveSealed: { ...RECURRING, timeoutSecs: 1500, everySecs: 24 * HOUR_SECS },
   // The first run verifies the whole chain. The result of each portion is stored, so a later run continues where an attempt ended.
   audit_VerifySeals: { ...RECURRING, timeoutSecs: 1500, everySecs: 24 * HOUR_SECS },
+}
+
+/** Whether an administrator may run a failed job of this kind again. Jobs of kinds that the hub no longer has cannot run. */
+export function isRepeatable(name: string): boolean {
+  return Object.hasOwn(JOB_KINDS, name) && JOB_KINDS[name as JobName].isRepeatable
 }

@@ -43,6 +43,11 @@ export class DeviceRegistry {
     return [...this.#sessions]
   }
 
+  /** Number of devices with a registered connection. */
+  get connectedCount(): number {
+    return this.#registered.size
+  }
+
   add(session: DeviceSession): void {
     this.#sessions.add(session)
   }

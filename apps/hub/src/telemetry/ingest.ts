@@ -221,6 +221,7 @@ export class Ingest {
   readonly #events: Batcher<EventCall>
   readonly #properties: Batcher<PropertyWrite>
   #resendsUntilMs = 0
+  #eventCount = 0
   /** Digest of the networks in the latest stored system information, and its version, by device. The least recently used entry is first. */
   readonly #storedAddresses = new Map<string, { digest: string; version: number }>()
 
@@ -308,6 +309,11 @@ export class Ingest {
     if (update !== null) this.#live.reported(change, 'update', hash('sha256', update, 'base64'))
   }
 
+  /** Number of events that this node has stored since its start. */
+  get eventCount(): number {
+    return this.#eventCount
+  }
+
   /** Notifies open consoles that telemetry of a device changed. */
   changed(topic: LiveChange['topic'], { organizationId, projectId, deviceId }: DeviceCaller): void {
     this.#live.changed({ topic, organizationId, projectId, deviceId })
@@ -333,7 +339,10 @@ export class Ingest {
   }
 
   #countEvents(calls: EventCall[]): void {
-    for (const { deviceId, bytes } of calls) this.#storedBytes.add(deviceId, 'eventBytes', bytes)
+    for (const { deviceId, bytes, rows } of calls) {
+      this.#storedBytes.add(deviceId, 'eventBytes', bytes)
+      this.#eventCount += rows.length
+    }
   }
 
   async #writeProperties(writes: PropertyWrite[]): Promise<void> {

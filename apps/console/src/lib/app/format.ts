@@ -23,6 +23,16 @@ export function formatDuration(secs: number): string {
   return hours > 0 ? `${hours} h ${minutes} m` : `${minutes} m`
 }
 
+/** A measured duration: "12 ms", "0.4 s", "18.6 s", "1 m 22 s", "25 m", "2 h 4 m". */
+export function formatMs(ms: number): string {
+  if (ms < 100) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`
+  const secs = Math.round(ms / 1000)
+  const minutes = Math.floor(secs / 60)
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`
+  return secs % 60 === 0 ? `${minutes} m` : `${minutes} m ${secs % 60} s`
+}
+
 /** A share between 0 and 1 as a whole percentage, "61 %" (docs/product.md 9). */
 export function formatPercent(share: number): string {
   return `${Math.round(Math.min(1, Math.max(0, share)) * 100)} %`

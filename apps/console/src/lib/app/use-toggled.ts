@@ -1,8 +1,11 @@
 import { useState } from 'react'
 
-/** A set of ids, for example of unfolded rows, and a function that adds an id or, if the set has it, removes it. */
-export function useToggled(): [ReadonlySet<string>, (id: string) => void] {
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
+/**
+ * A set of ids, for example of unfolded rows, and a function that adds an id or, if the set has it, removes it. `initial` is in the set at
+ * first.
+ */
+export function useToggled(initial?: string): [ReadonlySet<string>, (id: string) => void] {
+  const [ids, setIds] = useState<ReadonlySet<string>>(() => new Set(initial ? [initial] : []))
   function toggle(id: string) {
     const next = new Set(ids)
     if (!next.delete(id)) next.add(id)

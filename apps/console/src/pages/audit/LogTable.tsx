@@ -3,12 +3,12 @@ import { clockTime } from '../../lib/app/local-time.ts'
 import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
 import { useToggled } from '../../lib/app/use-toggled.ts'
 import { FoldButton } from '../../ui/app/FoldButton.tsx'
+import { IdTail } from '../../ui/app/IdTail.tsx'
 import { ListFailed } from '../../ui/app/ListPage.tsx'
 import { MachineName } from '../../ui/app/MachineName.tsx'
 import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { StateBadge } from '../../ui/app/StateBadge.tsx'
 import { Cell, Row, Table } from '../../ui/app/Table.tsx'
-import { CopyButton } from '../../ui/CopyButton.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { actorLook } from './actors.ts'
 import { causeOf, type Group, groupsOf } from './groups.ts'
@@ -38,9 +38,6 @@ type LogTableProps = {
   /** Removes the filter. */
   onClear: () => void
 }
-
-/** Number of characters, from the end of an id, that the table shows. The row's details show the whole id. */
-const TAIL_CHARS = 8
 
 /** Entries of a log as sentences, newest first, with a heading per day. Each row unfolds. */
 export function LogTable({ caption, entries, sealing, columns: kind, notice, onClear }: LogTableProps) {
@@ -155,7 +152,7 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
         <Cell label="ID">
           <span className="at">
             {fold}
-            <Tail id={id} what="entry id" />
+            <IdTail id={id} what="entry id" />
           </span>
         </Cell>
       )}
@@ -200,21 +197,10 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
         <Cell label="Status">{status && <StateBadge looks={STATUS_LOOKS} state={status} />}</Cell>
       ) : (
         <Cell label="Action/Job id">
-          {cause && <Tail id={cause} what={entry.action ? 'action id' : 'job id'} />}
+          {cause && <IdTail id={cause} what={entry.action ? 'action id' : 'job id'} />}
         </Cell>
       )}
     </Row>
-  )
-}
-
-/** The last characters of an id; its copy button copies the whole id. */
-function Tail({ id, what }: { id: string; what: string }) {
-  return (
-    <span className="idc mono" title={id}>
-      <span className="sr">{id}</span>
-      <span aria-hidden="true">{id.slice(-TAIL_CHARS)}</span>
-      <CopyButton text={id} label={`Copy ${what}`} />
-    </span>
   )
 }
 

@@ -91,5 +91,8 @@ export const ADMIN_PAGES: PageLink[] = [
   { to: '/admin/cluster', icon: Server, label: 'Cluster' },
 ]
 
-/** The jobs page, which has no link in the navigation (docs/product.md 4). */
-export const JOBS_PAGE: PageLink = { to: '/admin/jobs', icon: Clock, label: 'Jobs' }
+/** Pages of the administration that have no link in the navigation (docs/product.md 4). */
+export const UNLINKED_ADMIN_PAGES: PageLink[] = [
+  { to: '/admin/projects', icon: Blocks, label: 'Projects of all organizations' },
+  { to: '/admin/jobs', icon: Clock, label: 'Jobs' },
+]

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { MAX_BULK_ITEMS, newId } from '@muster/actions'
+import { MAX_BULK_ITEMS, newDatedId, newId } from '@muster/actions'
 import {
   auditEvents,
   clearAudit,
@@ -503,4 +503,37 @@ it('continues a bulk action after its process was killed, and decides nothing tw
   })
   expect(await statuses()).toEqual({ Active: 230 })
   expect(await auditEvents(hub, 'devices_CertificateStatusChanged')).toHaveLength(230)
+})
+
+it('goes on with what is left of its list when its failed job is retried', async () => {
+  const ids = await pendingDevices(230)
+  const { bulkActionId } = await preview('Accept', ids)
+  const { rows: sessions } = await hub.pool.query('select session_id from session where user_id = $1', [
+    owner.userId,
+  ])
+  const jobId = newDatedId('job')
+  await hub.pool.query(
+    `insert into pgboss.job (name, data, state, started_on, completed_on, retry_limit, retry_count, expire_seconds, output)
+     values ('devices_RunBulkActions', $1, 'failed', now(), now(), 1, 1, 1500, '{"message":"connection lost"}')`,
+    [{ jobId }],
+  )
+  await hub.pool.query(
+    `update bulk_action_item set outcome = 'Succeeded' where bulk_action_id = $1 and position < 100`,
+    [bulkActionId],
+  )
+  await hub.pool.query(
+    `update bulk_action set status = 'Running', session_id = $2, job_id = $3, due_at = now(), succeeded_count = 100
+      where bulk_action_id = $1`,
+    [bulkActionId, sessions[0].session_id, jobId],
+  )
+  const admin = await hub.user({ isAdmin: true })
+  const jobOf = async () => {
+    const { jobs } = await admin.invoke('jobs_Query', { filter: { job: 'devices_RunBulkActions' } })
+    return jobs.find(job => job.jobId === jobId)!
+  }
+  expect(await jobOf()).toMatchObject({ status: 'Failed', progress: { done: 100, total: 230 } })
+  expect(await admin.invoke('jobs_Retry', { jobId })).toEqual({ result: 'Queued' })
+  expect(await ended(bulkActionId)).toMatchObject({ status: 'Completed', succeededCount: 230 })
+  expect(await auditEvents(hub, 'devices_CertificateStatusChanged')).toHaveLength(130)
+  await until('the job ends', async () => (await jobOf()).status === 'Completed')
 })

@@ -1,51 +1,44 @@
-import { type JobStatus, MAX_LOG_ROWS } from '@muster/actions'
+import { MAX_LOG_ROWS } from '@muster/actions'
 import { sql } from 'kysely'
+import type { Db } from '../../database/client/connection.ts'
 import { queryPage } from '../../database/client/page.ts'
+import { jobDurationMs, jobError, jobStatus, jobsOf } from '../../database/queries/jobs/job-rows.ts'
 import { handler } from '../../handler.ts'
+import { isRepeatable } from '../../jobs/kinds.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Columns of the table `pgboss.job` that the list of jobs uses. */
-type JobRow = {
-  id: string
-  name: string
-  data: { jobId: string }
-  state: string
-  retry_limit: number
-  retry_count: number
-  retry_delay: number
-  expire_seconds: number
-  created_on: Date
-  started_on: Date | null
-  completed_on: Date | null
-}
-
 /**
- * Status of a job, with one of the names in docs/product.md 4. pg-boss has one state for every failure, so a failed job counts as
- * `Expired` when its last attempt lasted until its deadline.
+ * Sort key that puts failed jobs before waiting and running ones, and those before all others; within each of the three, by age. The added
+ * years exceed the age of any job.
  */
-const jobStatus = sql<JobStatus>`case j.state
-  when 'completed' then 'Completed'
-  when 'cancelled' then 'Cancelled'
-  when 'failed' then
-    case when j.completed_on >= j.started_on + j.expire_seconds * interval '1 second' then 'Expired' else 'Failed' end
-  else 'Pending' end`
+const problemsFirst = sql`j.created_on + case
+  when j.state = 'failed' then interval '200 years'
+  when j.state in ('completed', 'cancelled') then interval '0'
+  else interval '100 years' end`
 
 /** Lists background jobs, newest first. A call without `limit` gets the newest 1,000 jobs and no total. */
 export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, ...page }) => {
-  let query = db
-    .withTables<{ 'pgboss.job': JobRow }>()
-    .selectFrom('pgboss.job as j')
+  let query = jobsOf(db)
     .selectAll('j')
-    .select(jobStatus.as('status'))
+    .select([jobStatus.as('status'), jobDurationMs.as('durationMs'), jobError.as('lastError')])
   if (filter?.job !== undefined) query = query.where('j.name', '=', filter.job)
   if (filter?.statuses) query = query.where(sql<boolean>`${jobStatus} = any (${filter.statuses})`)
-  const sorts = { createdAt: { by: sql`j.created_on`, type: 'timestamptz' } } as const
+  if (filter?.withinSecs !== undefined)
+    query = query.where('j.created_on', '>=', sql<Date>`now() - make_interval(secs => ${filter.withinSecs})`)
+  const sorts = {
+    createdAt: { by: sql`j.created_on`, type: 'timestamptz' },
+    problems: { by: problemsFirst, type: 'timestamptz' },
+  } as const
   const { rows, ...rest } = await queryPage(
     query,
     { ...page, limit: limit ?? MAX_LOG_ROWS, countTotal: limit !== undefined },
     sorts,
     sql`j.id`,
     '-createdAt',
+  )
+  const progress = await progressOf(
+    db,
+    rows.filter(row => row.name === 'devices_RunBulkActions').map(row => row.data.jobId),
   )
   return {
     jobs: rows.map(row => ({
@@ -59,8 +52,30 @@ export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, 
       retryDelay: row.retry_delay,
       timeout: row.expire_seconds,
       createdAt: wireTime(row.created_on),
+      startedAt: row.started_on ? wireTime(row.started_on) : undefined,
+      durationMs: row.durationMs ?? undefined,
       finishedAt: row.completed_on ? wireTime(row.completed_on) : undefined,
+      nextAttemptAt: row.state === 'retry' ? wireTime(row.start_after) : undefined,
+      lastError: row.state === 'completed' ? undefined : (row.lastError ?? undefined),
+      progress: progress.get(row.data.jobId),
+      isRepeatable: isRepeatable(row.name),
     })),
     ...rest,
   }
 })
+
+/** Numbers of processed and of all items of the bulk actions that jobs have taken up, by job id. */
+async function progressOf(db: Db, jobIds: string[]): Promise<Map<string, { done: number; total: number }>> {
+  if (jobIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('bulk_action')
+    .where('job_id', 'in', jobIds)
+    .groupBy('job_id')
+    .select([
+      'job_id',
+      sql<number>`sum(succeeded_count + skipped_count + failed_count)::float8`.as('done'),
+      sql<number>`sum(item_count)::float8`.as('total'),
+    ])
+    .execute()
+  return new Map(rows.map(({ job_id, ...counts }) => [job_id!, counts]))
+}

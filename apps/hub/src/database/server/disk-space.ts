@@ -63,6 +63,11 @@ export class DiskSpace implements AsyncDisposable {
     )
   }
 
+  /** Whether the database is on a disk of this machine. */
+  get isWatching(): boolean {
+    return this.#options.disk !== undefined
+  }
+
   /** Reason why large values and high rates are refused at the moment, or undefined. */
   lowReason(): string | undefined {
     return this.#lowReason

@@ -136,6 +136,7 @@ export const ACTION_PHRASES: Record<string, SentenceRow> = {
   devices_CancelBulkAction: { kind: 'device', say: 'cancel a bulk action of {projectId}' },
   devices_PublishEvents: { kind: 'device', say: 'publish events of {deviceId}' },
   devices_IssueDeviceToken: { kind: 'token', say: 'issue a token for {deviceId}' },
+  jobs_Retry: { kind: 'job', say: 'retry the job <jobId>' },
   devices_IssueHttpProxyToken: { kind: 'device', say: 'open the HTTP proxy of {deviceId}' },
 }
 

@@ -290,6 +290,7 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
         ? `forwarded port [port] of {deviceId}${from(entry)}`
         : `opened the HTTP proxy to port [port] of {deviceId}${timeOf(entry)}${from(entry)}`,
   },
+  jobs_Retried: { kind: 'job', say: 'queued the job <jobId> again, <job>' },
   limits_Reached: { kind: 'limit', say: 'reported a limit that was reached: [message]' },
 }
 

@@ -10,6 +10,7 @@ import {
   Pencil,
   ShieldCheck,
   Users,
+  Workflow,
 } from 'lucide-react'
 import type { IconType } from '../../../ui/icon.ts'
 
@@ -25,6 +26,7 @@ export const KINDS = {
   organization: { label: 'Organizations', icon: Building2 },
   signIn: { label: 'Sign-ins', icon: LogIn },
   account: { label: 'Accounts', icon: CircleUser },
+  job: { label: 'Jobs', icon: Workflow },
   limit: { label: 'Limits', icon: Gauge },
 } as const satisfies Record<string, { label: string; icon: IconType }>
 

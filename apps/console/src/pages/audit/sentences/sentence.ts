@@ -46,6 +46,7 @@ function inPast(phrase: string): string {
 
 const IRREGULAR: Record<string, string> = {
   cancel: 'cancelled',
+  retry: 'retried',
   do: 'did',
   set: 'set',
   tag: 'tagged',

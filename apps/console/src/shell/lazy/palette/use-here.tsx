@@ -9,9 +9,9 @@ import {
   ACCOUNT_PAGES,
   ADMIN_PAGES,
   INVITATIONS_PAGE,
-  JOBS_PAGE,
   organizationPages,
   projectPages,
+  UNLINKED_ADMIN_PAGES,
 } from '../../app/pages.ts'
 import { type RecentPage, recentPages } from '../../app/recent-pages.ts'
 import { DeviceState } from './DeviceState.tsx'
@@ -146,7 +146,7 @@ function iconOf({ path }: RecentPage): Option['icon'] {
     ...ACCOUNT_PAGES,
     ...ADMIN_PAGES,
     INVITATIONS_PAGE,
-    JOBS_PAGE,
+    ...UNLINKED_ADMIN_PAGES,
   ]
   return links.find(({ to }) => to.replace(/\/$/, '') === plain)?.icon ?? FileText
 }

@@ -6,11 +6,11 @@ import {
   ACCOUNT_PAGES,
   ADMIN_PAGES,
   INVITATIONS_PAGE,
-  JOBS_PAGE,
   organizationPages,
   type PageLink,
   pendingPage,
   projectPages,
+  UNLINKED_ADMIN_PAGES,
 } from '../../app/pages.ts'
 import type { OptionGroup } from './option.ts'
 
@@ -28,7 +28,7 @@ export function usePages(organization: Organization | undefined): {
     ['This project', ofProject],
     ['Organization', ofOrganization],
     ['Account', [...ACCOUNT_PAGES, INVITATIONS_PAGE]],
-    ['Administration', isAdmin ? [...ADMIN_PAGES, JOBS_PAGE] : []],
+    ['Administration', isAdmin ? [...ADMIN_PAGES, ...UNLINKED_ADMIN_PAGES] : []],
   ]
   return {
     pages: groups.map(([label, links]) => ({

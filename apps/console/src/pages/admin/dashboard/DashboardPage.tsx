@@ -1,0 +1,106 @@
+import { Link } from '@tanstack/react-router'
+import { ArrowRight } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useActionState } from '../../../api/queries.ts'
+import { ageOf } from '../../../lib/app/age.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
+import { ErrorAlert } from '../../../ui/Alert.tsx'
+import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
+import { Page, PageHead } from '../../../ui/app/Page.tsx'
+import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
+import { Stat, Stats } from '../../../ui/app/Stats.tsx'
+import { messageOf } from '../../../ui/ErrorText.tsx'
+import { NodeTable } from '../NodeTable.tsx'
+import { CertificatesPanel } from './CertificatesPanel.tsx'
+import { DatabasePanel } from './DatabasePanel.tsx'
+import { EventsPanel } from './EventsPanel.tsx'
+import { JobsPanel } from './JobsPanel.tsx'
+import { NeedsAttention } from './NeedsAttention.tsx'
+import { NodesPanel } from './NodesPanel.tsx'
+import { VersionPanel } from './VersionPanel.tsx'
+import '../../../styles/admin.css'
+
+/** Dashboard: what needs attention, the counters of the instance, its events, database, nodes, versions and certificates. */
+export function DashboardPage() {
+  const statistics = useActionState('instance_GetStatistics', {})
+  const cluster = useActionState('cluster_GetDetails', {})
+  const health = useActionState('instance_GetHealth', {})
+  // A count that could not be loaded shows its error. If no count could be loaded, the route's error page is shown.
+  if (statistics.error && cluster.error && !statistics.data && !cluster.data) throw statistics.error
+  const age = ageOf([statistics, cluster, health])
+  const failure = statistics.error ? messageOf(statistics.error) : undefined
+  const { nodes, people, events, database, seals, jobs } = health.data ?? {}
+  const reports = nodes?.value?.flatMap(({ facts }) => facts ?? [])
+  const connected = reports?.reduce((sum, { connections }) => sum + connections, 0)
+  return (
+    <Page width="list">
+      <PageHead title="Dashboard">
+        {age && <LiveStamp {...age} />}
+        <RefreshButton
+          onRefresh={() => Promise.all([statistics.refetch(), cluster.refetch(), health.refetch()])}
+        />
+      </PageHead>
+      <ErrorAlert title="Could not load the health of the hub." error={health.error} />
+      {health.data && <NeedsAttention problems={health.data.problems} />}
+      <Stats>
+        <Stat
+          label="Devices"
+          value={statistics.data?.devices}
+          failure={failure}
+          note={connected === undefined ? undefined : `${formatCount(connected)} connected`}
+          link={leadTo('/admin/projects')}
+        />
+        <Stat
+          label="Projects"
+          value={statistics.data?.projects}
+          failure={failure}
+          note={people?.value && `in ${counted(people.value.organizations, 'organization')}`}
+          link={leadTo('/admin/projects')}
+        />
+        <Stat
+          label="Users"
+          value={statistics.data?.users}
+          failure={failure}
+          note={people?.value && counted(people.value.administrators, 'administrator')}
+          link={leadTo('/admin/users')}
+        />
+        <Stat
+          label="Cluster Nodes"
+          value={cluster.data?.nodes.length}
+          failure={cluster.error ? messageOf(cluster.error) : undefined}
+          link={leadTo('/admin/cluster')}
+        />
+      </Stats>
+      {events && database && (
+        <div className="duo">
+          <EventsPanel part={events} />
+          <DatabasePanel part={database} />
+        </div>
+      )}
+      {nodes?.value ? (
+        <NodesPanel nodes={nodes.value} answeredAt={health.dataUpdatedAt} />
+      ) : (
+        (cluster.data || !cluster.error) && (
+          <NodeTable nodes={cluster.data?.nodes} answeredAt={cluster.dataUpdatedAt} />
+        )
+      )}
+      {nodes && database && seals && jobs && (
+        <div className="trio">
+          <VersionPanel nodes={nodes} database={database} seals={seals} />
+          <CertificatesPanel nodes={nodes} />
+          <JobsPanel jobs={jobs} />
+        </div>
+      )}
+    </Page>
+  )
+}
+
+/** Makes the whole cell of a number lead to a page. */
+function leadTo(to: '/admin/projects' | '/admin/users' | '/admin/cluster') {
+  return (label: ReactNode) => (
+    <Link to={to} className="lk">
+      {label}
+      <ArrowRight className="i i-14 go" aria-hidden />
+    </Link>
+  )
+}

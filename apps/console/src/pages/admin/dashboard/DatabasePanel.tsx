@@ -1,0 +1,52 @@
+import { formatBytes } from '../../../lib/app/format.ts'
+import { shortDay } from '../../../lib/app/local-time.ts'
+import { AreaChart } from './AreaChart.tsx'
+import type { Health } from './health.ts'
+import { Unread } from './Unread.tsx'
+
+const PARTS = { Events: 'Device events', Audit: 'Audit', History: 'History' } as const
+
+/** Size of the database, its growth and its largest parts. */
+export function DatabasePanel({ part: { value, failure } }: { part: Health['database'] }) {
+  const sizes = value ? [...value.days.map(({ sizeBytes }) => sizeBytes), value.sizeBytes] : []
+  const first = value?.days[0]
+  return (
+    <section className="sheet chart" aria-labelledby="database">
+      <header>
+        <h2 id="database">Database</h2>
+      </header>
+      {value ? (
+        <>
+          <p className="big">
+            <b>{formatBytes(value.sizeBytes)}</b>
+            <span>{growth(value.growthBytesPerDay)}</span>
+          </p>
+          {first && (
+            <AreaChart
+              label={`Size of the database since ${shortDay(Date.parse(first.day))}, from ${formatBytes(first.sizeBytes)} to ${formatBytes(value.sizeBytes)}`}
+              values={sizes}
+              axis={[shortDay(Date.parse(first.day)), 'now']}
+            />
+          )}
+          <p className="kvr">
+            {value.parts.map(({ name, sizeBytes }) => (
+              <span key={name}>
+                {PARTS[name]} <b>{formatBytes(sizeBytes)}</b>
+              </span>
+            ))}
+          </p>
+        </>
+      ) : (
+        <Unread failure={failure} />
+      )}
+    </section>
+  )
+}
+
+function growth(bytesPerDay: number | undefined): string {
+  if (bytesPerDay === undefined) return 'its growth is known on the second day'
+  if (Math.abs(bytesPerDay) < 1024) return 'does not grow'
+  return bytesPerDay > 0
+    ? `grows ${formatBytes(bytesPerDay)} a day`
+    : `shrinks ${formatBytes(-bytesPerDay)} a day`
+}

@@ -1,0 +1,70 @@
+import { Link } from '@tanstack/react-router'
+import { formatCount } from '../../../lib/app/format.ts'
+import { hourAndMinute } from '../../../lib/app/local-time.ts'
+import { AreaChart } from './AreaChart.tsx'
+import type { Health } from './health.ts'
+import { Unread } from './Unread.tsx'
+
+/** Number of texts below the chart. */
+const AXIS_TEXTS = 5
+
+/** Events of devices a second, now and in the last 24 h. */
+export function EventsPanel({ part: { value, failure } }: { part: Health['events'] }) {
+  const bins = value?.bins ?? []
+  const peak = bins.reduce<(typeof bins)[number] | undefined>(
+    (most, bin) => (bin.perSec > (most?.perSec ?? 0) ? bin : most),
+    undefined,
+  )
+  return (
+    <section className="sheet chart" aria-labelledby="device-events">
+      <header>
+        <h2 id="device-events">Device events</h2>
+        <Link to="/admin/projects" search={{ sort: '-stored' }} className="way">
+          Projects by stored data
+        </Link>
+      </header>
+      {value ? (
+        <>
+          <p className="big">
+            <b>{rate(value.perSec)}</b>
+            <span>a second now</span>
+          </p>
+          <AreaChart
+            label={
+              peak
+                ? `Events a second in the last 24 hours, at most ${rate(peak.perSec)} at ${hourAndMinute(Date.parse(peak.startsAt))}`
+                : 'No events in the last 24 hours'
+            }
+            values={bins.map(({ perSec }) => perSec)}
+            axis={Array.from({ length: AXIS_TEXTS }, (_, index) => {
+              const bin = bins[Math.round(((bins.length - 1) * index) / (AXIS_TEXTS - 1))]
+              return index === AXIS_TEXTS - 1 || !bin ? 'now' : hourAndMinute(Date.parse(bin.startsAt))
+            })}
+          />
+          <p className="kvr">
+            <span>
+              {peak ? (
+                <>
+                  Peak <b>{rate(peak.perSec)}</b> at {hourAndMinute(Date.parse(peak.startsAt))}, over 15
+                  minutes
+                </>
+              ) : (
+                'No events yet'
+              )}
+            </span>
+            <span>
+              24 h <b>{formatCount(value.dayCount)}</b>
+            </span>
+          </p>
+        </>
+      ) : (
+        <Unread failure={failure} />
+      )}
+    </section>
+  )
+}
+
+/** Events a second: one decimal below 10. */
+function rate(perSec: number): string {
+  return perSec < 10 ? String(Math.round(perSec * 10) / 10) : formatCount(Math.round(perSec))
+}

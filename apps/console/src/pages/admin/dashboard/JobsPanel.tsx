@@ -1,0 +1,42 @@
+import { Link } from '@tanstack/react-router'
+import { counted } from '../../../lib/app/format.ts'
+import { Section } from '../../../ui/app/Section.tsx'
+import type { Health } from './health.ts'
+import { Unread } from './Unread.tsx'
+
+/** Number of failed jobs of the last 24 hours, which leads to them. */
+export function JobsPanel({ jobs: { value, failure } }: Pick<Health, 'jobs'>) {
+  return (
+    <Section
+      title="Jobs"
+      padded={false}
+      aside={
+        <>
+          <span className="grow" />
+          <Link to="/admin/jobs" className="way">
+            All jobs
+          </Link>
+        </>
+      }
+    >
+      <ul className="lines2">
+        <li>
+          {value ? (
+            <>
+              <b>
+                {value.failedCount === 0 ? (
+                  'No job failed'
+                ) : (
+                  <Link to="/admin/jobs">{counted(value.failedCount, 'job')} failed</Link>
+                )}
+              </b>
+              <span className="sub2">In the last 24 hours</span>
+            </>
+          ) : (
+            <Unread failure={failure} />
+          )}
+        </li>
+      </ul>
+    </Section>
+  )
+}

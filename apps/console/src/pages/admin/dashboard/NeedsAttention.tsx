@@ -1,0 +1,71 @@
+import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
+import { useNow } from '../../../lib/app/clock.ts'
+import { formatCount } from '../../../lib/app/format.ts'
+import { LinkButton } from '../../../ui/LinkButton.tsx'
+import type { Problem } from './health.ts'
+import { problemWords } from './problem-words.ts'
+
+/** Problems of the instance, the worst first, each with the page that helps. */
+export function NeedsAttention({ problems }: { problems: readonly Problem[] }) {
+  const nowMs = useNow()
+  return (
+    <section className="sheet needs" aria-labelledby="needs-attention">
+      <header>
+        <h2 id="needs-attention">Needs attention</h2>
+        {problems.length > 0 && <span>{formatCount(problems.length)}, the worst first</span>}
+      </header>
+      <ul>
+        {problems.length === 0 && (
+          <li className="need ok">
+            <CircleCheck className="i" aria-hidden />
+            <span className="say">Nothing needs attention.</span>
+          </li>
+        )}
+        {problems.map(problem => {
+          const { said, more, note } = problemWords(problem, nowMs)
+          const Icon = problem.level === 'bad' ? CircleAlert : TriangleAlert
+          return (
+            <li key={`${problem.kind} ${said}`} className={`need ${problem.level}`}>
+              <Icon className="i" aria-hidden />
+              <span className="say">
+                <b>{said}</b> {more !== undefined && <bdi>{more}</bdi>}
+                {note !== undefined && <small>{note}</small>}
+              </span>
+              <Way problem={problem} />
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  )
+}
+
+/** Button of a problem: the page that says more about it. */
+function Way({ problem }: { problem: Problem }) {
+  if (problem.kind === 'JobFailing')
+    return (
+      <LinkButton size="sm" to="/admin/jobs" search={{ type: problem.job, job: problem.jobId }}>
+        Open the job
+      </LinkButton>
+    )
+  if (problem.kind === 'SealBroken')
+    return (
+      <LinkButton size="sm" to="/admin/log">
+        Open the log
+      </LinkButton>
+    )
+  if (problem.kind === 'CertificateEnding')
+    return (
+      <LinkButton size="sm" to="/admin/dashboard" hash="hub-certificates">
+        Show the certificate
+      </LinkButton>
+    )
+  const name = problem.kind === 'VersionsDiffer' ? 'the nodes' : problem.nodeName
+  return (
+    <LinkButton size="sm" to="/admin/dashboard" hash="cluster-nodes">
+      <span className="trunc">
+        Show <bdi>{name}</bdi>
+      </span>
+    </LinkButton>
+  )
+}

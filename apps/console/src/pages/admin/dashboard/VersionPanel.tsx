@@ -1,0 +1,59 @@
+import { counted, formatCount } from '../../../lib/app/format.ts'
+import { Section } from '../../../ui/app/Section.tsx'
+import type { Health } from './health.ts'
+import { Unread } from './Unread.tsx'
+
+/** Versions of the hub and of PostgreSQL. */
+export function VersionPanel({ nodes, database, seals }: Pick<Health, 'nodes' | 'database' | 'seals'>) {
+  const versions = Map.groupBy(
+    (nodes.value ?? []).flatMap(({ facts }) => (facts ? [facts.version] : [])),
+    version => version,
+  )
+  return (
+    <Section title="Version" padded={false}>
+      <ul className="lines2">
+        {[...versions].map(([version, on]) => (
+          <li key={version}>
+            <b>Muster {version}</b>
+            <span className="sub2">On {counted(on.length, 'node')}</span>
+          </li>
+        ))}
+        {versions.size === 0 && (
+          <li>
+            <Unread failure={nodes.failure ?? 'No node has reported yet.'} />
+          </li>
+        )}
+        <li>
+          {database.value ? (
+            <>
+              <b>PostgreSQL {database.value.version}</b>
+              <span className="sub2">
+                {formatCount(database.value.connections)} of {formatCount(database.value.maxConnections)}{' '}
+                connections
+              </span>
+            </>
+          ) : (
+            <Unread failure={database.failure} />
+          )}
+        </li>
+        <li>
+          {seals.value ? (
+            <>
+              <b>Audit log</b>
+              <span className="sub2">{sealText(seals.value)}</span>
+            </>
+          ) : (
+            <Unread failure={seals.failure} />
+          )}
+        </li>
+      </ul>
+    </Section>
+  )
+}
+
+function sealText({ sealNo, isIntact }: NonNullable<Health['seals']['value']>): string {
+  if (sealNo === undefined) return 'Not sealed yet'
+  const newest = `Seal ${formatCount(sealNo)} is the newest`
+  if (isIntact === undefined) return `${newest}; not verified yet`
+  return `${newest}; ${isIntact ? 'intact at the last verification' : 'not intact at the last verification'}`
+}

@@ -1,0 +1,76 @@
+import { counted, formatBytes, formatPercent } from '../../../lib/app/format.ts'
+import { dayInYear, hourAndMinute, sinceInWords } from '../../../lib/app/local-time.ts'
+import { failureSentence } from '../jobs/job-words.ts'
+import type { Problem } from './health.ts'
+
+/** A problem in words: the first sentence is bold, `note` stands in the second line. */
+export type ProblemWords = { said: string; more?: string; note?: string }
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Sentences for a problem of the instance. */
+export function problemWords(problem: Problem, nowMs: number): ProblemWords {
+  switch (problem.kind) {
+    case 'JobFailing': {
+      const { job, since, count, lastError } = problem
+      return {
+        said: failureSentence(job, undefined, nowMs),
+        ...(lastError !== undefined && { more: asSentence(lastError) }),
+        note:
+          count === 1
+            ? `At ${sinceInWords(Date.parse(since), nowMs)}.`
+            : `Since ${sinceInWords(Date.parse(since), nowMs)}, ${counted(count, 'run')} in a row.`,
+      }
+    }
+    case 'CertificateEnding': {
+      const endsMs = Date.parse(problem.endsAt)
+      const days = Math.floor((endsMs - nowMs) / DAY_MS)
+      const end = `${dayInYear(endsMs, nowMs)}, ${hourAndMinute(endsMs)}`
+      return endsMs <= nowMs
+        ? {
+            said: `The certificate of ${problem.name} has ended,`,
+            more: `on ${end}.`,
+            note: 'Devices and people are refused until it is renewed.',
+          }
+        : {
+            said: `The certificate of ${problem.name} ends ${days === 0 ? 'today' : `in ${counted(days, 'day')}`},`,
+            more: `on ${end}.`,
+            note: 'Devices and people are refused after that.',
+          }
+    }
+    case 'DiskFilling': {
+      const { freeBytes, totalBytes } = problem.disk
+      return {
+        said: `The disk of ${problem.nodeName} is ${formatPercent(1 - freeBytes / totalBytes)} full.`,
+        more: `${formatBytes(freeBytes)} of ${formatBytes(totalBytes)} are left.`,
+        ...(problem.fullAt !== undefined && {
+          note: `At the growth of the last 7 days it is full on ${dayInYear(Date.parse(problem.fullAt), nowMs)}.`,
+        }),
+      }
+    }
+    case 'NodeSilent':
+      return {
+        said: `The node ${problem.nodeName} does not answer.`,
+        more: `Its last heartbeat came at ${sinceInWords(Date.parse(problem.lastHeartbeat), nowMs)}.`,
+        note: 'Other nodes took it for dead. Its devices connect to a running node.',
+      }
+    case 'SealBroken':
+      return {
+        said: 'The audit log is not intact.',
+        more: asSentence(problem.problem),
+        note: `Found at ${sinceInWords(Date.parse(problem.since), nowMs)}.`,
+      }
+    case 'VersionsDiffer':
+      return {
+        said: `The nodes run ${problem.versions.length} versions:`,
+        more: `${problem.versions.join(' and ')}.`,
+        note: `Since ${sinceInWords(Date.parse(problem.since), nowMs)}. Finish the upgrade.`,
+      }
+  }
+}
+
+/** A message with a capital letter and a period. */
+function asSentence(text: string): string {
+  const sentence = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`
+}

@@ -1,0 +1,160 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { Workflow } from 'lucide-react'
+import { useEffect } from 'react'
+import { useActionPages, useActionState } from '../../../api/queries.ts'
+import { formatCount } from '../../../lib/app/format.ts'
+import { useChangeSearch } from '../../../lib/app/search.ts'
+import { useToggled } from '../../../lib/app/use-toggled.ts'
+import { EmptyState } from '../../../ui/app/EmptyState.tsx'
+import { ListPage } from '../../../ui/app/ListPage.tsx'
+import { ListTable } from '../../../ui/app/ListTable.tsx'
+import { Segments } from '../../../ui/app/Segments.tsx'
+import { Cell, Row } from '../../../ui/app/Table.tsx'
+import { SuggestBox } from '../../../ui/lazy/SuggestBox.tsx'
+import { LOG_PAGE_SIZE } from '../../audit/audit-params.ts'
+import { JobDetail } from './JobDetail.tsx'
+import { JobRow } from './JobRow.tsx'
+import { JOB_LOOKS, type Job } from './job.ts'
+import { KindsTable } from './KindsTable.tsx'
+import '../../../styles/admin.css'
+
+type JobSearch = { type?: string; status?: string; time?: string; order?: string; job?: string }
+
+const STATUSES = Object.keys(JOB_LOOKS) as Job['status'][]
+const TIMES = [
+  { value: 'day', label: 'Last 24 h' },
+  { value: 'all', label: 'Last 30 days' },
+] as const
+const DAY_SECS = 86_400
+/** Interval at which the list is loaded again while a job on screen runs, in milliseconds. */
+const RUNNING_REFRESH_MS = 3_000
+
+const route = getRouteApi('/authenticated/admin/jobs')
+
+/** Background jobs of the hub, problems first, and the last runs of each kind. */
+export function JobsPage() {
+  const search = route.useSearch()
+  const change = useChangeSearch<JobSearch>()
+  const [open, toggle] = useToggled(search.job)
+  const status = STATUSES.find(one => one === search.status)
+  const isDay = search.time !== 'all'
+  const isByTime = search.order === 'time'
+  const list = useActionPages('jobs_Query', {
+    limit: LOG_PAGE_SIZE,
+    ...(!isByTime && { sort: '-problems' as const }),
+    filter: {
+      ...(search.type && { job: search.type }),
+      ...(status && { statuses: [status] }),
+      ...(isDay && { withinSecs: DAY_SECS }),
+    },
+  })
+  const summary = useActionState('jobs_GetSummary', {})
+  const kinds = summary.data?.kinds
+  const jobs = list.data?.pages.flatMap(page => page.jobs)
+  const isAnyRunning = jobs?.some(job => job.status === 'Pending' && !isLater(job)) ?? false
+  const { refetch, dataUpdatedAt } = list
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each answer starts the next wait
+  useEffect(() => {
+    if (!isAnyRunning) return
+    const timer = setTimeout(() => {
+      if (document.visibilityState === 'visible') void refetch()
+    }, RUNNING_REFRESH_MS)
+    return () => clearTimeout(timer)
+  }, [isAnyRunning, refetch, dataUpdatedAt])
+  const counts = isDay && !search.type && !summary.data?.isCut ? summary.data : undefined
+  return (
+    <ListPage
+      title="Jobs"
+      what="jobs"
+      list={list}
+      shown={jobs?.length}
+      below={kinds && <KindsTable kinds={kinds} />}
+    >
+      <div className="tools">
+        <SuggestBox
+          value={search.type ?? ''}
+          options={[...new Set([...(kinds ?? []), ...(jobs ?? [])].map(({ job }) => job))].sort()}
+          onChange={type => change({ type })}
+          label="Filter by type"
+          placeholder="Type"
+        />
+        <Segments
+          label="Status"
+          value={status ?? 'all'}
+          options={[
+            { value: 'all', label: 'All', count: counts?.total },
+            ...STATUSES.map(one => ({ value: one, label: one, count: counts?.counts[one] })),
+          ]}
+          onChange={value => change({ status: value === 'all' ? '' : value })}
+        />
+        <Segments
+          label="Time"
+          value={isDay ? 'day' : 'all'}
+          options={TIMES}
+          onChange={value => change({ time: value === 'day' ? '' : value })}
+        />
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={!isByTime}
+            onChange={event => change({ order: event.target.checked ? '' : 'time' })}
+          />
+          <span>Problems first</span>
+        </label>
+      </div>
+      {jobs?.length === 0 && !search.type && !status && !isDay && !list.isPlaceholderData ? (
+        <EmptyState icon={Workflow} title="No jobs yet." />
+      ) : (
+        <div className="jobs">
+          <ListTable
+            caption={isByTime ? 'Jobs, newest first' : 'Jobs, problems first, then newest first'}
+            what="jobs"
+            columns={8}
+            widths={[128, 132, undefined, 72, 120, 92, 84, 300]}
+            dense
+            head={HEAD}
+            rows={jobs?.flatMap(job => [
+              <JobRow
+                key={job.jobId}
+                job={job}
+                isOpen={open.has(job.jobId)}
+                onOpen={() => toggle(job.jobId)}
+              />,
+              open.has(job.jobId) && (
+                <Row key={`details of ${job.jobId}`} detail>
+                  <Cell span={8}>
+                    <JobDetail job={job} kind={kinds?.find(kind => kind.job === job.job)} />
+                  </Cell>
+                </Row>
+              ),
+            ])}
+            onClear={() => change({ type: '', status: '', time: 'all' })}
+          />
+        </div>
+      )}
+      {summary.data?.isCut && (
+        <p className="muted">
+          More than {formatCount(summary.data.total)} jobs in 24 hours: kinds of jobs show the newest ones.
+        </p>
+      )}
+    </ListPage>
+  )
+}
+
+/** Whether a job waits for a later attempt. */
+function isLater({ nextAttemptAt }: Job): boolean {
+  return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > Date.now() + RUNNING_REFRESH_MS
+}
+
+const HEAD = (
+  <tr>
+    <th scope="col">ID</th>
+    <th scope="col">Timestamp</th>
+    <th scope="col">Type</th>
+    <th scope="col">Queued</th>
+    <th scope="col">Status</th>
+    <th scope="col">Duration</th>
+    <th scope="col">Attempts</th>
+    <th scope="col">Last error or progress</th>
+  </tr>
+)

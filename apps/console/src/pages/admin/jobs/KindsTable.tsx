@@ -1,0 +1,97 @@
+import { Link } from '@tanstack/react-router'
+import { OctagonAlert } from 'lucide-react'
+import type { CSSProperties } from 'react'
+import { useNow } from '../../../lib/app/clock.ts'
+import { counted, formatCount, formatMs } from '../../../lib/app/format.ts'
+import { Badge } from '../../../ui/app/Badge.tsx'
+import { Cell, Row, Table } from '../../../ui/app/Table.tsx'
+import { isFailed, type JobKind } from './job.ts'
+import { comingTime, intervalInWords, jobName } from './job-words.ts'
+
+/** Kinds of jobs with their last runs, failing kinds first. */
+export function KindsTable({ kinds }: { kinds: readonly JobKind[] }) {
+  const nowMs = useNow()
+  const sorted = kinds.toSorted(
+    (a, b) =>
+      Number(b.failing !== undefined) - Number(a.failing !== undefined) || b.failedCount - a.failedCount,
+  )
+  return (
+    <section className="kinds" aria-labelledby="kinds-of-jobs">
+      <div className="part">
+        <h2 id="kinds-of-jobs">Kinds of jobs</h2>
+        <span>one mark a run, the newest on the right, height is its duration</span>
+      </div>
+      <Table caption="Kinds of jobs and their last runs" head={HEAD} dense rowsOnPhones>
+        {sorted.map(({ job, everySecs, runs, failedCount, usualMs, nextRunAt }) => (
+          <Row key={job}>
+            <Cell>
+              <Link to="/admin/jobs" search={{ type: job }} className="nm">
+                {jobName(job)}
+              </Link>
+            </Cell>
+            <Cell label="Runs">{intervalInWords(everySecs)}</Cell>
+            <Cell label="Last runs">
+              <Runs runs={runs} />
+            </Cell>
+            <Cell label="Failed, 24 h">
+              {failedCount > 0 ? (
+                <Badge tone="bad" icon={OctagonAlert}>
+                  {formatCount(failedCount)} failed
+                </Badge>
+              ) : (
+                <span className="muted">none</span>
+              )}
+            </Cell>
+            <Cell label="Usual time">
+              <span className="num">{usualMs === undefined ? '–' : formatMs(usualMs)}</span>
+            </Cell>
+            <Cell label="Next run">
+              <span className="num">
+                {nextRunAt === undefined ? '–' : comingTime(Date.parse(nextRunAt), nowMs)}
+              </span>
+            </Cell>
+          </Row>
+        ))}
+      </Table>
+    </section>
+  )
+}
+
+/** Marks of the last runs. Failed runs have the full height; the heights of the others are the square roots of their durations. */
+function Runs({ runs }: { runs: JobKind['runs'] }) {
+  const failed = runs.filter(isFailed).length
+  const longestMs = Math.max(1, ...runs.map(({ durationMs = 0 }) => durationMs))
+  return (
+    <div
+      className="strip"
+      role="img"
+      aria-label={
+        runs.length === 0 ? 'No runs yet' : `${failed} of the last ${counted(runs.length, 'run')} failed`
+      }
+    >
+      {runs.map((run, index) => (
+        <b
+          // biome-ignore lint/suspicious/noArrayIndexKey: a run has no identity but its position
+          key={index}
+          className={isFailed(run) ? 'f' : run.status === 'Completed' ? undefined : 'w'}
+          style={
+            {
+              '--v': `${30 + Math.round(70 * Math.sqrt((run.durationMs ?? 0) / longestMs))}%`,
+            } as CSSProperties
+          }
+        />
+      ))}
+    </div>
+  )
+}
+
+const HEAD = (
+  <tr>
+    <th scope="col">Kind</th>
+    <th scope="col">Runs</th>
+    <th scope="col">Last runs</th>
+    <th scope="col">Failed, 24 h</th>
+    <th scope="col">Usual time</th>
+    <th scope="col">Next run</th>
+  </tr>
+)

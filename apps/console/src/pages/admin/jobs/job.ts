@@ -1,0 +1,23 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Ban, CircleCheck, Clock, Hourglass, OctagonAlert } from 'lucide-react'
+import type { StateLook } from '../../../ui/app/StateBadge.tsx'
+
+/** A background job as the hub lists it. */
+export type Job = ActionOutput<'jobs_Query'>['jobs'][number]
+
+/** A kind of background job with its last runs. */
+export type JobKind = ActionOutput<'jobs_GetSummary'>['kinds'][number]
+
+/** Looks of the statuses of a job (docs/product.md 4), in the order of the filter. */
+export const JOB_LOOKS: Record<Job['status'], StateLook> = {
+  Pending: { tone: 'warn', icon: Clock },
+  Completed: { tone: 'ok', icon: CircleCheck },
+  Failed: { tone: 'bad', icon: OctagonAlert },
+  Expired: { tone: 'neutral', icon: Hourglass },
+  Cancelled: { tone: 'neutral', icon: Ban },
+}
+
+/** Whether a job has ended without success. */
+export function isFailed({ status }: { status: string }): boolean {
+  return status === 'Failed' || status === 'Expired'
+}

@@ -1,0 +1,59 @@
+import { runBrief } from '../../database/client/brief.ts'
+import {
+  readDatabase,
+  readEvents,
+  readNodes,
+  readPeople,
+  readSeals,
+  readSilentNodes,
+} from '../../database/queries/instance/health.ts'
+import { problemsOf } from '../../database/queries/instance/problems.ts'
+import { summarizeJobs } from '../../database/queries/jobs/job-summary.ts'
+import { handler } from '../../handler.ts'
+
+/** A part of the health, or the reason why it could not be read. */
+type Part<Value> = { value?: Value; failure?: string }
+
+/** Reads the health of the instance. A part that cannot be read has its reason; the others are still read. */
+export const instance_GetHealth = handler('instance_GetHealth', async ({ db, services, signal }) => {
+  const nowMs = Date.now()
+  const brief = <Value>(read: Parameters<typeof runBrief<Value>>[2]): Promise<Part<Value>> =>
+    readable(() => runBrief(db, signal, read), signal)
+  const people = await brief(readPeople)
+  const nodes = await brief(readNodes)
+  const silent = await brief(readSilentNodes)
+  const events = await brief(tx => readEvents(tx, nodes.value ?? []))
+  const database = await brief(readDatabase)
+  const jobs = await brief(summarizeJobs)
+  const seals = await readable(() => readSeals(db), signal)
+  const { value: sealed, problem } = seals.value ?? {}
+  return {
+    checkedAt: new Date(nowMs).toISOString(),
+    problems: problemsOf({
+      nowMs,
+      kinds: jobs.value?.kinds ?? [],
+      nodes: nodes.value ?? [],
+      silentNodes: silent.value ?? [],
+      growthBytesPerDay: services.diskSpace.isWatching ? database.value?.growthBytesPerDay : undefined,
+      brokenSeal:
+        problem !== undefined && sealed?.verifiedAt ? { problem, verifiedAt: sealed.verifiedAt } : undefined,
+    }),
+    people,
+    nodes,
+    events: nodes.failure === undefined ? events : { failure: nodes.failure },
+    database,
+    jobs: jobs.value
+      ? { value: { failedCount: jobs.value.counts.Failed + jobs.value.counts.Expired } }
+      : { failure: jobs.failure },
+    seals: { value: sealed, failure: seals.failure },
+  }
+})
+
+async function readable<Value>(read: () => Promise<Value>, signal: AbortSignal): Promise<Part<Value>> {
+  try {
+    return { value: await read() }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { failure: `The database answered: ${(error as Error).message}.` }
+  }
+}

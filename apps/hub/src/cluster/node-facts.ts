@@ -1,0 +1,101 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import type { NodeFacts } from '@muster/actions'
+import { VERSION } from '@muster/actions/version'
+import { every } from '@muster/concurrency'
+import { sql } from 'kysely'
+import type { TlsFiles } from '../config.ts'
+import type { Db } from '../database/client/connection.ts'
+import type { Logger } from '../runtime/log.ts'
+
+/** Interval of reports, in milliseconds. */
+const REPORT_MS = 30_000
+/** Maximum number of host names of a certificate that are reported. */
+const MAX_NAMES = 5
+
+type NodeReportsOptions = {
+  db: Db
+  nodeId: string
+  log: Logger
+  /** Folders with data of the hub. The report has the fullest of their disks. */
+  folders: readonly string[]
+  tls: TlsFiles | undefined
+  /** Number of events that this node has stored since its start. */
+  eventCount: () => number
+  /** Number of devices that are connected to this node. */
+  connections: () => number
+  reportMs?: number
+}
+
+/**
+ * Reports what this node knows about itself (`NodeFacts`) in its row of `cluster_node`, and adds its stored events to `event_rate`. The
+ * first report is written before the promise resolves. A report that fails is logged, and its events are in the next one.
+ */
+export async function startNodeReports(options: NodeReportsOptions): Promise<AsyncDisposable> {
+  const { db, nodeId, log, eventCount, connections, reportMs = REPORT_MS } = options
+  let counted = eventCount()
+  let countedAtMs = performance.now()
+  const report = async (): Promise<void> => {
+    const count = eventCount()
+    const nowMs = performance.now()
+    const added = count - counted
+    const facts: NodeFacts = {
+      version: VERSION,
+      connections: connections(),
+      eventsPerSec: (1000 * added) / Math.max(1, nowMs - countedAtMs),
+      ...(await diskFacts(options.folders)),
+      ...certificateFacts(options.tls),
+    }
+    await sql`
+      with reported as (
+        update cluster_node set facts = ${JSON.stringify(facts)}::jsonb where node_id = ${nodeId}
+      )
+      insert into event_rate as r (starts_at, event_count)
+      select date_bin('15 minutes', now(), 'epoch'), ${added}::bigint where ${added}::bigint > 0
+      on conflict (starts_at) do update set event_count = r.event_count + excluded.event_count`.execute(db)
+    counted = count
+    countedAtMs = nowMs
+  }
+  const failed = (error: unknown): void => log.warn({ err: error }, 'the report of this node failed')
+  await report().catch(failed)
+  return every(reportMs, report, failed)
+}
+
+async function diskFacts(folders: readonly string[]): Promise<Pick<NodeFacts, 'disk' | 'diskFailure'>> {
+  try {
+    const disks = await Promise.all(
+      folders.map(async folder => {
+        const { bavail, blocks, bsize } = await statfs(folder)
+        return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+      }),
+    )
+    const [fullest] = disks.sort((a, b) => a.freeBytes / a.totalBytes - b.freeBytes / b.totalBytes)
+    return { disk: fullest }
+  } catch (error) {
+    return { diskFailure: `The disk could not be read: ${(error as Error).message}` }
+  }
+}
+
+function certificateFacts(
+  tls: TlsFiles | undefined,
+): Pick<NodeFacts, 'certificates' | 'certificatesFailure'> {
+  if (!tls)
+    return {
+      certificatesFailure: 'This hub serves no TLS itself; the proxy in front of it has the certificate.',
+    }
+  try {
+    const { subject, subjectAltName, validTo } = new X509Certificate(readFileSync(tls.certPath))
+    const names = [...(subjectAltName ?? '').matchAll(/DNS:([^,\s]+)/g)].map(([, name]) => name!)
+    return {
+      certificates: [
+        {
+          names: (names.length > 0 ? names : [subject.replace(/^.*?CN=/s, '')]).slice(0, MAX_NAMES),
+          endsAt: new Date(validTo).toISOString(),
+        },
+      ],
+    }
+  } catch (error) {
+    return { certificatesFailure: `The certificate could not be read: ${(error as Error).message}` }
+  }
+}

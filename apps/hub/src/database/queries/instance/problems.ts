@@ -1,0 +1,117 @@
+import type { HandlerOutput, NodeFacts } from '@muster/actions'
+
+type Problem = HandlerOutput<'instance_GetHealth'>['problems'][number]
+type Kind = HandlerOutput<'jobs_GetSummary'>['kinds'][number]
+type Node = { name: string; uptimeSecs: number; facts?: NodeFacts | undefined }
+
+/** Facts from which the problems of the instance follow. An unreadable part is empty or undefined. */
+type Findings = {
+  nowMs: number
+  kinds: readonly Kind[]
+  nodes: readonly Node[]
+  silentNodes: readonly { name: string; lastHeartbeat: Date }[]
+  /** Growth of the database in bytes a day, if the database is on the disk of the hub. */
+  growthBytesPerDay: number | undefined
+  brokenSeal: { problem: string; verifiedAt: string } | undefined
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** Days before the end of a certificate at which it is mentioned, and at which it becomes urgent. */
+const CERTIFICATE_DAYS = { warn: 21, bad: 3 }
+/** Shares of free space below which a disk is mentioned, and below which it is urgent. */
+const FREE_SHARE = { warn: 0.15, bad: 0.05 }
+/** Days until a disk is full at which it is mentioned. */
+const FULL_DAYS = 30
+/** Time for which nodes of different versions may run, as during an upgrade, in milliseconds: an hour. */
+const UPGRADE_MS = 60 * 60 * 1000
+
+/** Problems of the instance: the urgent ones first, then by age. */
+export function problemsOf(findings: Findings): Problem[] {
+  const found = [
+    ...failingJobs(findings),
+    ...brokenSeals(findings),
+    ...silentNodes(findings),
+    ...endingCertificates(findings),
+    ...fillingDisks(findings),
+    ...differentVersions(findings),
+  ]
+  const sinceOf = (problem: Problem): string => ('since' in problem ? problem.since : '9')
+  return found.sort(
+    (a, b) => Number(a.level === 'warn') - Number(b.level === 'warn') || sinceOf(a).localeCompare(sinceOf(b)),
+  )
+}
+
+function failingJobs({ kinds }: Findings): Problem[] {
+  return kinds.flatMap(({ job, failing }) =>
+    failing
+      ? [
+          {
+            kind: 'JobFailing',
+            level: 'bad',
+            since: failing.since,
+            job,
+            jobId: failing.lastJobId,
+            count: failing.count,
+            lastError: failing.lastError,
+          },
+        ]
+      : [],
+  )
+}
+
+function brokenSeals({ brokenSeal }: Findings): Problem[] {
+  return brokenSeal
+    ? [{ kind: 'SealBroken', level: 'bad', since: brokenSeal.verifiedAt, problem: brokenSeal.problem }]
+    : []
+}
+
+function silentNodes({ silentNodes: nodes }: Findings): Problem[] {
+  return nodes.map(({ name, lastHeartbeat }) => ({
+    kind: 'NodeSilent',
+    level: 'bad',
+    nodeName: name,
+    lastHeartbeat: lastHeartbeat.toISOString(),
+  }))
+}
+
+function endingCertificates({ nodes, nowMs }: Findings): Problem[] {
+  const ends = new Map<string, string>()
+  for (const { facts } of nodes)
+    for (const { names, endsAt } of facts?.certificates ?? []) {
+      const before = ends.get(names[0]!)
+      if (before === undefined || endsAt < before) ends.set(names[0]!, endsAt)
+    }
+  return [...ends].flatMap(([name, endsAt]) => {
+    const days = (Date.parse(endsAt) - nowMs) / DAY_MS
+    if (days > CERTIFICATE_DAYS.warn) return []
+    return [{ kind: 'CertificateEnding', level: days <= CERTIFICATE_DAYS.bad ? 'bad' : 'warn', name, endsAt }]
+  })
+}
+
+function fillingDisks({ nodes, growthBytesPerDay = 0, nowMs }: Findings): Problem[] {
+  return nodes.flatMap(({ name, facts }) => {
+    const disk = facts?.disk
+    if (!disk || disk.totalBytes === 0) return []
+    const share = disk.freeBytes / disk.totalBytes
+    const days = growthBytesPerDay > 0 ? disk.freeBytes / growthBytesPerDay : Number.POSITIVE_INFINITY
+    if (share >= FREE_SHARE.warn && days > FULL_DAYS) return []
+    return [
+      {
+        kind: 'DiskFilling',
+        level: share < FREE_SHARE.bad ? 'bad' : 'warn',
+        nodeName: name,
+        disk,
+        // A later time would be a guess.
+        ...(days <= 365 && { fullAt: new Date(nowMs + days * DAY_MS).toISOString() }),
+      },
+    ]
+  })
+}
+
+function differentVersions({ nodes, nowMs }: Findings): Problem[] {
+  const versions = [...new Set(nodes.flatMap(({ facts }) => (facts ? [facts.version] : [])))].sort()
+  // The version that came last came with the youngest node.
+  const sinceMs = nowMs - 1000 * Math.min(...nodes.map(({ uptimeSecs }) => uptimeSecs))
+  if (versions.length < 2 || nowMs - sinceMs < UPGRADE_MS) return []
+  return [{ kind: 'VersionsDiffer', level: 'warn', since: new Date(sinceMs).toISOString(), versions }]
+}

@@ -1,0 +1,110 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changeDatabase } from './hub-child.ts'
+import { expectGoodScreen, failAction, openStage, type Stage, signIn } from './people.ts'
+
+const FAILED_JOB = 'job_20261121-1200-abcdefgh'
+
+let stage: Stage
+let page: Page
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage({ MUSTER_NODE_NAME: 'harbour-1' }))
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+})
+
+afterAll(() => resources.disposeAsync())
+
+const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+
+/** Inserts a failed job. Its mailed token does not exist, so a further attempt has nothing to do and completes. */
+async function insertFailedJob() {
+  await changeDatabase(
+    stage.hub,
+    `insert into pgboss.job (name, data, state, started_on, completed_on, retry_limit, retry_count, output)
+     values ('users_SendPasswordEmail', '{"jobId":"${FAILED_JOB}","jwtId":"gone"}', 'failed', now() - interval '40 s', now(), 5, 0,
+             '{"message":"the mail server refused mira@halden.example: 550 no such mailbox"}')`,
+  )
+}
+
+it('leads from the dashboard to a failed job, says why it failed and retries it, in 4 steps', async () => {
+  await insertFailedJob()
+  const steps: string[] = []
+  const step = async (what: string, act: Promise<unknown>) => {
+    await act
+    steps.push(what)
+  }
+  await step('account menu', page.getByRole('button', { name: /Account menu/ }).click())
+  await step('Administration', page.getByRole('menuitem', { name: 'Administration' }).click())
+  await heading('Dashboard')
+  const needs = page.getByRole('region', { name: 'Needs attention' })
+  const problem = needs.getByRole('listitem').filter({ hasText: 'A link to set a password was not sent.' })
+  await problem.getByText('The mail server refused mira@halden.example: 550 no such mailbox.').waitFor()
+  await expectGoodScreen(page, 'admin-dashboard-problem')
+  await step('Open the job', problem.getByRole('link', { name: 'Open the job' }).click())
+  await heading('Jobs')
+  const detail = page.locator('tr.detail')
+  await detail.getByText('A link to set a password was not sent.').waitFor()
+  await detail.getByText('The mail server refused mira@halden.example: 550 no such mailbox.').waitFor()
+  await expectGoodScreen(page, 'admin-job-failed')
+  await step('Retry now', detail.getByRole('button', { name: 'Retry now' }).click())
+  await page.getByText('Send a link to set a password: queued again.').waitFor()
+  const row = page.getByRole('row').filter({ hasText: FAILED_JOB }).first()
+  await row.getByText('Completed').waitFor()
+  expect(steps).toHaveLength(4)
+  await page.goto(`${stage.hub.url}/admin/dashboard`)
+  await needs.waitFor()
+  expect(await problem.count()).toBe(0)
+})
+
+it('keeps the other parts of the dashboard when one cannot be read', async () => {
+  await page.route('**/invoke/instance_GetHealth', async route => {
+    const response = await route.fetch()
+    const health = (await response.json()) as Record<string, unknown>
+    const database = { failure: 'The database answered: canceling statement due to statement timeout.' }
+    await route.fulfill({ response, json: { ...health, database } })
+  })
+  await page.reload()
+  const panel = page.getByRole('region', { name: 'Database' })
+  await panel.getByText('canceling statement due to statement timeout', { exact: false }).waitFor()
+  await page.getByRole('region', { name: 'Device events' }).getByText('a second now').waitFor()
+  await expectGoodScreen(page, 'admin-dashboard-part')
+  await page.unrouteAll({ behavior: 'wait' })
+  const mend = await failAction(page, 'instance_GetHealth', 'The thermometer is broken.')
+  await page.reload()
+  await page.getByRole('alert').getByText('The thermometer is broken.').waitFor()
+  await page.locator('.stats').getByText('Projects').waitFor()
+  await mend()
+})
+
+it('lists the projects of all organizations behind the numbers of the dashboard', async () => {
+  await page.goto(`${stage.hub.url}/admin/dashboard`)
+  await page.locator('.stats').getByRole('link', { name: 'Devices' }).click()
+  await heading('Projects')
+  await page.getByRole('link', { name: 'First project' }).waitFor()
+  await expectGoodScreen(page, 'admin-projects')
+  await page.getByLabel('Filter projects').fill('nothing at all')
+  await page.getByText('No projects match this filter.').waitFor()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.getByRole('link', { name: 'First project' }).click()
+  await heading('Devices')
+})
+
+it('filters jobs by kind, status and time, and orders them', async () => {
+  await page.goto(`${stage.hub.url}/admin/jobs`)
+  await page.getByRole('heading', { level: 2, name: 'Kinds of jobs' }).waitFor()
+  const rows = page.getByRole('row').filter({ hasText: /job_\d{8}/ })
+  await rows.first().waitFor()
+  await page.getByRole('checkbox', { name: 'Problems first' }).uncheck()
+  await page.waitForURL(/[?&]order=time/)
+  await page.getByRole('link', { name: 'Send a link to set a password' }).click()
+  await page.waitForURL(/[?&]type=users_SendPasswordEmail/)
+  await expect
+    .poll(async () => [...new Set(await page.locator('.jobs .mname').allInnerTexts())])
+    .toEqual(['users_SendPasswordEmail'])
+  await page.getByRole('button', { name: 'Last 30 days' }).click()
+  await page.waitForURL(/[?&]time=all/)
+  expect(stage.faults).toEqual([])
+})
