@@ -274,7 +274,8 @@ async function sent(
   const form = isDialog ? page.getByRole('dialog') : page.locator('main')
   for (const [label, value] of Object.entries(values))
     await form.getByLabel(new RegExp(`^${label} \\((required|optional)\\)$`)).fill(value)
-  await form.getByRole('button', { name: button, exact: true }).click()
+  // The settings of a repository have two forms; the texts of the specification are those of the first.
+  await form.getByRole('button', { name: button, exact: true }).first().click()
   return page
 }
 

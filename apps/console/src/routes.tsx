@@ -393,6 +393,15 @@ const organizationLog = createRoute({
   component: lazyPage(() => import('./pages/audit/OrganizationLogPage.tsx'), 'OrganizationLogPage'),
 })
 
+const organizationGeneral = createRoute({
+  getParentRoute: () => organizationSettings,
+  path: 'general',
+  component: lazyPage(
+    () => import('./pages/organization/OrganizationGeneralPage.tsx'),
+    'OrganizationGeneralPage',
+  ),
+})
+
 const invitations = createRoute({
   getParentRoute: () => authenticated,
   path: '/user/invitations',
@@ -536,7 +545,12 @@ const routeTree = root.addChildren([
         repositoryLog,
         repositorySettings,
       ]),
-      organizationSettings.addChildren([organizationSettingsIndex, members, organizationLog]),
+      organizationSettings.addChildren([
+        organizationSettingsIndex,
+        members,
+        organizationLog,
+        organizationGeneral,
+      ]),
     ]),
   ]),
 ])

@@ -51,6 +51,7 @@ export const CONSOLE_PATHS: readonly string[] = [
   '/org_{$organization}/settings',
   '/org_{$organization}/settings/members',
   '/org_{$organization}/settings/log',
+  '/org_{$organization}/settings/general',
 ]
 
 const PATTERN = new RegExp(

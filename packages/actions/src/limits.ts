@@ -56,6 +56,8 @@ export const MIN_PASSWORD_LENGTH = 8
 export const MAX_PASSWORD_LENGTH = 256
 /** Longest name of an organization, project, token or device, in characters. */
 export const MAX_NAME_LENGTH = 128
+/** Longest name of a repository, package or tag in a path, in characters. */
+export const MAX_PATH_NAME_LENGTH = 128
 /** Longest name of a person at sign-up, in characters. */
 export const MAX_SIGN_UP_NAME_LENGTH = 64
 /** Longest email address, in characters. */

@@ -29,6 +29,7 @@ import {
   MAX_COUNTED_FILTERS,
   MAX_CURSOR_LENGTH,
   MAX_FILTER_LENGTH,
+  MAX_NAME_LENGTH,
   MAX_NEW_DEVICES,
   MAX_PAGE_SIZE,
   MAX_PINS,
@@ -176,8 +177,29 @@ export const projects = {
   projects_GetPins: query({
     summary: 'Properties that the caller has pinned on the pages of the devices of a project.',
     input: z.object({ projectId: ProjectId }),
-    output: z.object({ properties: z.array(z.string()) }),
+    output: z.object({
+      properties: z.array(z.string()),
+      projectProperties: z
+        .array(z.object({ name: z.string(), label: z.string().optional() }))
+        .describe('Properties that are pinned in the project, for everyone.'),
+    }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_SetPinnedProperties: command({
+    summary: 'Sets the properties that stand first on the pages of all devices of a project, for everyone.',
+    input: z.object({
+      projectId: ProjectId,
+      properties: z
+        .array(z.object({ name: PropertyName, label: optionalText(text(MAX_NAME_LENGTH)) }))
+        .max(MAX_PINS)
+        .refine(
+          pins => new Set(pins.map(({ name }) => name)).size === pins.length,
+          'must not have a property twice',
+        ),
+    }),
+    output: Empty,
+    permission: { can: 'manage', on: 'project', id: 'projectId' },
+    audit: ['projectId', 'properties'],
   }),
   projects_SetPins: preference({
     summary: 'Keeps the properties that the caller has pinned. Nobody else sees them.',

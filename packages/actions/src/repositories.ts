@@ -191,6 +191,15 @@ export const S3 = {
   secretAccessKey: secret(PrintableText),
 }
 
+/** Steps of a test of an object store, in order. */
+export const S3_STEPS = [
+  'Reach the endpoint',
+  'Sign in',
+  'Write an object',
+  'Read it back',
+  'Delete it',
+] as const
+
 const onRepository = (can: 'read' | 'view' | 'manage' | 'delete') =>
   ({ can, on: 'repository', id: 'repositoryId' }) as const
 const onPackage = (can: 'read' | 'manage' | 'delete') => ({ can, on: 'package', id: 'packageId' }) as const
@@ -277,6 +286,36 @@ export const repositories = {
     permission: onRepository('manage'),
     failedResults: ['SlugAlreadyExists'],
     audit: ['repositoryId', 'slug'],
+  }),
+  repositories_SetNames: command({
+    summary: 'Changes the display name and the slug of a repository together, or neither.',
+    input: z.object({
+      repositoryId: RepositoryId,
+      displayName: Name,
+      slug: optional(NewPathName).describe('Absent keeps the slug.'),
+    }),
+    output: z.union([
+      z.object({
+        result: z.literal('SlugAlreadyExists'),
+        free: z.array(z.string()).describe('Similar slugs that are free.'),
+      }),
+      Success,
+    ]),
+    permission: onRepository('manage'),
+    failedResults: ['SlugAlreadyExists'],
+    audit: ['repositoryId', 'displayName', 'slug'],
+  }),
+  repositories_GetFollowers: query({
+    summary:
+      'Devices of the organization that follow a path with the slug or name that the repository has at present.',
+    cost: 'brief',
+    input: z.object({ repositoryId: RepositoryId }),
+    output: z.object({
+      deviceCount: U32,
+      projectCount: U32,
+      tookTooLong: z.literal(true).optional().describe('The counts were not finished within 2 s and are 0.'),
+    }),
+    permission: onRepository('view'),
   }),
   repositories_SetOrganization: command({
     summary: 'Moves a repository to another organization.',
@@ -418,6 +457,39 @@ export const repositories = {
     permission: onRepository('manage'),
     audit: ['repositoryId'],
     aliases: ['repositories_SetRepositoryS3Config'],
+  }),
+  repositories_TestS3Config: command({
+    summary: 'Tests settings of an object store step by step. Saves nothing.',
+    input: z.object({
+      repositoryId: RepositoryId,
+      s3Endpoint: S3.endpoint,
+      s3Bucket: S3.bucket,
+      s3Region: optional(S3.region),
+      s3Prefix: optionalText(S3.prefix),
+      s3AccessKeyId: S3.accessKeyId,
+      s3SecretAccessKey: secret(PrintableText.min(1, 'must not be empty')),
+    }),
+    output: z.object({
+      result: z.enum(['Passed', 'Failed']),
+      steps: z
+        .array(
+          z.object({
+            step: z.enum(S3_STEPS),
+            isPassed: z.boolean(),
+            detail: z.string().describe('What the store answered.'),
+            durationMs: z
+              .int()
+              .optional()
+              .describe('Absent for an endpoint that the hub must not connect to.'),
+          }),
+        )
+        .describe('The steps in order, up to the first that failed.'),
+      advice: z.string().optional().describe('What to change after a failure.'),
+    }),
+    permission: onRepository('manage'),
+    rateLimit: { perPerson: { calls: 10, perSecs: 60 * 60 } },
+    failedResults: ['Failed'],
+    audit: ['repositoryId'],
   }),
   repositories_RemoveS3Config: command({
     summary:

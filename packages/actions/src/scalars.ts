@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { secret } from './define.ts'
-import { MAX_EMAIL_LENGTH, MAX_NAME_LENGTH, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './limits.ts'
+import {
+  MAX_EMAIL_LENGTH,
+  MAX_NAME_LENGTH,
+  MAX_PASSWORD_LENGTH,
+  MAX_PATH_NAME_LENGTH,
+  MIN_PASSWORD_LENGTH,
+} from './limits.ts'
 import { DIGEST_TEXT, decimalUpTo, EMAIL_TEXT, TIMESTAMP_TEXT, trimmedText } from './patterns.ts'
 import { hasAtMost } from './text.ts'
 
@@ -90,11 +96,11 @@ export const PropertyName = z
   .max(256)
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, underscores and dashes')
 
-/** Name of a repository, package or tag in a path: 1 to 128 characters, `^[a-zA-Z0-9][a-zA-Z0-9._-]*$`. */
+/** Name of a repository, package or tag in a path: `^[a-zA-Z0-9][a-zA-Z0-9._-]*$`. */
 export const PathName = z
   .string()
   .min(1)
-  .max(128)
+  .max(MAX_PATH_NAME_LENGTH)
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, underscores and dashes')
 
 /**

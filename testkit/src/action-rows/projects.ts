@@ -29,6 +29,10 @@ export const projectRows: Rows<typeof projects> = {
     input: ({ projectId }) => ({ projectId, properties: ['app.crane.mode', 'app.crane.limits'] }),
     may: READERS,
   },
+  projects_SetPinnedProperties: {
+    input: ({ projectId }) => ({ projectId, properties: [{ name: 'app.crane.mode', label: 'Crane mode' }] }),
+    may: MEMBERS,
+  },
   projects_SetName: { input: ({ projectId }) => ({ projectId, name: 'Renamed' }), may: MEMBERS },
   projects_Delete: { input: async world => ({ projectId: await anotherProject(world) }), may: READERS },
   projects_QueryDevices: {

@@ -37,6 +37,11 @@ export const repositoryRows: Rows<typeof repositories> = {
     input: ({ repositoryId }) => ({ repositoryId, displayName: 'Renamed' }),
     may: MEMBERS,
   },
+  repositories_SetNames: {
+    input: ({ repositoryId }) => ({ repositoryId, displayName: 'Renamed', slug: newName() }),
+    may: MEMBERS,
+  },
+  repositories_GetFollowers: { input: ({ repositoryId }) => ({ repositoryId }), may: READERS },
   repositories_SetSlug: { input: ({ repositoryId }) => ({ repositoryId, slug: newName() }), may: MEMBERS },
   repositories_SetOrganization: {
     input: async world => ({
@@ -107,6 +112,16 @@ export const repositoryRows: Rows<typeof repositories> = {
   repositories_SetS3Config: {
     input: async ({ hub, organizationId, s3 }) => ({
       repositoryId: await newRepository(hub, organizationId),
+      s3Endpoint: s3.endpoint,
+      s3Bucket: s3.bucket,
+      s3AccessKeyId: s3.accessKeyId,
+      s3SecretAccessKey: s3.secretAccessKey,
+    }),
+    may: MEMBERS,
+  },
+  repositories_TestS3Config: {
+    input: ({ repositoryId, s3 }) => ({
+      repositoryId,
       s3Endpoint: s3.endpoint,
       s3Bucket: s3.bucket,
       s3AccessKeyId: s3.accessKeyId,

@@ -110,6 +110,7 @@ import { projects_QueryPropertyValues } from './projects/QueryPropertyValues.ts'
 import { projects_SetDeploymentTokenFlags } from './projects/SetDeploymentTokenFlags.ts'
 import { projects_SetDeploymentTokenLimits } from './projects/SetDeploymentTokenLimits.ts'
 import { projects_SetName } from './projects/SetName.ts'
+import { projects_SetPinnedProperties } from './projects/SetPinnedProperties.ts'
 import { projects_SetPins } from './projects/SetPins.ts'
 import { projects_UnlinkRepository } from './projects/UnlinkRepository.ts'
 import { repositories_AddPackageAsset } from './repositories/AddPackageAsset.ts'
@@ -125,6 +126,7 @@ import { repositories_DeleteVersion } from './repositories/DeleteVersion.ts'
 import { repositories_FinalizeAssetUpload } from './repositories/FinalizeAssetUpload.ts'
 import { repositories_GetAssetDetails } from './repositories/GetAssetDetails.ts'
 import { repositories_GetDetails } from './repositories/GetDetails.ts'
+import { repositories_GetFollowers } from './repositories/GetFollowers.ts'
 import { repositories_GetPackageDetails } from './repositories/GetPackageDetails.ts'
 import { repositories_GetS3Config } from './repositories/GetS3Config.ts'
 import { repositories_GetVersionDetails } from './repositories/GetVersionDetails.ts'
@@ -144,6 +146,7 @@ import { repositories_ResolvePackageByPath } from './repositories/ResolvePackage
 import { repositories_ResolveVersionAssetByPath } from './repositories/ResolveVersionAssetByPath.ts'
 import { repositories_ResolveVersionByPath } from './repositories/ResolveVersionByPath.ts'
 import { repositories_SetDisplayName } from './repositories/SetDisplayName.ts'
+import { repositories_SetNames } from './repositories/SetNames.ts'
 import { repositories_SetOrganization } from './repositories/SetOrganization.ts'
 import { repositories_SetPackageAssetMetadata } from './repositories/SetPackageAssetMetadata.ts'
 import { repositories_SetPackageKind } from './repositories/SetPackageKind.ts'
@@ -156,6 +159,7 @@ import { repositories_SetVersionMetadata } from './repositories/SetVersionMetada
 import { repositories_SetVersionName } from './repositories/SetVersionName.ts'
 import { repositories_SetVisibility } from './repositories/SetVisibility.ts'
 import { repositories_TagVersion } from './repositories/TagVersion.ts'
+import { repositories_TestS3Config } from './repositories/TestS3Config.ts'
 import { repositories_UntagVersion } from './repositories/UntagVersion.ts'
 
 export const handlers: Handlers = {
@@ -269,6 +273,7 @@ export const handlers: Handlers = {
   projects_SetDeploymentTokenFlags,
   projects_SetDeploymentTokenLimits,
   projects_SetName,
+  projects_SetPinnedProperties,
   projects_SetPins,
   projects_UnlinkRepository,
   repositories_AddPackageAsset,
@@ -284,6 +289,7 @@ export const handlers: Handlers = {
   repositories_FinalizeAssetUpload,
   repositories_GetAssetDetails,
   repositories_GetDetails,
+  repositories_GetFollowers,
   repositories_GetPackageDetails,
   repositories_GetS3Config,
   repositories_GetVersionDetails,
@@ -303,6 +309,7 @@ export const handlers: Handlers = {
   repositories_ResolveVersionAssetByPath,
   repositories_ResolveVersionByPath,
   repositories_SetDisplayName,
+  repositories_SetNames,
   repositories_SetOrganization,
   repositories_SetPackageAssetMetadata,
   repositories_SetPackageKind,
@@ -315,5 +322,6 @@ export const handlers: Handlers = {
   repositories_SetVersionName,
   repositories_SetVisibility,
   repositories_TagVersion,
+  repositories_TestS3Config,
   repositories_UntagVersion,
 }

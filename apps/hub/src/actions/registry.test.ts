@@ -82,6 +82,7 @@ const VERBS = [
   'Start',
   'Tag',
   'Terminate',
+  'Test',
   'Unlink',
   'Unregister',
   'Untag',

@@ -71,6 +71,11 @@ export type AuditEvents = {
   projects_Created: { projectId: string }
   /** Written by `projects_Delete`. */
   projects_Deleted: { projectId: string }
+  /** Written by `projects_SetPinnedProperties`. */
+  projects_PinnedPropertiesChanged: {
+    projectId: string
+    properties: { name: string; label?: string | undefined }[]
+  }
   /** Written by `projects_SetName`. */
   projects_NameChanged: { projectId: string; name: string }
   /** Written by `projects_CreateDeploymentToken`, and at the first start of an instance or of its demo fleet. */

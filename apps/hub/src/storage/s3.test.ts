@@ -611,3 +611,113 @@ describe('new settings of an object store', () => {
     listener.close()
   })
 })
+
+describe('repositories_TestS3Config', () => {
+  let tester: TestUser
+  let repositoryId: string
+
+  beforeEach(async () => {
+    // Each person may run 10 tests an hour.
+    tester = await hub.user()
+    repositoryId = await hub.repository(tester, await hub.organization(tester))
+  })
+
+  function test(settings: object = {}) {
+    return tester.invoke('repositories_TestS3Config', {
+      repositoryId,
+      s3Endpoint: store.endpoint,
+      s3Bucket: store.bucket,
+      s3Region: store.region,
+      s3Prefix: 'muster/',
+      s3AccessKeyId: store.accessKeyId,
+      s3SecretAccessKey: store.secretAccessKey,
+      ...settings,
+    })
+  }
+
+  it('passes five steps, leaves no object and saves nothing', async () => {
+    const { result, steps, advice } = await test()
+    expect(result).toBe('Passed')
+    expect(steps.map(({ step, isPassed }) => [step, isPassed])).toEqual([
+      ['Reach the endpoint', true],
+      ['Sign in', true],
+      ['Write an object', true],
+      ['Read it back', true],
+      ['Delete it', true],
+    ])
+    expect(steps.every(({ durationMs }) => durationMs !== undefined)).toBe(true)
+    expect(advice).toBeUndefined()
+    expect(store.objects.size).toBe(0)
+    expect(await tester.invoke('repositories_GetS3Config', { repositoryId })).not.toHaveProperty('s3Endpoint')
+    expect(await auditEvents(hub, 'repositories_S3ConfigChanged')).not.toContainEqual(
+      expect.objectContaining({ data: { repositoryId } }),
+    )
+  })
+
+  it.each([
+    [
+      'a wrong key id',
+      { s3AccessKeyId: 'AKIAOTHER' },
+      2,
+      /does not know the access key id/,
+      /Enter an access key id/,
+    ],
+    [
+      'a wrong secret',
+      { s3SecretAccessKey: 'wrong' },
+      2,
+      /secret access key is wrong/,
+      /belongs to AKIATEST/,
+    ],
+    ['a wrong region', { s3Region: 'eu-north-1' }, 2, /the bucket is in us-east-1/, /region of the bucket/],
+    ['an absent bucket', { s3Bucket: 'nothing' }, 3, /no bucket nothing/, /Create the bucket nothing/],
+    ['a closed port', { s3Endpoint: 'http://127.0.0.1:9' }, 1, /nothing listens/i, /host name and the port/],
+  ])('stops at the first failure and says what to change: %s', async (_, settings, count, detail, advice) => {
+    const tested = await test(settings)
+    expect(tested.result).toBe('Failed')
+    expect(tested.steps).toHaveLength(count)
+    expect(tested.steps.slice(0, -1).every(({ isPassed }) => isPassed)).toBe(true)
+    expect(tested.steps.at(-1)).toMatchObject({ isPassed: false, detail: expect.stringMatching(detail) })
+    expect(tested.advice).toMatch(advice)
+    expect(store.objects.size).toBe(0)
+  })
+
+  it.each([
+    ['write', { method: 'PUT', does: 'answers', status: 403, code: 'AccessDenied' }, 3, /s3:PutObject/],
+    [
+      'delete',
+      { method: 'DELETE', does: 'answers', status: 403, code: 'AccessDenied' },
+      5,
+      /s3:DeleteObject/,
+    ],
+    ['keep bytes', { method: 'PUT', does: 'spoils' }, 4, /keeps what it is sent/],
+  ] as const)('fails where a store or its key cannot %s', async (_, fault, count, advice) => {
+    store.misbehave(fault)
+    const tested = await test()
+    expect(tested.steps).toHaveLength(count)
+    expect(tested.advice).toMatch(advice)
+  })
+
+  it('S16: refuses an endpoint that is not allowed at the first step, with one text and no time', async () => {
+    const details: string[] = []
+    for (const s3Endpoint of ['http://10.0.0.1:9000', 'http://no-such-host.invalid']) {
+      const { result, steps, advice } = await test({ s3Endpoint })
+      expect(result).toBe('Failed')
+      expect(steps).toHaveLength(1)
+      expect(steps[0]).not.toHaveProperty('durationMs')
+      expect(advice).toBeUndefined()
+      details.push(steps[0]!.detail)
+    }
+    expect(new Set(details).size).toBe(1)
+    expect(details[0]).toContain('MUSTER_OUTBOUND_ALLOW')
+  })
+
+  it('needs the secret, and is limited to 10 an hour and person', async () => {
+    await expect(test({ s3SecretAccessKey: '' })).rejects.toMatchObject({ kind: 'Invalid' })
+    const failures: unknown[] = []
+    for (let n = 0; n < 11; n++)
+      await test({ s3Endpoint: 'http://10.0.0.1:9000' }).catch(error => failures.push(error))
+    expect(failures.at(-1)).toMatchObject({ kind: 'RateLimited' })
+    expect(failures.length).toBeLessThanOrEqual(2)
+  })
+})

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { TLSSocket } from 'node:tls'
 import { ActionError } from '@muster/actions'
 import { AwsV4Signer } from 'aws4fetch'
 import { Digester, type Expected, sha256Of, WrongBytes } from './digest.ts'
@@ -25,18 +26,22 @@ const MAX_ERROR_BYTES = 64 * 1024
 /** Value in place of the body's hash when a signature does not cover the body (SigV4). */
 export const UNSIGNED = 'UNSIGNED-PAYLOAD'
 
+type FailureOptions = { mayRecover?: boolean; cause?: unknown; status?: number; code?: string | undefined }
+
 /** Thrown when an object store fails. The message completes "The object storage failed: …". */
 export class S3Failure extends Error {
   override readonly name = 'S3Failure'
   /** Whether a retry may succeed. */
   readonly mayRecover: boolean
+  /** Status and error code of the store's answer, if it answered. */
+  readonly status: number | undefined
+  readonly code: string | undefined
 
-  constructor(
-    message: string,
-    { mayRecover = false, cause }: { mayRecover?: boolean; cause?: unknown } = {},
-  ) {
+  constructor(message: string, { mayRecover = false, cause, status, code }: FailureOptions = {}) {
     super(message, { cause })
     this.mayRecover = mayRecover
+    this.status = status
+    this.code = code
   }
 
   /** Converts the failure into an error for the caller of the hub. */
@@ -144,32 +149,85 @@ export class S3Bucket implements BlobDriver {
     const key = [...(prefix ? [prefix] : []), `muster-probe-${randomUUID()}`].join('/')
     const signal = AbortSignal.timeout(SMALL_REQUEST_MS)
     const bytes = randomBytes(32)
-    const put = (headers: Record<string, string>): Promise<Answer> =>
-      this.#call({
-        method: 'PUT',
-        key,
-        headers: { 'content-length': String(bytes.length), ...headers },
-        signal,
-        send: write => write(bytes),
-      })
-    const remove = async (): Promise<unknown> =>
-      this.#requireSuccess(await this.#call({ method: 'DELETE', key, signal }), 'drain')
-    await this.#requireSuccess(await put({}), 'drain')
+    await this.writeSmall(key, bytes, signal)
     let conditional: Answer
     try {
-      const got = await this.#call({ method: 'GET', key, signal })
-      await this.#requireSuccess(got)
-      if (!(await startOf(got.head)).equals(bytes))
-        throw new S3Failure('it answers other bytes than it was sent.')
-      conditional = await put({ 'if-none-match': '*' })
+      await this.readSmall(key, bytes, signal)
+      conditional = await this.#putSmall(key, bytes, { 'if-none-match': '*' }, signal)
       conditional.head.resume()
     } catch (error) {
       // An error of the removal is ignored, because the first error says more.
-      await remove().catch(() => {})
+      await this.deleteSmall(key, signal).catch(() => {})
       throw error
     }
-    await remove()
+    await this.deleteSmall(key, signal)
     return { takesConditions: conditional.status === 412 }
+  }
+
+  /** Sends an unsigned request to the endpoint. Any answer counts. Resolves to a description of the answer. */
+  async reach(signal: AbortSignal): Promise<string> {
+    const url = new URL(this.#settings.endpoint)
+    try {
+      const head = await this.#http.request(url, { method: 'GET', headers: {}, signal })
+      const protocol = (head.socket as Partial<TLSSocket>).getProtocol?.()
+      head.destroy()
+      return `${url.host} answers${protocol ? `, ${protocol.replace('v', ' ')}` : ''}`
+    } catch (error) {
+      throw asFailure(error, url)
+    }
+  }
+
+  /**
+   * Asks for an absent object with a signature. Only an answer that is about the keys, the signature or the region is a failure: keys
+   * without the right to list a bucket get 403 for an absent object.
+   */
+  async signIn(key: string, signal: AbortSignal): Promise<string> {
+    try {
+      const answer = await this.#call({ method: 'GET', key, signal })
+      await this.#requireSuccess(answer, 'drain')
+    } catch (error) {
+      if (!(error instanceof S3Failure)) throw error
+      const { code, status } = error
+      const isSignedIn = status === 404 || (status === 403 && (code === undefined || code === 'AccessDenied'))
+      if (!isSignedIn) throw error
+    }
+    return 'The access key is known'
+  }
+
+  /** Writes a small object. Throws `S3Failure`. */
+  async writeSmall(key: string, bytes: Buffer, signal: AbortSignal): Promise<string> {
+    await this.#requireSuccess(await this.#putSmall(key, bytes, {}, signal), 'drain')
+    return `${bytes.length} bytes written`
+  }
+
+  /** Reads a small object. Throws `S3Failure` if it has other bytes. */
+  async readSmall(key: string, bytes: Buffer, signal: AbortSignal): Promise<string> {
+    const got = await this.#call({ method: 'GET', key, signal })
+    await this.#requireSuccess(got)
+    if (!(await startOf(got.head)).equals(bytes))
+      throw new S3Failure('it answers other bytes than it was sent.')
+    return 'The same bytes'
+  }
+
+  /** Deletes a small object. Throws `S3Failure`. */
+  async deleteSmall(key: string, signal: AbortSignal): Promise<string> {
+    await this.#requireSuccess(await this.#call({ method: 'DELETE', key, signal }), 'drain')
+    return 'Deleted'
+  }
+
+  #putSmall(
+    key: string,
+    bytes: Buffer,
+    headers: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    return this.#call({
+      method: 'PUT',
+      key,
+      headers: { 'content-length': String(bytes.length), ...headers },
+      signal,
+      send: write => write(bytes),
+    })
   }
 
   async #presign(
@@ -254,27 +312,23 @@ export class S3Bucket implements BlobDriver {
     const bucketRegion =
       head.headers['x-amz-bucket-region'] ?? /<Region>([\w-]{1,64})<\/Region>/.exec(text)?.[1]
     const answered = `${status}${code ? ` ${code}` : ''}`
-    if (code === 'InvalidAccessKeyId')
-      throw new S3Failure(`it does not know the access key id ${accessKeyId} (${answered}).`)
-    if (code === 'SignatureDoesNotMatch')
-      throw new S3Failure(`the secret access key is wrong for ${accessKeyId} (${answered}).`)
-    if (code === 'RequestTimeTooSkewed')
-      throw new S3Failure(`its clock and the hub's differ too much (${answered}).`)
-    if (code === 'NoSuchBucket') throw new S3Failure(`there is no bucket ${bucket} (${answered}).`)
+    const failure = (message: string, mayRecover = false): S3Failure =>
+      new S3Failure(`${message} (${answered}).`, { mayRecover, status, code })
+    if (code === 'InvalidAccessKeyId') throw failure(`it does not know the access key id ${accessKeyId}`)
+    if (code === 'SignatureDoesNotMatch') throw failure(`the secret access key is wrong for ${accessKeyId}`)
+    if (code === 'RequestTimeTooSkewed') throw failure("its clock and the hub's differ too much")
+    if (code === 'NoSuchBucket') throw failure(`there is no bucket ${bucket}`)
     if (code === 'AuthorizationHeaderMalformed' || code === 'PermanentRedirect' || status === 301)
-      throw new S3Failure(
-        `the region ${region} is wrong${bucketRegion ? `, the bucket is in ${bucketRegion}` : ''} (${answered}).`,
+      throw failure(
+        `the region ${region} is wrong${bucketRegion ? `, the bucket is in ${bucketRegion}` : ''}`,
       )
     if (/^(BadDigest|XAmzContentSHA256Mismatch|InvalidDigest)$/.test(code ?? ''))
-      throw new S3Failure(`it received other bytes than the hub sent (${answered}).`, { mayRecover: true })
-    if (status >= 300 && status < 400)
-      throw new S3Failure(`it redirects elsewhere, which the hub does not follow (${answered}).`)
-    if (status === 401 || status === 403)
-      throw new S3Failure(`the keys may not do this in the bucket ${bucket} (${answered}).`)
-    if (status === 404) throw new S3Failure(`there is no such bucket or object in ${bucket} (${answered}).`)
-    if (status === 429 || status >= 500)
-      throw new S3Failure(`it is not able to answer at the moment (${answered}).`, { mayRecover: true })
-    throw new S3Failure(`it refuses (${answered}).`)
+      throw failure('it received other bytes than the hub sent', true)
+    if (status >= 300 && status < 400) throw failure('it redirects elsewhere, which the hub does not follow')
+    if (status === 401 || status === 403) throw failure(`the keys may not do this in the bucket ${bucket}`)
+    if (status === 404) throw failure(`there is no such bucket or object in ${bucket}`)
+    if (status === 429 || status >= 500) throw failure('it is not able to answer at the moment', true)
+    throw failure('it refuses')
   }
 }
 

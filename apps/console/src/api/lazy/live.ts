@@ -19,6 +19,7 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
   projects: {
     organizations_QueryProjects: 'organizationId',
     projects_GetDetails: 'projectId',
+    projects_GetPins: 'projectId',
   },
   tokens: { projects_QueryDeploymentTokens: 'projectId' },
   devices: {

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
+import { counted } from '../../lib/app/format.ts'
 import { describeUserAgent } from '../../lib/app/user-agent.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { forgetCounts } from '../../offline/counts-key.ts'
@@ -14,6 +15,7 @@ import { ListPage } from '../../ui/app/ListPage.tsx'
 import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
+import { Button } from '../../ui/Button.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 
 const PAGE_SIZE = 100
@@ -23,14 +25,40 @@ export function SessionsPage() {
   const { userId } = useSession()
   const list = useActionPages('users_QuerySessions', { userId, limit: PAGE_SIZE })
   const sessions = list.data?.pages.flatMap(page => page.sessions)
+  const others = (list.data?.pages[0]?.total ?? sessions?.length ?? 1) - 1
   return (
-    <ListPage title="Sessions" what="sessions" list={list} shown={sessions?.length}>
+    <ListPage
+      title="Sessions"
+      what="sessions"
+      list={list}
+      shown={sessions?.length}
+      actions={others > 0 && <EndOthersButton userId={userId} count={others} />}
+    >
       <Table caption="Sessions" head={HEAD} busy={!sessions} rowsOnPhones>
         {sessions?.map(session => <SessionRow key={session.sessionId} session={session} />) ?? (
           <SkeletonRows columns={5} rows={2} />
         )}
       </Table>
     </ListPage>
+  )
+}
+
+/** Ends every session of the person but the current one. */
+function EndOthersButton({ userId, count }: { userId: string; count: number }) {
+  const end = useCommand('users_TerminateSessions', { invalidates: ['users_QuerySessions'] })
+  async function endOthers() {
+    try {
+      await end.mutateAsync({ userId })
+      toast(`${counted(count, 'other session')} ended.`)
+      focusHeading()
+    } catch (error) {
+      toastError('Could not end the sessions', error)
+    }
+  }
+  return (
+    <Button busy={end.isPending} busyLabel="Ending…" onClick={() => void endOthers()}>
+      End all other sessions
+    </Button>
   )
 }
 

@@ -1,5 +1,5 @@
 import { getRouteApi, Outlet } from '@tanstack/react-router'
-import { TextAlignStart, Users } from 'lucide-react'
+import { Settings, TextAlignStart, Users } from 'lucide-react'
 import { organizationIdOf } from '../../organization.ts'
 import { SideLayout } from '../../shell/app/SideLayout.tsx'
 
@@ -16,6 +16,7 @@ export function OrganizationLayout() {
       links={[
         { to: `/org_${organization}/settings/members`, icon: Users, label: 'Members' },
         { to: `/org_${organization}/settings/log`, icon: TextAlignStart, label: 'Audit Log' },
+        { to: `/org_${organization}/settings/general`, icon: Settings, label: 'General' },
       ]}
     >
       <Outlet />

@@ -2,12 +2,15 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
 import { DangerLine, DangerZone } from '../../ui/app/DangerZone.tsx'
+import { NameForm } from '../../ui/app/NameForm.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { toast } from '../../ui/app/toast.ts'
+import { PinnedPropertiesSection } from './PinnedPropertiesSection.tsx'
+import '../../styles/settings.css'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
 
-/** Settings of a project. */
+/** Settings of a project: its name, its pinned properties and its deletion. */
 export function ProjectSettingsPage() {
   const { organization, projectId } = route.useParams()
   const navigate = useNavigate()
@@ -17,23 +20,35 @@ export function ProjectSettingsPage() {
     invalidates: ['organizations_QueryProjects'],
     onSuccess: () => navigate({ to: '/org_{$organization}/projects', params: { organization } }),
   })
+  const rename = useCommand('projects_SetName', {
+    invalidates: ['projects_GetDetails', 'organizations_QueryProjects'],
+  })
   return (
     <Page width="settings">
       <PageHead title="Settings" />
-      <DangerZone>
-        <DangerLine
-          name="Delete Project"
-          consequence="Removes the project with its devices and tokens for everyone and disconnects its devices. This cannot be undone."
-          icon={Trash2}
-          busyLabel="Deleting…"
-          question="Are you sure you want to delete this project?"
-          act={async () => {
-            await remove.mutateAsync({ projectId })
-            toast(`Project ${data?.name ?? projectId} deleted.`)
-          }}
-          failure="Could not delete the project"
+      <div className="stack">
+        <NameForm
+          title="Project"
+          name={data?.name}
+          note="Devices and tokens are not affected."
+          save={name => rename.mutateAsync({ projectId, name })}
         />
-      </DangerZone>
+        <PinnedPropertiesSection projectId={projectId} />
+        <DangerZone>
+          <DangerLine
+            name="Delete Project"
+            consequence="Removes the project with its devices and tokens for everyone and disconnects its devices. This cannot be undone."
+            icon={Trash2}
+            busyLabel="Deleting…"
+            question="Are you sure you want to delete this project?"
+            act={async () => {
+              await remove.mutateAsync({ projectId })
+              toast(`Project ${data?.name ?? projectId} deleted.`)
+            }}
+            failure="Could not delete the project"
+          />
+        </DangerZone>
+      </div>
     </Page>
   )
 }

@@ -7,12 +7,14 @@ import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../ui/app/SectionBoundary.tsx'
 import { toast } from '../../ui/app/toast.ts'
+import { RepositoryNamesForm } from './RepositoryNamesForm.tsx'
 import { S3Form } from './S3Form.tsx'
 import type { Visibility } from './VisibilityBadge.tsx'
+import '../../styles/settings.css'
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/settings')
 
-/** Settings of a repository: asset storage, visibility and deletion. */
+/** Settings of a repository: asset storage, names, visibility and deletion. */
 export function RepositorySettingsPage() {
   const { organization, repositoryId } = route.useParams()
   const navigate = useNavigate()
@@ -26,11 +28,12 @@ export function RepositorySettingsPage() {
     <Page width="settings">
       <PageHead title="Settings" />
       <div className="stack">
-        <Section title="S3 Configuration">
+        <Section title="S3 Configuration" padded={false}>
           <SectionBoundary what="the S3 configuration">
             <S3Form repositoryId={repositoryId} />
           </SectionBoundary>
         </Section>
+        {data && <RepositoryNamesForm repository={data} />}
         <DangerZone>
           {data && <VisibilityLine repositoryId={repositoryId} visibility={data.visibility} />}
           <DangerLine

@@ -1,11 +1,14 @@
+import { useRef, useState } from 'react'
 import { useAction, useCommand } from '../../api/queries.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
+import { SaveBar } from '../../ui/app/SaveBar.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
+import { S3TestResult } from './S3TestResult.tsx'
 
 /** Fields of the form in order, except the secret. `name` is the name of the field in the action's input. */
 const FIELDS = [
@@ -23,6 +26,11 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
   const config = useAction('repositories_GetS3Config', { repositoryId })
   const save = useCommand('repositories_SetS3Config', { invalidates: ['repositories_GetS3Config'] })
   const remove = useCommand('repositories_RemoveS3Config', { invalidates: ['repositories_GetS3Config'] })
+  const test = useCommand('repositories_TestS3Config')
+  const [testedAt, setTestedAt] = useState(0)
+  // Purpose of the submit in flight. `submit` reads it after the fields were validated, so it is a ref besides the state.
+  const mode = useRef<'save' | 'test'>('save')
+  const [shownMode, setShownMode] = useState<'save' | 'test'>('save')
   const form = useTextForm({
     // A refetch of the settings changes only fields that the user has not edited.
     defaultValues: {
@@ -42,6 +50,11 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
       const trimmed = Object.fromEntries(
         Object.entries(values).map(([name, value]) => [name, value.trim()]),
       ) as typeof values
+      if (mode.current === 'test') {
+        await test.mutateAsync({ repositoryId, ...trimmed, s3SecretAccessKey }).catch(() => {}) // The form shows the error.
+        setTestedAt(Date.now())
+        return
+      }
       try {
         await save.mutateAsync({ repositoryId, ...trimmed, s3SecretAccessKey })
       } catch {
@@ -64,40 +77,61 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
     toast('New assets lie in the storage of the hub.')
   }
   return (
-    <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
-      {!config.s3Endpoint && <p className="muted">Without it, assets lie in the storage of the hub.</p>}
-      <ErrorAlert title="The S3 configuration was not saved." error={save.error} />
-      <ErrorAlert title="The S3 configuration was not removed." error={remove.error} />
-      {FIELDS.map(({ name, ...texts }) => (
-        <form.Field key={name} name={name}>
+    <form
+      noValidate
+      onSubmit={event => {
+        // A submit by `requestSubmit()` has no submitter.
+        mode.current = (event.nativeEvent as SubmitEvent).submitter ? 'save' : 'test'
+        setShownMode(mode.current)
+        void submitForm(event, form)
+      }}
+    >
+      <div className="form2">
+        {!config.s3Endpoint && <p className="muted">Without it, assets lie in the storage of the hub.</p>}
+        <ErrorAlert title="The S3 configuration was not saved." error={save.error} />
+        <ErrorAlert title="The S3 configuration was not removed." error={remove.error} />
+        <div className="two2 s3">
+          {FIELDS.map(({ name, ...texts }) => (
+            <form.Field key={name} name={name}>
+              {field => (
+                <TextField {...texts} mono spellCheck={false} autoCapitalize="off" {...bindText(field)} />
+              )}
+            </form.Field>
+          ))}
+        </div>
+        <form.Field name="s3SecretAccessKey">
           {field => (
-            <TextField {...texts} mono spellCheck={false} autoCapitalize="off" {...bindText(field)} />
+            <PasswordField
+              label="Secret access key"
+              required
+              autoComplete="off"
+              // An endpoint in the answer means that the hub stores a secret. The hub never returns the secret, so the
+              // user must enter it again.
+              help={config.s3Endpoint ? 'Enter the secret again to save.' : undefined}
+              {...bindText(field)}
+            />
           )}
         </form.Field>
-      ))}
-      <form.Field name="s3SecretAccessKey">
-        {field => (
-          <PasswordField
-            label="Secret access key"
-            required
-            autoComplete="off"
-            // An endpoint in the answer means that the hub stores a secret. The hub never returns the secret, so the
-            // user must enter it again.
-            help={config.s3Endpoint ? 'Enter the secret again to save.' : undefined}
-            {...bindText(field)}
-          />
-        )}
-      </form.Field>
-      <div className="row">
-        <SubmitButton form={form} busyLabel="Saving…">
-          Save
-        </SubmitButton>
+        <ErrorAlert title="The S3 configuration was not tested." error={test.error} />
+        {test.data && <S3TestResult test={test.data} endedAt={testedAt} />}
+      </div>
+      <SaveBar note="Save tests first and keeps the old settings if the test fails.">
         {config.s3Endpoint && (
           <Button busyLabel="Removing…" busy={remove.isPending} onClick={() => void returnToHub()}>
             Use the hub’s storage
           </Button>
         )}
-      </div>
+        <Button
+          busyLabel="Testing…"
+          busy={test.isPending}
+          onClick={event => event.currentTarget.form?.requestSubmit()}
+        >
+          {test.data ? 'Test again' : 'Test'}
+        </Button>
+        <SubmitButton form={form} busyLabel={shownMode === 'test' ? 'Save' : 'Saving…'}>
+          Save
+        </SubmitButton>
+      </SaveBar>
     </form>
   )
 }

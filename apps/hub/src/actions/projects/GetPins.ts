@@ -1,13 +1,20 @@
 import { personOf } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
-/** Returns the properties that the caller has pinned in a project. */
+type ProjectPin = { name: string; label?: string }
+
+/** Returns the properties that the caller has pinned in a project, and those that are pinned in the project for everyone. */
 export const projects_GetPins = handler('projects_GetPins', async ({ db, caller }, { projectId }) => {
   const pins = await db
-    .selectFrom('user_view')
-    .where('user_id', '=', personOf(caller)?.userId ?? '')
-    .where('project_id', '=', projectId)
-    .select('pinned_properties')
+    .selectFrom('project as p')
+    .leftJoin('user_view as v', join =>
+      join.onRef('v.project_id', '=', 'p.project_id').on('v.user_id', '=', personOf(caller)?.userId ?? ''),
+    )
+    .where('p.project_id', '=', projectId)
+    .select(['v.pinned_properties as own', 'p.pinned_properties as ofProject'])
     .executeTakeFirst()
-  return { properties: (pins?.pinned_properties ?? []) as string[] }
+  return {
+    properties: (pins?.own ?? []) as string[],
+    projectProperties: (pins?.ofProject ?? []) as ProjectPin[],
+  }
 })

@@ -1,4 +1,4 @@
-import { keepFormerName } from '../../database/queries/repositories/former-names.ts'
+import { changeDisplayName, lockNames } from '../../database/queries/repositories/names.ts'
 import { handler } from '../../handler.ts'
 
 /**
@@ -6,26 +6,9 @@ import { handler } from '../../handler.ts'
  */
 export const repositories_SetDisplayName = handler(
   'repositories_SetDisplayName',
-  async ({ tx, events, changed }, { repositoryId, displayName: name }) => {
-    const { display_name: from, slug } = await tx
-      .selectFrom('repository')
-      .where('repository_id', '=', repositoryId)
-      .select(['display_name', 'slug'])
-      .forNoKeyUpdate()
-      .executeTakeFirstOrThrow()
-    const displayName = name ?? slug ?? repositoryId
-    await tx
-      .updateTable('repository')
-      .set({ display_name: displayName })
-      .where('repository_id', '=', repositoryId)
-      .execute()
-    await keepFormerName(tx, repositoryId, { from, to: displayName, isSlug: false })
-    await events.emit(
-      'repositories_DisplayNameChanged',
-      { repositoryId, displayName },
-      { old: { displayName: from } },
-    )
-    changed('repositories')
+  async (context, { repositoryId, displayName }) => {
+    const { displayName: from, slug } = await lockNames(context.tx, repositoryId)
+    await changeDisplayName(context, repositoryId, from, displayName ?? slug ?? repositoryId)
     return {}
   },
 )

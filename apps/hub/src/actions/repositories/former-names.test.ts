@@ -129,3 +129,61 @@ describe('S21: path with a former name of a repository', () => {
     }
   })
 })
+
+describe('repositories_SetNames', () => {
+  it('changes display name and slug together, and leaves both if the slug is taken', async () => {
+    const taken = await hub.repository(attacker, elsewhere, { name: 'taken-slug' })
+    const { repositoryId } = await release({ name: 'first-slug' })
+    const before = await owner.invoke('repositories_GetDetails', { repositoryId })
+    expect(
+      await owner.invoke('repositories_SetNames', {
+        repositoryId,
+        displayName: 'Images',
+        slug: 'taken-slug',
+      }),
+    ).toEqual({ result: 'SlugAlreadyExists', free: ['taken-slug-2', 'taken-slug-3'] })
+    expect(await owner.invoke('repositories_GetDetails', { repositoryId })).toEqual(before)
+    expect(
+      await owner.invoke('repositories_SetNames', { repositoryId, displayName: 'Images', slug: 'images-2' }),
+    ).toEqual({ result: 'Success' })
+    expect(await owner.invoke('repositories_GetDetails', { repositoryId })).toMatchObject({
+      displayName: 'Images',
+      slug: 'images-2',
+    })
+    expect(await owner.invoke('repositories_ResolveName', { repository: 'first-slug' })).toMatchObject({
+      repositoryId,
+    })
+    expect(taken).not.toBe(repositoryId)
+  })
+
+  it('gives a slug to one of two repositories that ask for it at once', async () => {
+    const ids = [await hub.repository(owner, organizationId), await hub.repository(owner, organizationId)]
+    const results = await Promise.all(
+      ids.map((repositoryId, index) =>
+        owner.invoke('repositories_SetNames', { repositoryId, displayName: `Name ${index}`, slug: 'wanted' }),
+      ),
+    )
+    expect(results.map(({ result }) => result).sort()).toEqual(['SlugAlreadyExists', 'Success'])
+    const named = await Promise.all(
+      ids.map(repositoryId => owner.invoke('repositories_GetDetails', { repositoryId })),
+    )
+    const loser = results.findIndex(({ result }) => result === 'SlugAlreadyExists')
+    expect(named[loser]!.displayName).not.toBe(`Name ${loser}`)
+    expect(named[1 - loser]).toMatchObject({ slug: 'wanted', displayName: `Name ${1 - loser}` })
+  })
+})
+
+it('counts the devices of the organization that follow a present name of a repository', async () => {
+  const { repositoryId } = await release({ name: 'followed-slug' })
+  const counts = () => owner.invoke('repositories_GetFollowers', { repositoryId })
+  expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0 })
+  await device.invoke('devices_SetProperty', {
+    deviceId: device.deviceId,
+    name: 'dev.nexigon.ota.status',
+    value: { config: { path: 'followed-slug/firmware/stable' }, currentVersion: '1.0.0' },
+  })
+  expect(await counts()).toEqual({ deviceCount: 1, projectCount: 1 })
+  await owner.invoke('repositories_SetSlug', { repositoryId, slug: 'moved-slug' })
+  await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'Moved' })
+  expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0 })
+})

@@ -136,6 +136,9 @@ export const ACTION_PHRASES: Record<string, SentenceRow> = {
   devices_CancelBulkAction: { kind: 'device', say: 'cancel a bulk action of {projectId}' },
   devices_PublishEvents: { kind: 'device', say: 'publish events of {deviceId}' },
   devices_IssueDeviceToken: { kind: 'token', say: 'issue a token for {deviceId}' },
+  projects_SetPinnedProperties: { kind: 'project', say: 'change the pinned properties of {projectId}' },
+  repositories_SetNames: { kind: 'repository', say: 'rename the repository {repositoryId} to [displayName]' },
+  repositories_TestS3Config: { kind: 'repository', say: 'test a storage for the repository {repositoryId}' },
   jobs_Retry: { kind: 'job', say: 'retry the job <jobId>' },
   devices_IssueHttpProxyToken: { kind: 'device', say: 'open the HTTP proxy of {deviceId}' },
 }

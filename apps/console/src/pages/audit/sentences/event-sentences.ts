@@ -102,6 +102,10 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
     kind: 'project',
     say: entry => `deleted the project ${formerName(entry, 'projectId')}`,
   },
+  projects_PinnedPropertiesChanged: {
+    kind: 'project',
+    say: 'changed the pinned properties of {projectId}',
+  },
   projects_NameChanged: { kind: 'project', say: entry => `renamed the project ${renamed(entry)}` },
   projects_DeploymentTokenCreated: { kind: 'token', say: 'created the token {tokenId}' },
   projects_DeploymentTokenDeleted: {

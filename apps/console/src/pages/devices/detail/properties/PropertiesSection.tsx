@@ -73,7 +73,7 @@ type PropertyListProps = { projectId: string; deviceId: string; needle: string; 
 function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProps) {
   const { properties } = useSuspenseQuery(propertiesQuery(deviceId)).data
   const actors = useQuery(actorsQuery(deviceId)).data?.properties ?? NO_ACTORS
-  const { pins, toggle } = usePins(projectId)
+  const { pins, projectPins, toggle } = usePins(projectId)
   useRowShortcuts()
   const all = useMemo(
     () => Object.values(properties).sort((a, b) => compareNames(a.name, b.name)),
@@ -123,9 +123,13 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
     ) : (
       <RemovedRow deviceId={deviceId} name={item.name} onClose={() => open(item.name, undefined)} />
     )
+  // The person's own pins stand above those of the project.
+  const labels = new Map(projectPins.map(({ name, label }) => [name, label]))
   const pinned = needle
     ? []
-    : pins.flatMap(name => (Object.hasOwn(properties, name) ? properties[name]! : []))
+    : [...new Set([...pins, ...labels.keys()])].flatMap(name =>
+        Object.hasOwn(properties, name) ? properties[name]! : [],
+      )
   return (
     <>
       {pinned.length > 0 && (
@@ -141,7 +145,8 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
                     deviceId={deviceId}
                     property={property}
                     changedBy={changedBy(property.name)}
-                    isPinned
+                    label={labels.get(property.name)}
+                    isPinned={pins.includes(property.name)}
                     onPin={pin}
                     opened={opened[key]}
                     rowKey={key}

@@ -19,6 +19,8 @@ type PropertyRowProps = {
   property: Properties[string]
   /** Actor of the last change; `undefined` while it loads, or if the history does not contain it. */
   changedBy: Properties[string]['changedBy']
+  /** Name of a property that is pinned in the project, in words. */
+  label?: string | undefined
   isPinned: boolean
   /** Pins or unpins the property. This function and `onOpen` must not change between renders, because a change would render all rows. */
   onPin: (name: string) => void
@@ -33,6 +35,7 @@ export const PropertyRow = memo(function PropertyRow({
   deviceId,
   property,
   changedBy,
+  label,
   isPinned,
   onPin,
   opened,
@@ -53,6 +56,14 @@ export const PropertyRow = memo(function PropertyRow({
       <span className="k">
         {isProtected && <Lock className="i" aria-hidden />}
         <span>
+          {label !== undefined && (
+            <>
+              <b>
+                <bdi>{label}</bdi>
+              </b>
+              <br />
+            </>
+          )}
           <bdi>{name}</bdi>
           {isProtected && <span className="muted"> protected</span>}
         </span>

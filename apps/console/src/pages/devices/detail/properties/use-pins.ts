@@ -4,7 +4,12 @@ import { invoke } from '../../../../api/client.ts'
 import { actionQuery, useActionState } from '../../../../api/queries.ts'
 import { toast, toastError } from '../../../../ui/app/toast.ts'
 
-/** The properties that the person has pinned in a project, from the hub, and a function that pins or unpins a property. */
+const NO_PINS: readonly { name: string; label?: string | undefined }[] = []
+
+/**
+ * The properties that the person has pinned in a project, those that are pinned in the project for everyone, and a function that pins or
+ * unpins a property for the person.
+ */
 export function usePins(projectId: string) {
   const queryClient = useQueryClient()
   const options = actionQuery('projects_GetPins', { projectId })
@@ -18,7 +23,7 @@ export function usePins(projectId: string) {
     const properties = isPinned ? pins.filter(pin => pin !== name) : [...pins, name]
     // A refetch in flight would overwrite the new pins with the previous ones.
     await queryClient.cancelQueries({ queryKey: options.queryKey })
-    queryClient.setQueryData(options.queryKey, { properties })
+    queryClient.setQueryData(options.queryKey, { ...data, properties })
     try {
       await invoke('projects_SetPins', { projectId, properties })
     } catch (error) {
@@ -26,5 +31,9 @@ export function usePins(projectId: string) {
       await queryClient.invalidateQueries({ queryKey: options.queryKey })
     }
   }
-  return { pins, toggle: (name: string) => void toggle(name) }
+  return {
+    pins,
+    projectPins: data?.projectProperties ?? NO_PINS,
+    toggle: (name: string) => void toggle(name),
+  }
 }

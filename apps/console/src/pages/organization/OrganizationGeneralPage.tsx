@@ -1,0 +1,28 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { useCommand } from '../../api/queries.ts'
+import { organizationIdOf, useOrganizations } from '../../organization.ts'
+import { NameForm } from '../../ui/app/NameForm.tsx'
+import { Page, PageHead } from '../../ui/app/Page.tsx'
+import '../../styles/settings.css'
+
+const route = getRouteApi('/authenticated/org_{$organization}/settings/general')
+
+/** General settings of an organization: its name. */
+export function OrganizationGeneralPage() {
+  const organizationId = organizationIdOf(route.useParams())
+  const organization = useOrganizations()?.find(one => one.organizationId === organizationId)
+  const rename = useCommand('organizations_SetName', {
+    invalidates: ['users_QueryOrganizations', 'organizations_Query'],
+  })
+  return (
+    <Page width="settings">
+      <PageHead title="General" />
+      <NameForm
+        title="Organization"
+        name={organization?.name}
+        note="Projects, repositories and members are not affected."
+        save={name => rename.mutateAsync({ organizationId, name })}
+      />
+    </Page>
+  )
+}

@@ -1,0 +1,73 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Check, CircleAlert, CircleCheck, X } from 'lucide-react'
+import { formatMs } from '../../lib/app/format.ts'
+import { clockTime } from '../../lib/app/local-time.ts'
+
+type Test = ActionOutput<'repositories_TestS3Config'>
+
+const STEPS: readonly Test['steps'][number]['step'][] = [
+  'Reach the endpoint',
+  'Sign in',
+  'Write an object',
+  'Read it back',
+  'Delete it',
+]
+
+type S3TestResultProps = {
+  test: Test
+  /** Time of the answer, in milliseconds since 1970. */
+  endedAt: number
+}
+
+/** Result of the test of an object store: its steps up to the first that failed, and what to change. */
+export function S3TestResult({ test: { result, steps, advice }, endedAt }: S3TestResultProps) {
+  const hasPassed = result === 'Passed'
+  const totalMs = steps.reduce<number | undefined>(
+    (sum, { durationMs }) => (sum === undefined || durationMs === undefined ? undefined : sum + durationMs),
+    0,
+  )
+  const Icon = hasPassed ? CircleCheck : CircleAlert
+  return (
+    <section className={hasPassed ? 'test' : 'test bad'} aria-label="Result of the test" role="status">
+      <header>
+        <Icon className="i" aria-hidden />
+        <b>
+          {hasPassed
+            ? `The test passed: all ${STEPS.length} steps.`
+            : `The test failed at step ${steps.length} of ${STEPS.length}.`}
+        </b>
+        <span className="num">
+          {clockTime(endedAt)}
+          {totalMs !== undefined && `, ${formatMs(totalMs)}`}
+        </span>
+      </header>
+      <ol>
+        {STEPS.map((step, index) => {
+          const done = steps[index]
+          if (!done)
+            return (
+              <li key={step} className="sk">
+                <span />
+                <span>{step}</span>
+                <span className="det2">Not tried</span>
+                <span className="num">–</span>
+              </li>
+            )
+          const Mark = done.isPassed ? Check : X
+          return (
+            <li key={step} className={done.isPassed ? 'ok' : 'no'}>
+              <Mark className="i" aria-hidden />
+              <span>
+                {step}
+                <span className="sr">{done.isPassed ? ', passed' : ', failed'}</span>
+              </span>
+              <span className="det2">{done.detail}</span>
+              <span className="num">{done.durationMs === undefined ? '' : `${done.durationMs} ms`}</span>
+            </li>
+          )
+        })}
+      </ol>
+      {!hasPassed && <p className="fix">{advice} Nothing was saved.</p>}
+    </section>
+  )
+}

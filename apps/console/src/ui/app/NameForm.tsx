@@ -1,0 +1,53 @@
+import { MAX_NAME_LENGTH } from '@muster/actions/client'
+import { useState } from 'react'
+import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { ErrorAlert } from '../Alert.tsx'
+import { SubmitButton } from '../SubmitButton.tsx'
+import { TextField } from '../TextField.tsx'
+import { SaveBar } from './SaveBar.tsx'
+import { Section } from './Section.tsx'
+import { toast } from './toast.ts'
+
+type NameFormProps = {
+  /** Title of the panel, which is also the noun of the messages, for example "Project". */
+  title: string
+  /** The present name; `undefined` while it loads. */
+  name: string | undefined
+  /** What the change means. */
+  note: string
+  save: (name: string) => Promise<unknown>
+}
+
+/** Panel in which a person renames something. A refetch of the name changes the field only while it is not edited. */
+export function NameForm({ title, name = '', note, save }: NameFormProps) {
+  const [error, setError] = useState<unknown>()
+  const noun = title.toLowerCase()
+  const form = useTextForm({
+    defaultValues: { name },
+    validate: values => ({ name: values.name.trim() ? undefined : 'Name must not be empty.' }),
+    submit: async values => {
+      const wanted = values.name.trim()
+      await save(wanted)
+      form.reset({ name: wanted })
+      toast(`${title} renamed to ${wanted}.`)
+    },
+    onFailure: setError,
+  })
+  return (
+    <Section title={title} padded={false}>
+      <form noValidate onSubmit={event => void submitForm(event, form)}>
+        <div className="form2">
+          <ErrorAlert title={`The ${noun} was not renamed.`} error={error} />
+          <form.Field name="name">
+            {field => <TextField label="Name" required maxLength={MAX_NAME_LENGTH} {...bindText(field)} />}
+          </form.Field>
+        </div>
+        <SaveBar note={note}>
+          <SubmitButton form={form} busyLabel="Saving…">
+            Save
+          </SubmitButton>
+        </SaveBar>
+      </form>
+    </Section>
+  )
+}

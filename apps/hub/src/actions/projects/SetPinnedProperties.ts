@@ -1,0 +1,22 @@
+import { handler } from '../../handler.ts'
+
+/** Sets the properties that are pinned in a project for everyone, in their order. */
+export const projects_SetPinnedProperties = handler(
+  'projects_SetPinnedProperties',
+  async ({ tx, events, changed }, { projectId, properties }) => {
+    const before = await tx
+      .selectFrom('project')
+      .where('project_id', '=', projectId)
+      .select('pinned_properties as properties')
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
+    await tx
+      .updateTable('project')
+      .set({ pinned_properties: JSON.stringify(properties) })
+      .where('project_id', '=', projectId)
+      .execute()
+    await events.emit('projects_PinnedPropertiesChanged', { projectId, properties }, { old: before })
+    changed('projects')
+    return {}
+  },
+)
