@@ -130,6 +130,7 @@ const REACH: Record<Situation, () => Promise<Page>> = {
   'dialog Create Project, sent empty': async () =>
     sent(dialog(`/${organization}/projects`, 'Create Project'), 'Create Project'),
   devices: () => open(admin, project),
+  'guide for a further device': () => open(admin, `${project}/devices/connect`),
   'device that is connected': () => device('Active'),
   'device that is disconnected and has no name': () => device('Pending'),
   'update that is completed': () => updating('completed'),

@@ -171,6 +171,11 @@ export const SITUATIONS = [
     ],
   },
   {
+    section: '2',
+    situation: 'guide for a further device',
+    texts: ['This machine', 'A Linux device', 'Public Nexigon agent', 'Simulated'],
+  },
+  {
     section: '2, 4, 5',
     situation: 'device that is connected',
     texts: [
