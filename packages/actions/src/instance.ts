@@ -240,7 +240,7 @@ export const instance = {
     output: z.object({
       since: Timestamp,
       total: U32,
-      counts: z.record(JobStatus, U32),
+      counts: z.object({ Pending: U32, Completed: U32, Failed: U32, Expired: U32, Cancelled: U32 }),
       isCut: z.boolean().describe(`True if only the newest ${MAX_SUMMARIZED_JOBS} jobs were read.`),
       kinds: z
         .array(JobKindSummary)

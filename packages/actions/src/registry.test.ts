@@ -71,6 +71,9 @@ const OLDER_NAMES = {
   users_TerminateUserSession: 'users_TerminateSession',
 } as const
 
+/** Counts and measurements with a cost, besides the actions of `software` and those with the field `filters`. */
+const COUNTS = ['repositories_GetFollowers', 'instance_GetHealth']
+
 describe('findAction', () => {
   it.each([
     'constructor',
@@ -136,9 +139,9 @@ describe.each(entries)('%s', (name, action) => {
     const filter = shape.filter as z.ZodPipe<z.ZodOptional<z.ZodNullable<z.ZodObject>>> | undefined
     const conditions = Object.keys(filter?.in.unwrap().unwrap().shape ?? {})
     const isSearch = shape.text !== undefined || (action.kind === 'query' && shape.selection !== undefined)
-    const isCount = shape.filters !== undefined || Object.hasOwn(software, name)
-    // A search always has a cost, and so has a filter with conditions. Of all other actions, only those with the field `filters` and
-    // counts by software have a cost.
+    const isCount = shape.filters !== undefined || Object.hasOwn(software, name) || COUNTS.includes(name)
+    // A search always has a cost, and so has a filter with conditions. Of all other actions, only those that count devices or measure
+    // the instance have a cost.
     if (isSearch) expect(['scan', 'brief']).toContain(action.cost)
     else if (conditions.length > 0) expect(['scan if filtered', 'scan', 'brief']).toContain(action.cost)
     else expect(action.cost).toBe(isCount ? 'brief' : undefined)
@@ -244,7 +247,7 @@ describe('schemas of devices', () => {
 })
 
 describe('results of commands', () => {
-  const DONE = ['Created', 'Completed', 'Success', 'Added', 'Set', 'Deleted', 'AssetAlreadyExists']
+  const DONE = ['Passed', 'Created', 'Completed', 'Success', 'Added', 'Set', 'Deleted', 'AssetAlreadyExists']
 
   it('C7: are declared as failures unless they mean success', () => {
     for (const [name, { kind, output, failedResults }] of entries) {

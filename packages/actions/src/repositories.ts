@@ -215,6 +215,16 @@ const FileAdded = z.union([
   z.object({ result: z.literal('Added') }),
 ])
 
+/** Result of each step of a test of an object store, in order, up to the first step that failed. */
+const s3Steps = z.array(
+  z.object({
+    step: z.enum(S3_STEPS),
+    isPassed: z.boolean(),
+    detail: z.string().describe('What the store answered.'),
+    durationMs: z.int().optional().describe('Absent for an endpoint that the hub must not connect to.'),
+  }),
+)
+
 /** Actions on repositories, packages, versions, tags and assets. */
 export const repositories = {
   repositories_Create: command({
@@ -469,23 +479,14 @@ export const repositories = {
       s3AccessKeyId: S3.accessKeyId,
       s3SecretAccessKey: secret(PrintableText.min(1, 'must not be empty')),
     }),
-    output: z.object({
-      result: z.enum(['Passed', 'Failed']),
-      steps: z
-        .array(
-          z.object({
-            step: z.enum(S3_STEPS),
-            isPassed: z.boolean(),
-            detail: z.string().describe('What the store answered.'),
-            durationMs: z
-              .int()
-              .optional()
-              .describe('Absent for an endpoint that the hub must not connect to.'),
-          }),
-        )
-        .describe('The steps in order, up to the first that failed.'),
-      advice: z.string().optional().describe('What to change after a failure.'),
-    }),
+    output: z.union([
+      z.object({ result: z.literal('Passed'), steps: s3Steps }),
+      z.object({
+        result: z.literal('Failed'),
+        steps: s3Steps,
+        advice: z.string().optional().describe('What to change.'),
+      }),
+    ]),
     permission: onRepository('manage'),
     rateLimit: { perPerson: { calls: 10, perSecs: 60 * 60 } },
     failedResults: ['Failed'],

@@ -636,7 +636,7 @@ describe('repositories_TestS3Config', () => {
   }
 
   it('passes five steps, leaves no object and saves nothing', async () => {
-    const { result, steps, advice } = await test()
+    const { result, steps, ...others } = await test()
     expect(result).toBe('Passed')
     expect(steps.map(({ step, isPassed }) => [step, isPassed])).toEqual([
       ['Reach the endpoint', true],
@@ -646,7 +646,7 @@ describe('repositories_TestS3Config', () => {
       ['Delete it', true],
     ])
     expect(steps.every(({ durationMs }) => durationMs !== undefined)).toBe(true)
-    expect(advice).toBeUndefined()
+    expect(others).toEqual({})
     expect(store.objects.size).toBe(0)
     expect(await tester.invoke('repositories_GetS3Config', { repositoryId })).not.toHaveProperty('s3Endpoint')
     expect(await auditEvents(hub, 'repositories_S3ConfigChanged')).not.toContainEqual(
@@ -678,7 +678,7 @@ describe('repositories_TestS3Config', () => {
     expect(tested.steps).toHaveLength(count)
     expect(tested.steps.slice(0, -1).every(({ isPassed }) => isPassed)).toBe(true)
     expect(tested.steps.at(-1)).toMatchObject({ isPassed: false, detail: expect.stringMatching(detail) })
-    expect(tested.advice).toMatch(advice)
+    expect(tested).toMatchObject({ advice: expect.stringMatching(advice) })
     expect(store.objects.size).toBe(0)
   })
 
@@ -695,17 +695,17 @@ describe('repositories_TestS3Config', () => {
     store.misbehave(fault)
     const tested = await test()
     expect(tested.steps).toHaveLength(count)
-    expect(tested.advice).toMatch(advice)
+    expect(tested).toMatchObject({ advice: expect.stringMatching(advice) })
   })
 
   it('S16: refuses an endpoint that is not allowed at the first step, with one text and no time', async () => {
     const details: string[] = []
     for (const s3Endpoint of ['http://10.0.0.1:9000', 'http://no-such-host.invalid']) {
-      const { result, steps, advice } = await test({ s3Endpoint })
+      const { result, steps, ...others } = await test({ s3Endpoint })
       expect(result).toBe('Failed')
       expect(steps).toHaveLength(1)
       expect(steps[0]).not.toHaveProperty('durationMs')
-      expect(advice).toBeUndefined()
+      expect(others).toEqual({})
       details.push(steps[0]!.detail)
     }
     expect(new Set(details).size).toBe(1)

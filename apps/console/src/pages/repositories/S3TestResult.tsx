@@ -20,8 +20,10 @@ type S3TestResultProps = {
 }
 
 /** Result of the test of an object store: its steps up to the first that failed, and what to change. */
-export function S3TestResult({ test: { result, steps, advice }, endedAt }: S3TestResultProps) {
-  const hasPassed = result === 'Passed'
+export function S3TestResult({ test, endedAt }: S3TestResultProps) {
+  const { steps } = test
+  const hasPassed = test.result === 'Passed'
+  const advice = test.result === 'Failed' ? test.advice : undefined
   const totalMs = steps.reduce<number | undefined>(
     (sum, { durationMs }) => (sum === undefined || durationMs === undefined ? undefined : sum + durationMs),
     0,
