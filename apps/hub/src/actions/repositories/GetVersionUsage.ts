@@ -42,12 +42,14 @@ export const repositories_GetVersionUsage = handler(
     const tags = await releaseTags(db, packageId, versionId)
     const mayReadLog = mayRead(caller, scope)
     const cameFrom = tags.find(tag => tag.version.versionId === versionId && tag.before)?.before ?? before
-    const counted = await countWithin(db, signal, projectIds, versionId)
+    const [counted, series] = await Promise.all([
+      countWithin(db, signal, projectIds, versionId),
+      history ? readSeries(db, projectIds, versionId, cameFrom?.versionId) : undefined,
+    ])
     const countsOf = new Map(
       [...(counted?.software ?? [])].map(([id, software]) => [id, usageOf(software, packageId, versionId)]),
     )
     const followers = followersOf(counted?.software, packageId)
-    const series = history ? await readSeries(db, projectIds, versionId, cameFrom?.versionId) : undefined
     return {
       versionId,
       packageId,

@@ -68,11 +68,18 @@ export function keepSoftware(db: Db, counts: ReadonlyMap<string, SoftwareCounts>
   for (const [projectId, of] of counts) kept.keep(db, projectId, of)
 }
 
+/**
+ * Memory for the hash tables of a count, until the end of its transaction. With PostgreSQL's default of 4 MB, the join of 100,000 devices is
+ * written to disk, and the count takes a third longer (bench `releases`).
+ */
+const WORK_MEM = '32MB'
+
 /** Counts the devices of projects by the software that they report. Reads the narrow row of each device once. */
 export async function countSoftware(
   db: Db,
   projectIds: readonly string[],
 ): Promise<Map<string, SoftwareCounts>> {
+  await sql`select set_config('work_mem', ${WORK_MEM}, true)`.execute(db)
   // Devices with equal reports are grouped before their reports are compared with packages and versions.
   const reports = sql`
     select u.project_id, ${REPORT}, u.devices, u.connected
