@@ -229,7 +229,7 @@ it('has touch targets 44 pixels high', async () => {
   await tools.tap()
   await touched.getByRole('menuitem', { name: 'Select' }).tap()
   await touched.getByRole('checkbox', { name: 'Select gateway-0001' }).tap()
-  // The bar at the bottom covers the first rows of a page that is not scrolled.
+  // Without scrolling, the bar at the bottom would cover the first rows.
   await touched.evaluate('scrollTo(0, 300)')
   expect(await smallTouchTargets(touched, '.bulk, tr[data-index="0"]')).toEqual([])
   await touched.getByRole('button', { name: 'Clear' }).tap()

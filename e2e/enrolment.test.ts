@@ -52,7 +52,7 @@ it('guides the first device from the token to the greeting, without a token in a
   await guide.getByText('Waiting for the device to connect…').waitFor()
   await expectGoodScreen(page, 'connect-guide-waiting')
 
-  // The tabs keep the token and have their commands, none of which contains it.
+  // The token stays when the tab changes. Each tab has its own command, and no command contains the token.
   const { hostname, port } = new URL(stage.hub.url)
   const hub = `http://localhost:${port}`
   expect(hostname).toMatch(/localhost|127/)
@@ -117,7 +117,7 @@ it('greets a device that must be approved with its certificate, and says why a d
   await page.getByRole('button', { name: 'Accept', exact: true }).waitFor()
   await expectGoodScreen(page, 'connect-guide-approval')
 
-  // A token that expires between showing and use.
+  // The token expires after it is shown and before a device uses it.
   await page.goto(`${project}/devices/connect`)
   await page.getByLabel('Name').fill('Too late')
   await page.getByRole('button', { name: 'Create Token' }).click()
@@ -216,7 +216,7 @@ it('waits for the first device with a new token, and says why one was refused', 
   const token = await dialog.locator('.secret code').innerText()
   await expectGoodScreen(page, 'token-secret-waiting')
 
-  // The token expires between showing and use.
+  // The token expires after it is shown and before a device uses it.
   const expire = (at: string) =>
     changeDatabase(
       stage.hub,

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core'
 const TARGET_PX = 44
 
 /**
- * Controls in view that take touches in less than 44 px of their height, with that height and their neighbours. Counted are the points above and below the middle
- * of a control that lead to it, so that invisible areas around a control count, and areas that another control covers do not. `within` is
- * the selector of the measured parts of the page.
+ * Controls in view that take touches over a height of less than 44 px, each with this height and its neighbours. The height is measured
+ * by hit tests above and below the middle of the control. Invisible areas around it therefore count, and parts that another control covers
+ * do not. `within` is the selector of the measured parts of the page.
  */
 export async function smallTouchTargets(page: Page, within = 'body'): Promise<string[]> {
   return page.evaluate<string[]>(`

@@ -1,5 +1,5 @@
-// Builds what the hub serves, where its sources changed since the last build: the console into apps/console/dist, and the packed
-// agent into apps/agent/dist. Does nothing in an installation that has both and no build tools.
+// Builds the console into apps/console/dist and the packed agent into apps/agent/dist, each only if its sources changed since the last
+// build. The hub serves both. Builds nothing in an installation without build tools.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -55,12 +55,12 @@ type Output = {
   what: string
   verb: 'built' | 'packed'
   folder: string
-  /** File of the folder that shows whether it was built at all. */
+  /** File in `folder` that exists if the output was ever built. */
   file: string
   sources: string[]
-  /** Message where there is neither a build nor tools for it. */
+  /** Message if the output does not exist and cannot be built. */
   missing: string
-  /** Whether the hub must not start without it. */
+  /** Whether the start fails if the output is missing. */
   isRequired: boolean
   build: (folder: string) => Promise<void>
 }

@@ -195,9 +195,9 @@ class ExecutorServer implements WheelEntry, ExecutorService {
 }
 
 /**
- * Serves an executor channel: requests run one after the other, and each is answered with the result of `handle` (protocol
- * 3.2). A header over the limits or a request that stays incomplete closes the channel, not the connection. When the peer ends
- * its data, this side ends its data too (docs/protocol.md R-14).
+ * Serves an executor channel: requests run one after the other, and each is answered with the result of `handle` (docs/protocol.md 3.2).
+ * A header over the limits or a request that stays incomplete closes the channel, not the connection. When the peer ends its data, this
+ * side ends its data too (docs/protocol.md R-14).
  */
 export function serveExecutor(
   channel: Channel,

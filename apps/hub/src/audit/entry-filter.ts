@@ -83,9 +83,8 @@ async function peopleIds(db: Db, text: string): Promise<string[]> {
 
 /**
  * Ids of people, devices, projects and repositories whose name, email address, host name or slug contains the given text, and of devices
- * with an IP or MAC address that begins with it. With `of`, only devices, projects and repositories of that log's organization are found.
- * People are found everywhere, because an actor may have left the
- * organization.
+ * with an IP or MAC address that begins with it. `of` limits devices, projects and repositories to the organization of that log. People of
+ * all organizations are found, because an actor may have left the organization.
  */
 async function subjectIds(db: Db, text: string, of: LogOf | undefined): Promise<string[]> {
   const own = (column: RawBuilder<unknown>): RawBuilder<unknown> =>

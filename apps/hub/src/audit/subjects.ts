@@ -35,8 +35,8 @@ const ID = /^((?:[a-z]+_)+)[1-9A-HJ-NP-Za-km-z]{22}$/
 
 /**
  * Looks up the objects whose ids occur in entries. In the log of an organization, ids of other tenants are not resolved. The ids in the data
- * of a failed action come from its caller. A person among them is resolved only as a member of the organization, and an object is called
- * deleted only if the log has its deletion, so that a caller cannot find out which foreign ids exist.
+ * of a failed action come from its caller. A person among them is resolved only as a member of the organization. An object is called
+ * deleted only if the log has its deletion. So a caller cannot find out which foreign ids exist.
  */
 export async function findSubjects(
   db: Db,
@@ -72,7 +72,10 @@ export async function findSubjects(
   return missing.length === 0 ? subjects : { ...(await deletedSubjects(db, missing, trusted)), ...subjects }
 }
 
-/** Ids in an entry. Only the data of an action that has not succeeded may name objects that never existed or that its caller may not see. */
+/**
+ * Ids in an entry. `isTrusted` is false for ids in the data of an action that has not succeeded: these may belong to objects that never
+ * existed or that its caller may not see.
+ */
 function idsIn(entry: Entry): { id: string; isTrusted: boolean }[] {
   const { data, actor, device_id, project_id, repository_id, status } = entry
   const isId = (value: unknown): value is string => typeof value === 'string' && ID.test(value)
@@ -177,7 +180,10 @@ type Deletion = {
   isAbout: (id: RawBuilder<unknown>) => RawBuilder<unknown>
 }
 
-/** Kinds of objects that can be deleted, by the prefix of their ids. The log of an organization has the removal of a member instead. */
+/**
+ * Kinds of objects that can be deleted, by the prefix of their ids. The log of an organization has no deletions of accounts, so the removal
+ * of the member is read instead.
+ */
 function deletions(of: LogOf | undefined): Record<string, Deletion> {
   const byColumn =
     (column: string) =>
@@ -222,8 +228,8 @@ function deletions(of: LogOf | undefined): Record<string, Deletion> {
 }
 
 /**
- * SQL that selects those of the ids that no row has, with the values in the event of their deletion if the log has it. `offset 0` keeps
- * PostgreSQL from reading all events of this name in the order of time instead of those about the object.
+ * SQL that selects the ids without a row, each with the last values of its object if the log has the event of the deletion. Because of
+ * `offset 0`, PostgreSQL reads only the events about the object. Otherwise it may read all events of this name in the order of time.
  */
 function former(ids: string[], { table, key, event, isAbout }: Deletion, of: LogOf | undefined) {
   return sql`

@@ -77,7 +77,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
    * have no row.
    */
   #connectionId: string | undefined
-  /** Options that all executor channels (which run a device's actions) of this connection share. The first such channel creates the options. */
+  /** Options shared by all executor channels, which run the device's actions, of this connection. The first channel creates the options. */
   #executorOptions: ExecutorOptions | undefined
 
   constructor(

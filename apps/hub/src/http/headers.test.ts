@@ -96,7 +96,7 @@ function expectHygiene({ headers }: { headers: Headers }): void {
   expect(headers.get('permissions-policy')).toContain('camera=()')
   const names = [...headers.keys()]
   expect(names.filter(name => /^(server|x-powered-by|via)$|^access-control/.test(name))).toEqual([])
-  // Names of downloads are not about the server: one of them is Node.
+  // File names of downloads do not disclose the software of the server, but one of them contains "node".
   const values = [...headers].flatMap(([name, value]) => (name === 'content-disposition' ? [] : [value]))
   expect(values.join('\n')).not.toMatch(/fastify|node|muster\//i)
 }

@@ -6,7 +6,7 @@
 #   sh install.sh --uninstall          removes the files that it made and that are unchanged
 #   sh install.sh --uninstall --purge  removes the identity of the device as well
 #
-# The functions above the last line only define; the last line starts. So a copy that was cut off does nothing.
+# All lines but the last only define functions. The last line calls main, so a download that was cut off does nothing.
 
 main() {
   set -eu
@@ -23,7 +23,7 @@ main() {
   config=/etc/nexigon/agent.toml
   ssl=/etc/nexigon/agent/ssl
   state=/var/lib/muster-agent
-  # One line for each file: `file`, its SHA-256 or `-` where it is not known yet, and its path. Folders have lines, too.
+  # Installed files, one per line: `file`, the SHA-256 or `-` if it is not known yet, and the path. Folders have lines, too.
   list=$state/files
   terminal=''
   undo=''
@@ -160,7 +160,7 @@ fetch() {
   fi
 }
 
-# Only Node in folders of the system is used: a service of root must not run a program that another account can replace.
+# Finds Node only in system folders: the service runs as root and must not run a program that another account can replace.
 choose_node() {
   for node in /usr/local/bin/node /usr/bin/node; do
     if [ -x "$node" ]; then
@@ -178,7 +178,7 @@ choose_node() {
 Install Node 24, then run this again. Nothing was changed."
 }
 
-# The token is only ever in a variable of this shell and in files of mode 0600: arguments and the environment can be read by others.
+# The token is only in a variable of this shell and in files of mode 0600. Other accounts may read arguments of a process.
 read_token() {
   token=''
   if [ -n "$token_file" ]; then
@@ -207,7 +207,7 @@ read_token() {
     stop "Found a text of ${#token} characters, expected a deployment token: deployment_ and 66 characters. Nothing was changed."
 }
 
-# Prepares all files in a folder of their own. Nothing outside of that folder is made before each file is complete.
+# Prepares all files in the folder $new. Files outside of it are written only after all of these are complete.
 stage() {
   rm -rf "$new"
   mkdir -p "$new"
@@ -258,7 +258,7 @@ END
   if [ ! -f "$config" ]; then
     plaintext=''
     case $hub in http:*) plaintext='dangerous-allow-plaintext = true' ;; esac
-    # A here-document, because `printf` is a program of its own in some shells, whose arguments others can read.
+    # A here-document hides the token. In some shells `printf` is a separate program, and other accounts can read its arguments.
     cat >"$new/agent.toml" <<END
 # Written by $hub/install.sh. Installing again keeps this file.
 hub-url = "$hub"
@@ -277,7 +277,7 @@ download() {
   chmod "$4" "$new/$3"
 }
 
-# Adds all files to the list before any of them is in its place. After a crash the next run still knows whose they are.
+# Adds all files to the list before they are moved into place. So after a crash the next run knows that this script made them.
 record() {
   made=$(
     listed_as "$new/agent.mjs" "$lib/agent.mjs"
@@ -320,12 +320,12 @@ place() {
   relabel "$lib" "$program" /etc/nexigon
 }
 
-# Gives files the SELinux labels of their places, where there is SELinux.
+# Sets the default SELinux labels of files, if SELinux is installed.
 relabel() {
   if command -v restorecon >/dev/null; then restorecon -R "$@" || :; fi
 }
 
-# Connects once with the new configuration, so that a token that the hub refuses leaves nothing behind.
+# Connects once before the unit and the configuration are in place. If the hub refuses the token, clean_up removes the new files.
 enrol() {
   if answer=$("$program" device id --config "$new/agent.toml" 2>"$new/errors"); then
     printf 'The hub has accepted this device as %s\n' "$answer"
@@ -339,7 +339,7 @@ What this run installed is removed again." ;;
   esac
 }
 
-# Reduces the list to what is in place.
+# Replaces the list by the files that are in place after the installation, with their final digests.
 settle() {
   {
     grep '^folder ' "$list" || :
@@ -352,7 +352,7 @@ settle() {
   mv "$list.new" "$list"
 }
 
-# Removes the files of the list that are unchanged, and the identity only with --purge. The list keeps what stays.
+# Removes the unchanged files of the list, and the identity only with --purge. Files that stay remain in the list.
 remove_listed() {
   if [ -n "$purge" ]; then
     foreign=$(foreign_in /etc/nexigon)

@@ -12,7 +12,7 @@ import { hasPrograms } from '@muster/testkit/programs'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../../..')
-/** Places in which the script may leave files, and the stand-in for `systemctl` logs its calls elsewhere. */
+/** Folders in which the script may leave files. The stand-in for `systemctl` writes only to `/run`, which is not among them. */
 const PLACES = ['etc', 'usr', 'var/lib', 'var/tmp', 'root', 'tmp']
 /** Stand-in for systemd: runs the ExecStart of the unit. */
 const SYSTEMCTL = `#!/bin/sh
@@ -108,7 +108,7 @@ withRoot(
     ])
     expect(await calls()).toContain('disable --now muster-agent.service')
 
-    // The same identity is the same device.
+    // With the same identity, the hub recognizes the same device.
     await writeFile(join(root, 'root/token'), `${fleet.token}\n`, { mode: 0o600 })
     expect((await script('--token-file', '/root/token')).code).toBe(0)
     await rm(join(root, 'root/token'))
@@ -172,7 +172,7 @@ withRoot('leaves the files of a public agent that came later', async () => {
   const { output } = await script('--uninstall', '--purge')
   expect(output).toContain('Keeps the identity of this device, because other software uses /etc/nexigon')
   expect(await files()).toEqual(before)
-  // Something else has replaced the program.
+  // A file of other software has replaced the program.
   await rm(join(root, 'etc/nexigon/agent.toml'))
   expect((await install()).code).toBe(0)
   await writeFile(join(root, 'usr/bin/muster-agent'), 'of a package')
@@ -209,7 +209,7 @@ withRoot('leaves nothing when the token has expired since it was shown', async (
   expect(await files()).toEqual(before)
   expect(await calls()).toEqual([])
 
-  // With the identity of an earlier installation, that is what stays.
+  // If an earlier installation left its identity, a refused token leaves only this identity.
   const { token } = await hub.token(fleet.owner, fleet.projectId)
   expect((await install(token)).code).toBe(0)
   await script('--uninstall')

@@ -30,14 +30,14 @@ export function installRoutes(
   agentFile = AGENT,
 ): void {
   const template = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8')
-  // The quotes around the placeholder are the script's own.
+  // The placeholder stands between single quotes in the script, so single quotes in the URL are escaped.
   const script = () => template.replace(PLACEHOLDER, () => publicUrl().replaceAll("'", "'\\''"))
   const isProxy = trustedProxy(config)
   const digests = new Digests()
   const node = process.platform === 'linux' ? `node-linux-${process.arch}` : undefined
   let downloads = 0
 
-  /** Throws `Forbidden` where a third party on the network could have changed the answer. */
+  /** Throws `Forbidden` if a third party on the network could change the answer. */
   const requireSafe = ({ raw }: FastifyRequest): void => {
     const isLocal = isLoopbackAddress(remoteAddress(raw))
     const isSafe = isLoopback(publicUrl())

@@ -13,10 +13,10 @@ type Progress = {
 }
 
 /**
- * Fills rows of devices in portions, in the order of their ids. `fill` processes the portion after a device and resolves to its last device,
- * or to undefined when none is left. The place is stored, so an attempt continues the work of an interrupted attempt. Once every device was
- * filled, a run processes only the next `MAX_PORTIONS` portions. Those find what a node with an older version of the hub has written during
- * an upgrade, and the writes of `telemetry/ingest.ts` that could not be completed.
+ * Fills rows of devices in portions, in the order of their ids. `fill` processes the portion after a device. It resolves to the last device
+ * of the portion, or to undefined when none is left. The position is stored, so an attempt continues the work of an interrupted attempt.
+ * Once every device was filled, a run processes only the next `MAX_PORTIONS` portions. These runs fill rows that an older version of the
+ * hub did not write during an upgrade, and rows that `telemetry/ingest.ts` failed to write.
  */
 export async function fillInPortions(
   db: Db,

@@ -47,7 +47,7 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   devices_RunBulkActions: { ...RECURRING, timeoutSecs: 1500, everySecs: 5 * 60 },
   // A project gets one count in 10 minutes. The job runs twice as often, so that a late run leaves no gap.
   projects_SampleConnected: { ...RECURRING, timeoutSecs: 120, everySecs: 5 * 60 },
-  // Like `projects_SampleConnected`, with one count an hour.
+  // A project gets one count an hour. The job runs twice as often, so that a late run leaves no gap.
   projects_SampleSoftware: { ...RECURRING, timeoutSecs: 600, everySecs: 30 * 60 },
   // An unreachable object store costs a timeout for each blob, so the job may take minutes.
   repositories_SweepBlobs: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },

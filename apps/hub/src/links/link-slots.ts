@@ -64,8 +64,8 @@ export class LinkSlots implements Disposable {
   /** Counts the socket of an upgrade request until it closes, whether it is admitted or not. */
   hold(socket: Socket): void {
     this.#held++
-    // All sockets share this listener. Most sockets belong to idle devices, and `once` would make a closure for each of them. A socket emits
-    // `close` only once.
+    // All sockets share this listener. `once` would make a closure for each socket, and most sockets belong to idle devices. It is not
+    // needed, because a socket emits `close` only once.
     socket.on('close', this.#released)
   }
 

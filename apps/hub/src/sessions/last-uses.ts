@@ -12,7 +12,7 @@ const MAX_KEYS = 10_000
 type Entry<Use> = { use: Use | undefined; restsUntilMs: number }
 
 type LastUsesOptions<Use> = {
-  /** The recorded uses in the log, for example "uses of user tokens". */
+  /** Name of the recorded uses in log messages, for example "uses of user tokens". */
   what: string
   /** Stores the uses in one statement. */
   write: (uses: ({ key: string; at: Date } & Use)[]) => Promise<unknown>

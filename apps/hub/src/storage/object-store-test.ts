@@ -31,7 +31,7 @@ export async function testObjectStore(bucket: S3Bucket, settings: S3Settings): P
       const detail = await works[index]!()
       steps.push({ step, isPassed: true, detail, durationMs: Math.round(performance.now() - startedMs) })
     } catch (error) {
-      // The time of an endpoint that the hub must not connect to could disclose what its name resolves to (docs/goals.md, S16).
+      // The hub must not connect to this address. The duration is omitted, because it could disclose what the name resolves to (goals S16).
       if (error instanceof AddressRefused) {
         steps.push({ step, isPassed: false, detail: error.message })
         return { result: 'Failed', steps }

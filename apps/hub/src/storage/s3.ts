@@ -178,8 +178,8 @@ export class S3Bucket implements BlobDriver {
   }
 
   /**
-   * Asks for an absent object with a signature. Only an answer that is about the keys, the signature or the region is a failure: keys
-   * without the right to list a bucket get 403 for an absent object.
+   * Requests an absent object with a signature. Status 404 proves the keys. So does 403 with `AccessDenied` or without a
+   * code: keys without the right to list a bucket get 403 for an absent object. Other errors, for example of the region, are failures.
    */
   async signIn(key: string, signal: AbortSignal): Promise<string> {
     try {

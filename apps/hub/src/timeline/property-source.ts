@@ -77,8 +77,8 @@ export function propertySource(
 }
 
 /**
- * Reads the changes of a window, newest first. With `isSorted` they are the newest `limit` ones. Without it the statement stops after any
- * `limit` changes, so that a window with very many costs little.
+ * Reads the changes of a window, newest first. With `isSorted`, these are the newest `limit` changes. Without it, the statement stops after
+ * any `limit` changes, so that a window with very many changes costs little.
  */
 function changes(
   { deviceId, text, category }: Search,

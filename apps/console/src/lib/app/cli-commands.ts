@@ -27,7 +27,7 @@ export function uploadCommand(repository: string, packageName = 'PACKAGE', versi
   }
 }
 
-/** Command that gives a tag to a version and takes it from the version that has it. `version` is a tag or the id of the version. */
+/** Command that moves a tag to a version from the version that has it. `version` is another tag or the id of the new version. */
 export function moveTagCommand(
   repository: string,
   packageName: string,
@@ -48,7 +48,7 @@ export function newTagCommand(repository: string, packageName: string, version: 
   }
 }
 
-/** Command that adds `imageVersion` to the metadata of a version. It names the other metadata too, because it replaces them. */
+/** Command that adds `imageVersion` to the metadata of a version. It repeats the other metadata, because it replaces all metadata. */
 export function setImageVersionCommand(
   repository: string,
   packageName: string,

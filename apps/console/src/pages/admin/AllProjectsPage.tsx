@@ -16,7 +16,7 @@ const SORTS = ['name', 'organization', 'devices', 'stored'].flatMap(field => [fi
 
 const route = getRouteApi('/authenticated/admin/projects')
 
-/** Projects of all organizations, those with most devices first. */
+/** Projects of all organizations, by default those with the most devices first. */
 export function AllProjectsPage() {
   const search = route.useSearch()
   const change = useChangeSearch<ProjectSearch>()

@@ -110,7 +110,7 @@ export function rangeWords(
 ): { when: string; lengths: string[] } {
   const from = fromMs === undefined ? 'From the beginning' : dayAndTime(fromMs)
   const until = untilMs === undefined ? 'now' : dayAndTime(untilMs)
-  // In the night of a change of the clock, both ends have different offsets.
+  // A range across a change to or from summer time has two UTC offsets.
   const offsets = [...new Set([fromMs ?? untilMs ?? nowMs, untilMs ?? nowMs].map(utcOffset))].join(', then ')
   const isRunning = fromMs !== undefined && untilMs !== undefined && fromMs <= nowMs && nowMs < untilMs
   return {

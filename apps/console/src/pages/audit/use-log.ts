@@ -25,7 +25,7 @@ export const COUNTS = {
   devices_QueryAuditLog: 'devices_QueryAuditLogActivity',
 } as const
 
-/** Counting the entries of a time range: the action, its input for the range, and whether failures alone are shown. */
+/** How to count the entries of a time range: the action, its input for the range, and whether the log shows only failures. */
 export type RangeCounting = {
   action: (typeof COUNTS)[keyof typeof COUNTS]
   inputOf: (time: TimeSearch) => object

@@ -20,7 +20,7 @@ const BOTTOM = 8
 
 /**
  * Connected devices of a project in the last 24 h: an area, or a mark for each half hour of a project with few devices. The scale is the
- * range of the day, so the caption says the lowest number and its time.
+ * range of the day and does not start at zero, so the caption says the lowest number and its time.
  */
 export function DayShape({ deviceCount, connectedCount, connectedSeries }: Summary) {
   const nowMs = useNow()
@@ -63,7 +63,7 @@ function wordsOf(samples: readonly Sample[], { lowest, highest }: Range, deviceC
   return `lowest ${count} at ${hourAndMinute(lowest.atMs)}, now ${formatCount(now.count!)}`
 }
 
-/** Share of the full height for each half hour: by its lowest number. Undefined where nothing was counted. */
+/** Height of the mark of each half hour, as a share of the full height. It follows the lowest count. Undefined without a count. */
 function ticksOf(
   samples: readonly Sample[],
   { lowest, highest }: Range,

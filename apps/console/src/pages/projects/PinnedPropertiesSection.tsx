@@ -10,7 +10,7 @@ import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { PinForm, type ProjectPin } from './PinForm.tsx'
 
-/** Place of the pin that is added, in `edited`. */
+/** Value of `edited` while a new pin is added. Other values are indexes of pins. */
 const NEW = -1
 
 /** Properties that are pinned in a project for everyone. Each change is saved at once. */

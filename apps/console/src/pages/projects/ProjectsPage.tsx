@@ -35,7 +35,10 @@ const CreateProjectDialog = lazy(async () => ({
 }))
 
 const PAGE_SIZE = 60
-/** Number of projects up to which the totals are sums of the cards' counts. Above it, they are sums of stored counts, up to 10 minutes old. */
+/**
+ * Number of projects up to which the totals are sums of the cards' counts. For more projects, they are sums of stored counts, which are up
+ * to 10 minutes old.
+ */
 const MOST_SUMMED_UP = 24
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects')

@@ -117,11 +117,11 @@ type PackageUsage = ActionOutput<'repositories_QueryPackageUsage'>['packages'][n
 type UsageState = {
   byId: ReadonlyMap<string, PackageUsage>
   projectCount: number | undefined
-  /** Text in place of numbers that are not there. */
+  /** Text for a package without numbers: still counting, not counted, or no devices. */
   instead: string
 }
 
-/** Numbers of devices of the packages, which are counted after the rows. */
+/** Device counts of the packages. They are requested after the rows have loaded, because counting may take 2 s. */
 function usePackageUsage(repositoryId: string, isListed: boolean): UsageState {
   const { data, error } = useActionState(
     'repositories_QueryPackageUsage',
@@ -192,7 +192,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
   )
 }
 
-/** Ticks of a package. */
+/** Maximum number of ticks in the row of a package. */
 const MAX_TICKS = 40
 /** Maximum number of tags in a row. */
 const MAX_TAGS = 4

@@ -11,7 +11,7 @@ import { type TickState, ticksOf, tickText } from './ticks.ts'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
-/** Number of rows up to which all are shown. Above it, rows without tag, update and failure are folded after the newest. */
+/** Maximum number of rows that are all shown. Of more rows, older ones without a tag, an update or a failure are folded. */
 const MAX_ROWS = 8
 const MAX_TAGS = 4
 
@@ -33,7 +33,7 @@ type PackageVersionsProps = {
     }
 }
 
-/** What a device of a row does, with the tick and the relation that the device list is filtered by. */
+/** States of the devices in a row, each with its tick and with the relation (`is`) for the filter of the device list. */
 const STATES = [
   { key: 'running', label: 'Running', state: 'runs', is: 'stays' },
   { key: 'updating', label: 'Updating', state: 'installs', is: 'leaves' },
@@ -223,7 +223,7 @@ function VersionRow({ projectId, perTick, doing, name, head, createdAt, conditio
       </td>
       <td role="cell" className="c-bar">
         {conditionOf ? (
-          // The numbers are the same links, so keyboard and screen readers skip these.
+          // The numbers in this row lead to the same lists, so keyboard and screen readers skip the bar.
           <div className="tks" aria-hidden="true">
             {STATES.filter(({ key }) => doing[key] > 0).map(({ key, label, state, is }) => (
               <Link

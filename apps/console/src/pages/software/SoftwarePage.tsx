@@ -25,7 +25,7 @@ import '../../styles/software.css'
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 const PACKAGE = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
 const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
-/** Ticks of the longest row. */
+/** Maximum number of ticks in the longest row. */
 const MAX_TICKS = 95
 const MAX_TICKS_ON_PHONES = 50
 

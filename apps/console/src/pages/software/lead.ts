@@ -6,7 +6,10 @@ type Software = ActionOutput<'projects_GetSoftware'>
 /** First sentences of the page, in bold and plain, and the number of devices whose update failed. */
 export type Lead = { first: string; rest: string; failed: number }
 
-/** Says how many devices run the version that the tag `stable` points to, or else the latest version. Undefined without devices. */
+/**
+ * Says which share of the devices runs the version with the tag `stable`, or else the latest version, of the package with the most devices.
+ * Undefined if no device reports a package.
+ */
 export function leadOf({ packages, deviceCount = 0, reported }: Software): Lead | undefined {
   const main = packages.find(one => one.deviceCount > 0)
   if (!main || deviceCount === 0) return undefined

@@ -4,8 +4,8 @@ import { formatCount } from '../../lib/app/format.ts'
 export type TickState = 'runs' | 'installs' | 'fails' | 'others' | 'unknown'
 
 /**
- * Number of devices per tick, so that `devices` fit into `max` ticks and each of `parts` parts may have one tick more. It is 1 while they fit,
- * else any number.
+ * Number of devices per tick, so that `devices` fit into `max` ticks. One tick for each of `parts` parts is reserved, because small parts
+ * are rounded up. The number is 1 for few devices, else it may be a fraction such as 2.7.
  */
 export function devicesPerTick(devices: number, parts: number, max: number): number {
   return Math.max(1, devices / Math.max(1, max - parts))

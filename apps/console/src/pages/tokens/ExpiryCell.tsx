@@ -7,7 +7,7 @@ import { Badge } from '../../ui/app/Badge.tsx'
 /** Time before the expiry from which the row warns, in milliseconds: 7 days. */
 const SOON_MS = 7 * 86_400_000
 
-/** When a token stops to admit new devices: a warning when it is soon, "Expired" after it. */
+/** Time at which a token stops admitting new devices: a warning during the last 7 days, "Expired" afterwards. */
 export function ExpiryCell({ expiresAt }: { expiresAt: string | undefined }) {
   const nowMs = useNow()
   if (expiresAt === undefined) return <span className="muted">Never</span>

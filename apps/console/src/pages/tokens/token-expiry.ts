@@ -12,7 +12,7 @@ export const EXPIRIES = [
 /** A choice of `EXPIRIES`. */
 export type Expiry = (typeof EXPIRIES)[number]['value']
 
-/** Time at which a token expires. `date` is a local time as in `datetime-local` fields. Undefined for never, and for a date that is none. */
+/** Time at which a token expires. `date` is a local time as in `datetime-local` fields. Undefined for "Never" and for an invalid date. */
 export function expiryTimeMs(expiry: Expiry, date: string, nowMs: number): number | undefined {
   if (expiry === 'never') return undefined
   const atMs = expiry === 'date' ? Date.parse(date) : nowMs + Number(expiry) * 3_600_000

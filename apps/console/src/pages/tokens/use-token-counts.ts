@@ -4,8 +4,8 @@ import { actionQuery, invalidateActions } from '../../api/queries.ts'
 import type { Token } from './token.ts'
 
 /**
- * Numbers of the devices that enrolled with a token, and of those with pending certificates. Undefined while they are counted, null where
- * 2 s did not suffice.
+ * Number of the devices that enrolled with a token, and of those among them with pending certificates. Undefined while the hub counts,
+ * null if it could not count within 2 s.
  */
 export type TokenCounts = { devices: number | null | undefined; pending: number | null | undefined }
 
@@ -35,7 +35,7 @@ export function useTokenCounts(projectId: string, tokens: readonly Token[]): Map
   return new Map(
     parts.flatMap((part, at) => {
       const { data, error } = answers[at]!
-      // A failed count is shown as one that could not be had.
+      // After an error the numbers are null, as after 2 s, so that the cell does not say "Counting…" forever.
       const countOf = (index: number) => (data ? data.counts[index] : error ? null : undefined)
       return part.map((tokenId, index) => [
         tokenId,

@@ -9,8 +9,8 @@ type RowLinkProps = {
 }
 
 /**
- * Link in a row of a long list. The router's `Link` builds its address again at each change of the URL, which delays a filter or an order
- * of a list with hundreds of links.
+ * Link in a row of a long list. The router's `Link` computes its address again at each change of the URL. With hundreds of links, this
+ * would delay each change of filter or order.
  */
 export function RowLink({ href, className, children }: RowLinkProps) {
   const router = useRouter()

@@ -8,8 +8,8 @@ import { isRepeatable } from '../../jobs/kinds.ts'
 import { wireTime } from '../../runtime/times.ts'
 
 /**
- * Sort key that puts failed jobs before waiting and running ones, and those before all others; within each of the three, by age. The added
- * years exceed the age of any job.
+ * Sort key that puts failed jobs before waiting and running ones, and these before all others. Within each of the three groups, jobs are
+ * sorted by age. The added years exceed the age of any job.
  */
 const problemsFirst = sql`j.created_on + case
   when j.state = 'failed' then interval '200 years'

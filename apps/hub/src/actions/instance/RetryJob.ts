@@ -5,8 +5,8 @@ import type { JobName } from '../../jobs/jobs.ts'
 import { isRepeatable } from '../../jobs/kinds.ts'
 
 /**
- * Queues one more attempt of a job that failed or expired. The job keeps its id and its data. A job that waits or runs is left as it is,
- * so that two clicks cause one attempt.
+ * Queues one more attempt of a job that failed or expired. The job keeps its id and its data. A waiting or running job is not changed,
+ * so two clicks cause only one attempt.
  */
 export const jobs_Retry = handler('jobs_Retry', async ({ tx, events, afterCommit, services }, { jobId }) => {
   const { rows } = await sql<{ name: string; state: string }>`

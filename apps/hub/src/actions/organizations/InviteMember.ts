@@ -7,8 +7,8 @@ import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 
 /**
- * Invites an email address by mail. If the address already has an open invitation, returns that invitation; one that has ended is
- * replaced. Throws `Invalid` (409) for the address of a member, and `LimitReached` for too many invitations.
+ * Invites an email address by mail. If the address already has an open invitation, returns that invitation. An invitation that has
+ * ended is replaced. Throws `Invalid` (409) for the address of a member, and `LimitReached` for too many invitations.
  */
 export const organizations_InviteMember = handler(
   'organizations_InviteMember',

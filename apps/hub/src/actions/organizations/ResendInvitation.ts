@@ -7,13 +7,13 @@ import { handler } from '../../handler.ts'
 
 /** Maximum number of times that an invitation is sent again within 24 hours. */
 const MAX_A_DAY = 3
-/** Time, in seconds, in which a second call counts as the same one: two administrators may click at once. */
+/** Time, in seconds, in which a second call sends no second mail: two administrators may click at once. */
 const SAME_CALL_SECS = 30
 
 type Sent = { email: string; times: number; secs_ago: number | null; wait_secs: number | null }
 
 /**
- * Mails an invitation again with another link. The former link ends, and the invitation gets its full time again. Throws `RateLimited`
+ * Mails an invitation again with a new link. The former link becomes invalid, and the expiry starts anew. Throws `RateLimited`
  * after `MAX_A_DAY` mails, and `Invalid` (409) for an invitation that has just been accepted or withdrawn.
  */
 export const organizations_ResendInvitation = handler(

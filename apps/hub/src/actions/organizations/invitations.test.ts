@@ -477,7 +477,7 @@ function endsIn(invitationId: string, time: string) {
     .execute()
 }
 
-/** What an unauthenticated client gets for a link. */
+/** Answer to an unauthenticated client that opens a link. */
 function opened(link: string) {
   const linkId = new URL(link).searchParams.get('invitation')!
   return hub.anonymous('organizations_GetInvitation', { linkId })

@@ -24,8 +24,8 @@ const MAX_PACKAGES = 100
 const MAX_VERSIONS = 200
 
 /**
- * Returns the versions that the devices of a project report, by package, with the devices that only run each, install another one, and failed
- * to install another one. Counts are cached for 2 s.
+ * Returns the versions that the devices of a project report, by package. Each version has three numbers of devices: those that only run
+ * it, those that install another version, and those that failed to. Counts are cached for 2 s.
  */
 export const projects_GetSoftware = handler('projects_GetSoftware', async ({ db, signal }, { projectId }) => {
   const kept = keptSoftware(db, [projectId]).get(projectId)
@@ -76,7 +76,7 @@ export const projects_GetSoftware = handler('projects_GetSoftware', async ({ db,
   }
 })
 
-/** Counts the software of a project for at most 2 s; undefined if that did not suffice. */
+/** Counts the software of a project. Undefined if the count takes longer than 2 s. */
 async function countWithin(
   db: Db,
   signal: AbortSignal,

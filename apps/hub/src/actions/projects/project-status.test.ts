@@ -99,7 +99,7 @@ it('lists projects with problems first, by state, and with the totals of all', a
   const query = (input: object) =>
     owner.invoke('organizations_QueryProjects', { organizationId: organizationId as never, ...input })
   const names = async (input: object) => (await query(input)).projects.map(({ name }) => name)
-  // A summary that somebody looks at renews the stored counts between two samples.
+  // Opening a summary updates the stored counts without waiting for the next sample.
   await owner.invoke('projects_GetSummary', { projectId: smallId as never })
   await hub.pool.query(`update device set health = 'degraded', is_connected = true where project_id = $1`, [
     smallId,

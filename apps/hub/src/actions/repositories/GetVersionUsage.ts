@@ -94,7 +94,7 @@ export const repositories_GetVersionUsage = handler(
 
 type Counted = { software: Map<string, SoftwareCounts>; failures: UpdateFailures; isKept: boolean }
 
-/** Counts what is not kept, for at most 2 s; undefined if that did not suffice. */
+/** Counts the projects and failures that are not cached. Undefined if the count takes longer than 2 s. */
 async function countWithin(
   db: Db,
   signal: AbortSignal,
@@ -122,8 +122,8 @@ async function countWithin(
 }
 
 /**
- * Whether the caller may read the log of the repository, which has the moves of tags. Reads of an administrator of the instance count only
- * if they are audited, which is so for private repositories.
+ * Whether the caller may see the moves of tags, which are in the log of the repository: members may. Administrators of the instance may
+ * only if their read is audited. Reads of public repositories are not audited.
  */
 function mayRead(caller: Caller, { role, readableBy }: Scope): boolean {
   return role !== undefined || (personOf(caller)?.isAdmin === true && !readableBy?.everybody)

@@ -25,7 +25,7 @@ export const repositories_QueryPackages = handler(
       sql`p.package_id`,
       'name',
     )
-    // A whole list would look up the versions of all packages.
+    // Without a limit the list has all packages, and finding their latest versions would take too long.
     const ids = page.limit === undefined ? [] : rows.map(row => row.package_id)
     const versions = await latestVersions(db, ids)
     return {

@@ -7,7 +7,7 @@ import {
 } from '../../database/queries/repositories/names.ts'
 import { handler } from '../../handler.ts'
 
-/** Changes display name and slug of a repository. If the slug is taken, nothing changes. An unchanged name leaves no event. */
+/** Changes display name and slug of a repository. If the slug is taken, nothing changes. An unchanged name writes no event. */
 export const repositories_SetNames = handler(
   'repositories_SetNames',
   async (context, { repositoryId, displayName, slug }) => {

@@ -8,7 +8,7 @@ import type { Health } from './health.ts'
 import { Unread } from './Unread.tsx'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Days before its end at which a certificate is marked: as in the list of problems. */
+/** Days before the end of a certificate from which it is marked. The hub adds it to the list of problems at the same time. */
 const WARN_DAYS = 21
 
 /** Certificates with which the nodes serve TLS. Nodes with the same certificate share a line. */

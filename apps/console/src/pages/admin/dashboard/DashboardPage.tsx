@@ -95,7 +95,7 @@ export function DashboardPage() {
   )
 }
 
-/** Makes the whole cell of a number lead to a page. */
+/** Wraps the label of a number in a link to a page. The whole cell is the click target. */
 function leadTo(to: '/admin/projects' | '/admin/users' | '/admin/cluster') {
   return (label: ReactNode) => (
     <Link to={to} className="lk">

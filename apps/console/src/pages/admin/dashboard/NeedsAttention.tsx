@@ -40,7 +40,7 @@ export function NeedsAttention({ problems }: { problems: readonly Problem[] }) {
   )
 }
 
-/** Button of a problem: the page that says more about it. */
+/** Button that leads to the page with more about a problem. */
 function Way({ problem }: { problem: Problem }) {
   if (problem.kind === 'JobFailing')
     return (

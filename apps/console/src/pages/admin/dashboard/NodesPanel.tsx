@@ -7,7 +7,7 @@ import { Section } from '../../../ui/app/Section.tsx'
 import { Cell, Row, Table } from '../../../ui/app/Table.tsx'
 import type { HealthNode } from './health.ts'
 
-/** Share of free space below which the bar is drawn as a warning: as in the list of problems. */
+/** Share of free space below which the bar is drawn as a warning. The hub adds the disk to the list of problems at the same share. */
 const LOW_SHARE = 0.15
 
 type NodesPanelProps = {

@@ -1,4 +1,4 @@
-/** Stands in place of a part that could not be read, with the reason. Without a reason the part still loads. */
+/** Placeholder for a part of the health: the reason why it could not be read, or a skeleton while it loads (`failure` undefined). */
 export function Unread({ failure }: { failure: string | undefined }) {
   return failure === undefined ? (
     <p className="unread">

@@ -3,7 +3,7 @@ import { dayInYear, hourAndMinute, sinceInWords } from '../../../lib/app/local-t
 import { failureSentence } from '../jobs/job-words.ts'
 import type { Problem } from './health.ts'
 
-/** A problem in words: the first sentence is bold, `note` stands in the second line. */
+/** A problem in words: `said` in bold, then `more` in the same line, and `note` in a second line. */
 export type ProblemWords = { said: string; more?: string; note?: string }
 
 const DAY_MS = 24 * 60 * 60 * 1000

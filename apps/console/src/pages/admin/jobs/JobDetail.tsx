@@ -13,7 +13,7 @@ import { comingTime, errorSentence, failureSentence, JOB_WORDS, jobName } from '
 
 type JobDetailProps = { job: Job; kind: JobKind | undefined }
 
-/** The unfolded details of a job: why it failed, its times, the runs before, and the button that runs it again. */
+/** Unfolded details of a job: why it failed, its times, other runs of its kind, and the button that retries it. */
 export function JobDetail({ job, kind }: JobDetailProps) {
   const { jobId, createdAt, startedAt, finishedAt, lastError, isRepeatable } = job
   const nowMs = useNow()

@@ -57,7 +57,7 @@ export function KindsTable({ kinds }: { kinds: readonly JobKind[] }) {
   )
 }
 
-/** Marks of the last runs. Failed runs have the full height; the heights of the others are the square roots of their durations. */
+/** Marks of the last runs. A failed run has the full height. The height of any other run grows with the square root of its duration. */
 function Runs({ runs }: { runs: JobKind['runs'] }) {
   const failed = runs.filter(isFailed).length
   const longestMs = Math.max(1, ...runs.map(({ durationMs = 0 }) => durationMs))

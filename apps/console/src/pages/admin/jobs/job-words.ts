@@ -4,7 +4,7 @@ import type { Job } from './job.ts'
 type Words = {
   /** Name of the kind, as a command. */
   name: string
-  /** What does not happen while such a job fails, without the period. */
+  /** Work that is not done while such a job fails, as a sentence without its period. */
   failed: string
   /** Consequence of the failure. */
   harm?: string
@@ -101,7 +101,7 @@ function timeInWords(secs: number): string {
   return secs < 120 ? `${secs} s` : `${Math.round(secs / 60)} min`
 }
 
-/** Last error of a job as a sentence without a period; undefined if there is none. */
+/** Last error of a job, and for a waiting job its next attempt, as a sentence without its period. Undefined without an error. */
 export function errorSentence(job: Job): string | undefined {
   const error = errorInWords(job)
   if (error === undefined || job.status !== 'Pending') return error
@@ -111,7 +111,7 @@ export function errorSentence(job: Job): string | undefined {
     : `Is tried again now. Before: ${error}`
 }
 
-/** What does not happen while jobs of a kind fail, with its beginning: "Unused files cannot be removed since 04:10." */
+/** Work that is not done while jobs of a kind fail, and since when: "Unused files cannot be removed since 04:10." */
 export function failureSentence(job: string, since: string | undefined, nowMs: number): string {
   const failed = JOB_WORDS[job]?.failed ?? `A job of the kind ${job} failed`
   return `${failed}${since === undefined ? '' : ` since ${sinceInWords(Date.parse(since), nowMs)}`}.`
@@ -125,7 +125,7 @@ export function intervalInWords(everySecs: number | undefined): string {
   return `every ${everySecs % 3600 === 0 ? `${everySecs / 3600} h` : timeInWords(everySecs)}`
 }
 
-/** A time of the coming days: "09:20:00", "tomorrow, 03:00:00", "on 24 November, 03:00:00". */
+/** A time of the coming days: "09:20:00", "tomorrow, 03:00:00", "in 2 days, 03:00:00". */
 export function comingTime(atMs: number, nowMs: number): string {
   const days = Math.round(
     (new Date(atMs).setHours(0, 0, 0, 0) - new Date(nowMs).setHours(0, 0, 0, 0)) / 86_400_000,

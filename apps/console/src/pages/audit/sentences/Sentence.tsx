@@ -77,7 +77,7 @@ const PLURALS: Record<string, string> = {
 
 type SubjectNameProps = { id: string; name?: string | undefined; isFirst?: boolean }
 
-/** Name of an object, as a link while the object exists. `name` replaces its current name. `isFirst` begins a sentence. */
+/** Name of an object, as a link while the object exists. `name` replaces its current name. `isFirst` is true at the start of a sentence. */
 function SubjectName({ id, name, isFirst = false }: SubjectNameProps) {
   const { subjects, isInstance } = useContext(LogSubjects)
   const { label, isNoun, to, search } = subjectLink(id, subjects, isInstance)
@@ -147,7 +147,7 @@ function TokenOf({ name, id }: { name: string | undefined; id: string }) {
   )
 }
 
-/** Name of a person or token in bold. Without a name it is that of the object with the id, or words such as "a deleted account". */
+/** `name` of a person or token in bold. Without `name`, the known name of the object with this id, or words such as "a deleted account". */
 function Name({ name, id, isFirst }: { name: string | undefined; id: string; isFirst?: boolean }) {
   if (name === undefined) return <SubjectName id={id} {...(isFirst && { isFirst })} />
   return (

@@ -149,7 +149,7 @@ const VERBS = new Map<unknown, string>([
   ['Revoked', 'revoke'],
 ])
 
-/** Phrase of a change of a name. After its success the object has the new name, so that it is named once. */
+/** Phrase of a change of a name. After a success, the label of the object is its new name, so the phrase has the name only once. */
 function renaming(noun: string, id: string) {
   return ({ status }: Said): string =>
     status === 'Succeeded' ? `name the ${noun} {${id}:name}` : `rename the ${noun} {${id}} to [name]`

@@ -2,8 +2,8 @@ import { deviceNameText } from '../../devices/device-name.ts'
 import type { Subjects } from './entry.ts'
 
 /**
- * Label of an object in a sentence, and the path of the page that shows it, if there is one. `isNoun` is true for a label such as "a deleted
- * device", which is no name.
+ * Label of an object in a sentence, and the path of the page that shows it, if there is one. `isNoun` is true if the label is not a name
+ * but words such as "a deleted device".
  */
 export type SubjectLink = { label: string; isNoun?: true; to?: string; search?: Record<string, string> }
 
@@ -21,8 +21,8 @@ const NOUNS: Record<string, string> = {
 }
 
 /**
- * Label and page of the object with an id. A deleted or unknown object has no page. If its name is unknown, a deleted object is called so,
- * and any other has its id as label.
+ * Label and page of the object with an id. A deleted or unknown object has no page. If its name is unknown, a deleted object gets words
+ * such as "a deleted device" as its label, and any other object gets its id.
  */
 export function subjectLink(id: string, subjects: Subjects, isInstance: boolean): SubjectLink {
   const subject = Object.hasOwn(subjects, id) ? subjects[id] : undefined
@@ -63,7 +63,7 @@ export function prefixOf(id: string): string {
   return id.slice(0, id.lastIndexOf('_'))
 }
 
-/** Text before an object without its noun: "turned auto-accept of the token " before "a deleted token" becomes "turned auto-accept of ". */
+/** Removes the noun at the end of the text before a label with its own noun: "turned auto-accept of the token " + "a deleted token". */
 export function withoutNoun(text: string): string {
   return text.replace(
     /the (?:user )?(?:account|device|file|organization|package|project|repository|token|version) $/,

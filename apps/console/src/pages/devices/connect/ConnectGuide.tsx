@@ -27,7 +27,7 @@ type ConnectGuideProps = {
   onDone: () => void
 }
 
-/** Guide for connecting a device: what to connect, a token, the commands, and a greeting of the device that has come. */
+/** Guide for connecting a device: its kind, a token, the commands, and a greeting after it has connected. */
 export function ConnectGuide({ projectId, title, onHold, onDone }: ConnectGuideProps) {
   const id = useId()
   const publicUrl = usePublicUrl()

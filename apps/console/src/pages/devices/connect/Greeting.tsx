@@ -29,7 +29,7 @@ type GreetingProps = {
 
 type Details = ActionOutput<'devices_GetDetails'>
 
-/** Greets the device that has come: what it is, what the hub did, a name for it, and what is next. */
+/** Greets the connected device: its facts, what the hub did, a field for its name, and the next steps. */
 export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDone }: GreetingProps) {
   const details = useActionState('devices_GetDetails', { deviceId }).data
   const token = useWaitingToken(projectId, enrolment.tokenId)
@@ -156,7 +156,7 @@ function Facts({ details: { deviceId } }: { details: Details }) {
   )
 }
 
-/** What the hub did when the device came. */
+/** Steps of the enrolment: token presented, certificate accepted, system information received. */
 function Progress({ details, enrolment }: { details: Details; enrolment: Enrolment }) {
   const info = useSystemInfo(details.deviceId)
   const certificate = details.certificates.find(({ tokenId }) => tokenId === enrolment.tokenId)

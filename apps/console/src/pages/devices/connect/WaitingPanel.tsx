@@ -130,7 +130,7 @@ function Hints({ kind }: { kind: Kind }) {
   )
 }
 
-/** The time since the token was created, by the clock of this browser. Screen readers do not hear it count. */
+/** Time since the token was created, by the clock of this browser. Screen readers do not announce each second. */
 function WaitedTime() {
   const [startedAt] = useState(() => Date.now())
   const [now, setNow] = useState(startedAt)

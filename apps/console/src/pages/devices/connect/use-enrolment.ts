@@ -58,8 +58,8 @@ export function useWaitingToken(projectId: string, tokenId: string) {
 }
 
 /**
- * The id of the device that has come since the token was created. It stays the same until `next` is called, after which the devices that
- * are known by then count no more.
+ * Id of the device that has connected since the token was created. It stays the same until `next` is called. `next` waits for another
+ * device and ignores all devices that are known at this moment.
  */
 export function useArrival(projectId: string, enrolment: Enrolment | undefined) {
   const [deviceId, setDeviceId] = useState<string>()
@@ -86,8 +86,8 @@ export function useArrival(projectId: string, enrolment: Enrolment | undefined) 
 const NONE: ReadonlyMap<string, DeviceRow> = new Map()
 
 /**
- * The device that has come: the newest one of `enrolled`, which are those of the token, else a known device of `newest` that has
- * reconnected since `before` was recorded. Devices in `greeted` do not count.
+ * Device to greet: the newest device that enrolled with the token (`enrolled`), else a known device in `newest` that has reconnected
+ * since `before` was recorded. Devices in `greeted` are ignored.
  */
 export function arrivalOf(
   enrolled: readonly DeviceRow[],

@@ -90,8 +90,8 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
 }
 
 /**
- * Whether a device has neither connected nor a property. Its sections have one sentence each, so that they stand side by side. False while
- * this is unknown.
+ * Whether a device has never connected and has no properties. The sections of such a page have one sentence each and stand side by side.
+ * False while the answers load.
  */
 function useIsNew(deviceId: string, details: ActionOutput<'devices_GetDetails'> | undefined): boolean {
   const history = useQuery(connectionsQuery(deviceId)).data?.connections

@@ -189,7 +189,7 @@ function Devices({ projectId }: { projectId: string }) {
         <RefreshButton
           onRefresh={() => invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])}
         />
-        {/* The guide shows a token only once, so nothing leads away from it in place of the list. */}
+        {/* While the guide replaces the list, this button is hidden: leaving would lose the token, which is shown only once. */}
         {!isGuided && (
           <CreateButton
             variant="secondary"

@@ -60,7 +60,8 @@ function Pending({ projectId }: { projectId: string }) {
   const { selected } = selection
   const place = { organization, projectId }
 
-  // If the first load failed, the route's error page is shown. The page stays if a filter can be undone, or helps a list that takes too long.
+  // If the first load failed, the route's error page is shown. The page stays with a filter, which may be the cause and can be removed.
+  // It also stays if the hub was too slow, because a filter can make the query faster.
   const isTooSlow = list.error instanceof ActionError && list.error.status === TOO_SLOW
   if (list.error && !list.data && !q && !isTooSlow) throw list.error
 

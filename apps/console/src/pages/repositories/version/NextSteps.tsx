@@ -38,7 +38,7 @@ type Step = {
   command?: string
 }
 
-/** What is left to do until devices install a version that no device runs. A step is done when it is true. */
+/** Checklist until devices install a version that no device runs. Each step is marked as done from the data of the hub. */
 export function NextSteps({ version, name, usage, path }: NextStepsProps) {
   const steps = [reportStep(version, usage, path), fileStep(version, path), ...tagSteps(usage, path)]
   const current = steps.findIndex(({ isDone }) => !isDone)
@@ -124,7 +124,7 @@ function fileStep({ assets }: Details, [repository, packageName, version]: NextS
   }
 }
 
-/** Steps that move the tag with the fewest followers here, and then the tag with the most. */
+/** Steps that move tags to this version: first the tag with the fewest followers, then the tag with the most. */
 function tagSteps(usage: Usage, path: NextStepsProps['path']): Step[] {
   const here = followedHere(usage)
   if (here)
@@ -211,7 +211,7 @@ function summaryOf({ assets, metadata }: Details, usage: Usage): string {
   return `${start}${word} No tag that devices follow points here, so no device installs it.`
 }
 
-/** Devices that failed to install the version before, because they try this one next. */
+/** Number of devices that failed to install the previous version. They try this version once their tag points to it. */
 function FailingBefore({ name, usage: { before } }: { name: string; usage: Usage }) {
   if (!before?.fails) return null
   return (

@@ -14,7 +14,7 @@ const COLUMNS: readonly { relation: Relation; label: string; words: string }[] =
   { relation: 'unknown', label: 'Unknown version', words: 'unknown' },
 ]
 
-/** Devices by project. Projects that the person cannot see leave no trace. */
+/** Devices by project. Projects that the person cannot see are neither listed nor counted. */
 export function ProjectTable({ usage }: { usage: Usage }) {
   const { projects, projectCount, versionId } = usage
   return (

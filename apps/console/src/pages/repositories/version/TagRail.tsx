@@ -13,11 +13,11 @@ type TagRailProps = {
   tags: readonly { tag: string; locked: boolean }[]
   /** `undefined` while it loads. */
   usage: Usage | undefined
-  /** Names the version of each tag, for tags of other versions. */
+  /** Adds the version of each tag. Set for a list of tags of other versions. */
   withVersions?: boolean
 }
 
-/** Tags with the devices that follow them and, for readers of the repository's log, since when they are where they are. */
+/** Tags with the devices that follow them. Readers of the repository's log also see when each tag moved to its version. */
 export function TagRail({ title, tags, usage, withVersions = false }: TagRailProps) {
   return (
     <Section title={title} padded={tags.length === 0}>

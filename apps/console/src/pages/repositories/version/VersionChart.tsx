@@ -14,13 +14,16 @@ const HEIGHT = 170
 /** Number of parts of the time axis. */
 const AXIS_PARTS = 6
 const AXIS_PARTS_ON_PHONES = 3
-/** Least distance of two labels of flags and of the ends of the lines, in percent of the box. */
+/** Minimum distance between two labels, in percent of the box: labels of flags, and labels at the ends of the two lines. */
 const FLAG_DISTANCE = 16
 const END_DISTANCE = 20
 
 type VersionChartProps = { series: NonNullable<Usage['series']>; moves: Usage['moves']; name: string }
 
-/** Devices that ran the version, hour by hour, beside the version that had its tag before. Flags stand where a tag moved here. */
+/**
+ * Devices that ran the version, hour by hour. The second line is the version that had its tag before, else the version created before.
+ * Flags stand where a tag moved here.
+ */
 export function VersionChart({ series, moves, name }: VersionChartProps) {
   const isNarrow = useIsNarrow()
   if (series.counts.length < 2)

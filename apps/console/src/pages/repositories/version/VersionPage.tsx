@@ -66,7 +66,7 @@ export function VersionPage() {
     packageName,
     tags.find(tag => tag.locked)?.tag ?? tags[0]?.tag ?? versionId,
   ] as const
-  // A tag that can move may lead elsewhere by the time of the command, so commands name the version by a locked tag or its id.
+  // A movable tag may point to another version when the command runs, so commands name this version by a locked tag or its id.
   const fixedPath = [path[0], packageName, tags.find(tag => tag.locked)?.tag ?? versionId] as const
   const isRunning = usage?.counts !== undefined && isUsed(usage.counts)
   const otherTags = usage?.tags.filter(one => !tags.some(({ tag }) => tag === one.tag)) ?? []

@@ -1,7 +1,7 @@
 /** A count of a series with its place. */
 type Point = { index: number; count: number }
 
-/** Splits a series where nothing was counted. The line has a gap there. */
+/** Splits a series at hours without a count, so that the line has gaps there. */
 export function unbroken(counts: readonly (number | null)[]): Point[][] {
   const parts: Point[][] = [[]]
   counts.forEach((count, index) => {
@@ -11,7 +11,7 @@ export function unbroken(counts: readonly (number | null)[]): Point[][] {
   return parts.filter(part => part.length > 0)
 }
 
-/** SVG path through the points of a part. A single point becomes a short line, which is visible. */
+/** SVG path through the points of a part. A single point becomes a short line, because a line of length zero is invisible. */
 export function linePath(
   part: readonly Point[],
   x: (index: number) => number,

@@ -204,7 +204,7 @@ async function openProxy(deviceId: string) {
   }
 }
 
-/** Options that open the device list of the project, filtered by the address that was found, and its log, filtered by the text. */
+/** Options for an address that was found: the project's device list filtered by this address, and its log filtered by the typed text. */
 function addressOptions(
   { match }: FoundDevice,
   to: string,

@@ -12,7 +12,7 @@ type Value<Part extends keyof Health> = NonNullable<
 >
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Time after which the hub no longer mentions a node that another node took for dead: a day, in hours. */
+/** Time after which the hub no longer reports a node that another node marked as dead, in hours: a day. */
 const EVICTED_HOURS = 24
 
 /** Number of administrators and of organizations. */
@@ -45,7 +45,7 @@ export async function readNodes(db: Db): Promise<Value<'nodes'>> {
   }))
 }
 
-/** Nodes that other nodes took for dead in the last day, unless a node of the same name runs. */
+/** Nodes that other nodes marked as dead in the last day, unless a node of the same name runs. */
 export async function readSilentNodes(db: Db): Promise<{ name: string; lastHeartbeat: Date }[]> {
   const { rows } = await sql<{ name: string; lastHeartbeat: Date }>`
     select name, max(last_heartbeat) as "lastHeartbeat" from cluster_node n
@@ -55,7 +55,7 @@ export async function readSilentNodes(db: Db): Promise<{ name: string; lastHeart
   return rows
 }
 
-/** Events of the last 24 h in intervals of 15 minutes. The newest interval still runs, so it is only in the sum. */
+/** Events of the last 24 h in intervals of 15 minutes. The newest interval has not ended, so it counts in the sum but has no rate. */
 export async function readEvents(db: Db, nodes: Value<'nodes'>): Promise<Value<'events'>> {
   const { rows } = await sql<{ startsAt: Date; count: number; isRunning: boolean }>`
     with bins as (
@@ -74,7 +74,7 @@ export async function readEvents(db: Db, nodes: Value<'nodes'>): Promise<Value<'
   }
 }
 
-/** Size of the database now, of its large parts and on the last 30 days, and its connections. */
+/** Current size of the database and of its large parts, its size on each of the last 30 days, and its connections. */
 export async function readDatabase(tx: Tx): Promise<Value<'database'>> {
   const { rows } = await sql<{
     version: string

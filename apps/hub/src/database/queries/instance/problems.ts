@@ -10,17 +10,17 @@ type Findings = {
   kinds: readonly Kind[]
   nodes: readonly Node[]
   silentNodes: readonly { name: string; lastHeartbeat: Date }[]
-  /** Growth of the database in bytes a day, if the database is on the disk of the hub. */
+  /** Growth of the database in bytes a day; undefined unless the database is on the disk of the hub. */
   growthBytesPerDay: number | undefined
   brokenSeal: { problem: string; verifiedAt: string } | undefined
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Days before the end of a certificate at which it is mentioned, and at which it becomes urgent. */
+/** Days before the end of a certificate from which it is a problem (`warn`), and from which the problem is urgent (`bad`). */
 const CERTIFICATE_DAYS = { warn: 21, bad: 3 }
-/** Shares of free space below which a disk is mentioned, and below which it is urgent. */
+/** Shares of free space below which a disk is a problem (`warn`), and below which the problem is urgent (`bad`). */
 const FREE_SHARE = { warn: 0.15, bad: 0.05 }
-/** Days until a disk is full at which it is mentioned. */
+/** A disk that will be full within this number of days is a problem. */
 const FULL_DAYS = 30
 /** Time for which nodes of different versions may run, as during an upgrade, in milliseconds: an hour. */
 const UPGRADE_MS = 60 * 60 * 1000
@@ -101,7 +101,7 @@ function fillingDisks({ nodes, growthBytesPerDay = 0, nowMs }: Findings): Proble
         level: share < FREE_SHARE.bad ? 'bad' : 'warn',
         nodeName: name,
         disk,
-        // A later time would be a guess.
+        // Growth over 7 days does not predict more than a year.
         ...(days <= 365 && { fullAt: new Date(nowMs + days * DAY_MS).toISOString() }),
       },
     ]
@@ -110,7 +110,7 @@ function fillingDisks({ nodes, growthBytesPerDay = 0, nowMs }: Findings): Proble
 
 function differentVersions({ nodes, nowMs }: Findings): Problem[] {
   const versions = [...new Set(nodes.flatMap(({ facts }) => (facts ? [facts.version] : [])))].sort()
-  // The version that came last came with the youngest node.
+  // The versions differ at the latest since the start of the youngest node.
   const sinceMs = nowMs - 1000 * Math.min(...nodes.map(({ uptimeSecs }) => uptimeSecs))
   if (versions.length < 2 || nowMs - sinceMs < UPGRADE_MS) return []
   return [{ kind: 'VersionsDiffer', level: 'warn', since: new Date(sinceMs).toISOString(), versions }]

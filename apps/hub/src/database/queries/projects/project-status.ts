@@ -176,14 +176,15 @@ const IN_STATE: Record<ProjectState, RawBuilder<boolean>> = {
   pending: sql`s.pending_count > 0`,
 }
 
-/** Condition that the stored counts `s` of a project have a state; true without a state. */
+/** Condition that the stored counts `s` of a project match the filter `state`; true without a filter. */
 export function isInState(state: ProjectState | undefined): RawBuilder<boolean> {
   return state ? IN_STATE[state] : sql<boolean>`true`
 }
 
 /**
  * Sort key of the project `p` with the stored counts `s`: the most errors first, then warnings, then pending certificates, then the name.
- * Failed updates count as errors. Each count is a text of fixed length, so that one text has the whole order.
+ * The errors are the devices with errors or the devices with the most frequent update failure, whichever are more. Each count is a text of
+ * fixed length, so that one text has the whole order.
  */
 export const BY_PROBLEMS = sql`
   lpad((999999999 - greatest(coalesce(s.error_count, 0), coalesce((s.update_failure->>'devices')::integer, 0)))::text, 9, '0')

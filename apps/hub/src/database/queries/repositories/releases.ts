@@ -6,7 +6,7 @@ import { VERSION_NAME, WORD } from '../software/reported-software.ts'
 const MAX_LISTED_TAGS = 20
 const MAX_TAGS = 50
 const MAX_MOVES = 20
-/** Days of the moves of tags on the page of a version. */
+/** Age, in days, up to which moves of tags are shown on the page of a version. */
 const MOVES_DAYS = 14
 /** Tag that most devices of a fleet follow by convention (docs/releasing.md). */
 const STABLE = 'stable'
@@ -92,17 +92,17 @@ export async function neighboursOf(db: Db, versionId: string): Promise<ReleaseNe
   return { reportedAs: word, newer: newer ?? undefined, before: before ?? undefined }
 }
 
-/** A tag with its version, and what the history of tags tells about it. */
+/** A tag with its version. `since` and `before` come from the history of tags. */
 export type ReleaseTag = {
   tag: string
   locked: boolean
   version: NamedVersion
   since: Date | undefined
-  /** The version that had the tag before, with its locked tag or its id for paths. */
+  /** The version that had the tag before. `path` is its locked tag or else its id, for use in paths. */
   before: (NamedVersion & { path: string }) | undefined
 }
 
-/** Tags of a version, and those of its package that are not locked. Tags of the version come first. */
+/** All tags of a version, then the unlocked tags of other versions of its package. */
 export async function releaseTags(db: Db, packageId: string, versionId: string): Promise<ReleaseTag[]> {
   const { rows } = await sql<{
     tag: string
@@ -142,7 +142,7 @@ export async function releaseTags(db: Db, packageId: string, versionId: string):
   }))
 }
 
-/** Moves of tags that are not locked to a version and away from it in the last 14 days, newest first. */
+/** Moves of unlocked tags to a version or away from it in the last 14 days, newest first. */
 export async function tagMoves(
   db: Db,
   packageId: string,

@@ -5,7 +5,7 @@ const KEPT_MS = 2_000
 /** Maximum number of kept answers of a kind. */
 const MAX_KEPT = 500
 
-/** Answers of expensive queries, kept for 2 s so that consoles share them. The answers of each database are apart. */
+/** Answers of expensive queries, cached for 2 s so that consoles share them. Each database has its own cache. */
 export class KeptAnswers<Answer> {
   readonly #byDb = new WeakMap<Db, Map<string, { answer: Answer; untilMs: number }>>()
 

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** Longest text of a version that the hub keeps of an update status, in characters (`devices/device-updates.ts`). */
+/** Maximum length, in characters, of the version that the hub stores from an update status (`devices/device-updates.ts`). */
 const MAX_WORD = 200
 
 /**
- * Text by which devices report a version `v`: `imageVersion` in its metadata, else its name, else its id, in the order of the update scripts
- * (docs/protocol.md 9).
+ * Text by which devices report a version `v`: `imageVersion` in its metadata, else its name, else its id. The update scripts use the same
+ * order (docs/protocol.md 9).
  */
 export const WORD = sql<string>`left(coalesce(
   case when jsonb_typeof(v.metadata -> 'imageVersion') in ('string', 'number') then nullif(v.metadata ->> 'imageVersion', '') end,
@@ -14,7 +14,7 @@ export const WORD = sql<string>`left(coalesce(
 /** Name of a version `v` in lists. */
 export const VERSION_NAME = sql<string>`coalesce(v.name, ${WORD})`
 
-/** Path of a device's updates `repository/package/tag`, from its row `u` of `device_update`. The parts of any other text are null. */
+/** Parts of a device's update path `repository/package/tag`, from its row `u` of `device_update`. Null if the text has another form. */
 const PATH_PARTS = sql`
   case when split_part(u.path, '/', 3) <> '' then split_part(u.path, '/', 1) end as repository,
   case when split_part(u.path, '/', 3) <> '' then split_part(u.path, '/', 2) end as package,
@@ -23,7 +23,7 @@ const PATH_PARTS = sql`
 /** Condition that the last update in the row `u` of `device_update` failed. The index `device_update_failed` has the same condition. */
 export const HAS_FAILED = sql<boolean>`(u.state = 'failed' or u.failure_count > 0)`
 
-/** What a device does, from its row `u` of `device_update`, which is null for a device without an update status. */
+/** State of a device's update, from its row `u` of `device_update`. A device without such a row counts as running. */
 export const DOING = sql<'running' | 'updating' | 'failed'>`
   case when ${HAS_FAILED} then 'failed'
        when lower(u.state) in ('installing', 'rebooting', 'committing') then 'updating' else 'running' end`
@@ -34,8 +34,8 @@ export const REPORT = sql`
   case when ${DOING} <> 'running' then u.target_version end as target, ${DOING} as doing`
 
 /**
- * Repositories by the names that devices of some projects may write in a path: those linked to the project, by slug, id, display name and
- * former names in this order. A text that names several repositories equally well names none.
+ * Linked repositories of some projects by the names that devices may write in a path. Slugs take precedence over ids, then display names,
+ * then former names. A text that several repositories have at the same precedence is ambiguous and finds none.
  */
 function repositoriesByName(projectIds: readonly string[]): RawBuilder<unknown> {
   return sql`
@@ -55,10 +55,10 @@ function repositoriesByName(projectIds: readonly string[]): RawBuilder<unknown> 
 }
 
 /**
- * Common table expressions that find package and versions of reports. `reports` is a query with `project_id`, the columns of `REPORT` and any
- * further ones, which `matched` has as well. The path decides on the package. Without a path, it is the only linked package that has the
- * version. `version_id` is the version that the device runs, `aim_id` another one that it installs or failed to install. Of versions with
- * the same text, the newest counts.
+ * Common table expressions that find the package and the versions of reports. `reports` is a query with `project_id` and the columns of
+ * `REPORT`. The last expression, `matched`, has all columns of `reports` and `package_id`, `version_id` and `aim_id`. The package is found
+ * by the path. Without a path, it is the only linked package that has the reported version. `version_id` is the version that the device
+ * runs. `aim_id` is another version that it installs or failed to install. If versions have the same text, the newest one is meant.
  */
 export function matchedSoftware(
   projectIds: readonly string[],

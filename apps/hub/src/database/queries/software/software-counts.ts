@@ -9,7 +9,7 @@ const MAX_REPORTED = 50
 /** What a device does about its software. */
 type Doing = 'running' | 'updating' | 'failed'
 
-/** Devices of a project with the same version. Without `versionId` and `reported`, they report no version or one beyond the listed ones. */
+/** Devices of a project with the same version. If `versionId` and `reported` are null, they report no version or an unlisted one. */
 export type VersionCount = {
   packageId: string | null
   versionId: string | null
@@ -53,7 +53,7 @@ type Row = {
 
 const kept = new KeptAnswers<SoftwareCounts>()
 
-/** The counts of projects that are at most 2 s old. */
+/** Cached counts of projects, at most 2 s old. Projects without such counts are missing. */
 export function keptSoftware(db: Db, projectIds: readonly string[]): Map<string, SoftwareCounts> {
   return new Map(
     projectIds.flatMap(projectId => {

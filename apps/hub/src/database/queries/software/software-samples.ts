@@ -45,7 +45,7 @@ export async function removeOldSamples(db: Db): Promise<boolean> {
   return Number(numAffectedRows) === REMOVED_ROWS
 }
 
-/** Devices of a project that run each version, without states. */
+/** Numbers of devices of a project by the id of the version that they run. */
 function runsOf({ versions }: SoftwareCounts): Record<string, number> {
   const runs = new Map<string, number>()
   for (const { versionId, devices } of versions)
@@ -82,7 +82,7 @@ export async function readSeries(
   const series: VersionSeries = { fromSecs: first * SAMPLE_STEP_SECS, counts: [], compared: [] }
   for (let at = first; at <= last; at++) {
     const row = byStep.get(at)
-    // A project that was sampled an hour before the newest samples is still to be sampled.
+    // The job may still be working on the newest hour, so a project with a sample of the hour before is expected, too.
     const expected = spans.filter(span => span.first <= at && span.last >= at - 1).length
     const isWhole = row !== undefined && row.projects >= expected
     series.counts.push(isWhole ? row.runs : null)

@@ -100,7 +100,7 @@ function History({ deviceId, range }: { deviceId: string; range: ConnectionRange
   )
 }
 
-/** Text in place of the history. Of refused attempts the hub keeps their number and the last one. */
+/** Text in place of the history. The hub stores the number of refused attempts, and time and reason of the last one. */
 function NeverConnected({ deviceId }: { deviceId: string }) {
   const refusal = useActionState('devices_GetDetails', { deviceId }).data?.lastRefusal
   return (
