@@ -15,6 +15,7 @@ import { connect as connectTls } from 'node:tls'
 import { deviceIdentity, scratchDatabase } from '@muster/testkit'
 import { socketOf } from '@muster/testkit/device'
 import pg from 'pg'
+import { PgBoss } from 'pg-boss'
 import { expect, it, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { binaryArray } from './database/client/binary-array.ts'
@@ -305,6 +306,32 @@ it('pg-boss: its jobs are in the table that has an index for the list', async ()
     `select count(*)::int as elsewhere from pgboss.job where tableoid <> 'pgboss.job_common'::regclass`,
   )) as [{ elsewhere: number }]
   expect(elsewhere).toBe(0)
+})
+
+it('pg-boss: a failed job gets a further attempt in its table', async () => {
+  await using scratch = await scratchDatabase('muster')
+  const pool = new pg.Pool(scratch.connection)
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => pool.query(text, values?.length ? values : undefined) },
+    migrate: false,
+    supervise: false,
+    schedule: false,
+  })
+  await boss.start()
+  const name = 'instance_CleanupExpired'
+  const id = await boss.send(name, { jobId: 'job' }, { retryLimit: 0 })
+  await boss.fetch(name)
+  await boss.fail(name, id!)
+  expect(await boss.fetch(name)).toEqual([])
+  await pool.query(
+    `update pgboss.job set state = 'retry', retry_limit = retry_count + 1, completed_on = null, start_after = now(),
+            keep_until = greatest(keep_until, now() + interval '1 day')
+      where name = $1 and data ->> 'jobId' = 'job' and state = 'failed'`,
+    [name],
+  )
+  expect(await boss.fetch(name)).toMatchObject([{ id, data: { jobId: 'job' } }])
+  await boss.stop({ graceful: false })
+  await pool.end()
 })
 
 it('ws: sends at once, on the socket of the upgrade', async () => {

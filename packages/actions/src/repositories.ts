@@ -353,7 +353,7 @@ export const repositories = {
               tags: z.array(z.string()).describe('Tags that are not locked, at most 20.'),
             })
             .optional()
-            .describe('The newest version; only with `limit`, as `stable`.'),
+            .describe('The newest version.'),
           stable: z
             .object({ versionId: PackageVersionId, name: z.string() })
             .optional()

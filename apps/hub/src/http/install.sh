@@ -16,6 +16,7 @@ main() {
   export PATH LC_ALL
 
   hub='@MUSTER_PUBLIC_URL@'
+  device_hub='@MUSTER_DEVICE_URL@'
   lib=/usr/lib/muster-agent
   new=$lib/new
   program=/usr/bin/muster-agent
@@ -261,7 +262,7 @@ END
     # A here-document hides the token. In some shells `printf` is a separate program, and other accounts can read its arguments.
     cat >"$new/agent.toml" <<END
 # Written by $hub/install.sh. Installing again keeps this file.
-hub-url = "$hub"
+hub-url = "$device_hub"
 token = "$token"
 fingerprint-script = "$lib/fingerprint"
 $plaintext

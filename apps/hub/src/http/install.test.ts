@@ -66,7 +66,7 @@ describe('the install script', () => {
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(headers.get('cache-control')).toBe('no-cache')
     const template = await readFile(join(import.meta.dirname, 'install.sh'), 'utf8')
-    expect(text).toBe(template.replace('@MUSTER_PUBLIC_URL@', 'https://hub.example'))
+    expect(text).toBe(template.replace(/@MUSTER_(?:PUBLIC|DEVICE)_URL@/g, 'https://hub.example'))
     expect(text).toContain("\n  hub='https://hub.example'\n")
     const other = await ask(hub, "/install.sh?x='$(id)'", {
       headers: { 'x-forwarded-host': 'evil.example', referer: "https://evil.example/'" },

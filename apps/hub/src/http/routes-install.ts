@@ -12,8 +12,9 @@ import { replyWithFile } from './send-file.ts'
 
 /** The agent as `tools/build-console.ts` packs it. */
 const AGENT = join(import.meta.dirname, '../../../agent/dist/muster-agent')
-/** The one place of the script that differs between hubs. */
+/** Places of the script that differ between hubs: the public URL, and the URL to which devices connect. */
 const PLACEHOLDER = '@MUSTER_PUBLIC_URL@'
+const DEVICE_PLACEHOLDER = '@MUSTER_DEVICE_URL@'
 /** Maximum number of concurrent downloads of agent and Node. Anybody may download them, and each holds a file descriptor. */
 const MAX_DOWNLOADS = 32
 /** Time after which a refused client may try again, in seconds. */
@@ -30,8 +31,18 @@ export function installRoutes(
   agentFile = AGENT,
 ): void {
   const template = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8')
-  // The placeholder stands between single quotes in the script, so single quotes in the URL are escaped.
-  const script = () => template.replace(PLACEHOLDER, () => publicUrl().replaceAll("'", "'\\''"))
+  /** Devices connect to the port that asks for their certificates, if there is one. */
+  const deviceUrl = (): string => {
+    const url = new URL(publicUrl())
+    if (config.tls && config.devicePort !== undefined) url.port = String(config.devicePort)
+    return url.origin
+  }
+  // The placeholders stand between single quotes in the script, so single quotes in the URLs are escaped.
+  const quoted = (url: string): string => url.replaceAll("'", "'\\''")
+  const script = () =>
+    template
+      .replace(PLACEHOLDER, () => quoted(publicUrl()))
+      .replace(DEVICE_PLACEHOLDER, () => quoted(deviceUrl()))
   const isProxy = trustedProxy(config)
   const digests = new Digests()
   const node = process.platform === 'linux' ? `node-linux-${process.arch}` : undefined
@@ -80,10 +91,17 @@ export function installRoutes(
         },
       )
     }
+    // The client may have left while the file was hashed. Its socket has emitted `close` already.
+    if (request.raw.socket.destroyed) return reply.hijack()
     downloads++
-    reply.raw.once('close', () => {
+    const release = (): void => {
+      reply.raw.off('close', release)
+      request.raw.socket.off('close', release)
       downloads--
-    })
+    }
+    // A pipelined response that was never sent emits no `close`, so the socket's event counts, too.
+    reply.raw.once('close', release)
+    request.raw.socket.once('close', release)
     return replyWithFile(request, reply, { path, sha256, filename, isPublic: true })
   }
 

@@ -5,11 +5,11 @@ import { jobHandler } from './job-handler.ts'
 export const projects_SampleSoftware = jobHandler(
   'projects_SampleSoftware',
   async ({ db }, _data, { signal }) => {
+    while (await removeOldSamples(db)) signal.throwIfAborted()
     let last: string | undefined = ''
     while (last !== undefined) {
       signal.throwIfAborted()
       last = await sampleSoftware(db, last)
     }
-    while (await removeOldSamples(db)) signal.throwIfAborted()
   },
 )

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { invitationLink } from '../database/queries/organizations/invitations.ts'
+import { invitationLink, isOpen } from '../database/queries/organizations/invitations.ts'
 import { invitationMail } from '../mail/invitation.ts'
 import { jobHandler } from './job-handler.ts'
 import { PermanentFailure } from './queue.ts'
@@ -15,6 +15,7 @@ export const organizations_SendInvitationEmail = jobHandler(
       .innerJoin('organization as o', 'o.organization_id', 'i.organization_id')
       .leftJoin('user as inviter', 'inviter.user_id', 'i.inviting_user_id')
       .where('i.invitation_id', '=', invitationId)
+      .where(isOpen)
       .select(({ exists, selectFrom }) => [
         'i.organization_id as organizationId',
         'i.email',
@@ -33,8 +34,8 @@ export const organizations_SendInvitationEmail = jobHandler(
           .as('hasAccount'),
       ])
       .executeTakeFirst()
-    // An invitation that was accepted or withdrawn after this job was queued needs no mail. Neither does one that another job has mailed,
-    // which an administrator queued while this job waited for its next attempt.
+    // An invitation that has ended, or was accepted or withdrawn after this job was queued, needs no mail. Neither does one that another job
+    // has mailed, which an administrator queued while this job waited for its next attempt.
     if (!invitation || invitation.mailState === 'Sent') return
     const { organizationId, email, inviterName } = invitation
     const mail = invitationMail({

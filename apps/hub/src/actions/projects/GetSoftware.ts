@@ -125,7 +125,10 @@ function groupBy(rows: readonly VersionCount[], key: (row: VersionCount) => stri
   const groups = new Map<string, VersionCount[]>()
   for (const row of rows) {
     const of = key(row)
-    if (of !== null) groups.set(of, [...(groups.get(of) ?? []), row])
+    if (of === null) continue
+    const group = groups.get(of)
+    if (group) group.push(row)
+    else groups.set(of, [row])
   }
   return groups
 }

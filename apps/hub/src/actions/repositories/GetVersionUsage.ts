@@ -41,10 +41,11 @@ export const repositories_GetVersionUsage = handler(
     const { reportedAs, newer, before } = await neighboursOf(db, versionId)
     const tags = await releaseTags(db, packageId, versionId)
     const mayReadLog = mayRead(caller, scope)
-    const cameFrom = tags.find(tag => tag.version.versionId === versionId && tag.before)?.before ?? before
+    const hereBefore = tags.find(tag => tag.version.versionId === versionId && tag.before)?.before
+    const cameFrom = (mayReadLog ? hereBefore : undefined) ?? before
     const [counted, series] = await Promise.all([
       countWithin(db, signal, projectIds, versionId),
-      history ? readSeries(db, projectIds, versionId, cameFrom?.versionId) : undefined,
+      history ? seriesWithin(db, signal, projectIds, versionId, cameFrom?.versionId) : undefined,
     ])
     const countsOf = new Map(
       [...(counted?.software ?? [])].map(([id, software]) => [id, usageOf(software, packageId, versionId)]),
@@ -84,13 +85,33 @@ export const repositories_GetVersionUsage = handler(
         from: wireTime(new Date(series.fromSecs * 1000)),
         stepSecs: SAMPLE_STEP_SECS,
         counts: series.counts,
-        compared: cameFrom && { ...cameFrom, counts: series.compared },
+        compared: cameFrom && {
+          versionId: cameFrom.versionId,
+          name: cameFrom.name,
+          counts: series.compared,
+        },
       },
       tookTooLong: counted ? undefined : (true as const),
       isKept: counted?.isKept ? (true as const) : undefined,
     }
   },
 )
+
+/** Reads the numbers of the last 14 days. Undefined if that takes longer than 2 s. */
+async function seriesWithin(
+  db: Db,
+  signal: AbortSignal,
+  projectIds: readonly string[],
+  versionId: string,
+  comparedId: string | undefined,
+) {
+  try {
+    return await runBrief(db, signal, tx => readSeries(tx, projectIds, versionId, comparedId))
+  } catch (error) {
+    if (isCancelled(error)) return undefined
+    throw error
+  }
+}
 
 type Counted = { software: Map<string, SoftwareCounts>; failures: UpdateFailures; isKept: boolean }
 

@@ -25,8 +25,7 @@ export const repositories_QueryPackages = handler(
       sql`p.package_id`,
       'name',
     )
-    // Without a limit the list has all packages, and finding their latest versions would take too long.
-    const ids = page.limit === undefined ? [] : rows.map(row => row.package_id)
+    const ids = rows.map(row => row.package_id)
     const versions = await latestVersions(db, ids)
     return {
       packages: rows.map(row => ({

@@ -104,6 +104,8 @@ export async function keepCounts(db: Db, projectId: string, counts: ProjectCount
     pending_count: counts.pending,
     bins: isShared ? JSON.stringify(counts.bins) : null,
   }
+  // The consoles of a small project ask often, and its counts seldom change. A write would lock the row and wait for the disk.
+  if (!isShared && (await hasCounts(db, projectId, counts))) return
   await db
     .insertInto('project_status')
     .values({ project_id: projectId, ...row })
@@ -118,6 +120,18 @@ export async function keepCounts(db: Db, projectId: string, counts: ProjectCount
            (excluded.device_count, excluded.connected_count, excluded.warning_count, excluded.error_count, excluded.pending_count)`),
     )
     .execute()
+}
+
+/** Whether the stored counts of a project are these. */
+async function hasCounts(db: Db, projectId: string, counts: ProjectCounts): Promise<boolean> {
+  const { devices, connected, warnings, errors, pending } = counts
+  const [row] = await select(
+    db,
+    `select from project_status where project_id = $1
+      and (device_count, connected_count, warning_count, error_count, pending_count) = ($2::int, $3::int, $4::int, $5::int, $6::int)`,
+    [projectId, devices, connected, warnings, errors, pending],
+  )
+  return row !== undefined
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { refusal } from '../../../access/authorize.ts'
 import type { Db } from '../../client/connection.ts'
 import { VERSION_NAME, WORD } from '../software/reported-software.ts'
 
@@ -88,7 +89,9 @@ export async function neighboursOf(db: Db, versionId: string): Promise<ReleaseNe
     select (select ${WORD} from package_version v where v.version_id = o.version_id) as word,
            ${neighbour(sql`>`, sql`asc`)} as newer, ${neighbour(sql`<`, sql`desc`)} as before
       from package_version o where o.version_id = ${versionId}`.execute(db)
-  const [{ word, newer, before }] = rows as [(typeof rows)[number]]
+  // The version was deleted after the permission check.
+  if (!rows[0]) throw refusal()
+  const { word, newer, before } = rows[0]
   return { reportedAs: word, newer: newer ?? undefined, before: before ?? undefined }
 }
 

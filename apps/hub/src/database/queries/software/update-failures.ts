@@ -36,23 +36,32 @@ export async function readFailures(
        and u.target_version = (select ${WORD} from package_version v where v.version_id = ${versionId})`
   const { rows } = await sql<FailureReason & { place: number; reasons: number; all_devices: number }>`
     with ${matchedSoftware(projectIds, reports)},
-    failed as materialized (select * from matched where aim_id = ${versionId}),
+    failed as materialized (select *, coalesce('=' || error, '') as reason_key from matched where aim_id = ${versionId}),
     reason as (
-      select row_number() over (order by count(*) desc, error) as place, count(*) over () as reasons,
-             sum(count(*)) over ()::bigint as all_devices, error, count(*) as devices, max(failure_count) as max_failure_count
-        from failed group by error order by 1 limit ${MAX_REASONS}
+      select row_number() over (order by count(*) desc, reason_key) as place, count(*) over () as reasons,
+             sum(count(*)) over ()::bigint as all_devices, reason_key, min(error) as error, count(*) as devices,
+             max(failure_count) as max_failure_count
+        from failed group by reason_key order by 1 limit ${MAX_REASONS}
+    ),
+    listed as materialized (select r.place, f.device_id, f.project_id, f.word from failed f join reason r using (reason_key)),
+    last as (
+      select l.place, max(p.last_updated) as last_reported_at
+        from listed l join device_property p on p.device_id = l.device_id and p.name = ${OTA_STATUS} group by 1
+    ),
+    projects_of as (
+      select place, project_id, count(*) as devices, row_number() over (partition by place order by count(*) desc, project_id) as rank
+        from listed group by 1, 2
+    ),
+    words_of as (
+      select place, word, count(*) as devices, row_number() over (partition by place order by count(*) desc, word) as rank
+        from listed where word is not null group by 1, 2
     )
-    select r.*, (
-             select max(p.last_updated) from failed f join device_property p on p.device_id = f.device_id and p.name = ${OTA_STATUS}
-              where f.error is not distinct from r.error) as last_reported_at,
-           (select coalesce(json_agg(s), '[]') from (
-              select project_id as "projectId", count(*) as "deviceCount" from failed f
-               where f.error is not distinct from r.error group by 1 order by 2 desc, 1 limit ${MAX_PROJECTS}) s)::jsonb as projects,
-           (select coalesce(json_agg(s), '[]') from (
-              select word as version, count(*) as "deviceCount" from failed f
-               where f.error is not distinct from r.error and word is not null
-               group by 1 order by 2 desc, 1 limit ${MAX_VERSIONS}) s)::jsonb as versions
-      from reason r order by r.place`.execute(db)
+    select r.*, l.last_reported_at,
+           (select coalesce(json_agg(json_build_object('projectId', p.project_id, 'deviceCount', p.devices) order by p.rank), '[]')
+              from projects_of p where p.place = r.place and p.rank <= ${MAX_PROJECTS})::jsonb as projects,
+           (select coalesce(json_agg(json_build_object('version', v.word, 'deviceCount', v.devices) order by v.rank), '[]')
+              from words_of v where v.place = r.place and v.rank <= ${MAX_VERSIONS})::jsonb as versions
+      from reason r left join last l using (place) order by r.place`.execute(db)
   const listed = rows.reduce((sum, row) => sum + row.devices, 0)
   return {
     reasons: rows,
