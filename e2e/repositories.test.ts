@@ -239,7 +239,7 @@ it('shows a version with its tags, and how to add files to it', async () => {
   await page.getByText(versionId, { exact: true }).waitFor()
   await page.getByRole('region', { name: 'Tags', exact: true }).getByText('1.4.0 locked').waitFor()
   await page.getByRole('heading', { name: 'This version has no assets.' }).waitFor()
-  await command('muster assets upload fleet-images/os-image/1.4.0 FILE').waitFor()
+  await command('muster assets upload fleet-images/os-image/1.4.0 FILE').first().waitFor()
   await expectGoodScreen(page, 'version-empty')
 })
 

@@ -13,6 +13,7 @@ import { ActionsHead } from '../../ui/app/Table.tsx'
 import { InviteDialog } from './InviteDialog.tsx'
 import { MemberRow } from './MemberRow.tsx'
 import { PendingInvitations } from './PendingInvitations.tsx'
+import '../../styles/people.css'
 
 const PAGE_SIZE = 100
 /** Minimum number of members for a filter box above the list. */

@@ -1,6 +1,6 @@
 import { ChevronRight } from 'lucide-react'
-import type { CliCommand } from '../../lib/app/cli-commands.ts'
 import { Code } from '../../ui/Code.tsx'
+import type { CliCommand } from './cli-commands.ts'
 
 type CommandsProps = {
   /** Text of the summary line, which stays visible while the commands are folded. */

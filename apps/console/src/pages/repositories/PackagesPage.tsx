@@ -3,12 +3,6 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
 import { usePublicUrl } from '../../api/config.ts'
 import { useActionPages, useActionState } from '../../api/queries.ts'
-import {
-  createPackageCommand,
-  createVersionCommand,
-  logInCommand,
-  uploadCommand,
-} from '../../lib/app/cli-commands.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
 import { useChangeSearch } from '../../lib/app/search.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
@@ -22,6 +16,7 @@ import { LinkButton } from '../../ui/LinkButton.tsx'
 import { TickRow } from '../software/TickRow.tsx'
 import { devicesPerTick, ticksOf } from '../software/ticks.ts'
 import { Commands } from './Commands.tsx'
+import { createPackageCommand, createVersionCommand, logInCommand, uploadCommand } from './cli-commands.ts'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 import '../../styles/software.css'
 

@@ -14,6 +14,7 @@ import { TokenLimitsDialog } from './TokenLimitsDialog.tsx'
 import { TokenRow } from './TokenRow.tsx'
 import { tokensInput } from './tokens-input.ts'
 import { useTokenCounts } from './use-token-counts.ts'
+import '../../styles/people.css'
 
 /** Minimum number of tokens for a filter box above the list. */
 const FILTER_FROM = 8

@@ -8,6 +8,7 @@ import { CheckPanel } from '../../ui/app/CheckPanel.tsx'
 import { Choices } from '../../ui/app/Choices.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { EXPIRIES, type Expiry, expirySentence, expiryTimeMs } from './token-expiry.ts'
+import '../../styles/token-form.css'
 
 /** What a person chooses for a new deployment token. */
 export type TokenChoices = Pick<ActionInput<'projects_CreateDeploymentToken'>, 'name' | 'flags' | 'limits'>

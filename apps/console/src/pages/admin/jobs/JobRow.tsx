@@ -1,11 +1,11 @@
 import type { CSSProperties } from 'react'
 import { formatCount, formatMs } from '../../../lib/app/format.ts'
 import { FoldButton } from '../../../ui/app/FoldButton.tsx'
-import { IdTail } from '../../../ui/app/IdTail.tsx'
 import { MachineName } from '../../../ui/app/MachineName.tsx'
 import { StateBadge } from '../../../ui/app/StateBadge.tsx'
 import { Cell, Row } from '../../../ui/app/Table.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
+import { IdTail } from '../../../ui/lazy/IdTail.tsx'
 import { JOB_LOOKS, type Job } from './job.ts'
 import { errorSentence, JOB_WORDS } from './job-words.ts'
 

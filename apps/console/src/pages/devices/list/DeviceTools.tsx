@@ -1,12 +1,11 @@
 import { type ActionInput, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
-import { Columns3, Download, Ellipsis, ListChecks, ListFilterPlus } from 'lucide-react'
+import { Columns3, ListFilterPlus } from 'lucide-react'
 import { lazy, Suspense, useId } from 'react'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { loadCode } from '../../../lib/load-code.ts'
-import { ExportMenu, exportUrl } from '../../../ui/app/ExportMenu.tsx'
+import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
 import { FilterBox } from '../../../ui/app/FilterBox.tsx'
-import { Menu, MenuAnchor, MenuChoice, MenuItem, MenuLine } from '../../../ui/app/Menu.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import type { ColumnView } from './column-view.ts'
 import type { Condition } from './conditions.ts'
@@ -15,20 +14,15 @@ import type { DeviceSearch } from './devices-input.ts'
 const ConditionPanel = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/ConditionPanel.tsx'))).ConditionPanel,
 }))
+const PhoneMenu = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/PhoneMenu.tsx'))).PhoneMenu,
+}))
 const ColumnChooser = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/ColumnChooser.tsx'))).ColumnChooser,
 }))
 
 /** The panel that is open: columns, a new condition, or the condition at an index of the filter. */
 export type OpenPanel = 'columns' | 'condition' | { edited: number }
-
-/** Orders that a phone offers, where the heads of the columns are hidden. */
-const ORDERS = [
-  { value: '-firstSeen', label: 'Newest first' },
-  { value: 'name', label: 'By name' },
-  { value: 'lastSeenAt', label: 'Not seen for longest first' },
-  { value: '-pendingCertificatesCount', label: 'Pending first' },
-]
 
 type DeviceToolsProps = {
   projectId: string
@@ -88,34 +82,16 @@ export function DeviceTools({
         placeholder="Filter by name, host name or id"
       />
       {isNarrow ? (
-        <Menu
-          align="end"
-          trigger={
-            <Button aria-label="Order, conditions, columns, selection, export">
-              <Ellipsis className="i" aria-hidden />
-            </Button>
-          }
-        >
-          <MenuChoice label="Order" value={sort} options={ORDERS} onChange={onSort} />
-          <MenuLine />
-          {!isFull && (
-            <MenuItem icon={ListFilterPlus} onSelect={() => onPanel('condition')}>
-              Add a condition
-            </MenuItem>
-          )}
-          <MenuItem icon={Columns3} onSelect={() => onPanel('columns')}>
-            Columns
-          </MenuItem>
-          <MenuItem icon={ListChecks} onSelect={onSelecting}>
-            Select
-          </MenuItem>
-          <MenuAnchor icon={Download} href={exportUrl('projects_QueryDevices', exported, 'csv')} download>
-            Export as CSV
-          </MenuAnchor>
-          <MenuAnchor icon={Download} href={exportUrl('projects_QueryDevices', exported, 'jsonl')} download>
-            Export as JSON Lines
-          </MenuAnchor>
-        </Menu>
+        <Suspense>
+          <PhoneMenu
+            sort={sort}
+            onSort={onSort}
+            isFull={isFull}
+            onPanel={onPanel}
+            onSelecting={onSelecting}
+            exported={exported}
+          />
+        </Suspense>
       ) : (
         <>
           <Button

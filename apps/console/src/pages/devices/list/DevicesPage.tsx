@@ -28,7 +28,6 @@ import { type Condition, isColumnName, parseConditions, writeConditions } from '
 import { DeviceTable } from './DeviceTable.tsx'
 import { DeviceTools, Matches, type OpenPanel } from './DeviceTools.tsx'
 import { type DeviceSearch, sortedProperty, sortOf } from './devices-input.ts'
-import { ErrorChip, TokenChip } from './FilterChips.tsx'
 import { countOf, Filters } from './Filters.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
 import { useSelection } from './selection.ts'
@@ -50,8 +49,8 @@ const SelectionBar = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/SelectionBar.tsx'))).SelectionBar,
 }))
 
-const SoftwareChip = lazy(async () => ({
-  default: (await loadCode(() => import('./lazy/SoftwareChip.tsx'))).SoftwareChip,
+const FilterChips = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/FilterChips.tsx'))).FilterChips,
 }))
 
 const PLACE = '/org_{$organization}/projects/$projectId/devices'
@@ -268,18 +267,16 @@ function Devices({ projectId }: { projectId: string }) {
               onChange={changeConditions}
               onEdit={edited => setPanel({ edited })}
             />
-            {software && (
+            {(software || search.error || search.token) && (
               <Suspense>
-                <SoftwareChip condition={software} onRemove={() => change({ software: undefined })} />
+                <FilterChips
+                  projectId={projectId}
+                  software={software}
+                  error={search.error}
+                  tokenId={search.token}
+                  onChange={change}
+                />
               </Suspense>
-            )}
-            {search.error && <ErrorChip error={search.error} onRemove={() => change({ error: undefined })} />}
-            {search.token && (
-              <TokenChip
-                projectId={projectId}
-                tokenId={search.token}
-                onRemove={() => change({ token: undefined })}
-              />
             )}
             <Filters
               projectId={projectId}

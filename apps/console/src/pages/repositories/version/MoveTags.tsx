@@ -1,7 +1,7 @@
-import { moveTagCommand, newTagCommand } from '../../../lib/app/cli-commands.ts'
 import { counted } from '../../../lib/app/format.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Code } from '../../../ui/Code.tsx'
+import { moveTagCommand, newTagCommand } from '../cli-commands.ts'
 import { namedProjects, type Usage } from './usage.ts'
 
 type MoveTagsProps = {

@@ -2,12 +2,6 @@ import type { ActionOutput } from '@muster/actions/client'
 import { Link, useParams } from '@tanstack/react-router'
 import { Check, Copy, Info } from 'lucide-react'
 import type { ReactNode } from 'react'
-import {
-  moveTagCommand,
-  newTagCommand,
-  setImageVersionCommand,
-  uploadCommand,
-} from '../../../lib/app/cli-commands.ts'
 import { counted, formatBytes, formatCount } from '../../../lib/app/format.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
@@ -15,6 +9,7 @@ import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { useCopy } from '../../../ui/use-copy.ts'
 import { imageVersionOf } from '../../software/version-label.ts'
+import { moveTagCommand, newTagCommand, setImageVersionCommand, uploadCommand } from '../cli-commands.ts'
 import { followersText } from './MoveTags.tsx'
 import { namedProjects, type Usage } from './usage.ts'
 

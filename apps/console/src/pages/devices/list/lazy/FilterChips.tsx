@@ -1,10 +1,33 @@
 import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { useActionState } from '../../../api/queries.ts'
-import { focusHeading } from '../../../lib/focus-heading.ts'
+import { useActionState } from '../../../../api/queries.ts'
+import { focusHeading } from '../../../../lib/focus-heading.ts'
+import type { SoftwareCondition } from '../software-condition.ts'
+import { SoftwareChip } from './SoftwareChip.tsx'
+
+type FilterChipsProps = {
+  projectId: string
+  software: SoftwareCondition | undefined
+  error: string | undefined
+  tokenId: string | undefined
+  onChange: (next: { software?: undefined; error?: undefined; token?: undefined }) => void
+}
+
+/** Parts of the filter that a link from another page has set. Each can be removed. */
+export function FilterChips({ projectId, software, error, tokenId, onChange }: FilterChipsProps) {
+  return (
+    <>
+      {software && <SoftwareChip condition={software} onRemove={() => onChange({ software: undefined })} />}
+      {error && <ErrorChip error={error} onRemove={() => onChange({ error: undefined })} />}
+      {tokenId && (
+        <TokenChip projectId={projectId} tokenId={tokenId} onRemove={() => onChange({ token: undefined })} />
+      )}
+    </>
+  )
+}
 
 /** Part of the filter: devices whose update failed with the same error. */
-export function ErrorChip({ error, onRemove }: { error: string; onRemove: () => void }) {
+function ErrorChip({ error, onRemove }: { error: string; onRemove: () => void }) {
   return (
     <Chip label="Error of the update" words={`update failed with ${error}`} onRemove={onRemove}>
       Update failed with <bdi className="mono">{error}</bdi>
@@ -15,7 +38,7 @@ export function ErrorChip({ error, onRemove }: { error: string; onRemove: () => 
 type TokenChipProps = { projectId: string; tokenId: string; onRemove: () => void }
 
 /** Part of the filter: devices that enrolled with the same deployment token. */
-export function TokenChip({ projectId, tokenId, onRemove }: TokenChipProps) {
+function TokenChip({ projectId, tokenId, onRemove }: TokenChipProps) {
   const input = { projectId, limit: 1, filter: { text: tokenId } }
   const { data } = useActionState('projects_QueryDeploymentTokens', input)
   const [token] = data?.tokens ?? []

@@ -1,0 +1,59 @@
+import type { ActionInput } from '@muster/actions/client'
+import { Columns3, Download, Ellipsis, ListChecks, ListFilterPlus } from 'lucide-react'
+import { exportUrl } from '../../../../ui/app/ExportMenu.tsx'
+import { Menu, MenuAnchor, MenuChoice, MenuItem, MenuLine } from '../../../../ui/app/Menu.tsx'
+import { Button } from '../../../../ui/Button.tsx'
+
+/** Orders that a phone offers, where the heads of the columns are hidden. */
+const ORDERS = [
+  { value: '-firstSeen', label: 'Newest first' },
+  { value: 'name', label: 'By name' },
+  { value: 'lastSeenAt', label: 'Not seen for longest first' },
+  { value: '-pendingCertificatesCount', label: 'Pending first' },
+]
+
+type PhoneMenuProps = {
+  sort: string
+  onSort: (sort: string) => void
+  /** Whether the filter has the maximum number of conditions. */
+  isFull: boolean
+  onPanel: (panel: 'columns' | 'condition') => void
+  /** Shows checkboxes. */
+  onSelecting: () => void
+  /** Input of the query for an export. */
+  exported: ActionInput<'projects_QueryDevices'>
+}
+
+/** Menu "…" of the device list on a phone: sort order, conditions, columns, selection and export. */
+export function PhoneMenu({ sort, onSort, isFull, onPanel, onSelecting, exported }: PhoneMenuProps) {
+  return (
+    <Menu
+      align="end"
+      trigger={
+        <Button aria-label="Order, conditions, columns, selection, export">
+          <Ellipsis className="i" aria-hidden />
+        </Button>
+      }
+    >
+      <MenuChoice label="Order" value={sort} options={ORDERS} onChange={onSort} />
+      <MenuLine />
+      {!isFull && (
+        <MenuItem icon={ListFilterPlus} onSelect={() => onPanel('condition')}>
+          Add a condition
+        </MenuItem>
+      )}
+      <MenuItem icon={Columns3} onSelect={() => onPanel('columns')}>
+        Columns
+      </MenuItem>
+      <MenuItem icon={ListChecks} onSelect={onSelecting}>
+        Select
+      </MenuItem>
+      <MenuAnchor icon={Download} href={exportUrl('projects_QueryDevices', exported, 'csv')} download>
+        Export as CSV
+      </MenuAnchor>
+      <MenuAnchor icon={Download} href={exportUrl('projects_QueryDevices', exported, 'jsonl')} download>
+        Export as JSON Lines
+      </MenuAnchor>
+    </Menu>
+  )
+}
