@@ -191,9 +191,10 @@ read_token() {
     read -r token <"$token_file" || :
   else
     (: </dev/tty) 2>/dev/null || stop 'Found no terminal to ask for the token, expected --token-file FILE. Nothing was changed.'
-    printf 'Deployment token: ' >/dev/tty
+    # The echo is off before the prompt appears, so that a token that is pasted at once is not shown.
     terminal=$(stty -g </dev/tty)
     stty -echo </dev/tty
+    printf 'Deployment token: ' >/dev/tty
     read -r token </dev/tty || :
     stty "$terminal" </dev/tty
     terminal=''
