@@ -98,7 +98,7 @@ it('pins properties of a project for everyone, in an order that people change', 
 it('renames a repository with its slug, or neither when the slug is taken', async () => {
   await page.goto(`${stage.hub.url}/${organizationId}/repositories/${repositoryId}/settings`)
   const form = page.getByRole('region', { name: 'Repository', exact: true })
-  await form.getByText('No device follows a path with the slug of now, crane-images.').waitFor()
+  await form.getByText('No device follows a path with the current slug crane-images.').waitFor()
   await form.getByLabel('Name (required)').fill('Crane images')
   await form.getByLabel('Slug (required)').fill('taken-slug')
   await form.getByRole('button', { name: 'Save' }).click()

@@ -8,7 +8,6 @@ type Terminal = { input: ReadStream; write: (text: string) => void; signal: Abor
 /** Asks at a terminal for a text, without showing what is typed. Rejects when the signal is aborted, and at Ctrl+C. */
 export async function askSecret(question: string, { input, write, signal }: Terminal): Promise<string> {
   signal.throwIfAborted()
-  write(question)
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let typed = ''
   const onData = (data: Buffer) => {
@@ -23,7 +22,9 @@ export async function askSecret(question: string, { input, write, signal }: Term
   const onAbort = () => reject(signal.reason)
   const onEnd = () => resolve(typed)
   signal.addEventListener('abort', onAbort, { once: true })
+  // Raw mode switches the echo off. The question comes after it, so that a text that is pasted at once is not shown.
   input.setRawMode(true)
+  write(question)
   input.on('data', onData).once('end', onEnd).resume()
   try {
     return (await promise).trim()

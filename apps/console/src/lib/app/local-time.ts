@@ -54,6 +54,11 @@ export function sinceInWords(atMs: number, nowMs: number): string {
   return daysBetween(atMs, nowMs) === 0 ? time : `${dayInYear(atMs, nowMs)}, ${time}`
 }
 
+/** The time of an event in a sentence: "at 14:02" if it was today, else "on 22 November, 14:02". */
+export function atInWords(atMs: number, nowMs: number): string {
+  return `${daysBetween(atMs, nowMs) === 0 ? 'at' : 'on'} ${sinceInWords(atMs, nowMs)}`
+}
+
 /** A day as "14 November", with its year if it is not the year of `nowMs`. */
 export function dayInYear(atMs: number, nowMs: number): string {
   const isThisYear = new Date(atMs).getFullYear() === new Date(nowMs).getFullYear()

@@ -66,7 +66,7 @@ export function PinForm({ pin, taken, known = [], onSave, onRemove, onClose }: P
                 autoCapitalize="off"
                 help={
                   found &&
-                  `${counted(found.deviceCount, 'device')} have it${found.example === undefined ? '' : `, for example ${found.example}`}`
+                  `${counted(found.deviceCount, 'device')} ${found.deviceCount === 1 ? 'has' : 'have'} it${found.example === undefined ? '' : `, for example ${found.example}`}`
                 }
                 {...bindText(field)}
               />

@@ -105,9 +105,9 @@ function followersText(
   slug: string | undefined,
 ): string {
   if (!followers) return 'Counting the devices that follow it…'
-  const what = slug === undefined ? 'the name of now' : `the slug of now, ${slug}`
+  const what = slug === undefined ? 'its current name' : `the current slug ${slug}`
   if (followers.tookTooLong)
-    return `How many devices follow a path with ${what}, could not be counted within 2 s.`
+    return `The devices that follow a path with ${what} could not be counted within 2 s.`
   const { deviceCount, projectCount } = followers
   if (deviceCount === 0) return `No device follows a path with ${what}.`
   return `${counted(deviceCount, 'device')} of ${counted(projectCount, 'project')} ${deviceCount === 1 ? 'follows' : 'follow'} a path with ${what}.`

@@ -47,7 +47,7 @@ export function EnrolledCell({ token, counts, isExpired }: EnrolledCellProps) {
 }
 
 function fateOf(pending: number, autoAccept: boolean, isExpired: boolean): string {
-  if (pending > 0) return `${formatCount(pending)} wait for approval`
+  if (pending > 0) return `${formatCount(pending)} ${pending === 1 ? 'waits' : 'wait'} for approval`
   if (isExpired) return 'stay connected'
   return autoAccept ? 'all accepted at once' : 'none waits for approval'
 }

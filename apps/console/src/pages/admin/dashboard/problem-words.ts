@@ -1,5 +1,5 @@
 import { counted, formatBytes, formatPercent } from '../../../lib/app/format.ts'
-import { dayInYear, hourAndMinute, sinceInWords } from '../../../lib/app/local-time.ts'
+import { atInWords, dayInYear, hourAndMinute, sinceInWords } from '../../../lib/app/local-time.ts'
 import { failureSentence } from '../jobs/job-words.ts'
 import type { Problem } from './health.ts'
 
@@ -18,7 +18,7 @@ export function problemWords(problem: Problem, nowMs: number): ProblemWords {
         ...(lastError !== undefined && { more: asSentence(lastError) }),
         note:
           count === 1
-            ? `At ${sinceInWords(Date.parse(since), nowMs)}.`
+            ? `Once, ${atInWords(Date.parse(since), nowMs)}.`
             : `Since ${sinceInWords(Date.parse(since), nowMs)}, ${counted(count, 'run')} in a row.`,
       }
     }
@@ -51,14 +51,14 @@ export function problemWords(problem: Problem, nowMs: number): ProblemWords {
     case 'NodeSilent':
       return {
         said: `The node ${problem.nodeName} does not answer.`,
-        more: `Its last heartbeat came at ${sinceInWords(Date.parse(problem.lastHeartbeat), nowMs)}.`,
+        more: `Its last heartbeat came ${atInWords(Date.parse(problem.lastHeartbeat), nowMs)}.`,
         note: 'Other nodes took it for dead. Its devices connect to a running node.',
       }
     case 'SealBroken':
       return {
         said: 'The audit log is not intact.',
         more: asSentence(problem.problem),
-        note: `Found at ${sinceInWords(Date.parse(problem.since), nowMs)}.`,
+        note: `Found ${atInWords(Date.parse(problem.since), nowMs)}.`,
       }
     case 'VersionsDiffer':
       return {

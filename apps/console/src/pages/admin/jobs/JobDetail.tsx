@@ -2,7 +2,7 @@ import { Copy, RotateCw } from 'lucide-react'
 import { useCommand } from '../../../api/queries.ts'
 import { useNow } from '../../../lib/app/clock.ts'
 import { counted, formatMs } from '../../../lib/app/format.ts'
-import { clockTime, sinceInWords } from '../../../lib/app/local-time.ts'
+import { atInWords, clockTime, sinceInWords } from '../../../lib/app/local-time.ts'
 import { Id } from '../../../ui/app/Id.tsx'
 import { toast, toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
@@ -60,12 +60,14 @@ export function JobDetail({ job, kind }: JobDetailProps) {
             <dt>Same kind</dt>
             <dd>
               <b>
-                {counted(failing.count, 'run')} failed {failing.count === 1 ? 'at' : 'since'}{' '}
-                {sinceInWords(Date.parse(failing.since), nowMs)}
+                {counted(failing.count, 'run')} failed{' '}
+                {failing.count === 1
+                  ? atInWords(Date.parse(failing.since), nowMs)
+                  : `since ${sinceInWords(Date.parse(failing.since), nowMs)}`}
               </b>
               {kind?.lastCompletedAt === undefined
-                ? ', no good one in 48 hours'
-                : `, the last good one at ${sinceInWords(Date.parse(kind.lastCompletedAt), nowMs)}`}
+                ? ', no successful one in 48 hours'
+                : `, the last successful one ${atInWords(Date.parse(kind.lastCompletedAt), nowMs)}`}
             </dd>
           </>
         )}

@@ -35,8 +35,8 @@ export function FailureTable({ usage }: { usage: Usage }) {
           )}
           {otherFailures && (
             <span>
-              {counted(otherFailures.deviceCount, 'device')} with {formatCount(otherFailures.reasonCount)}{' '}
-              further reasons.
+              {counted(otherFailures.deviceCount, 'device')} with{' '}
+              {counted(otherFailures.reasonCount, 'further reason')}.
             </span>
           )}
         </div>
