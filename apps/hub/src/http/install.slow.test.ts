@@ -256,11 +256,17 @@ withRoot(
 
 withRoot('changes nothing when a download is not what the manifest says', async () => {
   const before = await files()
-  const proxy = createServer(async (request, response) => {
-    const answer = await fetch(`${hub.url}${request.url}`)
+  const bodyOf = async (path: string): Promise<Buffer> => {
+    const answer = await fetch(`${hub.url}${path}`)
     const body = Buffer.from(await answer.arrayBuffer())
-    if (request.url === '/muster-agent') body[9]! ^= 1
-    response.end(body)
+    if (path === '/muster-agent') body[9]! ^= 1
+    return body
+  }
+  const proxy = createServer((request, response) => {
+    bodyOf(request.url!).then(
+      body => response.end(body),
+      () => response.destroy(),
+    )
   })
   proxy.listen(0, '127.0.0.1')
   await once(proxy, 'listening')
