@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { VERSION } from '@muster/actions/version'
 import { ask, until } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -174,6 +175,26 @@ it.runIf(isLinux)('refuses downloads beyond its limit, until one of them ends', 
   stalled[0]!.destroy()
   await until('a download has ended', async () => (await ask(hub, '/muster-agent')).status === 200)
   for (const socket of stalled) socket.destroy()
+})
+
+it.runIf(isLinux)('gives the places of downloads back whose client leaves before the answer', async () => {
+  const hub = await served('http://localhost:6878')
+  for (let round = 0; round < 40; round++) {
+    const socket = connect(Number(new URL(hub.url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    await new Promise(done => socket.once('connect', done))
+    await new Promise(done =>
+      socket.write('GET /install/node HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(5), done),
+    )
+    await sleep(round % 4)
+    socket.destroy()
+  }
+  await until('all places are free', async () => {
+    const sockets = await Promise.all(Array.from({ length: 16 }, () => stall(hub.url)))
+    const heads = sockets.map(socket => String(socket.read()))
+    for (const socket of sockets) socket.destroy()
+    return heads.every(head => head.startsWith('HTTP/1.1 200'))
+  })
 })
 
 /** Starts a download of Node and stops reading after its head. */

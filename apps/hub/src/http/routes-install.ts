@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { ActionError, isLoopback, offersInstall } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
+import { FairLimiter } from '@muster/concurrency'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { isLoopbackAddress, remoteAddress, trustedProxy } from '../net/trusted-proxy.ts'
@@ -15,8 +16,11 @@ const AGENT = join(import.meta.dirname, '../../../agent/dist/muster-agent')
 /** Places of the script that differ between hubs: the public URL, and the URL to which devices connect. */
 const PLACEHOLDER = '@MUSTER_PUBLIC_URL@'
 const DEVICE_PLACEHOLDER = '@MUSTER_DEVICE_URL@'
-/** Maximum number of concurrent downloads of agent and Node. Anybody may download them, and each holds a file descriptor. */
-const MAX_DOWNLOADS = 32
+/**
+ * Concurrent downloads of agent and Node, in all and of one address. Anybody may download them, and each download holds a file
+ * descriptor.
+ */
+const DOWNLOADS = { max: 32, maxPerOwner: 16, maxWaiting: 0 }
 /** Time after which a refused client may try again, in seconds. */
 const RETRY_SECS = 10
 
@@ -37,7 +41,7 @@ export function installRoutes(
     if (config.tls && config.devicePort !== undefined) url.port = String(config.devicePort)
     return url.origin
   }
-  // The placeholders stand between single quotes in the script, so single quotes in the URLs are escaped.
+  // In the script, the URLs stand between single quotes.
   const quoted = (url: string): string => url.replaceAll("'", "'\\''")
   const script = () =>
     template
@@ -46,7 +50,7 @@ export function installRoutes(
   const isProxy = trustedProxy(config)
   const digests = new Digests()
   const node = process.platform === 'linux' ? `node-linux-${process.arch}` : undefined
-  let downloads = 0
+  const downloads = new FairLimiter(DOWNLOADS)
 
   /** Throws `Forbidden` if a third party on the network could change the answer. */
   const requireSafe = ({ raw }: FastifyRequest): void => {
@@ -81,27 +85,22 @@ export function installRoutes(
   const download = async (request: FastifyRequest, reply: FastifyReply, path: string, filename: string) => {
     requireSafe(request)
     const sha256 = await digestOf(path)
-    if (downloads >= MAX_DOWNLOADS) {
+    const { raw: response } = reply
+    const { socket } = request.raw
+    const permit = await downloads.enter({ owner: request.remote }).catch((cause: unknown) => {
       throw new ActionError(
         'RateLimited',
         'Too many downloads of the agent at once, try again in a moment.',
-        {
-          status: 503,
-          retryAfterSecs: RETRY_SECS,
-        },
+        { status: 503, retryAfterSecs: RETRY_SECS, cause },
       )
-    }
+    })
     // The client may have left while the file was hashed. Its socket has emitted `close` already.
-    if (request.raw.socket.destroyed) return reply.hijack()
-    downloads++
-    const release = (): void => {
-      reply.raw.off('close', release)
-      request.raw.socket.off('close', release)
-      downloads--
+    if (socket.destroyed) {
+      permit.release()
+      return reply.hijack()
     }
     // A pipelined response that was never sent emits no `close`, so the socket's event counts, too.
-    reply.raw.once('close', release)
-    request.raw.socket.once('close', release)
+    for (const ending of [response, socket]) ending.once('close', permit.release)
     return replyWithFile(request, reply, { path, sha256, filename, isPublic: true })
   }
 
