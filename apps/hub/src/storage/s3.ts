@@ -63,6 +63,9 @@ type Call = {
   send?: (write: (chunk: Uint8Array) => Promise<void>) => Promise<void>
 }
 
+/** Codes of errors that a store answers only to keys that it knows. */
+const SIGNED_IN: readonly string[] = ['NoSuchKey', 'NoSuchBucket', 'AccessDenied']
+
 /** A bucket of an S3-compatible object store. Objects are named by their full key, including the prefix. */
 export class S3Bucket implements BlobDriver {
   readonly #settings: S3Settings
@@ -178,8 +181,8 @@ export class S3Bucket implements BlobDriver {
   }
 
   /**
-   * Requests an absent object with a signature. Status 404 proves the keys. So does 403 with `AccessDenied` or without a
-   * code: keys without the right to list a bucket get 403 for an absent object. Other errors, for example of the region, are failures.
+   * Requests an absent object with a signature. An error about the object or the bucket proves the keys. So does `AccessDenied`, which keys
+   * without the right to list the bucket get for an absent object. Other errors are failures, and so is a 404 of a server that is no store.
    */
   async signIn(key: string, signal: AbortSignal): Promise<string> {
     try {
@@ -187,9 +190,7 @@ export class S3Bucket implements BlobDriver {
       await this.#requireSuccess(answer, 'drain')
     } catch (error) {
       if (!(error instanceof S3Failure)) throw error
-      const { code, status } = error
-      const isSignedIn = status === 404 || (status === 403 && (code === undefined || code === 'AccessDenied'))
-      if (!isSignedIn) throw error
+      if (!SIGNED_IN.includes(error.code ?? '')) throw error
     }
     return 'The access key is known'
   }
