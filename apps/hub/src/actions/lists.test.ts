@@ -228,7 +228,7 @@ describe.each(sorted)('%s sorted by %s', (name, sort, list) => {
 
   it('neither repeats nor skips an item when others are added between two pages', async () => {
     // The job that stores the counts of projects could otherwise change their order between two pages.
-    await sampleConnected(world.hub.db)
+    if (name === 'organizations_QueryProjects') await sampleConnected(world.hub.db)
     const before = (await queryList(name, list, { sort })).items.map(item => item[list.id])
     const seen: unknown[] = []
     let round = 0

@@ -109,16 +109,7 @@ export async function keepCounts(db: Db, projectId: string, counts: ProjectCount
   await db
     .insertInto('project_status')
     .values({ project_id: projectId, ...row })
-    .onConflict(conflict =>
-      conflict
-        .column('project_id')
-        .doUpdateSet(row)
-        .where(sql<boolean>`
-        excluded.counted_at is not null
-        or (project_status.device_count, project_status.connected_count, project_status.warning_count,
-            project_status.error_count, project_status.pending_count) is distinct from
-           (excluded.device_count, excluded.connected_count, excluded.warning_count, excluded.error_count, excluded.pending_count)`),
-    )
+    .onConflict(conflict => conflict.column('project_id').doUpdateSet(row))
     .execute()
 }
 
