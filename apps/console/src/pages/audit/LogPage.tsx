@@ -10,6 +10,7 @@ import { LogFilters } from './LogFilters.tsx'
 import { type LogColumns, LogTable } from './LogTable.tsx'
 import { LogSubjects } from './sentences/Sentence.tsx'
 import type { LogAction, RangeCounting, useLog } from './use-log.ts'
+import '../../styles/folding-rows.css'
 import '../../styles/log.css'
 
 type LogPageProps = {

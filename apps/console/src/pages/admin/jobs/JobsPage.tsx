@@ -17,6 +17,7 @@ import { JobRow } from './JobRow.tsx'
 import { JOB_LOOKS, type Job } from './job.ts'
 import { KindsTable } from './KindsTable.tsx'
 import '../../../styles/admin.css'
+import '../../../styles/folding-rows.css'
 
 type JobSearch = { type?: string; status?: string; time?: string; order?: string; job?: string }
 
