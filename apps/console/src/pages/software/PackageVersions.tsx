@@ -6,11 +6,11 @@ import { Badge } from '../../ui/app/Badge.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { type SoftwareCondition, writeSoftware } from '../devices/list/software-condition.ts'
+import { VersionLink } from '../repositories/VersionLink.tsx'
 import { TickRow, TickSign } from './TickRow.tsx'
 import { type TickState, ticksOf, tickText } from './ticks.ts'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
-const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
 /** Maximum number of rows that are all shown. Of more rows, older ones without a tag, an update or a failure are folded. */
 const MAX_ROWS = 8
 const MAX_TAGS = 4
@@ -106,18 +106,14 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
               conditionOf={is => ({ versionId: version.versionId, is: is ?? 'runs' })}
               head={
                 <span className="vt">
-                  <Link
-                    to={VERSION}
-                    params={{
-                      organization,
-                      repositoryId: repositoryId!,
-                      packageId: packageId!,
-                      versionId: version.versionId,
-                    }}
+                  <VersionLink
+                    repositoryId={repositoryId!}
+                    packageId={packageId!}
+                    versionId={version.versionId}
                     className="vers"
                   >
                     {version.name}
-                  </Link>
+                  </VersionLink>
                   {version.tags.slice(0, MAX_TAGS).map(tag => (
                     <Badge key={tag}>{tag}</Badge>
                   ))}
@@ -172,12 +168,9 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
           )}
           {!runsNewest && packageId && repositoryId && (
             <span>
-              <Link
-                to={VERSION}
-                params={{ organization, repositoryId, packageId, versionId: latest.versionId }}
-              >
+              <VersionLink repositoryId={repositoryId} packageId={packageId} versionId={latest.versionId}>
                 {latest.name}
-              </Link>{' '}
+              </VersionLink>{' '}
               is newest, created <Time at={latest.createdAt} />; no device runs it yet.
             </span>
           )}

@@ -17,6 +17,7 @@ import { Button } from '../../ui/Button.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { writeConditions } from '../devices/list/conditions.ts'
+import { VersionLink } from '../repositories/VersionLink.tsx'
 import { leadOf } from './lead.ts'
 import { NO_PACKAGE, PackageVersions } from './PackageVersions.tsx'
 import { devicesPerTick } from './ticks.ts'
@@ -24,7 +25,6 @@ import '../../styles/software.css'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 const PACKAGE = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
-const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
 /** Maximum number of ticks in the longest row. */
 const MAX_TICKS = 95
 const MAX_TICKS_ON_PHONES = 50
@@ -179,13 +179,14 @@ function LinkedPackages({
                 <Cell label="Repository">{repositoryName}</Cell>
                 <Cell label="Latest version">
                   {latest ? (
-                    <Link
-                      to={VERSION}
-                      params={{ organization, repositoryId, packageId, versionId: latest.versionId }}
+                    <VersionLink
+                      repositoryId={repositoryId}
+                      packageId={packageId}
+                      versionId={latest.versionId}
                       className="mono"
                     >
                       {latest.name}
-                    </Link>
+                    </VersionLink>
                   ) : (
                     <span className="muted">none yet</span>
                   )}

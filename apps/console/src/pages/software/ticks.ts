@@ -1,6 +1,6 @@
 import { formatCount } from '../../lib/app/format.ts'
 
-/** What devices do with a version, which is the shape of their ticks. */
+/** Relation of devices to a version. Each relation has its own shape of tick. */
 export type TickState = 'runs' | 'installs' | 'fails' | 'others' | 'unknown'
 
 /**
@@ -16,7 +16,7 @@ export function ticksOf(devices: number, perTick: number): number {
   return devices === 0 ? 0 : Math.max(1, Math.round(devices / perTick))
 }
 
-/** What a tick stands for: "One tick is 1 device", "One tick is about 4 devices". */
+/** Legend of the ticks: "One tick is 1 device", "One tick is about 4 devices". */
 export function tickText(perTick: number): string {
   return perTick === 1
     ? 'One tick is 1 device'

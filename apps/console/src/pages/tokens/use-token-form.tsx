@@ -10,7 +10,7 @@ import { TextField } from '../../ui/TextField.tsx'
 import { EXPIRIES, type Expiry, expirySentence, expiryTimeMs } from './token-expiry.ts'
 import '../../styles/token-form.css'
 
-/** What a person chooses for a new deployment token. */
+/** Name, flags and limits of a new deployment token. */
 export type TokenChoices = Pick<ActionInput<'projects_CreateDeploymentToken'>, 'name' | 'flags' | 'limits'>
 
 type TokenForm = { name: string; autoAccept: boolean; expiry: Expiry; expiresOn: string }

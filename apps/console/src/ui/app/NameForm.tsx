@@ -13,7 +13,7 @@ type NameFormProps = {
   title: string
   /** The present name; `undefined` while it loads. */
   name: string | undefined
-  /** What the change means. */
+  /** Consequence of the new name, shown below the field. */
   note: string
   save: (name: string) => Promise<unknown>
 }

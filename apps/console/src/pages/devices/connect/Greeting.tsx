@@ -3,7 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ArrowRight, Check } from 'lucide-react'
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
-import { actionQuery, useActionState, useCommand } from '../../../api/queries.ts'
+import { actionQuery, useActionState } from '../../../api/queries.ts'
 import { counted, formatBytes, formatDuration } from '../../../lib/app/format.ts'
 import { clockTime, dayInYear } from '../../../lib/app/local-time.ts'
 import { Mark } from '../../../ui/app/Mark.tsx'
@@ -15,6 +15,7 @@ import { TextField } from '../../../ui/TextField.tsx'
 import { PendingBox } from '../detail/PendingBox.tsx'
 import { SYSTEM_INFO_NAMES } from '../detail/property-names.ts'
 import { foundProperties, readSystemInfo } from '../detail/well-known.ts'
+import { useRename } from '../use-rename.ts'
 import { type Enrolment, useWaitingToken } from './use-enrolment.ts'
 
 type GreetingProps = {
@@ -202,9 +203,7 @@ function Others({ count }: { count: number | undefined }) {
 function NameForm({ deviceId, hostname }: { deviceId: string; hostname: string | undefined }) {
   const [typed, setTyped] = useState<string>()
   const name = typed ?? hostname ?? ''
-  const rename = useCommand('devices_SetName', {
-    invalidates: ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'],
-  })
+  const rename = useRename()
   async function save(event: FormEvent) {
     event.preventDefault()
     if (rename.isPending || name.trim() === '') return

@@ -173,7 +173,7 @@ function AgentCommand({ options }: { options: string }) {
   )
 }
 
-/** What the program asks, beside a picture of the terminal. */
+/** Picture of the terminal in which the program asks its questions, with an explanation. */
 function Asks({ children }: { children: ReactNode }) {
   return (
     <div className="asks">

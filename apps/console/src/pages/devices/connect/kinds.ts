@@ -1,6 +1,6 @@
 import { Activity, Cpu, Laptop, Package } from 'lucide-react'
 
-/** What a person connects. Each kind is a tab of the guide. */
+/** Kinds of devices that the guide can connect. Each kind is a tab. */
 export const KINDS = [
   { kind: 'here', icon: Laptop, title: 'This machine', text: 'Try it here in a minute' },
   { kind: 'linux', icon: Cpu, title: 'A Linux device', text: 'One command, systemd' },

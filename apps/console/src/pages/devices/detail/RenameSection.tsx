@@ -1,18 +1,16 @@
 import { type FormEvent, useState } from 'react'
-import { useCommand } from '../../../api/queries.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { toast } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { messageOf } from '../../../ui/ErrorText.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
+import { useRename } from '../use-rename.ts'
 
 /** Form that sets or removes the name of a device. The form is cleared after saving (docs/product.md 5). */
 export function RenameSection({ deviceId }: { deviceId: string }) {
   const [name, setName] = useState('')
-  const rename = useCommand('devices_SetName', {
-    invalidates: ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'],
-  })
+  const rename = useRename()
 
   async function save(event: FormEvent) {
     event.preventDefault()

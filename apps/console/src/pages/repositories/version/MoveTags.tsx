@@ -57,7 +57,7 @@ export function MoveTags({ usage, name, path }: MoveTagsProps) {
   )
 }
 
-/** How many devices follow a tag, and where. */
+/** Sentence with the number of devices that follow a tag, and their projects. */
 export function followersText(usage: Usage, { tag, followers }: Usage['tags'][number]): string {
   if (!followers) return ''
   const { deviceCount } = followers

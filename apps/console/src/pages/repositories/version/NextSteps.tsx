@@ -1,5 +1,4 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { Link, useParams } from '@tanstack/react-router'
 import { Check, Copy, Info } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { counted, formatBytes, formatCount } from '../../../lib/app/format.ts'
@@ -11,9 +10,8 @@ import { useCopy } from '../../../ui/use-copy.ts'
 import { imageVersionOf } from '../../software/version-label.ts'
 import { moveTagCommand, newTagCommand, setImageVersionCommand, uploadCommand } from '../cli-commands.ts'
 import { followersText } from './MoveTags.tsx'
+import { SiblingLink } from './SiblingLink.tsx'
 import { namedProjects, type Usage } from './usage.ts'
-
-const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
 
 type Details = ActionOutput<'repositories_GetVersionDetails'>
 
@@ -175,7 +173,7 @@ function moveSteps(usage: Usage, path: NextStepsProps['path']): Step[] {
         ),
         end: (
           <>
-            now on <VersionLink {...tag.version} />
+            now on <SiblingLink {...tag.version} />
           </>
         ),
         text: `${followersText(usage, tag)}${where && usage.projectCount > 1 ? ` ${where}.` : ''}${
@@ -213,7 +211,7 @@ function FailingBefore({ name, usage: { before } }: { name: string; usage: Usage
     <div className="next-note">
       <Info className="i i-14" aria-hidden />
       <span>
-        {counted(before.fails, 'device')} failed to install <VersionLink {...before} />. They try {name} when
+        {counted(before.fails, 'device')} failed to install <SiblingLink {...before} />. They try {name} when
         their tag points here.
       </span>
     </div>
@@ -236,16 +234,5 @@ function CurrentCommand({ text }: { text: string }) {
         {state === 'copied' ? 'Copied' : 'Copy command'}
       </Button>
     </div>
-  )
-}
-
-function VersionLink({ versionId, name }: { versionId: string; name: string }) {
-  const { organization, repositoryId, packageId } = useParams({
-    from: '/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId',
-  })
-  return (
-    <Link to={VERSION} params={{ organization, repositoryId, packageId, versionId }}>
-      {name}
-    </Link>
   )
 }

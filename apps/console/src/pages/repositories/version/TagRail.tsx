@@ -1,12 +1,10 @@
-import { Link, useParams } from '@tanstack/react-router'
 import { Lock } from 'lucide-react'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { CountLink } from '../../software/CountLink.tsx'
+import { SiblingLink } from './SiblingLink.tsx'
 import { namedProjects, type Usage } from './usage.ts'
-
-const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
 
 type TagRailProps = {
   title: string
@@ -43,9 +41,6 @@ export function TagRail({ title, tags, usage, withVersions = false }: TagRailPro
 type TagFactsProps = { tag: string; locked: boolean; usage: Usage | undefined; withVersions: boolean }
 
 function TagFacts({ tag, locked, usage, withVersions }: TagFactsProps) {
-  const { organization, repositoryId, packageId } = useParams({
-    from: '/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId',
-  })
   const known = usage?.tags.find(one => one.tag === tag)
   const followers = known?.followers
   return (
@@ -69,13 +64,7 @@ function TagFacts({ tag, locked, usage, withVersions }: TagFactsProps) {
       <span className="w">
         {withVersions && known && (
           <>
-            on{' '}
-            <Link
-              to={VERSION}
-              params={{ organization, repositoryId, packageId, versionId: known.version.versionId }}
-            >
-              {known.version.name}
-            </Link>{' '}
+            on <SiblingLink {...known.version} />{' '}
           </>
         )}
         {known?.since && (

@@ -28,6 +28,7 @@ import { FailureTable } from './FailureTable.tsx'
 import { MoveTags } from './MoveTags.tsx'
 import { NextSteps } from './NextSteps.tsx'
 import { ProjectTable } from './ProjectTable.tsx'
+import { SiblingLink } from './SiblingLink.tsx'
 import { TagRail } from './TagRail.tsx'
 import { isUsed, projectsBy, type Usage } from './usage.ts'
 import { VersionChart } from './VersionChart.tsx'
@@ -35,7 +36,6 @@ import { WhoRunsIt } from './WhoRunsIt.tsx'
 import '../../../styles/software.css'
 
 const REPOSITORY = '/org_{$organization}/repositories/$repositoryId'
-const VERSION = '/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId'
 
 const route = getRouteApi(
   '/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId',
@@ -43,7 +43,7 @@ const route = getRouteApi(
 
 /** A version of a package: the devices that run it, why others fail to install it, its tags and files, and how a tag moves. */
 export function VersionPage() {
-  const { organization, repositoryId, packageId, versionId } = route.useParams()
+  const { repositoryId, packageId, versionId } = route.useParams()
   const queryClient = useQueryClient()
   const version = useAction('repositories_GetVersionDetails', { versionId })
   const { error } = useActionState('repositories_GetVersionDetails', { versionId })
@@ -53,6 +53,7 @@ export function VersionPage() {
   useShortcut('c', 'Copy the version id', copy)
   const counting = useActionState('repositories_GetVersionUsage', { versionId, history: true })
   const usage = counting.data
+  const neighbour = usage?.newer ?? usage?.before
   if (version.repositoryId !== repositoryId || version.packageId !== packageId) {
     return <Absent reason="The version belongs to another package or repository." />
   }
@@ -94,26 +95,9 @@ export function VersionPage() {
             <span>
               Created <Time at={createdAt} />
             </span>
-            {usage?.newer && (
+            {neighbour && (
               <span>
-                Newer:{' '}
-                <Link
-                  to={VERSION}
-                  params={{ organization, repositoryId, packageId, versionId: usage.newer.versionId }}
-                >
-                  {usage.newer.name}
-                </Link>
-              </span>
-            )}
-            {!usage?.newer && usage?.before && (
-              <span>
-                Before:{' '}
-                <Link
-                  to={VERSION}
-                  params={{ organization, repositoryId, packageId, versionId: usage.before.versionId }}
-                >
-                  {usage.before.name}
-                </Link>
+                {usage?.newer ? 'Newer:' : 'Before:'} <SiblingLink {...neighbour} />
               </span>
             )}
           </div>

@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import type { CountedProject } from '../../software/CountLink.tsx'
 
-/** What devices do with a version, as the hub counts them. */
+/** Numbers of devices that run, install or fail to install a version, with reasons, projects and tags. */
 export type Usage = ActionOutput<'repositories_GetVersionUsage'>
 export type UsageCounts = NonNullable<Usage['counts']>
 /** A relation of devices to a version. */

@@ -1,8 +1,6 @@
-import { X } from 'lucide-react'
-import type { ReactNode } from 'react'
 import { useActionState } from '../../../../api/queries.ts'
-import { focusHeading } from '../../../../lib/focus-heading.ts'
 import type { SoftwareCondition } from '../software-condition.ts'
+import { Chip } from './Chip.tsx'
 import { SoftwareChip } from './SoftwareChip.tsx'
 
 type FilterChipsProps = {
@@ -47,28 +45,5 @@ function TokenChip({ projectId, tokenId, onRemove }: TokenChipProps) {
     <Chip label="Deployment token" words={`enrolled with ${name ?? 'a token'}`} onRemove={onRemove}>
       Enrolled with <bdi>{name ?? '…'}</bdi>
     </Chip>
-  )
-}
-
-type ChipProps = { label: string; words: string; onRemove: () => void; children: ReactNode }
-
-function Chip({ label, words, onRemove, children }: ChipProps) {
-  return (
-    <ul className="chips" aria-label={label}>
-      <li>
-        <span className="chip">{children}</span>
-        <button
-          type="button"
-          className="chipx"
-          aria-label={`Remove condition: ${words}`}
-          onClick={() => {
-            focusHeading()
-            onRemove()
-          }}
-        >
-          <X className="i i-14" aria-hidden />
-        </button>
-      </li>
-    </ul>
   )
 }

@@ -1,8 +1,7 @@
-import { X } from 'lucide-react'
 import { useActionState } from '../../../../api/queries.ts'
-import { focusHeading } from '../../../../lib/focus-heading.ts'
 import { versionLabel } from '../../../software/version-label.ts'
 import type { SoftwareCondition } from '../software-condition.ts'
+import { Chip } from './Chip.tsx'
 
 type SoftwareChipProps = { condition: SoftwareCondition; onRemove: () => void }
 
@@ -10,24 +9,9 @@ type SoftwareChipProps = { condition: SoftwareCondition; onRemove: () => void }
 export function SoftwareChip({ condition, onRemove }: SoftwareChipProps) {
   const words = useWords(condition)
   return (
-    <ul className="chips" aria-label="Software">
-      <li>
-        <span className="chip">
-          <bdi>{words}</bdi>
-        </span>
-        <button
-          type="button"
-          className="chipx"
-          aria-label={`Remove condition: ${words}`}
-          onClick={() => {
-            focusHeading()
-            onRemove()
-          }}
-        >
-          <X className="i i-14" aria-hidden />
-        </button>
-      </li>
-    </ul>
+    <Chip label="Software" words={words} onRemove={onRemove}>
+      <bdi>{words}</bdi>
+    </Chip>
   )
 }
 
