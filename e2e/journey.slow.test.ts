@@ -83,7 +83,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
 
   await row.getByRole('link', { name: 'View' }).click()
   await page.getByRole('heading', { name: /^This device waits for approval/ }).waitFor()
-  await page.getByText('certificate is pending', { exact: false }).waitFor()
+  await page.getByText('certificate is pending', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Accept', exact: true }).click()
   const head = page.locator('.dhead')
   await head.getByText('Connected', { exact: true }).waitFor({ timeout: 60_000 })
