@@ -4,22 +4,11 @@
 // even if an earlier one fails.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-
-/** The fields of a report by vitest's JSON reporter that are used here. */
-type Report = { testResults: FileReport[] }
-type FileReport = {
-  name: string
-  status: string
-  message: string
-  assertionResults: { status: string; fullName: string; failureMessages: string[] }[]
-}
+import type { Outcome } from './vitest-reporter.ts'
 
 const root = join(import.meta.dirname, '..')
-const results = mkdtempSync(join(tmpdir(), 'muster-results-'))
 const count = { passed: 0 }
 const skipped: string[] = []
 const failures: string[] = []
@@ -69,7 +58,6 @@ for (const name of names) {
   process.stdout.write(`\n── ${name} took ${secondsSince(from)} s\n`)
 }
 
-rmSync(results, { recursive: true, force: true })
 // Repeats the failures at the end, because the start of a long log is often truncated.
 for (const failure of failures) process.stdout.write(`\n✗ ${failure}\n`)
 // Lists the names of the failed tests once more, because their details above may be long.
@@ -99,53 +87,38 @@ async function check(what: string, command: string, options: string[]): Promise<
   else failures.push(what)
 }
 
-/** Runs a project of vitest.config.ts and counts its tests. A run that could not start counts as one failure. */
+/** Runs a project of vitest.config.ts and counts its tests. A run without an outcome counts as one failure. */
 async function tests(project: string, files: string[] = []): Promise<void> {
   const from = performance.now()
   process.stdout.write(`\n── ${project} tests\n`)
-  const file = join(results, `${project}.json`)
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
+  const reporters = ['--reporter=default', '--reporter=./tools/vitest-reporter.ts']
   const child = spawn('vitest', ['run', '--project', project, ...files, ...reporters], {
     cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  })
+  let errorOutput = ''
+  child.stderr!.setEncoding('utf8').on('data', chunk => {
+    process.stderr.write(chunk)
+    errorOutput = (errorOutput + chunk).slice(-4000)
+  })
+  let outcome: Outcome | undefined
+  child.once('message', message => {
+    outcome = message as Outcome
   })
   const status = await statusOf(child)
-  const { testResults } = readReport(file)
-  const all = testResults.flatMap(({ name, assertionResults }) =>
-    assertionResults.map(({ status, fullName }) => ({
-      status,
-      name: `${relative(root, name)}: ${fullName}`,
-    })),
-  )
-  count.passed += all.filter(test => test.status === 'passed').length
-  skipped.push(...all.filter(test => !['passed', 'failed'].includes(test.status)).map(({ name }) => name))
-  const found = testResults.flatMap(failuresOf)
-  if (status !== 0 && found.length === 0) found.push(`${project} tests: the run itself failed`)
-  failures.push(...found)
+  count.passed += outcome?.passed ?? 0
+  skipped.push(...(outcome?.skipped ?? []))
+  failures.push(...(outcome?.failures ?? []))
+  if (!outcome || (status !== 0 && outcome.failures.length === 0))
+    failures.push(`${project} tests: vitest ended with ${status ?? 'a signal'}\n${errorOutput}`)
   process.stdout.write(`── ${project} tests: ${secondsSince(from)} s\n`)
-}
-
-function readReport(file: string): Report {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch {
-    return { testResults: [] }
-  }
-}
-
-/** Returns the failures of a test file, each with its reason. A file that could not be loaded counts as one failure. */
-function failuresOf(file: FileReport): string[] {
-  const name = relative(root, file.name)
-  const failed = file.assertionResults.filter(test => test.status === 'failed')
-  if (file.status === 'failed' && failed.length === 0) return [`${name}: ${file.message}`]
-  return failed.map(test => `${name}: ${test.fullName}\n${test.failureMessages.join('\n')}`)
 }
 
 /** Resolves to the exit code of a process, or null when a signal ended it or it could not start. */
 function statusOf(child: ReturnType<typeof spawn>): Promise<number | null> {
   return new Promise(resolve => {
     child.once('error', () => resolve(null))
-    child.once('close', code => resolve(code))
+    child.once('exit', code => resolve(code))
   })
 }
 
