@@ -13,6 +13,12 @@ export type ExecutorAnswer = string | Uint8Array
 /** Runs one action. `input` is raw JSON bytes, valid until the answer is returned. */
 export type ExecutorHandle = (name: string, input: Uint8Array) => ExecutorAnswer | Promise<ExecutorAnswer>
 
+/** An object that runs actions, for servers of many channels: it needs no function of its own for each channel. */
+export interface ExecutorRunner {
+  /** Runs one action, as an `ExecutorHandle` does. */
+  runAction: ExecutorHandle
+}
+
 /** Options of a served executor channel. */
 export interface ExecutorOptions {
   /** Memory budget for inputs over 64 KiB that arrive in pieces. By default all servers of the process share 256 MiB. */
@@ -22,7 +28,7 @@ export interface ExecutorOptions {
    * `Internal`.
    */
   readonly answerStarved?: (() => ExecutorAnswer | undefined) | undefined
-  /** Receives errors that `handle` threw. The peer gets only the error kind `Internal`. */
+  /** Receives errors that the action threw. The peer gets only the error kind `Internal`. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
@@ -43,7 +49,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   wheelNext: WheelEntry | undefined = undefined
   wheelPrevious: WheelEntry | undefined = undefined
   readonly #core: ChannelCore
-  readonly #handle: ExecutorHandle
+  readonly #handle: ExecutorHandle | ExecutorRunner
   readonly #options: ExecutorOptions
   readonly #requests: RequestReader
   // True while an action runs or its answer waits for room in the output queue. Meanwhile the server reads no further request.
@@ -52,7 +58,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   #isWaiting = false
   #sinceYield = 0
 
-  constructor(core: ChannelCore, handle: ExecutorHandle, options: ExecutorOptions) {
+  constructor(core: ChannelCore, handle: ExecutorHandle | ExecutorRunner, options: ExecutorOptions) {
     this.#core = core
     this.#handle = handle
     this.#options = options
@@ -135,7 +141,9 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   #invoke(name: string): void {
     this.#isBusy = true
     try {
-      const answer = this.#handle(name, this.#requests.input)
+      const handle = this.#handle
+      const { input } = this.#requests
+      const answer = typeof handle === 'function' ? handle(name, input) : handle.runAction(name, input)
       if (answer instanceof Promise) {
         answer.then(
           output => this.#resume(output),
@@ -201,7 +209,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
  */
 export function serveExecutor(
   channel: Channel,
-  handle: ExecutorHandle,
+  handle: ExecutorHandle | ExecutorRunner,
   options: ExecutorOptions = NO_OPTIONS,
 ): ExecutorService {
   return new ExecutorServer(coreOf(channel), handle, options)

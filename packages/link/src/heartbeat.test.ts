@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { Heartbeat } from './heartbeat.ts'
+import { Heartbeat, heartbeatTimes } from './heartbeat.ts'
 
-const make = (): Heartbeat => new Heartbeat(5000, 15_000, 30_000)
+const make = (): Heartbeat => new Heartbeat(heartbeatTimes(5000, 15_000, 30_000))
 
 it('pings at every interval while Pongs arrive, and smooths the round trip', () => {
   const heartbeat = make()
@@ -55,7 +55,7 @@ it('ends when a Ping cannot be flushed for 30 s', () => {
 })
 
 it('pings a peer that sends frames less often, but one that falls silent as soon as any other', () => {
-  const heartbeat = new Heartbeat(5000, 15_000, 30_000, 30_000)
+  const heartbeat = new Heartbeat(heartbeatTimes(5000, 15_000, 30_000, 30_000))
   expect(heartbeat.check(301, 0, 300, true)).toBe('SendPing')
   expect(heartbeat.pong(10)).toBe(true)
   // The peer's last frame came at tick 340 of the timer wheel, whose ticks are 100 ms.
@@ -70,7 +70,7 @@ it('pings a peer that sends frames less often, but one that falls silent as soon
 })
 
 it('O12: pings a peer that sends Pings 1.5 intervals after its last frame, but first one interval after its Hello', () => {
-  const heartbeat = new Heartbeat(5000, 15_000, 30_000, 60_000)
+  const heartbeat = new Heartbeat(heartbeatTimes(5000, 15_000, 30_000, 60_000))
   expect(heartbeat.begin(10)).toBe(50)
   heartbeat.peerPinged()
   expect(heartbeat.check(60, 0, 59, true)).toBe('SendPing')

@@ -14,17 +14,46 @@ const PINGING_PEER_FACTOR = 1.5
 const MIN_INTERVAL_TICKS = 300 / TICK_MS
 
 /**
+ * Intervals and timeouts of heartbeats, in ticks of the timer wheel (100 ms). The first Ping is due `intervalMs` after the peer's Hello. A
+ * later Ping is due `intervalMs` after both the last Ping and the peer's last frame; for a peer that also sends Pings, this wait is 1.5 times
+ * as long. Every Ping is due at the latest `maxIntervalMs` after the last Ping.
+ */
+class HeartbeatTimes {
+  readonly intervalTicks: number
+  readonly pingingPeerTicks: number
+  readonly maxIntervalTicks: number
+  readonly pongTicks: number
+  readonly flushTicks: number
+
+  constructor(intervalMs: number, pongTimeoutMs: number, flushMs: number, maxIntervalMs = intervalMs) {
+    this.intervalTicks = Math.max(1, Math.ceil(intervalMs / TICK_MS))
+    this.pingingPeerTicks = Math.ceil(this.intervalTicks * PINGING_PEER_FACTOR)
+    this.maxIntervalTicks = Math.max(this.intervalTicks, Math.ceil(maxIntervalMs / TICK_MS))
+    this.pongTicks = Math.max(1, Math.ceil(pongTimeoutMs / TICK_MS))
+    this.flushTicks = Math.max(1, Math.ceil(flushMs / TICK_MS))
+  }
+}
+
+const shared = new Map<string, HeartbeatTimes>()
+/** Maximum number of shared objects. A process uses one or two of them. */
+const MAX_SHARED = 16
+
+/** Times in ticks for times in milliseconds. Links with equal times share an object, because a hub has one link for each device. */
+export function heartbeatTimes(...ms: ConstructorParameters<typeof HeartbeatTimes>): HeartbeatTimes {
+  const key = ms.join(' ')
+  const times = shared.get(key) ?? new HeartbeatTimes(...ms)
+  if (shared.size < MAX_SHARED) shared.set(key, times)
+  return times
+}
+
+/**
  * Tracks the Pings of one link and the peer's Pongs (docs/protocol.md 2.9, R-16). Times are ticks of the timer wheel (100 ms), except
  * for the round trip in milliseconds.
  */
 export class Heartbeat {
   /** Smoothed round trip in milliseconds; undefined before the first Pong. */
   roundTripMs: number | undefined
-  readonly #intervalTicks: number
-  readonly #pingingPeerTicks: number
-  readonly #maxIntervalTicks: number
-  readonly #pongTicks: number
-  readonly #flushTicks: number
+  readonly #times: HeartbeatTimes
   // Tick of the timer wheel in which this side sent its last Ping. Before the first Ping: tick in which the peer's Hello
   // arrived.
   #pingTick = 0
@@ -35,23 +64,14 @@ export class Heartbeat {
   #flushedTick = 0
   #pingAtMs = 0
 
-  /**
-   * The first Ping is due `intervalMs` after the peer's Hello. A later Ping is due `intervalMs` after both the last Ping and
-   * the peer's last frame; for a peer that also sends Pings, this wait is 1.5 times as long. Every Ping is due at the latest
-   * `maxIntervalMs` after the last Ping.
-   */
-  constructor(intervalMs: number, pongTimeoutMs: number, flushMs: number, maxIntervalMs = intervalMs) {
-    this.#intervalTicks = Math.max(1, Math.ceil(intervalMs / TICK_MS))
-    this.#pingingPeerTicks = Math.ceil(this.#intervalTicks * PINGING_PEER_FACTOR)
-    this.#maxIntervalTicks = Math.max(this.#intervalTicks, Math.ceil(maxIntervalMs / TICK_MS))
-    this.#pongTicks = Math.max(1, Math.ceil(pongTimeoutMs / TICK_MS))
-    this.#flushTicks = Math.max(1, Math.ceil(flushMs / TICK_MS))
+  constructor(times: HeartbeatTimes) {
+    this.#times = times
   }
 
   /** Records the peer's Hello. Returns the time until the first check, in ticks of the timer wheel. */
   begin(tick: number): number {
     this.#pingTick = tick
-    return this.#intervalTicks
+    return this.#times.intervalTicks
   }
 
   /** Makes a Ping due as soon as the last Ping was answered, but no sooner than 300 ms after that Ping was sent. */
@@ -82,7 +102,7 @@ export class Heartbeat {
     }
     if (this.#flushedTick === 0) {
       if (isFlushed) this.#flushedTick = tick
-      return tick - this.#pingTick >= this.#flushTicks && !isFlushed ? 'NotFlushed' : 'Wait'
+      return tick - this.#pingTick >= this.#times.flushTicks && !isFlushed ? 'NotFlushed' : 'Wait'
     }
     return tick >= this.#pongDeadline(lastReceivedTick) ? 'NoPong' : 'Wait'
   }
@@ -102,7 +122,7 @@ export class Heartbeat {
     if (!this.#isWaiting) return Math.max(1, this.#dueTick(lastReceivedTick) - tick)
     // A Ping is outstanding. Until it has left the transport's buffer, a check runs each second. Afterwards the next check is one interval
     // after the Ping was sent, and then a check runs each second again. A check also runs at the deadline of the Pong.
-    const untilPing = this.#pingTick + this.#intervalTicks - tick
+    const untilPing = this.#pingTick + this.#times.intervalTicks - tick
     const next = untilPing > 0 && this.#flushedTick !== 0 ? untilPing : POLL_TICKS
     return this.#flushedTick === 0
       ? next
@@ -120,18 +140,18 @@ export class Heartbeat {
 
   #dueTick(lastReceivedTick: number): number {
     if (this.#isWanted) return this.#pingTick + (this.#hasPinged ? MIN_INTERVAL_TICKS : 0)
-    if (!this.#hasPinged) return this.#pingTick + this.#intervalTicks
-    const quietTicks = this.#doesPeerPing ? this.#pingingPeerTicks : this.#intervalTicks
+    if (!this.#hasPinged) return this.#pingTick + this.#times.intervalTicks
+    const quietTicks = this.#doesPeerPing ? this.#times.pingingPeerTicks : this.#times.intervalTicks
     return Math.min(
-      this.#pingTick + this.#maxIntervalTicks,
+      this.#pingTick + this.#times.maxIntervalTicks,
       Math.max(this.#pingTick, lastReceivedTick) + quietTicks,
     )
   }
 
   #pongDeadline(lastReceivedTick: number): number {
     return Math.min(
-      Math.max(this.#flushedTick, lastReceivedTick) + this.#pongTicks,
-      this.#flushedTick + this.#pongTicks * BUSY_FACTOR,
+      Math.max(this.#flushedTick, lastReceivedTick) + this.#times.pongTicks,
+      this.#flushedTick + this.#times.pongTicks * BUSY_FACTOR,
     )
   }
 }

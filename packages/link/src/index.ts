@@ -24,6 +24,7 @@ export {
   type ExecutorAnswer,
   type ExecutorHandle,
   type ExecutorOptions,
+  type ExecutorRunner,
   type ExecutorService,
   serveExecutor,
 } from './executor-server.ts'

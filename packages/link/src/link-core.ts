@@ -5,7 +5,7 @@ import type { ChannelHost, ChannelState, HostedChannel } from './channel-host.ts
 import type { Clock } from './clock.ts'
 import { FrameError, type LinkEnd, LinkEndedError } from './errors.ts'
 import { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC, readId, readU32, TAG } from './frames.ts'
-import { Heartbeat } from './heartbeat.ts'
+import { Heartbeat, heartbeatTimes } from './heartbeat.ts'
 import { type LinkLimits, resolveLimits } from './limits.ts'
 import type { LinkOptions } from './link-options.ts'
 import type { OpenOptions } from './opening.ts'
@@ -86,10 +86,12 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.#clock = clock
     const pingIntervalMs = options.pingIntervalMs ?? 5000
     this.#heartbeat = new Heartbeat(
-      pingIntervalMs,
-      options.pongTimeoutMs ?? 15_000,
-      this.limits.flushMs,
-      options.maxPingIntervalMs,
+      heartbeatTimes(
+        pingIntervalMs,
+        options.pongTimeoutMs ?? 15_000,
+        this.limits.flushMs,
+        options.maxPingIntervalMs ?? pingIntervalMs,
+      ),
     )
     this.#receivedTick = wheel.tick
     this.outgoing.send(HELLO)

@@ -4,6 +4,7 @@ import {
   type ChannelRequest,
   DEFAULT_LIMITS,
   type ExecutorOptions,
+  type ExecutorRunner,
   type Link,
   type LinkEnd,
   type LinkLimits,
@@ -62,9 +63,9 @@ export type DeviceServices = {
 
 /**
  * The connection of a device from its first frame to its end. Each device has a connection that is mostly idle, so its memory
- * must be small: the object is also the options of its link, stores nothing twice, and keeps no promise pending for its end.
+ * must be small: the object is also the options of its link and runs its actions, stores nothing twice, and keeps no promise pending for its end.
  */
-export class DeviceConnection implements DeviceSession, LinkOptions {
+export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRunner {
   readonly certificateId: string
   readonly #services: DeviceServices
   readonly #caller: DeviceCaller
@@ -151,6 +152,10 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
         .catch(error => this.#services.log.error({ ...this.#about, err: error }, 'channel not served'))
   }
 
+  runAction(name: string, input: Uint8Array): Promise<string> {
+    return this.#services.execute(this.#caller, this.#link!, this.#remote, name, input)
+  }
+
   onError(error: unknown): void {
     this.#services.log.error({ ...this.#about, err: error }, 'link failed')
   }
@@ -192,13 +197,8 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
       request.reject('unknown endpoint')
       return
     }
-    const { execute, inputs } = this.#services
-    this.#executorOptions ??= inputs.optionsFor(this.#caller)
-    serveExecutor(
-      request.accept(),
-      (name, input) => execute(this.#caller, this.#link!, this.#remote, name, input),
-      this.#executorOptions,
-    )
+    this.#executorOptions ??= this.#services.inputs.optionsFor(this.#caller)
+    serveExecutor(request.accept(), this, this.#executorOptions)
   }
 
   /** Records the end of the connection. */

@@ -67,6 +67,7 @@ export function boundUnfinished(server: Server, max: number, log: Logger): void 
   server.prependListener('upgrade', onRequest)
 }
 
-function peerOf({ remoteAddress, remotePort, localPort }: Socket): string {
-  return `${remoteAddress} ${remotePort} ${localPort}`
+/** Reads nothing else of the socket, because Node keeps each address that was read in memory as long as the socket. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }
