@@ -385,8 +385,9 @@ describe('odd reports', () => {
     expect(gateway!.reported).toHaveLength(50)
     expect(software.otherReported).toEqual({ running: 150, updating: 0, failed: 0 })
     expect(software.deviceCount).toBe(10_200)
+    // On a busy machine the first count may take longer than its 2 s.
+    await expect.poll(() => usageOf('2.24.0')).toMatchObject({ counts: { fails: 10_000 } })
     const usage = await usageOf('2.24.0')
-    expect(usage.counts).toMatchObject({ fails: 10_000 })
     expect(usage.failures).toHaveLength(50)
     expect(usage.otherFailures).toEqual({ reasonCount: 9_950, deviceCount: 9_950 })
   })

@@ -13,7 +13,12 @@ import {
   keptSoftware,
   type SoftwareCounts,
 } from '../../database/queries/software/software-counts.ts'
-import { readSeries, SAMPLE_STEP_SECS } from '../../database/queries/software/software-samples.ts'
+import {
+  readSeries,
+  SAMPLE_STEP_SECS,
+  samplesState,
+  type VersionSeries,
+} from '../../database/queries/software/software-samples.ts'
 import { readFailures, type UpdateFailures } from '../../database/queries/software/update-failures.ts'
 import { visibleProjects } from '../../database/queries/software/visible-projects.ts'
 import { handler } from '../../handler.ts'
@@ -26,7 +31,11 @@ type Counts = NonNullable<Output['counts']>
 const MAX_PROJECTS = 100
 const MAX_FOLLOWING_PROJECTS = 10
 
+/** Time, in milliseconds, for which the numbers of the last 14 days are kept while there is no new sample. */
+const SERIES_KEPT_MS = 60_000
+
 const keptFailures = new KeptAnswers<UpdateFailures>()
+const keptSeries = new KeptAnswers<{ series: VersionSeries | undefined }>(SERIES_KEPT_MS)
 
 /**
  * Returns the devices that run, install or fail to install a version, over the projects that the caller can see, with reasons of failures,
@@ -104,9 +113,17 @@ async function seriesWithin(
   projectIds: readonly string[],
   versionId: string,
   comparedId: string | undefined,
-) {
+): Promise<VersionSeries | undefined> {
   try {
-    return await runBrief(db, signal, tx => readSeries(tx, projectIds, versionId, comparedId))
+    return await runBrief(db, signal, async tx => {
+      const state = await samplesState(tx, projectIds)
+      const question = [versionId, comparedId, state, ...projectIds].join(' ')
+      const kept = keptSeries.find(db, question)
+      if (kept) return kept.series
+      const series = await readSeries(tx, projectIds, versionId, comparedId)
+      keptSeries.keep(db, question, { series })
+      return series
+    })
   } catch (error) {
     if (isCancelled(error)) return undefined
     throw error

@@ -1,13 +1,18 @@
 import type { Db } from '../../client/connection.ts'
 
-/** Time, in milliseconds, for which answers are kept. */
+/** Time, in milliseconds, for which answers are kept by default. */
 const KEPT_MS = 2_000
 /** Maximum number of kept answers of a kind. */
 const MAX_KEPT = 500
 
-/** Answers of expensive queries, cached for 2 s so that consoles share them. Each database has its own cache. */
+/** Answers of expensive queries, cached so that consoles share them. Each database has its own cache. */
 export class KeptAnswers<Answer> {
+  readonly #keptMs: number
   readonly #byDb = new WeakMap<Db, Map<string, { answer: Answer; untilMs: number }>>()
+
+  constructor(keptMs = KEPT_MS) {
+    this.#keptMs = keptMs
+  }
 
   /** The kept answer to a question. */
   find(db: Db, question: string): Answer | undefined {
@@ -26,6 +31,6 @@ export class KeptAnswers<Answer> {
       if (untilMs > nowMs && all.size < MAX_KEPT) break
       all.delete(key)
     }
-    all.set(question, { answer, untilMs: nowMs + KEPT_MS })
+    all.set(question, { answer, untilMs: nowMs + this.#keptMs })
   }
 }

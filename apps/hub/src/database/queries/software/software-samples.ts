@@ -53,6 +53,14 @@ function runsOf({ versions }: SoftwareCounts): Record<string, number> {
   return Object.fromEntries([...runs].sort((a, b) => b[1] - a[1]).slice(0, MAX_VERSIONS))
 }
 
+/** Text that differs after samples of some projects were added or removed. Reading it is much cheaper than reading the samples. */
+export async function samplesState(db: Db, projectIds: readonly string[]): Promise<string> {
+  const { rows } = await sql<{ state: string }>`
+    select concat(count(*), ' ', min(sampled_at), ' ', max(sampled_at)) as state
+      from software_sample where project_id = any (${projectIds}::text[])`.execute(db)
+  return rows[0]!.state
+}
+
 /** Devices of some projects that ran a version, one number an hour, oldest first. Null where a project was not counted. */
 export type VersionSeries = { fromSecs: number; counts: (number | null)[]; compared: (number | null)[] }
 
