@@ -29,7 +29,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   // would use another folder, which would not be removed.
   await chmod(folder, 0o755)
   const log = createLog('error')
-  const database = await startEmbeddedDatabase(folder, log, { maxConnections: MAX_CONNECTIONS })
+  const database = await startEmbeddedDatabase(folder, log, {
+    maxConnections: MAX_CONNECTIONS,
+    isDisposable: true,
+  })
   await migrate(database.access.owner, log)
   const client = new pg.Client(database.access.owner)
   await client.connect()
@@ -37,6 +40,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await client.end()
   const { host, user, password } = database.access.admin as { host: string; user: string; password: string }
   const owner = database.access.owner.user as string
+  const admin = new pg.Client(database.access.admin)
+  await admin.connect()
+  // Each test hub opens about ten connections. By default, a client hashes the password 4,096 times for each.
+  await admin.query('set scram_iterations = 1')
+  await admin.query(`alter role ${user} password '${password}'`)
+  await admin.end()
   project.provide('database', { host, user, password, owner })
   return async () => {
     await database[Symbol.asyncDispose]()

@@ -43,7 +43,7 @@ async function query(connection: pg.PoolConfig, text: string): Promise<Record<st
 }
 
 describe('the embedded database', { timeout: 120_000 }, () => {
-  it('lets the hub’s role read and write rows, but own and create nothing', async () => {
+  it('forces commits to the disk, and lets the hub’s role read and write rows, but own and create nothing', async () => {
     await using database = await startEmbeddedDatabase(await newFolder(), log)
     const { owner, hub } = database.access
     await migrate(owner, log)
@@ -72,6 +72,13 @@ describe('the embedded database', { timeout: 120_000 }, () => {
       'set role muster_owner',
     ])
       await expect(query(hub, forbidden), forbidden).rejects.toThrow(/permission denied|must be owner/)
+    const durability = `select name, setting from pg_settings
+      where name in ('fsync', 'synchronous_commit', 'full_page_writes') order by name`
+    expect(await query(hub, durability)).toEqual([
+      { name: 'fsync', setting: 'on' },
+      { name: 'full_page_writes', setting: 'on' },
+      { name: 'synchronous_commit', setting: 'on' },
+    ])
   })
 
   it('listens only on a socket, which requires a password', async () => {

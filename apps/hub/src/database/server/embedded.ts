@@ -70,12 +70,16 @@ type Secrets = { admin: string; owner: string; hub: string }
 
 /**
  * Starts PostgreSQL from its npm package in `dataDir`, and restarts it when it exits. The server listens only on a Unix socket in a
- * fresh folder and requires random passwords. `maxConnections` limits all clients together. Throws `EmbeddedDatabaseError`.
+ * fresh folder and requires random passwords. `maxConnections` limits all clients together. With `isDisposable` nothing is forced
+ * to the disk, which makes tests faster; a failure of the machine may then damage the data. Throws `EmbeddedDatabaseError`.
  */
 export async function startEmbeddedDatabase(
   dataDir: string,
   log: Logger,
-  { maxConnections = MAX_CONNECTIONS }: { maxConnections?: number } = {},
+  {
+    maxConnections = MAX_CONNECTIONS,
+    isDisposable = false,
+  }: { maxConnections?: number; isDisposable?: boolean } = {},
 ): Promise<EmbeddedDatabase> {
   const account = await unprivilegedAccount()
   const { native, version } = await findBinaries()
@@ -103,6 +107,7 @@ export async function startEmbeddedDatabase(
       socketDir,
       account,
       maxConnections,
+      isDisposable,
       maxWalMebibytes,
       log,
       signal: life.signal,
@@ -356,15 +361,16 @@ function run(program: string, options: string[], account: Account | undefined): 
   })
 }
 
-/** Settings of the server: durable commits, a Unix socket only, little idle memory. */
-function serverOptions({ data, socketDir, maxConnections, maxWalMebibytes }: ServerPlace): string[] {
+/** Settings of the server: durable commits unless it is disposable, a Unix socket only, little idle memory. */
+function serverOptions(place: ServerPlace): string[] {
+  const { data, socketDir, maxConnections, isDisposable, maxWalMebibytes } = place
   const settings = {
     listen_addresses: '',
     unix_socket_directories: socketDir,
     unix_socket_permissions: '0700',
-    fsync: 'on',
+    fsync: isDisposable ? 'off' : 'on',
     synchronous_commit: 'on',
-    full_page_writes: 'on',
+    full_page_writes: isDisposable ? 'off' : 'on',
     password_encryption: 'scram-sha-256',
     max_connections: String(maxConnections),
     shared_buffers: '64MB',
@@ -375,6 +381,7 @@ function serverOptions({ data, socketDir, maxConnections, maxWalMebibytes }: Ser
     timezone: 'UTC',
     log_timezone: 'UTC',
     idle_in_transaction_session_timeout: '60s',
+    ...(isDisposable && { 'muster.is_disposable': 'on' }),
   }
   return ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])]
 }
@@ -385,6 +392,7 @@ type ServerPlace = {
   socketDir: string
   account: Account | undefined
   maxConnections: number
+  isDisposable: boolean
   maxWalMebibytes: number
   log: Logger
   signal: AbortSignal
