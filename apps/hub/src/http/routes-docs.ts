@@ -6,16 +6,25 @@ import { escapeHtml } from './escape-html.ts'
 type Schemas = Record<string, { post: { requestBody: Content; responses: Record<string, Content> } }>
 type Content = { content: { 'application/json': { schema: unknown } } }
 
+let built: { document: ReturnType<typeof openApiDocument>; page: Buffer } | undefined
+
+/** Returns the OpenAPI document and the page. Both are built once per process, because tests start many hubs in one. */
+function description(): NonNullable<typeof built> {
+  if (built) return built
+  const document = openApiDocument()
+  built = { document, page: Buffer.from(docsPage(document.paths as Schemas)) }
+  return built
+}
+
 /** The description of the API: `/api/openapi.json` for programs and `/api/docs` for people. */
 export function docsRoutes(app: FastifyInstance, publicUrl: () => string): void {
-  const document = openApiDocument()
+  const { document, page } = description()
   // Serialized once. Unauthenticated clients may request the document, and serializing 250 KB for each request would block the event loop.
   let openApi: Buffer | undefined
   app.get('/api/openapi.json', async (_request, reply) => {
     openApi ??= Buffer.from(JSON.stringify({ ...document, servers: [{ url: publicUrl() }] }))
     return reply.type('application/json; charset=utf-8').send(openApi)
   })
-  const page = Buffer.from(docsPage(document.paths as Schemas))
   app.get('/api/docs', async (_request, reply) =>
     reply
       .type('text/html; charset=utf-8')
