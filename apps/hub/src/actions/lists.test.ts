@@ -49,7 +49,8 @@ async function queryList(name: ActionName, { items }: List, input: Ask = {}): Pr
     unknown
   >
   const { nextCursor, total } = output as { nextCursor?: string; total?: number }
-  return { items: output[items] as Item[], nextCursor, total }
+  // The hub seals audit events at any time, so their seals may differ between two answers.
+  return { items: (output[items] as Item[]).map(({ seal, ...item }) => item), nextCursor, total }
 }
 
 async function* pages(name: ActionName, list: List, input: Ask): AsyncGenerator<Answer> {
@@ -199,7 +200,7 @@ describe.each(sorted)('%s sorted by %s', (name, sort, list) => {
   it('has the same order in pages as in the whole list, in both directions', async () => {
     for (const order of [sort, `-${sort}`]) {
       const whole = await queryList(name, list, { sort: order })
-      for (const limit of [2, 7]) {
+      for (const limit of [4, 9]) {
         const parts = await all(pages(name, list, { sort: order, limit }))
         expect(parts.flatMap(({ items }) => items)).toEqual(whole.items)
         expect(parts.slice(1).every(({ total }) => total === undefined)).toBe(true)
