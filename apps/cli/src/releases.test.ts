@@ -11,9 +11,11 @@ import {
   type CuttingProxy,
   connectDevice,
   cuttingProxy,
+  digestOf,
   fakeS3,
   type Muster,
   muster,
+  putBytes,
   type TestHub,
   type TestUser,
   testHub,
@@ -26,6 +28,8 @@ let hub: TestHub
 let owner: TestUser
 let proxy: CuttingProxy
 let cli: Muster
+let repositoryId: string
+let packageId: string
 
 beforeAll(async () => {
   proxy = await cuttingProxy()
@@ -34,8 +38,11 @@ beforeAll(async () => {
   owner = await hub.user()
   const organizationId = await hub.organization(owner)
   cli = await muster({ MUSTER_HUB: proxy.url, MUSTER_TOKEN: await hub.userToken(owner) })
-  await cli.json('repositories', 'create', organizationId, 'firmware')
-  await cli.json('packages', 'create', 'firmware', 'pump', '--kind', 'image', '--metadata', '{"line": 2}')
+  const made = await cli.json<{ repositoryId: string }>('repositories', 'create', organizationId, 'firmware')
+  repositoryId = made.repositoryId
+  const options = ['--kind', 'image', '--metadata', '{"line": 2}']
+  const pump = await cli.json<{ packageId: string }>('packages', 'create', 'firmware', 'pump', ...options)
+  packageId = pump.packageId
 })
 afterAll(async () => {
   await cli[Symbol.asyncDispose]()
@@ -52,11 +59,19 @@ beforeEach(async () => {
 const sha256 = (of: Buffer) => createHash('sha256').update(of).digest('hex')
 const fileHere = (name: string) => readFile(join(cli.folder, name))
 
-/** Creates a version with a new tag; returns `firmware/pump/TAG`. */
-async function newVersion(): Promise<string> {
+/** Creates a version with a new tag, without the command line; returns its id and `firmware/pump/TAG`. */
+async function newVersion(): Promise<{ versionId: string; path: string }> {
   const tag = `t-${randomBytes(6).toString('hex')}`
-  await cli.json('versions', 'create', 'firmware/pump', '--tag', tag)
-  return `firmware/pump/${tag}`
+  return { versionId: await hub.version(owner, packageId, tag), path: `firmware/pump/${tag}` }
+}
+
+/** Adds `image.raw` with `bytes` to a version, without the command line. */
+async function addImage(versionId: string): Promise<void> {
+  const asset = { repositoryId, size: bytes.length, digest: digestOf(bytes) }
+  const { assetId } = await owner.invoke('repositories_CreateAsset', asset)
+  const { url } = await owner.invoke('repositories_IssueAssetUploadUrl', { assetId })
+  expect((await putBytes(url, bytes)).status).toBe(200)
+  await owner.invoke('repositories_AddVersionAsset', { versionId, assetId, filename: 'image.raw' })
 }
 
 describe('packages and versions', () => {
@@ -67,7 +82,8 @@ describe('packages and versions', () => {
     expect(await cli.json('packages', 'info', 'firmware/pump')).toMatchObject({ metadata: { line: 2 } })
     const twice = await cli.run(['packages', 'create', 'firmware', 'pump'])
     expect(twice).toMatchObject({ code: 1, err: 'muster: The package "pump" exists already.\n' })
-    const path = await newVersion()
+    const path = 'firmware/pump/first'
+    await cli.json('versions', 'create', 'firmware/pump', '--tag', 'first')
     const found = await cli.json<{ versionId: string }>('repositories', 'versions', 'resolve', path)
     expect(found).toMatchObject({ result: 'Found' })
     expect(await cli.json('versions', 'list', 'firmware/pump')).toContainEqual(
@@ -88,7 +104,7 @@ describe('packages and versions', () => {
   })
 
   it('a tag moves only when requested, and never when it is locked', async () => {
-    const [one, other] = [await newVersion(), await newVersion()]
+    const [one, other] = [(await newVersion()).path, (await newVersion()).path]
     await cli.json('versions', 'tag', one, '--tag', 'stable')
     const taken = await cli.run(['versions', 'tag', other, '--tag', 'stable'])
     expect(taken).toMatchObject({ code: 1, err: expect.stringMatching(/^muster: [^\n]*stable[^\n]*\n$/) })
@@ -105,7 +121,7 @@ describe('packages and versions', () => {
 
 describe('an upload', () => {
   it('adds files to a version, and skips existing ones', async () => {
-    const path = await newVersion()
+    const { path } = await newVersion()
     await writeFile(join(cli.folder, 'notes.txt'), randomBytes(20))
     const first = await cli.run(['assets', 'upload', path, 'image.raw', 'notes.txt'])
     expect(first.code).toBe(0)
@@ -205,7 +221,7 @@ describe('an upload', () => {
   )
 
   it('of a file given twice adds it once', async () => {
-    const path = await newVersion()
+    const { path } = await newVersion()
     const uploads = [path, 'image.raw', join(cli.folder, 'image.raw')]
     expect(await cli.run(['assets', 'upload', ...uploads, '--parallel', '1'])).toMatchObject({ code: 0 })
   })
@@ -221,7 +237,7 @@ describe('an upload', () => {
   })
 
   it('does not replace another file of the same name', async () => {
-    const path = await newVersion()
+    const { path } = await newVersion()
     await cli.json('assets', 'upload', path, 'image.raw')
     await writeFile(join(cli.folder, 'image.raw'), 'something else')
     const { code, err } = await cli.run(['assets', 'upload', path, 'image.raw'])
@@ -231,7 +247,7 @@ describe('an upload', () => {
 
   it('of an empty file works', async () => {
     await writeFile(join(cli.folder, 'empty'), '')
-    const path = await newVersion()
+    const { path } = await newVersion()
     await cli.json('assets', 'upload', path, 'empty')
     expect(await cli.run(['assets', 'download', `${path}/empty`, '-o', 'empty-again'])).toMatchObject({
       code: 0,
@@ -252,8 +268,9 @@ describe('an upload', () => {
 describe('a download', () => {
   let path: string
   beforeEach(async () => {
-    path = await newVersion()
-    await cli.json('assets', 'upload', path, 'image.raw')
+    const version = await newVersion()
+    path = version.path
+    await addImage(version.versionId)
   })
 
   it('is stored under its own name, verified, and replaces no file by default', async () => {
@@ -345,7 +362,7 @@ it('transfers blobs in S3 directly, and retries after failures of the store', as
   const shown = await cli.run(['repositories', 's3', 'get', 'firmware'])
   expect(shown.out).toContain(bucket)
   expect(shown.out).not.toContain(secretAccessKey)
-  const path = await newVersion()
+  const { path } = await newVersion()
   const before = proxy.carried.up + proxy.carried.down
   store.misbehave({ method: 'PUT', times: 1, does: 'answers', status: 503 })
   await cli.json('assets', 'upload', path, 'image.raw')
