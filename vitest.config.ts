@@ -65,6 +65,8 @@ export default defineConfig({
           provide,
           testTimeout: 60_000,
           expect,
+          // Vitest would leave one of two cores idle.
+          maxWorkers: 2,
         },
       },
       {

@@ -16,9 +16,9 @@ const failures: string[] = []
 /** Test runs by name. Each runs projects of vitest.config.ts sequentially, or in parallel with the checks. */
 const RUNS: Record<string, () => Promise<void>> = {
   async gate() {
-    // The checks and the build keep about one core busy, so the unit tests run in parallel on another.
-    await Promise.all([checks(), tests('unit')])
-    await tests('hub')
+    // The checks and the build keep about one core busy, so the unit tests run in parallel on another. The tests of the hub need the
+    // built console, and begin when it is built.
+    await Promise.all([tests('unit'), checks().then(() => tests('hub'))])
     await tests('isolated')
     await tests('e2e')
   },
