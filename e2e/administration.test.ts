@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import { expectGoodScreen, failAction, openStage, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, failAction, openStage, type Stage, startSession } from './people.ts'
 
 const FAILED_JOB = 'job_20261121-1200-abcdefgh'
 
@@ -12,7 +12,7 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage({ MUSTER_NODE_NAME: 'harbour-1' }))
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
 })
 
 afterAll(() => resources.disposeAsync())

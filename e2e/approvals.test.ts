@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addPending } from './pending-devices.ts'
-import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, invoke, openStage, type Stage, startSession } from './people.ts'
 
 let stage: Stage
 let page: Page
@@ -16,7 +16,7 @@ beforeAll(async () => {
   await addPending(stage.hub, 'pier6', 20, '185.46.212.34', 'Pending', 100)
   await addPending(stage.hub, 'stk', 1, '91.64.178.20', 'Pending', 10)
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   await page.getByRole('link', { name: 'First project' }).click()
   await page.getByRole('heading', { name: 'Devices' }).waitFor()
   devices = page.url()

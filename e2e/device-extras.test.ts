@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type AgentChild, agentCommand, startAgent } from './agent-child.ts'
 import { firstToken, newFolder } from './hub-child.ts'
-import { expectGoodScreen, failAction, invoke, openStage, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, failAction, invoke, openStage, type Stage, startSession } from './people.ts'
 
 /** Port in the console's request for an HTTP proxy URL. The device's web server must listen on it. */
 const WEB_PORT = 80
@@ -25,7 +25,7 @@ beforeAll(async () => {
   device = ['--hub', stage.hub.url, '--token', firstToken(stage.hub), '--data', join(path, 'agent')]
   agent = resources.use(startAgent(['run', ...device]))
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   await page.getByRole('link', { name: 'First project' }).click()
   await page.getByRole('row').getByRole('link', { name: 'View' }).click()
   await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()

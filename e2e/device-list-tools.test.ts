@@ -7,7 +7,7 @@ import {
   expectGoodScreen,
   openStage,
   type Stage,
-  signIn,
+  startSession,
 } from './people.ts'
 
 const DEVICES = 300
@@ -54,7 +54,7 @@ beforeAll(async () => {
   ]
   await changeDatabase(stage.hub, statements.join(';\n'))
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   await page.getByRole('link', { name: 'First project' }).click()
   await rows().first().waitFor()
   address = page.url()

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import { expectGoodScreen, failAction, invoke, openStage, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, failAction, invoke, openStage, type Stage, startSession } from './people.ts'
 import { smallTouchTargets } from './touch-targets.ts'
 
 const DEVICES = 1_000
@@ -25,7 +25,7 @@ beforeAll(async () => {
             lateral (values ('version', to_jsonb('2.' || i % 20 || '.0')), ('floor', to_jsonb(i % 90))) as p (name, value)`,
   )
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   await page.getByRole('link', { name: 'First project' }).click()
   await firstRow(page).waitFor()
   address = page.url()

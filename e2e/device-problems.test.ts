@@ -12,8 +12,8 @@ import {
   organizationOf,
   passUndoTime,
   type Stage,
-  signIn,
   signOut,
+  startSession,
 } from './people.ts'
 
 let stage: Stage
@@ -25,7 +25,7 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage())
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   const organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   list = `${stage.hub.url}/${organizationId}/projects/${projects[0]!.projectId}/devices`
@@ -467,7 +467,7 @@ it('says in the row why the hub refused a deletion, and sends a waiting deletion
   await signOut(page)
   await loggedOut
   expect(answered.filter(name => /devices_Delete|logout/.test(name))).toEqual(['devices_Delete', 'logout'])
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   await page.goto(list)
   await page.getByText('Connect your first device').first().waitFor()
   expect(stage.faults).toEqual([])

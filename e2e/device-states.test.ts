@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'
 
 /** An integer with more digits than a double can represent. */
 const SERIAL = '12345678901234567890'
@@ -19,7 +19,7 @@ beforeAll(async () => {
   stage = resources.use(await openStage())
   page = await stage.newPage()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   project = `${stage.hub.url}/${organizationId}/projects/${projects[0]!.projectId}`

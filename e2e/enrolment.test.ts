@@ -11,7 +11,7 @@ import {
   openStage,
   organizationOf,
   type Stage,
-  signIn,
+  startSession,
 } from './people.ts'
 
 let stage: Stage
@@ -26,7 +26,7 @@ beforeAll(async () => {
   stage = resources.use(await openStage())
   folder = resources.use(await newFolder()).path
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   const organizationId = await organizationOf(page)
   const created = await invoke(page, 'projects_Create', { organizationId, name: 'Harbor cranes' })
   projectId = created.projectId

@@ -8,7 +8,7 @@ import {
   openStage,
   organizationOf,
   type Stage,
-  signIn,
+  startSession,
 } from './people.ts'
 
 const DEVICES = 400
@@ -30,7 +30,7 @@ beforeAll(async () => {
   )
   page = await stage.newPage()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   const organizationId = await organizationOf(page)
   organization = `${stage.hub.url}/${organizationId}`
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })

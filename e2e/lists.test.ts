@@ -8,7 +8,7 @@ import {
   openStage,
   organizationOf,
   type Stage,
-  signIn,
+  startSession,
 } from './people.ts'
 
 /** A name of the maximum length without a break opportunity. */
@@ -25,7 +25,7 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage())
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId

@@ -14,6 +14,7 @@ import {
   type Stage,
   signIn,
   signOut,
+  startSession,
 } from './people.ts'
 
 const DEVICES = 2_000
@@ -44,7 +45,7 @@ beforeAll(async () => {
   )
   const device = resources.use(await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub) }))
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   const organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId

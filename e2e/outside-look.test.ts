@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { agentCommand, startAgent } from './agent-child.ts'
 import { changeDatabase, firstToken, newFolder } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'
 
 const resources = new AsyncDisposableStack()
 let stage: Stage
@@ -27,7 +27,7 @@ beforeAll(async () => {
   agent = ['--hub', stage.hub.url, '--token', firstToken(stage.hub), '--data', join(path, 'agent')]
   resources.use(startAgent(['run', ...agent]))
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   organizationId = await organizationOf(page)
   await page.getByRole('link', { name: 'First project' }).click()
   await page.getByRole('row').getByRole('link', { name: 'View' }).click()

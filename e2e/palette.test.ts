@@ -10,7 +10,7 @@ import {
   openStage,
   organizationOf,
   type Stage,
-  signIn,
+  startSession,
 } from './people.ts'
 
 let stage: Stage
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const fleet = ['--hub', stage.hub.url, '--token', firstToken(stage.hub), '--count', '3', '--no-outages']
   resources.use(startAgent(['simulate', ...fleet]))
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId
@@ -146,7 +146,7 @@ it('finds a device by its addresses in any notation, and offers its actions', as
 
 it('runs actions of the page and of the session, by keys and by touch', async () => {
   const own = await stage.newPage()
-  await signIn(own, stage, stage.admin)
+  await startSession(own, stage)
   await own.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices`)
   await own.getByRole('link', { name: 'crane-gw-01', exact: true }).waitFor()
   const choose = async (text: string, name: string | RegExp) => {

@@ -11,6 +11,7 @@ import {
   type Person,
   type Stage,
   signIn,
+  startSession,
 } from './people.ts'
 
 const MIRA = { email: 'mira@halden.example', password: 'correct horse battery' }
@@ -28,9 +29,9 @@ beforeAll(async () => {
   stage = resources.use(await openStage())
   admin = await stage.newPage()
   mira = await stage.newPage()
-  await signIn(admin, stage, stage.admin)
+  await startSession(admin, stage)
   await signUp(MIRA, 'Mira Okafor')
-  await signIn(mira, stage, MIRA)
+  await startSession(mira, stage, MIRA)
 })
 
 afterAll(() => resources.disposeAsync())
@@ -121,7 +122,7 @@ it('invites a colleague and copies the link in four steps; the link leads to the
   // Without the activation the account cannot sign in, so it cannot accept.
   await lene.goto(await mailedLink(stage, LENE.email, '/signup/verify'))
   await lene.getByText('Account Activated').waitFor()
-  await signIn(lene, stage, LENE)
+  await startSession(lene, stage, LENE)
   await lene.goto(`${stage.hub.url}/user/invitations`)
   await lene.getByRole('button', { name: /^Accept the invitation/ }).click()
   await lene.getByText('You joined').waitFor()

@@ -2,13 +2,14 @@ import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { AxeBuilder } from '@axe-core/playwright'
-import type { ActionInput, ActionName, ActionOutput } from '@muster/actions'
+import { type ActionInput, type ActionName, type ActionOutput, newId, publicIdOf } from '@muster/actions'
+import { hashSecret } from '@muster/hub/secrets'
 import { mailsIn, until } from '@muster/testkit'
+import axe, { type RunOptions } from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, inject } from 'vitest'
 import { launchBrowser } from './browser.ts'
-import { adminOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
+import { adminOf, databaseOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
 
 export type Person = { email: string; password: string }
 
@@ -60,7 +61,11 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
   const newContext = async (options?: BrowserContextOptions) => {
     const browser = await runningBrowser()
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
-    contexts.defer(() => context.close())
+    contexts.defer(async () => {
+      // A handler of a route that still waits for the hub would otherwise fail when its page closes, outside of any test.
+      await Promise.all(context.pages().map(page => page.unrouteAll({ behavior: 'ignoreErrors' })))
+      await context.close()
+    })
     return context
   }
   return {
@@ -90,6 +95,31 @@ export async function signIn(page: Page, { hub }: Pick<Stage, 'hub'>, { email, p
   await page.getByLabel(/^Password/).fill(password)
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.waitForURL(url => url.pathname !== '/login')
+  await page.getByRole('heading', { level: 1 }).waitFor()
+}
+
+/**
+ * Signs in the first administrator, or another person, by a row in the database, and opens their first page. The form and its check
+ * of the password take longer, so `signIn` is for tests of the form or of the sign-in's entry in the audit log.
+ */
+export async function startSession(
+  page: Page,
+  { hub, admin }: Stage,
+  { email }: Pick<Person, 'email'> = admin,
+) {
+  const token = newId('u_session_sk')
+  const userAgent = await page.evaluate<string>('navigator.userAgent')
+  await using database = await databaseOf(hub.dataDir)
+  const { rowCount } = await database.query(
+    `insert into session (session_id, token_hash, user_id, user_agent, expires_at)
+     select $1, $2, user_id, $3, now() + interval '1 day' from "user" where lower(email) = lower($4)`,
+    [publicIdOf(token), hashSecret(token), userAgent, email],
+  )
+  if (rowCount !== 1) throw new Error(`found ${rowCount} people with the address ${email}, expected one`)
+  await page
+    .context()
+    .addCookies([{ name: 'muster', value: token, url: hub.url, httpOnly: true, sameSite: 'Lax' }])
+  await page.goto(hub.url)
   await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
@@ -252,14 +282,22 @@ export async function violations(page: Page, look: Look = DESKTOP): Promise<stri
   // Scrolls up, because a target that the sticky bar partly covers would count as too small.
   await page.evaluate('scrollTo(0, 0)')
   const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
-  // The legacy mode of axe needs no second page. It cannot check cross-origin frames, which the console does not have. Only violations
-  // are requested, because axe would spend a quarter of its time on collecting the elements of all other results.
-  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
-  if (look.colorScheme === 'dark') axe.withRules(['color-contrast'])
-  else axe.withTags(tags)
-  if (look.forcedColors) axe.disableRules(['color-contrast'])
-  const { violations } = await axe.analyze()
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
+  const isDark = look.colorScheme === 'dark'
+  const options: RunOptions = {
+    // axe would spend a quarter of its time on collecting the elements of all other results.
+    resultTypes: ['violations'],
+    runOnly: isDark ? { type: 'rule', values: ['color-contrast'] } : { type: 'tag', values: tags },
+    rules: look.forcedColors ? { 'color-contrast': { enabled: false } } : {},
+  }
+  // A document keeps axe, whose half a megabyte takes the browser longer to load than many screens take to check.
+  if (!(await page.evaluate('Boolean(globalThis.axe)'))) await page.evaluate(axe.source)
+  return page.evaluate<string[], RunOptions>(
+    `async options => {
+      const { violations } = await axe.run(options)
+      return violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html + ' ' + nodes[0]?.failureSummary)
+    }`,
+    options,
+  )
 }
 
 /** Returns the number of requests for an action that a page sends while `run` runs. */

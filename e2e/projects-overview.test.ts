@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import { addPending } from './pending-devices.ts'
-import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'
 
 const CRANES = 'Harbor crane gateways'
 
@@ -15,7 +15,7 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage())
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   const organizationId = await organizationOf(page)
   address = `${stage.hub.url}/${organizationId}/projects`
   for (const name of ['Gate cameras', 'Shore power chargers', 'Weather masts', CRANES]) {

@@ -10,7 +10,7 @@ import {
   openStage,
   organizationOf,
   type Stage,
-  signIn,
+  startSession,
 } from './people.ts'
 
 /** Content of the uploaded file. */
@@ -30,7 +30,7 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage())
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   organizationId = await organizationOf(page)
   other = await page.context().newPage()
 })

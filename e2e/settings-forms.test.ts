@@ -1,7 +1,7 @@
 import { type FakeS3, fakeS3 } from '@muster/testkit'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'
 
 let stage: Stage
 let page: Page
@@ -15,7 +15,7 @@ beforeAll(async () => {
   store = resources.use(await fakeS3())
   stage = resources.use(await openStage({ MUSTER_OUTBOUND_ALLOW: '127.0.0.1' }))
   page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  await startSession(page, stage)
   organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId
@@ -149,7 +149,7 @@ it('tests an S3 configuration step by step, without saving it', async () => {
 
 it('ends all other sessions of the person', async () => {
   const elsewhere = await stage.newPage()
-  await signIn(elsewhere, stage, stage.admin)
+  await startSession(elsewhere, stage)
   await page.goto(`${stage.hub.url}/settings/sessions`)
   const endOthers = page.getByRole('button', { name: 'End all other sessions' })
   await endOthers.waitFor()

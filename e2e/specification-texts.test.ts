@@ -4,7 +4,15 @@ import { ConnectionRefused, connectDevice } from '@muster/testkit'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
-import { failAction, invoke, mailedLink, openStage, organizationOf, type Stage, signIn } from './people.ts'
+import {
+  failAction,
+  invoke,
+  mailedLink,
+  openStage,
+  organizationOf,
+  type Stage,
+  startSession,
+} from './people.ts'
 import { isShown, readShown, type Shown } from './shown-texts.ts'
 import {
   NEVER_SHOWN,
@@ -47,7 +55,7 @@ beforeAll(async () => {
   admin = await stage.newPage()
   mira = await stage.newPage()
   outside = await stage.newPage()
-  await signIn(admin, stage, stage.admin)
+  await startSession(admin, stage)
   organization = await organizationOf(admin)
   await Promise.all([addDevices(), addRepositories(), addPeople()])
   await invoke(admin, 'projects_LinkRepository', {
@@ -424,5 +432,5 @@ async function addPeople() {
     filter: { text: stage.admin.email },
   })
   await invoke(admin, 'users_CreateToken', { userId: administrators[0]!.userId, name: 'Weekly script' })
-  await signIn(mira, stage, MIRA)
+  await startSession(mira, stage, MIRA)
 }
