@@ -29,6 +29,11 @@ const expect = { poll: { timeout: 25_000 } }
  */
 const SLOW = '**/*.slow.test.ts'
 /**
+ * Slow browser tests without bounds of time or memory. Two of these files run at the same time (vitest project `e2e-long`), the other
+ * slow ones alone.
+ */
+const LONG = 'e2e/{disk-full,hardening,journey,release}.slow.test.ts'
+/**
  * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
  * excludes these files.
  */
@@ -124,7 +129,16 @@ export default defineConfig({
           maxWorkers: 2,
         },
       },
-      { test: { ...browser, name: 'e2e-slow', include: [`e2e/${SLOW}`], fileParallelism: false } },
+      {
+        test: {
+          ...browser,
+          name: 'e2e-slow',
+          include: [`e2e/${SLOW}`],
+          exclude: [LONG],
+          fileParallelism: false,
+        },
+      },
+      { test: { ...browser, name: 'e2e-long', include: [LONG], maxWorkers: 2 } },
     ],
   },
 })

@@ -54,6 +54,7 @@ beforeAll(async () => {
   ]
   await changeDatabase(stage.hub, statements.join(';\n'))
   page = await stage.newPage()
+  await page.clock.install()
   await startSession(page, stage)
   await page.getByRole('link', { name: 'First project' }).click()
   await rows().first().waitFor()
@@ -64,6 +65,8 @@ afterAll(() => resources.disposeAsync())
 
 const rows = () => page.locator('tr[data-index]')
 const bar = () => page.getByRole('region', { name: 'Selection' })
+/** Lets the time pass after which the page stores the looks of the list, without waiting. */
+const passSavingTime = () => page.clock.fastForward(2_000)
 const box = (index: number) => rows().nth(index).getByRole('checkbox')
 
 it('shows the connected devices of the last 24 h, and six counts that filter the list', async () => {
@@ -160,6 +163,7 @@ it('shows chosen properties as columns, in the chosen order and width, and keeps
   expect((await heads()).map(text => text.trim().replace(/\s+/g, ' '))).toEqual(expected)
   await page.getByRole('separator', { name: 'Width of Status' }).focus()
   for (let steps = 0; steps < 5; steps++) await page.keyboard.press('ArrowRight')
+  await passSavingTime()
   expect((await kept).status()).toBe(200)
   const width = async () =>
     Math.round((await page.getByRole('columnheader', { name: 'Status', exact: true }).boundingBox())!.width)
@@ -173,6 +177,7 @@ it('shows chosen properties as columns, in the chosen order and width, and keeps
   await chooser.getByRole('button', { name: 'Reset' }).click()
   const reset = page.waitForResponse('**/invoke/users_SetView')
   await chooser.getByRole('button', { name: 'Done' }).click()
+  await passSavingTime()
   await reset
   expect(await page.getByText('no space on disk 275', { exact: true }).count()).toBe(0)
 })
@@ -244,6 +249,7 @@ it('sorts by a property and by the time last seen, and keeps the order for the p
   await expect.poll(signals).toEqual(up)
   await head().getByRole('button').click()
   await expect.poll(signals).toEqual(up.toReversed())
+  await passSavingTime()
   expect((await kept).status()).toBe(200)
   await expectGoodScreen(page, 'device-list-sorted')
 
@@ -261,6 +267,7 @@ it('sorts by a property and by the time last seen, and keeps the order for the p
   const first = page.getByRole('columnheader', { name: 'First Seen' }).getByRole('button')
   await first.click()
   await first.click()
+  await passSavingTime()
   expect((await reset).status()).toBe(200)
 })
 

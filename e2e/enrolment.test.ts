@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { connectDevice } from '@muster/testkit'
+import { ConnectionRefused, connectDevice } from '@muster/testkit'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
@@ -10,9 +10,13 @@ import {
   invoke,
   openStage,
   organizationOf,
+  polled,
   type Stage,
   startSession,
 } from './people.ts'
+
+/** Time between two requests of a page that waits for devices. */
+const POLL_MS = 5_000
 
 let stage: Stage
 let page: Page
@@ -26,6 +30,7 @@ beforeAll(async () => {
   stage = resources.use(await openStage())
   folder = resources.use(await newFolder()).path
   page = await stage.newPage()
+  await page.clock.install()
   await startSession(page, stage)
   const organizationId = await organizationOf(page)
   const created = await invoke(page, 'projects_Create', { organizationId, name: 'Harbor cranes' })
@@ -78,7 +83,9 @@ it('guides the first device from the token to the greeting, without a token in a
   await guide.getByLabel('How many').fill('3')
   await guide.getByText('--count 3', { exact: false }).first().waitFor()
 
-  await connect('first', token)
+  resources.use(
+    startAgent(['run', '--hub', stage.hub.url, '--token', token, '--data', join(folder, 'first')]),
+  )
   await page.getByRole('heading', { name: / is here$/ }).waitFor({ timeout: 20_000 })
   await page.getByText('accepted, by auto-accept').waitFor()
   await page.getByText('System info received').waitFor({ timeout: 20_000 })
@@ -91,7 +98,7 @@ it('guides the first device from the token to the greeting, without a token in a
   // The same token works for the next device.
   await page.getByRole('button', { name: 'Connect the next one' }).click()
   await page.getByText('Waiting for the device to connect…').waitFor()
-  await connect('second', token)
+  await connect(token)
   await page.getByRole('heading', { name: / is here$/ }).waitFor({ timeout: 20_000 })
   await page.getByText('1 more device came with the same token.').waitFor()
   await page.getByRole('button', { name: 'Show devices' }).click()
@@ -109,7 +116,7 @@ it('greets a device that must be approved with its certificate, and says why a d
   await page.getByRole('button', { name: 'Create Token' }).click()
   const token = await page.locator('.secret code').innerText()
   await page.getByText('Certificate accepted, by you').waitFor()
-  await connect('careful', token)
+  await expectRefused(token)
   await page
     .getByRole('heading', { name: / waits for approval$/, level: 2 })
     .first()
@@ -131,8 +138,8 @@ it('greets a device that must be approved with its certificate, and says why a d
     tokenId: tokens[0]!.tokenId,
     limits: { expiresAt },
   })
-  await connect('late', late)
-  await page.getByText(/^Refused \d+ times?: .*expired/).waitFor({ timeout: 20_000 })
+  await expectRefused(late)
+  await polled(page.getByText(/^Refused \d+ times?: .*expired/), POLL_MS)
   await expectGoodScreen(page, 'connect-guide-refused')
   await page.getByRole('button', { name: 'Create another token' }).click()
   await page.getByRole('button', { name: 'Create Token' }).waitFor()
@@ -224,9 +231,10 @@ it('waits for the first device with a new token, and says why one was refused', 
     )
   await expire(`now() - interval '1 s'`)
   await expect(connectDevice({ url: stage.hub.url, token })).rejects.toMatchObject({ status: 403 })
-  await dialog
-    .getByText('A device was refused: the deployment token has expired for new devices.')
-    .waitFor({ timeout: 10_000 })
+  await polled(
+    dialog.getByText('A device was refused: the deployment token has expired for new devices.'),
+    POLL_MS,
+  )
   await expectGoodScreen(page, 'token-secret-refused')
   await expire(`now() + interval '3 days'`)
   await using device = await connectDevice({ url: stage.hub.url, token })
@@ -255,8 +263,8 @@ it('S3: shows the limits and the number of refused devices of a token, and chang
     flags: { autoAccept: true },
     limits,
   })
-  await connect('line-5-1', created.token)
-  await connect('line-5-2', created.token)
+  await connect(created.token)
+  await expectRefused(created.token)
   await page.goto(`${project}/tokens`)
   const row = page.getByRole('row').filter({ hasText: 'Line 5' })
   await row.getByText('1 of 1 enrolled').waitFor()
@@ -278,7 +286,7 @@ it('S3: shows the limits and the number of refused devices of a token, and chang
   await row.getByText(/of 40, \+600\/h/).waitFor()
   await row.getByText('31 December 2099, 12:00').waitFor()
 
-  await connect('line-5-3', created.token)
+  await connect(created.token)
   await row.getByText(/^[23] of 50 enrolled$/).waitFor({ timeout: 20_000 })
 })
 
@@ -295,9 +303,14 @@ it('S4: shows the unregistered links of a device', async () => {
   await expectGoodScreen(page, 'device-links', () => section.scrollIntoViewIfNeeded())
 })
 
-/** Runs an agent until the tests end. */
-async function connect(name: string, token: string) {
-  resources.use(startAgent(['run', '--hub', stage.hub.url, '--token', token, '--data', join(folder, name)]))
+/** Connects a new device with this token until the tests end. */
+async function connect(token: string) {
+  resources.use(await connectDevice({ url: stage.hub.url, token }))
+}
+
+/** Expects that the hub refuses the link of a new device with this token. */
+async function expectRefused(token: string) {
+  await expect(connectDevice({ url: stage.hub.url, token })).rejects.toBeInstanceOf(ConnectionRefused)
 }
 
 /** The text of the focused element. */

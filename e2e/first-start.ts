@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@muster/testkit/free-port'
@@ -19,7 +19,7 @@ const isReady = (output: string): boolean => output.includes('Stop with Ctrl-C.'
 
 /**
  * Global set-up of the browser tests. Starts a hub on an empty data folder once and stops it, because a first start needs most of
- * its time to create the database. The hub of each test file starts on a copy of the folder.
+ * its time to create the database. The hub of each test file starts on a copy of the folder (`copyFirstStart`).
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-first-start-'))
@@ -29,6 +29,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await chmod(folder, 0o755)
     const dataDir = join(folder, 'data')
     await startOnce(dataDir)
+    await shareRuntime(join(dataDir, 'postgres/18'), folder)
     project.provide('firstStart', dataDir)
   } catch (error) {
     await remove()
@@ -58,4 +59,12 @@ async function startOnce(dataDir: string): Promise<void> {
   }
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`the first start of the hub ended with ${code}: ${output}`)
+}
+
+/** Replaces PostgreSQL's programs, which are half of the data folder, by a link, so that all copies use the same ones. */
+async function shareRuntime(home: string, folder: string): Promise<void> {
+  const name = (await readdir(home)).find(entry => entry.startsWith('runtime-'))
+  if (!name) throw new Error(`found no runtime in ${home}`)
+  await rename(join(home, name), join(folder, name))
+  await symlink(join(folder, name), join(home, name))
 }

@@ -1,12 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { createClient, type Invoke } from '@muster/actions/client'
 import { freePort, until } from '@muster/testkit'
 import pg from 'pg'
+import { inject } from 'vitest'
 
 /** Entry file of the hub. */
 export const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
@@ -48,6 +50,17 @@ export async function newFolder(): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), 'muster-life-'))
   await chmod(path, 0o755)
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
+}
+
+/**
+ * Copies the data folder that the global set-up made (`first-start.ts`) into a folder, and resolves to the path of the copy. A hub on it
+ * needs no first start, which takes longer.
+ */
+export async function copyFirstStart({ path }: Folder): Promise<string> {
+  const dataDir = join(path, 'data')
+  // `cp -a` keeps the owner of the files. When the tests run as root, PostgreSQL runs under another account, which must own its files.
+  await promisify(execFile)('cp', ['-a', inject('firstStart'), dataDir])
+  return dataDir
 }
 
 /** Starts the hub as a child process and does not wait until it is ready. */

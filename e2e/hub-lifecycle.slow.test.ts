@@ -15,6 +15,7 @@ import { expectNothingLeft, socketDirOf } from './ended-hub.ts'
 import {
   accountOf,
   adminOf,
+  copyFirstStart,
   databaseHome,
   databaseOf,
   databaseProcesses,
@@ -131,7 +132,7 @@ describe('a hub that is stopped', () => {
     'by %s to its whole process group closes its connections and its database cleanly',
     async signal => {
       await using folder = await newFolder()
-      const dataDir = join(folder.path, 'data')
+      const dataDir = await copyFirstStart(folder)
       const hub = await startedHub({ dataDir, ownGroup: true })
       const all = await ledgers(hub, firstToken(hub), 3)
       const socketDir = await socketDirOf(dataDir)
@@ -157,7 +158,7 @@ describe('a hub that is stopped', () => {
 
   it('does not wait for a database that does not react to signals', { timeout: 120_000 }, async () => {
     await using folder = await newFolder()
-    const dataDir = join(folder.path, 'data')
+    const dataDir = await copyFirstStart(folder)
     const hub = await startedHub({ dataDir })
     const invoke = await signedIn(hub)
     const { server } = await databaseProcesses(dataDir)
@@ -205,7 +206,7 @@ describe('a hub that is stopped', () => {
 
   it('does not wait for clients that hold connections open', async () => {
     await using folder = await newFolder()
-    const hub = await startedHub({ dataDir: join(folder.path, 'data') })
+    const hub = await startedHub({ dataDir: await copyFirstStart(folder) })
     const device = await connectDevice({ url: hub.url, token: firstToken(hub) })
     // A paused socket never answers the closing handshake.
     ;(device.webSocket as unknown as { _socket: { pause(): void } })._socket.pause()
@@ -222,7 +223,7 @@ describe('a hub that is stopped', () => {
 
 it.runIf(process.platform === 'linux')('a hub keeps running when its log cannot be written', async () => {
   await using folder = await newFolder()
-  await using hub = await spawnHub({ dataDir: join(folder.path, 'data'), shell: 'exec >/dev/full 2>&1' })
+  await using hub = await spawnHub({ dataDir: await copyFirstStart(folder), shell: 'exec >/dev/full 2>&1' })
   const isReady = async (): Promise<boolean> =>
     (await fetch(`${hub.url}/readyz`).catch(() => undefined))?.ok ?? false
   await until('it is ready', isReady, 60_000)
@@ -243,7 +244,7 @@ it.runIf(process.platform === 'linux')(
     await using _reader = await open(pipe, 'r+')
     const shell = `exec 2>${pipe}`
     const env = { MUSTER_LOG_LEVEL: 'debug' }
-    await using hub = await startedHub({ dataDir: join(folder.path, 'data'), shell, env })
+    await using hub = await startedHub({ dataDir: await copyFirstStart(folder), shell, env })
     const statusOf = async (): Promise<number> => (await fetch(`${hub.url}/healthz`)).status
     // Each request writes a line to the log. The pipe's buffer is full after a few hundred lines.
     for (let call = 0; call < 1_000; call++) expect(await statusOf()).toBe(200)
@@ -261,7 +262,7 @@ it.runIf(process.platform === 'linux')(
     if (spawnSync('prlimit', ['--version'], { stdio: 'ignore' }).status !== 0)
       return context.skip('needs prlimit of util-linux')
     await using folder = await newFolder()
-    await using hub = await startedHub({ dataDir: join(folder.path, 'data') })
+    await using hub = await startedHub({ dataDir: await copyFirstStart(folder) })
     const device = await connectDevice({ url: hub.url, token: firstToken(hub) })
     const { deviceId } = device
     const limit = (files: number): void =>
@@ -295,7 +296,7 @@ describe('a hub that is killed', () => {
     '%s restarts quickly with all acknowledged data, and marks its unfinished commands',
     async (_what, withDatabase) => {
       await using folder = await newFolder()
-      const dataDir = join(folder.path, 'data')
+      const dataDir = await copyFirstStart(folder)
       const hub = await startedHub({ dataDir })
       const token = firstToken(hub)
       const all = await ledgers(hub, token, 8)
@@ -345,7 +346,7 @@ describe('a hub that is killed', () => {
 
   it('and not restarted takes its database server down within seconds', async () => {
     await using folder = await newFolder()
-    const dataDir = join(folder.path, 'data')
+    const dataDir = await copyFirstStart(folder)
     const hub = await startedHub({ dataDir })
     hub.kill('SIGKILL')
     await hub.exited
@@ -389,7 +390,7 @@ describe('a hub that is killed', () => {
 
   it('repeatedly starts every time', async () => {
     await using folder = await newFolder()
-    const dataDir = join(folder.path, 'data')
+    const dataDir = await copyFirstStart(folder)
     let token = ''
     const all: Ledger[] = []
     for (let round = 0; round < 5; round++) {
@@ -416,7 +417,7 @@ describe('a database server that dies alone', () => {
     'is restarted when %s is killed, while devices stay connected and continue to send data',
     async (_what, victims) => {
       await using folder = await newFolder()
-      const dataDir = join(folder.path, 'data')
+      const dataDir = await copyFirstStart(folder)
       await using hub = await startedHub({ dataDir })
       const all = await ledgers(hub, firstToken(hub), 6)
       const killedAt = performance.now()
@@ -445,7 +446,7 @@ describe('a database server that dies alone', () => {
 
   it('leaves no unfinished command in the audit log', async () => {
     await using folder = await newFolder()
-    const dataDir = join(folder.path, 'data')
+    const dataDir = await copyFirstStart(folder)
     await using hub = await startedHub({ dataDir })
     const invoke = await signedIn(hub)
     const command = await waitingCommand(dataDir, invoke)
@@ -464,7 +465,7 @@ describe('a database server that dies alone', () => {
 
   it('is reported by /readyz while it does not answer', async () => {
     await using folder = await newFolder()
-    const dataDir = join(folder.path, 'data')
+    const dataDir = await copyFirstStart(folder)
     await using hub = await startedHub({ dataDir })
     const { server } = await databaseProcesses(dataDir)
     // A stopped server keeps its connections open without answering, so queries neither succeed nor fail.

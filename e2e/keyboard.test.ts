@@ -123,7 +123,7 @@ it('moves between rows of a virtualized table, copies an id and opens a row', as
   await focusIn('gateway-0001')
   for (let at = 10; at <= 260; at += 10) {
     // Waits until the rows of the next steps are rendered.
-    await row(nameOf(at)).waitFor({ state: 'attached' })
+    await page.locator('tr[data-index]', { hasText: nameOf(at) }).waitFor({ state: 'attached' })
     for (let step = at === 10 ? 2 : 1; step <= 10; step++) await page.keyboard.press('j')
     await focusIn(nameOf(at))
   }

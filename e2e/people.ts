@@ -1,15 +1,13 @@
-import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { type ActionInput, type ActionName, type ActionOutput, newId, publicIdOf } from '@muster/actions'
 import { hashSecret } from '@muster/hub/secrets'
 import { mailsIn, until } from '@muster/testkit'
 import axe, { type RunOptions } from 'axe-core'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { expect, inject } from 'vitest'
 import { launchBrowser } from './browser.ts'
-import { adminOf, databaseOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
+import { adminOf, copyFirstStart, databaseOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
 
 export type Person = { email: string; password: string }
 
@@ -47,10 +45,7 @@ async function runningBrowser(): Promise<Browser> {
  */
 export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
   await using resources = new AsyncDisposableStack()
-  const { path } = resources.use(await newFolder())
-  const dataDir = join(path, 'data')
-  // `cp -a` keeps the owner of the files. When the tests run as root, PostgreSQL runs under another account, which must own its files.
-  await promisify(execFile)('cp', ['-a', inject('firstStart'), dataDir])
+  const dataDir = await copyFirstStart(resources.use(await newFolder()))
   const hub = resources.use(await startedHub({ dataDir, env }))
   const admin = await adminOf(dataDir)
   const contexts = resources.use(new AsyncDisposableStack())
@@ -154,6 +149,23 @@ export async function invoke<N extends ActionName>(
 /** Lets the 10 s pass in which a deletion can be undone, without waiting. The page needs `page.clock.install()` before the deletion. */
 export async function passUndoTime(page: Page) {
   await page.clock.fastForward(10_000)
+}
+
+/**
+ * Waits until an element is visible that a page shows after its next poll. The time between two polls passes without waiting, in
+ * steps of `intervalMs`. The page needs `page.clock.install()` before the poll is due.
+ */
+export async function polled(expected: Locator, intervalMs: number) {
+  const { clock } = expected.page()
+  await until(`${expected} is visible`, async () => {
+    if (await expected.isVisible()) return true
+    await clock.fastForward(intervalMs)
+    // The hub answers after some time, and a poll sooner would only repeat the request.
+    return expected.waitFor({ timeout: 1_000 }).then(
+      () => true,
+      () => false,
+    )
+  })
 }
 
 /** Signs out from the account menu. */
@@ -291,12 +303,9 @@ export async function violations(page: Page, look: Look = DESKTOP): Promise<stri
   }
   // A document keeps axe, whose half a megabyte takes the browser longer to load than many screens take to check.
   if (!(await page.evaluate('Boolean(globalThis.axe)'))) await page.evaluate(axe.source)
-  return page.evaluate<string[], RunOptions>(
-    `async options => {
-      const { violations } = await axe.run(options)
-      return violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html + ' ' + nodes[0]?.failureSummary)
-    }`,
-    options,
+  return page.evaluate<string[]>(
+    `axe.run(${JSON.stringify(options)}).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html + ' ' + nodes[0]?.failureSummary))`,
   )
 }
 

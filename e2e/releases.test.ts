@@ -1,11 +1,21 @@
 import { type Muster, muster } from '@muster/testkit'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'
+import {
+  expectGoodScreen,
+  invoke,
+  openStage,
+  organizationOf,
+  polled,
+  type Stage,
+  startSession,
+} from './people.ts'
 
 const OTA_STATUS = 'dev.nexigon.ota.status'
+/** Time between two requests of a page that counts the devices of a version (`apps/console/src/api/refresh.ts`). */
+const POLL_MS = 10_000
 const NO_SPACE = 'no space left on device'
 
 let stage: Stage
@@ -96,19 +106,6 @@ function counting() {
   }
 }
 
-/** Lets the 10 s between two requests of the page pass without waiting, until an answer has brought what is expected. */
-async function expectPolled(expected: Locator): Promise<void> {
-  await expect
-    .poll(
-      async () => {
-        await page.clock.fastForward(10_000)
-        return expected.isVisible()
-      },
-      { interval: 500 },
-    )
-    .toBe(true)
-}
-
 const packagesPage = () => `${stage.hub.url}/${organizationId}/repositories/${repositoryId}/packages`
 const versionPage = (word: string) => `${packagesPage()}/${packageId}/versions/${versions[word]}`
 const projectPage = () => `${stage.hub.url}/${organizationId}/projects/${projectId}`
@@ -145,9 +142,9 @@ it('releases a version to a tag by the command that the page shows, and shows th
   })
   await page.getByText('stable is here').waitFor()
   await update(followers[0]!)
-  await expectPolled(region('Devices').getByRole('heading', { name: /33 % of 3 devices run it/ }))
+  await polled(region('Devices').getByRole('heading', { name: /33 % of 3 devices run it/ }), POLL_MS)
   await Promise.all(followers.slice(1).map(update))
-  await expectPolled(region('Devices').getByRole('heading', { name: /100 % of 3 devices run it/ }))
+  await polled(region('Devices').getByRole('heading', { name: /100 % of 3 devices run it/ }), POLL_MS)
   expect(done).toHaveLength(3)
   expect(new URL(page.url()).pathname).toBe(new URL(versionPage('2.23.0')).pathname)
   const back = 'muster versions tag fleet/gateway-os/2.22.4 --tag stable,reassign'
@@ -164,7 +161,7 @@ it('finds the 19 devices that fail for one reason', async () => {
   await step('opens the software of the project', () =>
     page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Software' }).click(),
   )
-  await page.getByText('27 devices failed to update.').waitFor({ timeout: 30_000 })
+  await polled(page.getByText('27 devices failed to update.'), POLL_MS)
   await rowOf('2.21.4').getByRole('link', { name: '17 failed, 2.21.4' }).waitFor()
   await expectGoodScreen(page, 'software')
   await step('opens the version that devices should run', () =>
