@@ -260,3 +260,12 @@ export function proportionalBytes(pids: number[]): number {
 export function accountOf(pid: number): number {
   return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }
+
+/** Sends a signal to a process, if it still runs. */
+export function signalNow(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
