@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -39,6 +40,23 @@ const LONG = 'e2e/{disk-full,hardening,hub-places,journey,release}.slow.test.ts'
  */
 const ISOLATED = ['apps/hub/src/http/tls.test.ts', 'apps/hub/src/gateway/tls-sessions.test.ts']
 
+/** Test files that take longer than their size suggests. */
+const LONGEST = ['e2e/hub-start.test.ts', 'e2e/disk-full.slow.test.ts']
+
+/**
+ * Starts long test files first, so that no worker is left with one at the end. Without the times of an earlier run, vitest takes the
+ * largest files for the longest.
+ */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLongest = ({ moduleId }: TestSpecification) => LONGEST.some(path => moduleId.endsWith(`/${path}`))
+    const { true: first = [], false: others = [] } = Object.groupBy(await super.sort(files), file =>
+      isLongest(file) ? 'true' : 'false',
+    )
+    return [...first, ...others]
+  }
+}
+
 const hub = {
   globalSetup: ['testkit/src/database.ts'],
   provide,
@@ -57,6 +75,7 @@ const browser = {
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
