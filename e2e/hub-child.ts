@@ -10,6 +10,9 @@ import { freePort, until } from '@muster/testkit'
 import pg from 'pg'
 import { inject } from 'vitest'
 
+/** A start takes 2 s of an idle machine, and a minute of one that is busy with many other programs. */
+const READY_TIMEOUT_MS = 100_000
+
 /** Entry file of the hub. */
 export const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
 
@@ -118,7 +121,7 @@ export async function spawnHub({
           const response = await fetch(`${url}/readyz`).catch(() => undefined)
           return response?.ok
         },
-        60_000,
+        READY_TIMEOUT_MS,
       ).catch((error: unknown) => {
         throw new Error(`${String(error)}\n${stdout()}\n${stderr()}`)
       })
