@@ -137,10 +137,12 @@ export async function spawnHub({
   }
 }
 
-/** Starts the hub as a child process and waits until it is ready. */
+/** Starts the hub as a child process and waits until it is ready. A hub that is not ready in time is ended. */
 export async function startedHub(options: HubChildOptions): Promise<HubChild> {
-  const hub = await spawnHub(options)
+  await using resources = new AsyncDisposableStack()
+  const hub = resources.use(await spawnHub(options))
   await hub.ready()
+  resources.move()
   return hub
 }
 
