@@ -259,10 +259,10 @@ function looksNow(): Look[] {
   return inject('onlyPictures') ? LOOKS.slice(0, 4) : [DESKTOP, { ...DESKTOP, ...SIZES[1]! }]
 }
 
-/** Options for a screenshot of the whole page, at most 2,400 pixels high. With an open dialog or menu, only the viewport is taken. */
+/** Options for a screenshot of the whole page, at most 2,400 pixels high. With an open dialog, menu or panel, only the viewport is taken. */
 async function wholePage(page: Page) {
   const height = await page.evaluate<number>(
-    `document.querySelector('dialog[open], .menu') ? 0 : Math.min(2400, document.documentElement.scrollHeight)`,
+    `document.querySelector('dialog[open], .menu, :popover-open') ? 0 : Math.min(2400, document.documentElement.scrollHeight)`,
   )
   const viewport = page.viewportSize()!
   if (!inject('onlyPictures') || height <= viewport.height) return {}
@@ -276,6 +276,7 @@ async function show(page: Page, { width, height, colorScheme, forcedColors, zoom
   await page.setViewportSize({ width: width / zoom, height: height / zoom })
   // The console receives the new theme in the next frame and renders it in the following one.
   await page.locator(`html[data-theme="${colorScheme}"]`).waitFor()
+  if (PICTURES) await showTop(page)
   await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
 }
 
@@ -289,10 +290,7 @@ function nameOf({ width, colorScheme, forcedColors, zoom }: Look): string {
  * when it paints, which axe cannot read.
  */
 export async function violations(page: Page, look: Look = DESKTOP): Promise<string[]> {
-  // Moves the mouse away, because tooltips are not part of the screen.
-  await page.mouse.move(0, 0)
-  // Scrolls up, because a target that the sticky bar partly covers would count as too small.
-  await page.evaluate('scrollTo(0, 0)')
+  await showTop(page)
   const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
   const isDark = look.colorScheme === 'dark'
   const options: RunOptions = {
@@ -307,6 +305,15 @@ export async function violations(page: Page, look: Look = DESKTOP): Promise<stri
     `axe.run(${JSON.stringify(options)}).then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html + ' ' + nodes[0]?.failureSummary))`,
   )
+}
+
+/**
+ * Moves the mouse away, because tooltips and hovered rows are not part of the screen, and scrolls up. Otherwise the sticky bar would stand
+ * in the middle of a picture of the whole page, and a target that it partly covers would count as too small.
+ */
+async function showTop(page: Page) {
+  await page.mouse.move(0, 0)
+  await page.evaluate('scrollTo(0, 0)')
 }
 
 /** Returns the number of requests for an action that a page sends while `run` runs. */
