@@ -4,8 +4,8 @@ import { actionPagesQuery } from '../../../../api/queries.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { JsonValue } from '../../../../ui/app/JsonValue.tsx'
 import { SectionBoundary } from '../../../../ui/app/SectionBoundary.tsx'
-import { ActionsHead } from '../../../../ui/app/Table.tsx'
-import { Time, TimesTogether } from '../../../../ui/app/Time.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../../../ui/app/Table.tsx'
+import { Time } from '../../../../ui/app/Time.tsx'
 import { toast, toastError } from '../../../../ui/app/toast.ts'
 import { Button } from '../../../../ui/Button.tsx'
 import { nameOf } from '../timeline/Sentence.tsx'
@@ -45,32 +45,19 @@ function ValueTable({ deviceId, name, version }: PastValuesProps) {
   return (
     <>
       <ErrorAlert title="Could not load past values." error={list.error} />
-      <table className="tbl dense">
-        <caption className="sr">Past values of {name}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Set</th>
-            <th scope="col">Value</th>
-            <th scope="col">By</th>
-            <ActionsHead />
-          </tr>
-        </thead>
-        <tbody>
-          <TimesTogether>
-            {changes.map((change, index) => (
-              // The version alone is not unique: early versions of the hub began again at 1 when a removed property was set.
-              <ValueRow
-                key={`${change.version} ${change.changedAt}`}
-                deviceId={deviceId}
-                name={name}
-                change={change}
-                isCurrent={index === 0}
-                expectedVersion={version}
-              />
-            ))}
-          </TimesTogether>
-        </tbody>
-      </table>
+      <Table caption={`Past values of ${name}`} head={HEAD} dense rowsOnPhones bare>
+        {changes.map((change, index) => (
+          // The version alone is not unique: early versions of the hub began again at 1 when a removed property was set.
+          <ValueRow
+            key={`${change.version} ${change.changedAt}`}
+            deviceId={deviceId}
+            name={name}
+            change={change}
+            isCurrent={index === 0}
+            expectedVersion={version}
+          />
+        ))}
+      </Table>
       {list.hasNextPage && (
         <div className="more">
           <Button
@@ -87,6 +74,15 @@ function ValueTable({ deviceId, name, version }: PastValuesProps) {
     </>
   )
 }
+
+const HEAD = (
+  <tr>
+    <th scope="col">Set</th>
+    <th scope="col">Value</th>
+    <th scope="col">By</th>
+    <ActionsHead />
+  </tr>
+)
 
 type ValueRowProps = {
   deviceId: string
@@ -114,17 +110,17 @@ function ValueRow({ deviceId, name, change, isCurrent, expectedVersion }: ValueR
     }
   }
   return (
-    <tr>
-      <td>
+    <Row>
+      <Cell>
         <Time at={changedAt} />
-      </td>
-      <td className="mono">
+      </Cell>
+      <Cell label="Value">
         {isRemoved ? <span className="muted">Removed</span> : <JsonValue value={value} />}
-      </td>
-      <td>
+      </Cell>
+      <Cell label="By">
         <bdi>{nameOf(change)}</bdi>
-      </td>
-      <td className="r">
+      </Cell>
+      <Cell end>
         {isCurrent ? (
           <span className="muted">current</span>
         ) : (
@@ -138,7 +134,7 @@ function ValueRow({ deviceId, name, change, isCurrent, expectedVersion }: ValueR
             </Button>
           )
         )}
-      </td>
-    </tr>
+      </Cell>
+    </Row>
   )
 }
