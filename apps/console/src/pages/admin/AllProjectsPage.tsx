@@ -3,6 +3,7 @@ import { useActionPages } from '../../api/queries.ts'
 import { formatBytes, formatCount } from '../../lib/app/format.ts'
 import { useChangeSearch } from '../../lib/app/search.ts'
 import { organizationParam } from '../../organization.ts'
+import { Breadcrumb } from '../../ui/app/Breadcrumb.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
@@ -30,7 +31,22 @@ export function AllProjectsPage() {
   const projects = list.data?.pages.flatMap(page => page.projects)
   const sorted = { sort, onSort: (next: string) => change({ sort: next }) }
   return (
-    <ListPage title="Projects" what="projects" list={list} shown={projects?.length}>
+    <ListPage
+      crumb={
+        <Breadcrumb
+          links={[
+            <Link key="dashboard" to="/admin">
+              Dashboard
+            </Link>,
+          ]}
+          here="Projects"
+        />
+      }
+      title="Projects"
+      what="projects"
+      list={list}
+      shown={projects?.length}
+    >
       <div className="tools">
         <FilterBox
           value={search.q ?? ''}

@@ -186,12 +186,20 @@ function Moment({ at }: { at: string }) {
   const nowMs = useNow()
   const ms = Date.parse(at)
   const { local, utc } = exactTimes(ms)
+  const offset = utcOffset(ms)
+  const age = relativeTime(ms, nowMs)
+  if (offset === 'UTC')
+    return (
+      <>
+        {utc} <span className="muted">UTC, {age}</span>
+      </>
+    )
   return (
     <>
-      {local} <span className="muted">{utcOffset(ms)}</span>
+      {local} <span className="muted">{offset}</span>
       <br />
       <span className="muted">
-        {utc} UTC, {relativeTime(ms, nowMs)}
+        {utc} UTC, {age}
       </span>
     </>
   )

@@ -72,7 +72,7 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
             {initialsOf(name)}
           </span>
           <span className="lines">
-            {displayName || <span className="un">unnamed</span>}
+            {displayName ? <b>{displayName}</b> : <span className="un">unnamed</span>}
             {isOneself && <span className="muted"> (you)</span>}
           </span>
         </span>

@@ -80,15 +80,15 @@ export function PinForm({ pin, taken, known = [], onSave, onRemove, onClose }: P
         ))}
       </datalist>
       <div className="row">
-        <SubmitButton form={form} busyLabel="Saving…">
-          Save property
-        </SubmitButton>
-        <Button onClick={onClose}>Cancel</Button>
         {onRemove && (
           <Button variant="ghost" busy={isRemoving} busyLabel="Removing…" onClick={() => void remove()}>
             Remove
           </Button>
         )}
+        <Button onClick={onClose}>Cancel</Button>
+        <SubmitButton form={form} busyLabel="Saving…">
+          Save property
+        </SubmitButton>
       </div>
     </form>
   )

@@ -2,7 +2,7 @@ import { MAX_PINS } from '@muster/actions/client'
 import { ArrowDown, ArrowUp, Pencil, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useActionState, useCommand } from '../../api/queries.ts'
-import { formatCount } from '../../lib/app/format.ts'
+import { counted } from '../../lib/app/format.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Section } from '../../ui/app/Section.tsx'
@@ -20,6 +20,8 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
   const known = useActionState('projects_QueryPropertyNames', { projectId, namesOnly: true, limit: 200 }).data
   const save = useCommand('projects_SetPinnedProperties', { invalidates: ['projects_GetPins'] })
   const [edited, setEdited] = useState<number>()
+  /** The button that was pressed last: its direction and the name of its pin. */
+  const [pressed, setPressed] = useState<string>()
   const counts = new Map(known?.names.map(({ path, deviceCount }) => [path, deviceCount]))
 
   async function set(properties: ProjectPin[], done: string) {
@@ -28,6 +30,8 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
     toast(done)
   }
   async function move(from: number, to: number) {
+    if (save.isPending) return
+    setPressed(`${to - from} ${pins[from]!.name}`)
     const properties = pins.toSpliced(from, 1).toSpliced(to, 0, pins[from]!)
     try {
       await set(properties, `${titleOf(pins[from]!)} moved.`)
@@ -88,7 +92,7 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
               </b>
               <span className="mono">{pin.label === undefined ? '' : pin.name}</span>
               <span className="num muted">
-                {known && !known.tookTooLong && `${formatCount(counts.get(pin.name) ?? 0)} devices`}
+                {known && !known.tookTooLong && counted(counts.get(pin.name) ?? 0, 'device')}
               </span>
               <span className="acts">
                 <IconButton
@@ -96,7 +100,7 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
                   icon={ArrowUp}
                   size="sm"
                   disabled={index === 0}
-                  busy={save.isPending}
+                  busy={save.isPending && pressed === `-1 ${pin.name}`}
                   onClick={() => void move(index, index - 1)}
                 />
                 <IconButton
@@ -104,7 +108,7 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
                   icon={ArrowDown}
                   size="sm"
                   disabled={index === pins.length - 1}
-                  busy={save.isPending}
+                  busy={save.isPending && pressed === `1 ${pin.name}`}
                   onClick={() => void move(index, index + 1)}
                 />
                 <IconButton

@@ -28,9 +28,8 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
   const remove = useCommand('repositories_RemoveS3Config', { invalidates: ['repositories_GetS3Config'] })
   const test = useCommand('repositories_TestS3Config')
   const [testedAt, setTestedAt] = useState(0)
-  // Purpose of the submit in flight. `submit` reads it after the fields were validated, so it is a ref besides the state.
+  // Purpose of the submit in flight. `submit` reads it after the fields were validated.
   const mode = useRef<'save' | 'test'>('save')
-  const [shownMode, setShownMode] = useState<'save' | 'test'>('save')
   const form = useTextForm({
     // A refetch of the settings changes only fields that the user has not edited.
     defaultValues: {
@@ -82,7 +81,6 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
       onSubmit={event => {
         // A submit by `requestSubmit()` has no submitter.
         mode.current = (event.nativeEvent as SubmitEvent).submitter ? 'save' : 'test'
-        setShownMode(mode.current)
         void submitForm(event, form)
       }}
     >
@@ -128,7 +126,7 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
         >
           {test.data ? 'Test again' : 'Test'}
         </Button>
-        <SubmitButton form={form} busyLabel={shownMode === 'test' ? 'Save' : 'Saving…'}>
+        <SubmitButton form={form} busy={save.isPending} busyLabel="Saving…">
           Save
         </SubmitButton>
       </SaveBar>

@@ -97,7 +97,7 @@ export function TokensPage() {
 }
 
 /** Widths of the columns in pixels; the name takes the rest. */
-const WIDTHS = [undefined, 148, 116, 100, 184, 160, 150, 84]
+const WIDTHS = [undefined, 148, 116, 100, 172, 144, 150, 84]
 
 const HEAD = (
   <tr>

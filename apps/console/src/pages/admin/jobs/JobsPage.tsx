@@ -1,10 +1,11 @@
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { Workflow } from 'lucide-react'
 import { useEffect } from 'react'
 import { useActionPages, useActionState } from '../../../api/queries.ts'
 import { formatCount } from '../../../lib/app/format.ts'
 import { useChangeSearch } from '../../../lib/app/search.ts'
 import { useToggled } from '../../../lib/app/use-toggled.ts'
+import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
 import { EmptyState } from '../../../ui/app/EmptyState.tsx'
 import { ListPage } from '../../../ui/app/ListPage.tsx'
 import { ListTable } from '../../../ui/app/ListTable.tsx'
@@ -65,6 +66,16 @@ export function JobsPage() {
   const counts = isDay && !search.type && !summary.data?.isCut ? summary.data : undefined
   return (
     <ListPage
+      crumb={
+        <Breadcrumb
+          links={[
+            <Link key="dashboard" to="/admin">
+              Dashboard
+            </Link>,
+          ]}
+          here="Jobs"
+        />
+      }
       title="Jobs"
       what="jobs"
       list={list}
@@ -111,7 +122,7 @@ export function JobsPage() {
             caption={isByTime ? 'Jobs, newest first' : 'Jobs, problems first, then newest first'}
             what="jobs"
             columns={8}
-            widths={[128, 132, undefined, 72, 120, 92, 84, 300]}
+            widths={[128, 132, undefined, 72, 120, 92, 84, 232]}
             dense
             head={HEAD}
             rows={jobs?.flatMap(job => [

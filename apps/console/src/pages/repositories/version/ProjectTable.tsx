@@ -19,45 +19,47 @@ export function ProjectTable({ usage }: { usage: Usage }) {
   const { projects, projectCount, versionId } = usage
   return (
     <Section title="Projects" padded={false}>
-      <Table caption="Devices by project" head={HEAD} rowsOnPhones bare>
-        {projects.map(({ counts, ...project }) => {
-          const number = (relation: Relation, words: string) => (
-            <CountLink
-              count={counts?.[relation] ?? 0}
-              words={`${words} in ${project.name}`}
-              projects={[{ ...project, count: counts?.[relation] ?? 0 }]}
-              condition={{ versionId, is: relation }}
-            />
-          )
-          return (
-            <Row key={project.projectId}>
-              <Cell>
-                <Link
-                  to="/org_{$organization}/projects/$projectId/software"
-                  params={{
-                    organization: organizationParam(project.organizationId),
-                    projectId: project.projectId,
-                  }}
-                  className="nm lines"
-                >
-                  {project.name}
-                </Link>
-              </Cell>
-              <Cell label="Run it">
-                <span>
-                  {number('runs', 'run it')}{' '}
-                  <span className="muted">of {formatCount(counts?.deviceCount ?? 0)}</span>
-                </span>
-              </Cell>
-              {COLUMNS.map(({ relation, label, words }) => (
-                <Cell key={relation} label={label}>
-                  {number(relation, words)}
+      <div className="nums">
+        <Table caption="Devices by project" head={HEAD} rowsOnPhones bare>
+          {projects.map(({ counts, ...project }) => {
+            const number = (relation: Relation, words: string) => (
+              <CountLink
+                count={counts?.[relation] ?? 0}
+                words={`${words} in ${project.name}`}
+                projects={[{ ...project, count: counts?.[relation] ?? 0 }]}
+                condition={{ versionId, is: relation }}
+              />
+            )
+            return (
+              <Row key={project.projectId}>
+                <Cell>
+                  <Link
+                    to="/org_{$organization}/projects/$projectId/software"
+                    params={{
+                      organization: organizationParam(project.organizationId),
+                      projectId: project.projectId,
+                    }}
+                    className="nm lines"
+                  >
+                    {project.name}
+                  </Link>
                 </Cell>
-              ))}
-            </Row>
-          )
-        })}
-      </Table>
+                <Cell label="Run it">
+                  <span>
+                    {number('runs', 'run it')}{' '}
+                    <span className="muted">of {formatCount(counts?.deviceCount ?? 0)}</span>
+                  </span>
+                </Cell>
+                {COLUMNS.map(({ relation, label, words }) => (
+                  <Cell key={relation} label={label}>
+                    {number(relation, words)}
+                  </Cell>
+                ))}
+              </Row>
+            )
+          })}
+        </Table>
+      </div>
       {projectCount > projects.length && (
         <div className="soft-note">
           The {counted(projects.length, 'project')} with the most devices, of {formatCount(projectCount)}.

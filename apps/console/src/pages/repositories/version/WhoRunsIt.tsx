@@ -25,7 +25,8 @@ export function WhoRunsIt({ usage, counts }: { usage: Usage; counts: UsageCounts
   const row = useRef<HTMLDivElement>(null)
   const widthPx = useWidth(row)
   const stepPx = useIsNarrow() ? STEP_ON_PHONES_PX : STEP_PX
-  const perTick = devicesPerTick(counts.deviceCount, CELLS.length, Math.floor((widthPx ?? 0) / stepPx) || 1)
+  const parts = CELLS.filter(({ relation }) => counts[relation] > 0)
+  const perTick = devicesPerTick(counts.deviceCount, parts.length, Math.floor((widthPx ?? 0) / stepPx) || 1)
   return (
     <section className="sheet who-runs" aria-label="Devices">
       <div className="top">
@@ -40,7 +41,7 @@ export function WhoRunsIt({ usage, counts }: { usage: Usage; counts: UsageCounts
           <div ref={row}>
             {widthPx !== undefined && (
               <TickRow
-                parts={CELLS.map(({ relation }) => ({
+                parts={parts.map(({ relation }) => ({
                   state: relation,
                   ticks: ticksOf(counts[relation], perTick),
                 }))}

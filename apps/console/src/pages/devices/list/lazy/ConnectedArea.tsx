@@ -66,7 +66,10 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
       <figcaption>
         <b>Connected, last 24 h</b>
         <span>
-          {compared ?? (series ? undefined : 'The line begins with the next count, within 10 minutes.')}
+          {compared ??
+            (parts.some(part => part.length > 1)
+              ? undefined
+              : 'The line begins with the next count, within 10 minutes.')}
         </span>
       </figcaption>
       <div
