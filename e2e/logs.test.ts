@@ -347,6 +347,7 @@ it('leaves the looks of other pages as they are without a visit of a log', async
     part.evaluate(({ clientWidth, clientHeight }) => ({ clientWidth, clientHeight }))
   const project = `${stage.hub.url}/${organizationId}/projects/${projectId}`
   await page.goto(`${project}/devices/${devices['crane-01']}`)
+  await head.getByText('Updated just now').waitFor()
   const headSize = await sizeOf(head)
   await page.goto(`${project}/devices`)
   const allSize = await sizeOf(all)
@@ -356,9 +357,9 @@ it('leaves the looks of other pages as they are without a visit of a log', async
   const navigation = page.getByRole('navigation')
   await navigation.getByRole('link', { name: 'Audit Log', exact: true }).click()
   await rowOf('revoked the certificate').getByRole('link', { name: 'crane-01' }).click()
-  expect(await sizeOf(head)).toEqual(headSize)
+  await expect.poll(() => sizeOf(head)).toEqual(headSize)
   await navigation.getByRole('link', { name: 'Devices', exact: true }).first().click()
-  expect(await sizeOf(all)).toEqual(allSize)
+  await expect.poll(() => sizeOf(all)).toEqual(allSize)
 })
 
 it('has a log of the organization, and hides address and browser in the log of the instance', async () => {
