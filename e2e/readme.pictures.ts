@@ -25,7 +25,7 @@ it('shows a simulated fleet for README.md, with a device whose update failed and
   await changeDatabase(
     stage.hub,
     `with aged as (select device_id, row_number() over (order by hostname) as n from device)
-     update device set name = hostname, first_seen = now() - n * interval '31 hours',
+     update device set name = replace(hostname, 'sim-', ''), first_seen = now() - n * interval '31 hours',
             last_connected_at = now() - (n * 7 % 40 + 3) * interval '53 minutes' from aged where aged.device_id = device.device_id`,
   )
   const { devices } = await invoke(page, 'projects_QueryDevices', { projectId, limit: DEVICES })
