@@ -102,7 +102,7 @@ export default defineConfig({
           // With isolation, the hub's modules would be loaded again for each file, which costs a third of the run time.
           isolate: false,
           // More workers than cores, because tests mostly wait for a hub, a database or a clock.
-          maxWorkers: 4,
+          maxWorkers: 6,
         },
       },
       { test: { ...hub, name: 'isolated', include: ISOLATED, maxWorkers: 2 } },
@@ -123,7 +123,7 @@ export default defineConfig({
           exclude: [SLOW],
           // Each file has a hub of its own. The files of a process share a browser and their modules.
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
         },
       },
       {

@@ -19,8 +19,7 @@ const RUNS: Record<string, () => Promise<void>> = {
     // The checks and the build keep about one core busy, so the unit tests run in parallel on another. The tests of the hub need the
     // built console, and begin when it is built.
     await Promise.all([tests('unit'), checks().then(() => tests('hub'))])
-    await tests('isolated')
-    await tests('e2e')
+    await Promise.all([tests('isolated'), tests('e2e')])
   },
   async slow() {
     await check('console', 'node', ['tools/build-console.ts'])
