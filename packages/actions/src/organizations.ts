@@ -219,7 +219,8 @@ export const organizations = {
     audit: ['organizationId', 'email'],
   }),
   organizations_ResendInvitation: command({
-    summary: 'Mails an invitation again with another link, at most three times in 24 hours.',
+    summary:
+      'Mails an invitation again with another link. An address gets at most four invitations by mail in 24 hours.',
     input: z.object({ invitationId: OrganizationInvitationId }),
     output: Empty,
     permission: { can: 'administer', on: 'invitation', id: 'invitationId' },

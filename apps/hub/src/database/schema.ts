@@ -291,6 +291,11 @@ type InstanceSettingRow = {
   value: ColumnType<JsonValue, string, string>
 }
 
+type InvitationMailRow = {
+  email: string
+  queued_at: (Date | null)[]
+}
+
 type LimitHitRow = {
   subject_id: string
   limit_name: string
@@ -564,6 +569,7 @@ export type Tables = {
   device_update: DeviceUpdateRow
   event_rate: EventRateRow
   instance_setting: InstanceSettingRow
+  invitation_mail: InvitationMailRow
   limit_hit: LimitHitRow
   mailed_token: MailedTokenRow
   migration: MigrationRow

@@ -1,14 +1,15 @@
 import { ActionError, newId } from '@muster/actions'
 import { personOf } from '../../caller.ts'
 import { hasEmail } from '../../database/queries/accounts/accounts.ts'
-import { isOpen, queuedMail } from '../../database/queries/organizations/invitations.ts'
+import { countMail, isOpen, queuedMail } from '../../database/queries/organizations/invitations.ts'
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 
 /**
  * Invites an email address by mail. If the address already has an open invitation, returns that invitation. An invitation that has
- * ended is replaced. Throws `Invalid` (409) for the address of a member, and `LimitReached` for too many invitations.
+ * ended is replaced. An address that has got too many invitations by mail gets no mail; the invitation then says so. Throws `Invalid`
+ * (409) for the address of a member, and `LimitReached` for too many invitations.
  */
 export const organizations_InviteMember = handler(
   'organizations_InviteMember',
@@ -50,6 +51,7 @@ export const organizations_InviteMember = handler(
       .executeTakeFirstOrThrow()
     const remedy = 'Withdraw invitations that were not accepted.'
     requireRoom(services, 'organization-invitations', { organizationId }, count, remedy)
+    const limit = await countMail(tx, email)
     const invitationId = newId('org_invite')
     await tx
       .insertInto('organization_invitation')
@@ -59,10 +61,11 @@ export const organizations_InviteMember = handler(
         email,
         inviting_user_id: personOf(caller)?.userId ?? null,
         ...queuedMail,
+        ...(limit && { mail_state: 'NotSent', mail_reason: limit.reason }),
       })
       .execute()
     await events.emit('organizations_InvitationCreated', { organizationId, invitationId, email })
-    await enqueue('organizations_SendInvitationEmail', { invitationId })
+    if (!limit) await enqueue('organizations_SendInvitationEmail', { invitationId })
     changed('members')
     if (account) changed('invitations', {}, [account.user_id])
     return { invitationId }

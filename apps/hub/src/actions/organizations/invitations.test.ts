@@ -222,27 +222,40 @@ describe('organizations_ResendInvitation', () => {
   it('sends at most three mails in 24 hours, and says when the next one is possible', async () => {
     const { invitationId, email } = await invited()
     for (let time = 0; time < 3; time++) {
+      await sentEarlier(email, '5 hours')
       await ada.invoke('organizations_ResendInvitation', { invitationId })
-      await hub.db
-        .updateTable('organization_invitation')
-        .set({ resent_at: sql`array(select at - interval '5 hours' from unnest(resent_at) at)` })
-        .where('invitation_id', '=', invitationId)
-        .execute()
     }
+    await sentEarlier(email, '5 minutes')
     const { link } = await invitation(invitationId)
     await expect(ada.invoke('organizations_ResendInvitation', { invitationId })).rejects.toMatchObject({
       kind: 'RateLimited',
       status: 429,
-      message: `Found 3 mails to ${email} within 24 hours, expected at most 3: try again in 9 hours, or copy the link.`,
+      message: `Found 4 invitations mailed to ${email} within 24 hours, expected at most 4: send it again in 9 hours, or copy the link.`,
       retryAfterSecs: expect.any(Number),
     })
     expect((await invitation(invitationId)).link).toBe(link)
-    await hub.db
-      .updateTable('organization_invitation')
-      .set({ resent_at: sql`array(select at - interval '10 hours' from unnest(resent_at) at)` })
-      .where('invitation_id', '=', invitationId)
-      .execute()
+    await sentEarlier(email, '10 hours')
     expect(await ada.invoke('organizations_ResendInvitation', { invitationId })).toEqual({})
+  })
+
+  it('counts the mails to an address over withdrawn invitations and all organizations', async () => {
+    const { invitationId, email } = await invited()
+    await ada.invoke('organizations_DeleteInvitation', { invitationId })
+    await ada.invoke('organizations_DeleteInvitation', await invited(email.toUpperCase()))
+    await invited(email)
+    const elsewhere = await hub.organization(grace)
+    const invite = { organizationId: elsewhere, email }
+    const fourth = await grace.invoke('organizations_InviteMember', invite)
+    expect(await invitationJobs(fourth.invitationId)).toBe(1)
+    await grace.invoke('organizations_DeleteInvitation', fourth)
+    const fifth = await grace.invoke('organizations_InviteMember', invite)
+    expect(await invitationJobs(fifth.invitationId)).toBe(0)
+    const { invitations } = await grace.invoke('organizations_QueryInvitations', {
+      organizationId: elsewhere,
+    })
+    expect(invitations).toMatchObject([
+      { email, mail: { state: 'NotSent', reason: expect.stringContaining('or copy the link.') } },
+    ])
   })
 
   it('sends one mail for two people who click at once', async () => {
@@ -467,6 +480,20 @@ async function invited(email = newEmail()) {
 async function invitation(invitationId: string) {
   const { invitations } = await ada.invoke('organizations_QueryInvitations', { organizationId })
   return invitations.find(one => one.invitationId === invitationId)!
+}
+
+/** Moves the mails to an address back in time. */
+async function sentEarlier(email: string, time: string) {
+  await hub.db
+    .updateTable('invitation_mail')
+    .set({ queued_at: sql`array(select at - ${time}::interval from unnest(queued_at) at)` })
+    .where('email', '=', email.toLowerCase())
+    .execute()
+  await hub.db
+    .updateTable('organization_invitation')
+    .set({ resent_at: sql`array(select at - ${time}::interval from unnest(resent_at) at)` })
+    .where('email', '=', email)
+    .execute()
 }
 
 function endsIn(invitationId: string, time: string) {

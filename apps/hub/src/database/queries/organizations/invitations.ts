@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Tx } from '../../client/connection.ts'
 
 /** Time from the mail of an invitation to its end, in seconds: 7 days. */
 const LIFE_SECS = 7 * 24 * 60 * 60
@@ -7,6 +8,39 @@ const LIFE_SECS = 7 * 24 * 60 * 60
  * between them add up to at most 75 min.
  */
 const GIVEN_UP_SECS = 2 * 60 * 60
+
+/** Maximum number of invitations mailed to an address within 24 hours, over all organizations: the first one and three more. */
+const MAX_MAILS_A_DAY = 4
+
+/**
+ * Counts a mail to an address, unless it has got `MAX_MAILS_A_DAY` of them. Then nothing is counted, and the result says why and when the
+ * next one is possible.
+ */
+export async function countMail(
+  tx: Tx,
+  email: string,
+): Promise<{ reason: string; retryAfterSecs: number } | undefined> {
+  const recent = sql`array(select at from unnest(m.queued_at) at where at > now() - interval '1 day')`
+  const { rows } = await sql`
+    insert into invitation_mail as m (email, queued_at) values (lower(${email}), array[now()])
+    on conflict (email) do update set queued_at = ${recent} || now()
+     where cardinality(${recent}) < ${MAX_MAILS_A_DAY}
+    returning 1`.execute(tx)
+  if (rows.length > 0) return undefined
+  const {
+    rows: [wait],
+  } = await sql<{ secs: number }>`
+    select greatest(1, ceil(extract(epoch from min(at) + interval '1 day' - now())))::integer as secs
+      from invitation_mail m, unnest(${recent}) at where m.email = lower(${email})`.execute(tx)
+  const retryAfterSecs = wait!.secs
+  const reason = `Found ${MAX_MAILS_A_DAY} invitations mailed to ${email} within 24 hours, expected at most ${MAX_MAILS_A_DAY}: send it again ${inWords(retryAfterSecs)}, or copy the link.`
+  return { reason, retryAfterSecs }
+}
+
+function inWords(secs: number): string {
+  const hours = Math.ceil(secs / 3600)
+  return hours > 1 ? `in ${hours} hours` : 'within the hour'
+}
 
 /** Columns of an invitation whose mail is being queued. */
 export const queuedMail = {
