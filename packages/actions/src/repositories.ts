@@ -316,14 +316,19 @@ export const repositories = {
     audit: ['repositoryId', 'displayName', 'slug'],
   }),
   repositories_GetFollowers: query({
-    summary:
-      'Devices of the organization that follow a path with the slug or name that the repository has at present.',
+    summary: 'Devices that follow a path with the slug or name that the repository has at present.',
     cost: 'brief',
     input: z.object({ repositoryId: RepositoryId }),
     output: z.object({
-      deviceCount: U32,
-      projectCount: U32,
-      tookTooLong: z.literal(true).optional().describe('The counts were not finished within 2 s and are 0.'),
+      deviceCount: U32.describe('Devices of the organization.'),
+      projectCount: U32.describe('Projects of the organization that have these devices.'),
+      otherDeviceCount: U32.optional().describe(
+        'Devices of other organizations, 0 for a private repository; absent if they were not counted within 2 s.',
+      ),
+      tookTooLong: z
+        .literal(true)
+        .optional()
+        .describe('The devices of the organization were not counted within 2 s; both counts are 0.'),
     }),
     permission: onRepository('view'),
   }),

@@ -108,7 +108,13 @@ function followersText(
   const what = slug === undefined ? 'its current name' : `the current slug ${slug}`
   if (followers.tookTooLong)
     return `The devices that follow a path with ${what} could not be counted within 2 s.`
-  const { deviceCount, projectCount } = followers
-  if (deviceCount === 0) return `No device follows a path with ${what}.`
-  return `${counted(deviceCount, 'device')} of ${counted(projectCount, 'project')} ${deviceCount === 1 ? 'follows' : 'follow'} a path with ${what}.`
+  const { deviceCount, projectCount, otherDeviceCount: others } = followers
+  const own = deviceCount > 0 && `${counted(deviceCount, 'device')} of ${counted(projectCount, 'project')}`
+  const elsewhere =
+    others !== undefined && others > 0 && `${counted(others, 'device')} of other organizations`
+  const who = [own, elsewhere].filter(Boolean).join(' and ')
+  const uncounted =
+    others === undefined ? ' Devices of other organizations could not be counted within 2 s.' : ''
+  if (!who) return `No device follows a path with ${what}.${uncounted}`
+  return `${who} ${deviceCount + (others ?? 0) === 1 ? 'follows' : 'follow'} a path with ${what}.${uncounted}`
 }

@@ -1,30 +1,66 @@
 import { sql } from 'kysely'
 import { runBrief } from '../../database/client/brief.ts'
+import type { Db, Tx } from '../../database/client/connection.ts'
 import { isCancelled } from '../../database/client/errors.ts'
 import { handler } from '../../handler.ts'
 
 /**
- * Counts the devices of the repository's organization whose update follows a path with its present slug or display name. Paths with an id
- * or a former name do not depend on the present names.
+ * Counts the devices whose update follows a path with the repository's present slug or display name. Paths with an id or a former name
+ * do not depend on the present names. A public repository also has followers in other organizations, unless one of their own repositories
+ * has the name; of them only the number of devices is disclosed.
  */
 export const repositories_GetFollowers = handler(
   'repositories_GetFollowers',
   async ({ db, signal }, { repositoryId }) => {
-    try {
-      return await runBrief(db, signal, async tx => {
+    const { organizationId, visibility, slug, name } = await db
+      .selectFrom('repository')
+      .where('repository_id', '=', repositoryId)
+      .select(['organization_id as organizationId', 'visibility', 'slug', 'display_name as name'])
+      .executeTakeFirstOrThrow()
+    const names = sql`(${slug}::text, ${name}::text)`
+    const [own, elsewhere] = await Promise.all([
+      countWithin(db, signal, async tx => {
         const { rows } = await sql<{ deviceCount: number; projectCount: number }>`
           select count(*)::int as "deviceCount", count(distinct d.project_id)::int as "projectCount"
-            from repository r
-            join project p on p.organization_id = r.organization_id
+            from project p
             join device d on d.project_id = p.project_id
             join device_update u on u.device_id = d.device_id
-           where r.repository_id = ${repositoryId}
-             and split_part(u.path, '/', 1) in (r.slug, r.display_name)`.execute(tx)
+           where p.organization_id = ${organizationId} and split_part(u.path, '/', 1) in ${names}`.execute(tx)
         return rows[0]!
-      })
-    } catch (error) {
-      if (!isCancelled(error)) throw error
-      return { deviceCount: 0, projectCount: 0, tookTooLong: true as const }
+      }),
+      visibility === 'Public'
+        ? countWithin(db, signal, async tx => {
+            const { rows } = await sql<{ deviceCount: number }>`
+              select count(*)::int as "deviceCount"
+                from device_update u
+                join device d on d.device_id = u.device_id
+                join project p on p.project_id = d.project_id
+               where split_part(u.path, '/', 1) in ${names} and p.organization_id <> ${organizationId}
+                 and not exists (
+                   select from repository o
+                    where o.organization_id = p.organization_id
+                      and split_part(u.path, '/', 1) in (o.slug, o.display_name))`.execute(tx)
+            return rows[0]!
+          })
+        : { deviceCount: 0 },
+    ])
+    return {
+      ...(own ?? { deviceCount: 0, projectCount: 0, tookTooLong: true as const }),
+      otherDeviceCount: elsewhere?.deviceCount,
     }
   },
 )
+
+/** Runs a count for at most 2 s; undefined if it took longer. */
+async function countWithin<Count>(
+  db: Db,
+  signal: AbortSignal,
+  count: (tx: Tx) => Promise<Count>,
+): Promise<Count | undefined> {
+  try {
+    return await runBrief(db, signal, count)
+  } catch (error) {
+    if (!isCancelled(error)) throw error
+    return undefined
+  }
+}

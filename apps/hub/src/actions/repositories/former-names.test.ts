@@ -176,14 +176,32 @@ describe('repositories_SetNames', () => {
 it('counts the devices of the organization that follow a present name of a repository', async () => {
   const { repositoryId } = await release({ name: 'followed-slug' })
   const counts = () => owner.invoke('repositories_GetFollowers', { repositoryId })
-  expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0 })
+  expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0, otherDeviceCount: 0 })
   await device.invoke('devices_SetProperty', {
     deviceId: device.deviceId,
     name: 'dev.nexigon.ota.status',
     value: { config: { path: 'followed-slug/firmware/stable' }, currentVersion: '1.0.0' },
   })
-  expect(await counts()).toEqual({ deviceCount: 1, projectCount: 1 })
+  expect(await counts()).toEqual({ deviceCount: 1, projectCount: 1, otherDeviceCount: 0 })
   await owner.invoke('repositories_SetSlug', { repositoryId, slug: 'moved-slug' })
   await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'Moved' })
-  expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0 })
+  expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0, otherDeviceCount: 0 })
+})
+
+it('counts devices of other organizations that follow a public repository, without names', async () => {
+  const { repositoryId } = await release({ name: 'public-slug' }, 'Public')
+  const { token } = await hub.fleet()
+  await using theirs = await connectDevice({ url: hub.url, token })
+  await theirs.invoke('devices_SetProperty', {
+    deviceId: theirs.deviceId,
+    name: 'dev.nexigon.ota.status',
+    value: { config: { path: 'public-slug/firmware/stable' }, currentVersion: '1.0.0' },
+  })
+  const counts = () => owner.invoke('repositories_GetFollowers', { repositoryId })
+  expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0, otherDeviceCount: 1 })
+  await expect(attacker.invoke('repositories_GetFollowers', { repositoryId })).rejects.toMatchObject({
+    kind: 'Forbidden',
+  })
+  await owner.invoke('repositories_SetVisibility', { repositoryId, visibility: 'Private' })
+  expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0, otherDeviceCount: 0 })
 })
