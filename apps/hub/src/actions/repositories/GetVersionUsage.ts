@@ -1,6 +1,5 @@
 import type { HandlerOutput } from '@muster/actions'
-import type { Scope } from '../../access/scope.ts'
-import { type Caller, personOf } from '../../caller.ts'
+import { isAuditedReader } from '../../access/visible.ts'
 import { runBrief } from '../../database/client/brief.ts'
 import type { Db } from '../../database/client/connection.ts'
 import { isCancelled } from '../../database/client/errors.ts'
@@ -45,11 +44,12 @@ export const repositories_GetVersionUsage = handler(
   'repositories_GetVersionUsage',
   async ({ db, signal, caller, scope }, { versionId, history = false }) => {
     const packageId = scope.packageId!
-    const { projects, count } = await visibleProjects(db, caller, scope.repositoryId!)
+    const { projects, count } = await visibleProjects(db, caller, scope)
     const projectIds = projects.map(({ projectId }) => projectId)
     const { reportedAs, newer, before } = await neighboursOf(db, versionId)
     const tags = await releaseTags(db, packageId, versionId)
-    const mayReadLog = mayRead(caller, scope)
+    // The moves of tags are in the log of the repository, which its members may read.
+    const mayReadLog = scope.role !== undefined || isAuditedReader(caller, scope)
     const hereBefore = tags.find(tag => tag.version.versionId === versionId && tag.before)?.before
     const cameFrom = (mayReadLog ? hereBefore : undefined) ?? before
     const [counted, series] = await Promise.all([
@@ -157,14 +157,6 @@ async function countWithin(
     if (!isCancelled(error)) throw error
     return undefined
   }
-}
-
-/**
- * Whether the caller may see the moves of tags, which are in the log of the repository: members may. Administrators of the instance may
- * only if their read is audited. Reads of public repositories are not audited.
- */
-function mayRead(caller: Caller, { role, readableBy }: Scope): boolean {
-  return role !== undefined || (personOf(caller)?.isAdmin === true && !readableBy?.everybody)
 }
 
 /** Devices of a project in relation to a version of a package. */

@@ -19,8 +19,8 @@ const MAX_PACKAGES = 500
 /** Counts the devices that report packages of a repository, and those that run the latest version. Counts are cached for 2 s. */
 export const repositories_QueryPackageUsage = handler(
   'repositories_QueryPackageUsage',
-  async ({ db, signal, caller }, { repositoryId }) => {
-    const { projects, count: projectCount } = await visibleProjects(db, caller, repositoryId)
+  async ({ db, signal, caller, scope }, { repositoryId }) => {
+    const { projects, count: projectCount } = await visibleProjects(db, caller, scope)
     const projectIds = projects.map(({ projectId }) => projectId)
     const kept = keptSoftware(db, projectIds)
     const missing = projectIds.filter(id => !kept.has(id))

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { isVisibleTo } from '../../../access/visible.ts'
+import type { Scope } from '../../../access/scope.ts'
+import { isAuditedReader, isMemberOf } from '../../../access/visible.ts'
 import type { Caller } from '../../../caller.ts'
 import type { Db } from '../../client/connection.ts'
 
@@ -9,16 +10,21 @@ const MAX_PROJECTS = 200
 /** A project whose devices may read a repository. */
 export type LinkedProject = { projectId: string; organizationId: string; name: string }
 
-/** Projects that are linked to a repository and that the caller can see, most devices first, and their number. */
+/**
+ * Projects that are linked to a repository and that the caller can see, most devices first, and their number: those of the caller's
+ * organizations. An administrator of the instance also gets those of the repository's organization where the read is audited for it.
+ */
 export async function visibleProjects(
   db: Db,
   caller: Caller,
-  repositoryId: string,
+  scope: Scope,
 ): Promise<{ projects: LinkedProject[]; count: number }> {
+  const isAudited = isAuditedReader(caller, scope)
   const { rows } = await sql<LinkedProject & { count: number }>`
     select p.project_id as "projectId", p.organization_id as "organizationId", p.name, count(*) over () as count
       from project_repository l join project p using (project_id)
-     where l.repository_id = ${repositoryId} and ${isVisibleTo(caller, sql`p.organization_id`)}
+     where l.repository_id = ${scope.repositoryId}
+       and (${isMemberOf(caller, sql`p.organization_id`)} or ${isAudited} and p.organization_id = ${scope.organizationId})
      order by (select coalesce(sum(c.devices), 0) from project_device_count c where c.project_id = p.project_id) desc,
               p.name, p.project_id
      limit ${MAX_PROJECTS}`.execute(db)
