@@ -1,15 +1,30 @@
 import { removeOldSamples, sampleSoftware } from '../database/queries/software/software-samples.ts'
 import { jobHandler } from './job-handler.ts'
 
-/** Samples the versions that devices run, once an hour for each project, and removes the samples that are older than 14 days. */
+/**
+ * Samples the versions that devices run, once an hour for each project, and removes the samples that are older than 14 days. Fails if a
+ * project could not be counted in time, after all others have their sample.
+ */
 export const projects_SampleSoftware = jobHandler(
   'projects_SampleSoftware',
   async ({ db }, _data, { signal }) => {
     while (await removeOldSamples(db)) signal.throwIfAborted()
+    const skipped: string[] = []
+    let cause: unknown
     let last: string | undefined = ''
     while (last !== undefined) {
       signal.throwIfAborted()
-      last = await sampleSoftware(db, last)
+      last = await sampleSoftware(db, last, (projectId, error) => {
+        skipped.push(projectId)
+        cause = error
+      })
     }
+    if (skipped.length > 0)
+      throw new Error(
+        `the software of ${skipped.length} projects could not be counted in time, first ${skipped[0]}`,
+        {
+          cause,
+        },
+      )
   },
 )

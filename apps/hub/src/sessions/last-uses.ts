@@ -5,6 +5,8 @@ import type { Logger } from '../runtime/log.ts'
 const REST_MS = 60_000
 /** Interval at which uses are written, in milliseconds. The first use of a key appears in lists after at most this time. */
 const SWEEP_MS = 1_000
+/** Pause after a write that failed, in milliseconds, until its uses are written again. */
+const RETRY_MS = 10_000
 /** Limit of keys in memory. Uses of further keys are not recorded until there is room. */
 const MAX_KEYS = 10_000
 
@@ -22,7 +24,7 @@ type LastUsesOptions<Use> = {
 
 /**
  * Records the last use of tokens or accounts by their id. Uses are written in batches outside of the requests, at most once a minute for
- * each id.
+ * each id. A batch that could not be written is written again.
  */
 export class LastUses<Use extends object = object> implements AsyncDisposable {
   readonly #options: LastUsesOptions<Use>
@@ -55,7 +57,18 @@ export class LastUses<Use extends object = object> implements AsyncDisposable {
       entry.use = undefined
       entry.restsUntilMs = nowMs + restMs
     }
-    if (uses.length > 0) await write(uses)
+    if (uses.length === 0) return
+    try {
+      await write(uses)
+    } catch (error) {
+      // The keys stay in memory until then, so the number of failed uses is bounded as well.
+      for (const { key, ...use } of uses) {
+        const entry = this.#entries.get(key)!
+        entry.use ??= use as unknown as { at: Date } & Use
+        entry.restsUntilMs = nowMs + Math.min(RETRY_MS, restMs)
+      }
+      throw error
+    }
   }
 
   #logFailure = (error: unknown): void => {

@@ -1,5 +1,13 @@
 import type { ActionInput } from '@muster/actions'
-import { connectDevice, deviceRow, failed, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import {
+  connectDevice,
+  deviceRow,
+  failed,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeUpdate } from '../../database/queries/devices/device-updates.ts'
 
@@ -286,6 +294,38 @@ describe('software of a project', () => {
     ])
     expect(rows[0].count).toBe(4)
   })
+
+  it('samples the other projects when the count of one is cancelled', async () => {
+    const projectIds = [await newProject(repositoryId), await newProject(repositoryId)].sort()
+    for (const id of projectIds) await addDevices(id, 1, { current: '2.22.4' })
+    const lock = await hub.pool.connect()
+    try {
+      await lock.query('begin')
+      await lock.query('lock table device_update in access exclusive mode')
+      await hub.db.transaction().execute(tx => hub.jobs.enqueue(tx, 'projects_SampleSoftware', {}))
+      hub.jobs.wake('projects_SampleSoftware')
+      // The first statement counts both projects, the second one only the first project.
+      for (const which of ['both projects', 'the first project'])
+        await until(`the count of ${which}`, async () => {
+          const { rows } = await lock.query(
+            `select pg_cancel_backend(pid) from pg_locks where relation = 'device_update'::regclass and not granted`,
+          )
+          return rows.length > 0
+        })
+    } finally {
+      await lock.query('rollback')
+      lock.release()
+    }
+    await expect
+      .poll(async () => {
+        const { rows } = await hub.pool.query(
+          'select project_id from software_sample where project_id = any ($1)',
+          [projectIds],
+        )
+        return rows
+      })
+      .toEqual([{ project_id: projectIds[1] }])
+  })
 })
 
 describe('what callers see', () => {
@@ -310,6 +350,21 @@ describe('what callers see', () => {
     expect(theirs.tags).toMatchObject([{ tag: 'stable', followers: { deviceCount: 1 } }])
     expect(theirs.tags[0]!.since).toBeUndefined()
     expect(JSON.stringify(theirs)).not.toContain(own)
+    // Nothing audits reads of a public repository, so an administrator of the instance sees no project of a foreign organization in them.
+    const root = await hub.user({ isAdmin: true })
+    expect(await root.invoke('repositories_GetVersionUsage', ask)).toMatchObject({
+      counts: { deviceCount: 0 },
+      projects: [],
+    })
+    expect(await root.invoke('repositories_QueryPackageUsage', { repositoryId: open })).toMatchObject({
+      packages: [],
+      projectCount: 0,
+    })
+    await owner.invoke('repositories_SetVisibility', { repositoryId: open, visibility: 'Private' })
+    expect(await root.invoke('repositories_GetVersionUsage', ask)).toMatchObject({
+      counts: { deviceCount: 2 },
+      projects: [{ projectId: own }],
+    })
   })
 
   it('does not follow the path of a device into a repository that is not linked', async () => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../client/connection.ts'
+import { isCancelled } from '../../client/errors.ts'
 import { countSoftware, type SoftwareCounts } from './software-counts.ts'
 
 /** Seconds between two samples, and days for which samples are kept. */
@@ -13,18 +14,27 @@ const MAX_VERSIONS = 500
 
 /**
  * Stores the numbers of devices that run each version for the next projects after `projectId` that have no sample of this hour. Resolves to
- * the last of these projects, or to undefined when none is left.
+ * the last of these projects, or to undefined when none is left. `onSkip` is called for a project whose count reached the statement timeout.
  */
-export async function sampleSoftware(db: Db, projectId: string): Promise<string | undefined> {
+export async function sampleSoftware(
+  db: Db,
+  projectId: string,
+  onSkip: (projectId: string, error: unknown) => void,
+): Promise<string | undefined> {
   const { rows } = await sql<{ project_id: string }>`
     select p.project_id from project p
      where p.project_id > ${projectId}
        and exists (select from project_repository l where l.project_id = p.project_id)
        and not exists (select from software_sample s where s.project_id = p.project_id and s.sampled_at = date_trunc('hour', now()))
      order by p.project_id limit ${PROJECTS}`.execute(db)
-  const projectIds = rows.map(row => row.project_id)
-  if (projectIds.length === 0) return undefined
-  const counted = await countSoftware(db, projectIds)
+  const last = rows.at(-1)?.project_id
+  if (last === undefined) return undefined
+  const counted = await countEach(
+    db,
+    rows.map(row => row.project_id),
+    onSkip,
+  )
+  const projectIds = [...counted.keys()]
   // A project whose devices have never run a known version gets no row.
   await sql`
     insert into software_sample (project_id, sampled_at, counts)
@@ -33,7 +43,29 @@ export async function sampleSoftware(db: Db, projectId: string): Promise<string 
       join project p on p.project_id = i.project_id
      where i.counts <> '{}' or exists (select from software_sample s where s.project_id = i.project_id and s.counts <> '{}')
     on conflict do nothing`.execute(db)
-  return projectIds.at(-1)
+  return last
+}
+
+/** Counts all projects in one statement. If that reaches the statement timeout, each project is counted by a statement of its own. */
+async function countEach(
+  db: Db,
+  projectIds: readonly string[],
+  onSkip: (projectId: string, error: unknown) => void,
+): Promise<Map<string, SoftwareCounts>> {
+  try {
+    return await countSoftware(db, projectIds)
+  } catch (error) {
+    if (!isCancelled(error)) throw error
+    const [first, ...others] = projectIds
+    if (others.length === 0) {
+      onSkip(first!, error)
+      return new Map()
+    }
+  }
+  const counted = new Map<string, SoftwareCounts>()
+  for (const id of projectIds)
+    for (const [found, counts] of await countEach(db, [id], onSkip)) counted.set(found, counts)
+  return counted
 }
 
 /** Deletes a portion of the samples that are older than 14 days. Resolves to whether there may be more. */
