@@ -236,15 +236,24 @@ export const instance = {
   }),
   jobs_GetSummary: query({
     summary: 'Background jobs of the last 24 hours, counted by status and by kind.',
+    cost: 'brief',
     input: z.object({}),
     output: z.object({
       since: Timestamp,
       total: U32,
       counts: z.object({ Pending: U32, Completed: U32, Failed: U32, Expired: U32, Cancelled: U32 }),
-      isCut: z.boolean().describe(`True if only the newest ${MAX_SUMMARIZED_JOBS} jobs were read.`),
+      isCut: z
+        .boolean()
+        .describe(
+          `True if the last 48 hours have more than ${MAX_SUMMARIZED_JOBS} jobs. Only the newest of them were read.`,
+        ),
       kinds: z
         .array(JobKindSummary)
         .describe('Kinds with a job in the last 48 hours, and all recurring kinds.'),
+      tookTooLong: z
+        .literal(true)
+        .optional()
+        .describe('The jobs were not read within 2 s; everything else is empty.'),
     }),
     permission: 'admin',
   }),

@@ -72,7 +72,7 @@ const OLDER_NAMES = {
 } as const
 
 /** Counts and measurements with a cost, besides the actions of `software` and those with the field `filters`. */
-const COUNTS = ['repositories_GetFollowers', 'instance_GetHealth']
+const COUNTS = ['repositories_GetFollowers', 'instance_GetHealth', 'jobs_GetSummary']
 
 describe('findAction', () => {
   it.each([

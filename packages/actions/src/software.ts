@@ -122,7 +122,7 @@ export const software = {
             error: z.string().optional().describe('With `#` in place of numbers and ids.'),
             deviceCount: U32,
             maxFailureCount: U32.optional(),
-            lastReportedAt: Timestamp.optional(),
+            lastReportedAt: Timestamp.optional().describe('Latest report of one of these devices.'),
             projects: z
               .array(z.object({ projectId: ProjectId, deviceCount: U32 }))
               .describe('The 10 with the most devices.'),

@@ -1,3 +1,4 @@
+import { MAX_SUMMARIZED_JOBS } from '@muster/actions/client'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Workflow } from 'lucide-react'
 import { useEffect } from 'react'
@@ -51,7 +52,8 @@ export function JobsPage() {
     },
   })
   const summary = useActionState('jobs_GetSummary', {})
-  const kinds = summary.data?.kinds
+  const tookTooLong = summary.data?.tookTooLong
+  const kinds = tookTooLong ? undefined : summary.data?.kinds
   const jobs = list.data?.pages.flatMap(page => page.jobs)
   const isAnyRunning = jobs?.some(job => job.status === 'Pending' && !isLater(job)) ?? false
   const { refetch, dataUpdatedAt } = list
@@ -63,7 +65,9 @@ export function JobsPage() {
     }, RUNNING_REFRESH_MS)
     return () => clearTimeout(timer)
   }, [isAnyRunning, refetch, dataUpdatedAt])
-  const counts = isDay && !search.type && !summary.data?.isCut ? summary.data : undefined
+  // The newest jobs of 48 hours are read, so the counts of 24 hours are exact unless all of the read jobs are that young.
+  const isExact = !tookTooLong && summary.data && summary.data.total < MAX_SUMMARIZED_JOBS
+  const counts = isDay && !search.type && isExact ? summary.data : undefined
   return (
     <ListPage
       crumb={
@@ -146,9 +150,10 @@ export function JobsPage() {
       )}
       {summary.data?.isCut && (
         <p className="muted">
-          More than {formatCount(summary.data.total)} jobs in 24 hours: kinds of jobs show the newest ones.
+          More than {formatCount(MAX_SUMMARIZED_JOBS)} jobs in 48 hours: the kinds below show the newest ones.
         </p>
       )}
+      {tookTooLong && <p className="muted">The kinds of jobs could not be summarized within 2 s.</p>}
     </ListPage>
   )
 }

@@ -26,11 +26,11 @@ type KindSummary = Summary['kinds'][number]
 export async function summarizeJobs(db: Db): Promise<Summary> {
   const nowMs = Date.now()
   const since = new Date(nowMs - COUNTED_MS)
-  const newestFirst: Run[] = await jobsOf(db)
+  const read: Run[] = await jobsOf(db)
     .where('j.created_on', '>=', new Date(nowMs - READ_MS))
     .orderBy('j.created_on', 'desc')
     .orderBy('j.id', 'desc')
-    .limit(MAX_SUMMARIZED_JOBS)
+    .limit(MAX_SUMMARIZED_JOBS + 1)
     .select([
       sql<string>`j.data ->> 'jobId'`.as('jobId'),
       'j.name',
@@ -41,6 +41,7 @@ export async function summarizeJobs(db: Db): Promise<Summary> {
       'j.completed_on as endedAt',
     ])
     .execute()
+  const newestFirst = read.slice(0, MAX_SUMMARIZED_JOBS)
   const counted = newestFirst.filter(run => run.createdAt >= since)
   const counts = { Pending: 0, Completed: 0, Failed: 0, Expired: 0, Cancelled: 0 }
   for (const { status } of counted) counts[status]++
@@ -56,7 +57,7 @@ export async function summarizeJobs(db: Db): Promise<Summary> {
     since: since.toISOString(),
     total: counted.length,
     counts,
-    isCut: newestFirst.length === MAX_SUMMARIZED_JOBS,
+    isCut: read.length > MAX_SUMMARIZED_JOBS,
     kinds: [...byName].map(([name, runs]) => kindSummary(name, runs, since, nowMs)),
   }
 }
