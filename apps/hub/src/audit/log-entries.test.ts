@@ -516,6 +516,25 @@ describe('filters of a log', () => {
   })
 })
 
+it('names a deleted project whatever the length of its history', async () => {
+  const owner = await hub.user()
+  const own = await hub.organization(owner)
+  const project = await hub.project(owner, own, 'Line with a long history')
+  await hub.pool.query(
+    `insert into audit_event (event_id, event, actor, data, organization_id, project_id, created_at)
+     select 'audit_ev_20261121-0801-' || n, 'projects_NameChanged', '{"actor":"System"}', '{}', $1, $2, now() - interval '1 day'
+       from generate_series(1, 1000) n`,
+    [own, project],
+  )
+  await owner.invoke('projects_Delete', { projectId: project })
+  const { subjects } = await owner.invoke('organizations_QueryAuditLog', {
+    organizationId: own,
+    names: true,
+    limit: 1,
+  })
+  expect(subjects![project]).toEqual({ isDeleted: true, name: 'Line with a long history' })
+})
+
 describe('the log of actions', () => {
   it('takes the same filters and shows the reason', async () => {
     const { actions } = await root.invoke('audit_QueryAuditLogActions', {

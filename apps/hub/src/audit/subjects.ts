@@ -31,6 +31,12 @@ type Entry = {
 /** Maximum number of ids that are looked up for one entry. Entries that the hub writes have fewer. */
 const MAX_IDS_PER_ENTRY = 12
 
+/**
+ * Maximum number of events that are read to find the deletion of one object, its newest ones. The deletion is the last event of an object
+ * or one of its last, while its whole history may have millions.
+ */
+const MAX_EVENTS_READ = 200
+
 const ID = /^((?:[a-z]+_)+)[1-9A-HJ-NP-Za-km-z]{22}$/
 
 /**
@@ -172,12 +178,12 @@ function people(ids: string[], organizationId: string | undefined): RawBuilder<u
        where u.user_id = any(${ids}) and m.organization_id = ${organizationId}`
 }
 
-/** Table and key of a kind of objects, and the event of their deletion with the condition that finds it. */
+/** Table and key of a kind of objects, and the event of their deletion with the clauses that select the events to read for it. */
 type Deletion = {
   table: string
   key: string
   event: string
-  isAbout: (id: RawBuilder<unknown>) => RawBuilder<unknown>
+  read: (id: RawBuilder<unknown>) => RawBuilder<unknown>
 }
 
 /**
@@ -188,20 +194,20 @@ function deletions(of: LogOf | undefined): Record<string, Deletion> {
   const byColumn =
     (column: string) =>
     (id: RawBuilder<unknown>): RawBuilder<unknown> =>
-      sql`${sql.ref(`a.${column}`)} = ${id}`
+      sql`${sql.ref(`a.${column}`)} = ${id} order by a.created_at desc limit ${MAX_EVENTS_READ}`
   const byData =
     (field: string) =>
     (id: RawBuilder<unknown>): RawBuilder<unknown> =>
-      sql`a.data @> jsonb_build_object(${field}::text, ${id})`
+      sql`a.data @> jsonb_build_object(${field}::text, ${id}) offset 0`
   const keyed = (table: string, key: string, event: string): Deletion => ({
     table,
     key,
     event,
-    isAbout: byColumn(key),
+    read: byColumn(key),
   })
   return {
     u: keyed('user', 'user_id', of ? 'organizations_MemberRemoved' : 'users_Deleted'),
-    u_pk: { table: 'user_token', key: 'token_id', event: 'users_TokenDeleted', isAbout: byData('tokenId') },
+    u_pk: { table: 'user_token', key: 'token_id', event: 'users_TokenDeleted', read: byData('tokenId') },
     org: keyed('organization', 'organization_id', 'organizations_Deleted'),
     p: keyed('project', 'project_id', 'projects_Deleted'),
     d: keyed('device', 'device_id', 'devices_Deleted'),
@@ -209,38 +215,40 @@ function deletions(of: LogOf | undefined): Record<string, Deletion> {
       table: 'deployment_token',
       key: 'token_id',
       event: 'projects_DeploymentTokenDeleted',
-      isAbout: byData('tokenId'),
+      read: byData('tokenId'),
     },
     repo: keyed('repository', 'repository_id', 'repositories_Deleted'),
     pkg: {
       table: 'package',
       key: 'package_id',
       event: 'repositories_PackageDeleted',
-      isAbout: byData('packageId'),
+      read: byData('packageId'),
     },
     pkg_v: {
       table: 'package_version',
       key: 'version_id',
       event: 'repositories_PackageVersionDeleted',
-      isAbout: byData('versionId'),
+      read: byData('versionId'),
     },
   }
 }
 
 /**
  * SQL that selects the ids without a row, each with the last values of its object if the log has the event of the deletion. Because of
- * `offset 0`, PostgreSQL reads only the events about the object. Otherwise it may read all events of this name in the order of time.
+ * `limit` and `offset 0`, PostgreSQL reads only events about the object. Otherwise it may read all events of this name in the order of time.
  */
-function former(ids: string[], { table, key, event, isAbout }: Deletion, of: LogOf | undefined) {
+function former(ids: string[], { table, key, event, read }: Deletion, of: LogOf | undefined) {
   return sql`
     select i.id, e.last
       from unnest(${ids}::text[]) as i (id)
       left join lateral (
         select coalesce(found.old_data, found.data::json) as last from (
-          select a.created_at, a.old_data, a.data from audit_event a
-           where ${isAbout(sql`i.id`)} and a.event = ${event}
-             and ${of ? sql`a.organization_id = ${of.scope.organizationId}` : sql`true`} offset 0
-        ) found order by found.created_at desc limit 1
+          select a.created_at, a.event, a.organization_id, a.old_data, a.data from audit_event a
+           where ${read(sql`i.id`)}
+        ) found
+         where found.event = ${event}
+           and ${of ? sql`found.organization_id = ${of.scope.organizationId}` : sql`true`}
+         order by found.created_at desc limit 1
       ) e on true
      where not exists (select from ${sql.table(table)} t where ${sql.ref(`t.${key}`)} = i.id)`
 }
