@@ -36,7 +36,7 @@ it('shows a connected device with its properties and events', async () => {
 
 it('S12: prints the first password and token to a terminal only; in a log, the command reads the token from a file', async () => {
   await using hub = await testHub()
-  const config = { dataDir: hub.dataDir, allowPlaintextDevices: false }
+  const config = { dataDir: hub.dataDir, allowPlaintextDevices: false, tls: undefined }
   const { password, deploymentToken, file } = hub.firstRun!
   const onTerminal = startupBanner(hub, config, true)
   expect(onTerminal).toContain(password)

@@ -7,6 +7,7 @@ export type PublicConfig = {
   banner?: { text: string }
   scripts?: { src: string; attributes?: Record<string, string> }[]
   publicUrl?: string
+  deviceUrl?: string
   termsUrl?: string
   privacyUrl?: string
   instanceName?: string
@@ -36,7 +37,12 @@ export function useConfig(): PublicConfig {
   return useQuery(configQuery).data ?? {}
 }
 
-/** The URL under which devices reach the hub; the origin of this page if none is configured. */
+/** The URL of this console and of the files that the hub serves; the origin of this page until the settings have loaded. */
 export function usePublicUrl(): string {
   return useConfig().publicUrl ?? window.location.origin
+}
+
+/** The URL to which devices connect. Its port differs from that of `usePublicUrl` where devices have a port of their own. */
+export function useDeviceUrl(): string {
+  return useConfig().deviceUrl ?? window.location.origin
 }

@@ -278,13 +278,18 @@ describe('/api/config.json', () => {
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    expect(answer.json()).toEqual({ ...console, publicUrl: 'http://hub.example' })
+    expect(answer.json()).toEqual({
+      ...console,
+      publicUrl: 'http://hub.example',
+      deviceUrl: 'http://hub.example',
+    })
   })
 
   it('has the actual port if the hub chose a free one', async () => {
     await using running = await testHub()
     const answer = await ask(running, '/api/config.json')
-    expect(answer.json()).toEqual({ publicUrl: `http://localhost:${running.address.port}` })
+    const url = `http://localhost:${running.address.port}`
+    expect(answer.json()).toEqual({ publicUrl: url, deviceUrl: url })
   })
 })
 

@@ -5,6 +5,7 @@ import fastifyStatic from '@fastify/static'
 import { ActionError, findAction, isConsolePath } from '@muster/actions'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
+import { deviceUrl } from '../net/device-url.ts'
 import { pathOf } from '../net/paths.ts'
 import { isForPage } from './plain-pages.ts'
 
@@ -21,9 +22,10 @@ export async function consoleRoutes(
   folder = DIST,
 ): Promise<void> {
   const { connect: _, ...publicSettings } = config.console
-  app.get('/api/config.json', async (_request, reply) =>
-    reply.header('cache-control', 'no-store').send({ ...publicSettings, publicUrl: publicUrl() }),
-  )
+  app.get('/api/config.json', async (_request, reply) => {
+    const urls = { publicUrl: publicUrl(), deviceUrl: deviceUrl(config, publicUrl()) }
+    return reply.header('cache-control', 'no-store').send({ ...publicSettings, ...urls })
+  })
 
   if (!existsSync(join(folder, 'index.html'))) {
     app.setNotFoundHandler((request, reply) => {

@@ -8,6 +8,7 @@ import { VERSION } from '@muster/actions/version'
 import { FairLimiter } from '@muster/concurrency'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
+import { deviceUrl } from '../net/device-url.ts'
 import { isLoopbackAddress, remoteAddress, trustedProxy } from '../net/trusted-proxy.ts'
 import { replyWithFile } from './send-file.ts'
 
@@ -35,18 +36,12 @@ export function installRoutes(
   agentFile = AGENT,
 ): void {
   const template = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8')
-  /** Devices connect to the port that asks for their certificates, if there is one. */
-  const deviceUrl = (): string => {
-    const url = new URL(publicUrl())
-    if (config.tls && config.devicePort !== undefined) url.port = String(config.devicePort)
-    return url.origin
-  }
   // In the script, the URLs stand between single quotes.
   const quoted = (url: string): string => url.replaceAll("'", "'\\''")
   const script = () =>
     template
       .replace(PLACEHOLDER, () => quoted(publicUrl()))
-      .replace(DEVICE_PLACEHOLDER, () => quoted(deviceUrl()))
+      .replace(DEVICE_PLACEHOLDER, () => quoted(deviceUrl(config, publicUrl())))
   const isProxy = trustedProxy(config)
   const digests = new Digests()
   const node = process.platform === 'linux' ? `node-linux-${process.arch}` : undefined

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { agentCommand, isLoopback } from '@muster/actions'
 import type { Config } from '../config.ts'
 import type { Hub } from '../hub.ts'
+import { deviceUrl } from '../net/device-url.ts'
 
 /**
  * Startup banner for people: the URL, the first account and two commands that can be run unchanged. The password and the deployment token
@@ -11,10 +12,11 @@ import type { Hub } from '../hub.ts'
  */
 export function startupBanner(
   hub: Hub,
-  { dataDir, allowPlaintextDevices }: Pick<Config, 'dataDir' | 'allowPlaintextDevices'>,
+  { dataDir, allowPlaintextDevices, tls }: Pick<Config, 'dataDir' | 'allowPlaintextDevices' | 'tls'>,
   isTerminal: boolean,
 ): string {
-  const { publicUrl, address, firstRun } = hub
+  const { publicUrl, address, firstRun, devicePort } = hub
+  const forDevices = deviceUrl({ tls, devicePort }, publicUrl)
   const lines = ['', `Muster is running at ${publicUrl} (listening on ${address.host}:${address.port})`, '']
   if (firstRun) {
     // Without a terminal the output may be kept in a log, which must not contain the token. So the printed command reads the token from the
@@ -29,10 +31,10 @@ export function startupBanner(
       `  file      ${firstRun.file}`,
       '',
       'Connect this machine as the first device:',
-      `  ${agentCommand(publicUrl, token)}`,
+      `  ${agentCommand(forDevices, token)}`,
       '',
       'Or connect ten simulated devices:',
-      `  ${agentCommand(publicUrl, token, 'simulate')} --count 10`,
+      `  ${agentCommand(forDevices, token, 'simulate')} --count 10`,
     )
   } else {
     const file = join(dataDir, 'initial-admin.json')

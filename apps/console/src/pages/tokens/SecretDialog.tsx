@@ -1,6 +1,6 @@
 import { agentCommand } from '@muster/actions/client'
 import { type ReactNode, useState } from 'react'
-import { usePublicUrl } from '../../api/config.ts'
+import { useDeviceUrl } from '../../api/config.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../../ui/app/Dialog.tsx'
 import { Secret } from '../../ui/app/Secret.tsx'
@@ -24,7 +24,7 @@ type SecretDialogProps = {
  * Escape or click outside of the dialog only shows a warning.
  */
 export function SecretDialog({ title, token, facts, commandLabel, children, onClose }: SecretDialogProps) {
-  const publicUrl = usePublicUrl()
+  const deviceUrl = useDeviceUrl()
   const [isCopied, setCopied] = useState(false)
   const [isWarned, setWarned] = useState(false)
   const markCopied = () => setCopied(true)
@@ -43,7 +43,7 @@ export function SecretDialog({ title, token, facts, commandLabel, children, onCl
         {commandLabel && (
           <div className="field">
             <p className="label">{commandLabel}</p>
-            <Code text={agentCommand(publicUrl, token)} label="Copy command" prompt onCopied={markCopied} />
+            <Code text={agentCommand(deviceUrl, token)} label="Copy command" prompt onCopied={markCopied} />
           </div>
         )}
         {children}

@@ -1,6 +1,6 @@
 import { Check } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { usePublicUrl } from '../../../api/config.ts'
+import { useDeviceUrl } from '../../../api/config.ts'
 import { useNow } from '../../../lib/app/clock.ts'
 import { counted, formatDuration } from '../../../lib/app/format.ts'
 import { clockTime } from '../../../lib/app/local-time.ts'
@@ -102,7 +102,7 @@ function Waiting({ projectId, kind, enrolment, onOtherToken }: WaitingPanelProps
 const LONGEST_REASON = 300
 
 function Hints({ kind }: { kind: Kind }) {
-  const { protocol, hostname, port } = new URL(usePublicUrl())
+  const { protocol, hostname, port } = new URL(useDeviceUrl())
   const unit = { linux: 'muster-agent', public: 'nexigon-agent', here: undefined, simulated: undefined }[kind]
   return (
     <div className="fhint">
