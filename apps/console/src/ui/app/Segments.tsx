@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { centreIn } from '../../lib/app/centre-in.ts'
 import { formatCount } from '../../lib/app/format.ts'
+import { useShownFirst } from '../../lib/app/use-shown-first.ts'
 import { Mark, type MarkState } from './Mark.tsx'
 
 export type SegmentOption<T extends string> = {
@@ -22,6 +23,7 @@ type SegmentsProps<T extends string> = {
  * option scrolls into view.
  */
 export function Segments<T extends string>({ label, value, options, onChange }: SegmentsProps<T>) {
+  const [shown, choose] = useShownFirst(value, onChange)
   const box = useRef<HTMLDivElement>(null)
   const countCount = options.filter(({ count }) => count !== undefined).length
   // biome-ignore lint/correctness/useExhaustiveDependencies: options move when the choice changes and when counts load
@@ -41,8 +43,8 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
           <button
             key={option.value}
             type="button"
-            aria-pressed={option.value === value}
-            onClick={() => onChange(option.value)}
+            aria-pressed={option.value === shown}
+            onClick={() => choose(option.value)}
           >
             {option.mark && <Mark state={option.mark} />}
             {option.label}

@@ -10,6 +10,7 @@ import {
   useRef,
 } from 'react'
 import { useIsNarrow } from '../../lib/app/use-is-narrow.ts'
+import { useShownFirst } from '../../lib/app/use-shown-first.ts'
 import { TimesTogether } from './Time.tsx'
 import { Gap, useVirtualRows } from './virtual-rows.tsx'
 
@@ -29,8 +30,9 @@ type SortButtonProps = {
 
 /** A column head with a sort button; `aria-sort` holds the state. */
 export function SortHead({ children, field, sort, onSort, className, after, label }: SortButtonProps) {
-  const isAscending = sort === field
-  const isDescending = sort === `-${field}`
+  const [shown, choose] = useShownFirst(sort, next => next && onSort(next))
+  const isAscending = shown === field
+  const isDescending = shown === `-${field}`
   const Icon = isDescending ? ArrowDown : ArrowUp
   return (
     <th
@@ -43,7 +45,7 @@ export function SortHead({ children, field, sort, onSort, className, after, labe
       <button
         type="button"
         aria-description={isAscending ? 'Sort descending' : 'Sort ascending'}
-        onClick={() => onSort(isAscending ? `-${field}` : field)}
+        onClick={() => choose(isAscending ? `-${field}` : field)}
       >
         {children}
         {(isAscending || isDescending) && <Icon className="i i-14" aria-hidden />}

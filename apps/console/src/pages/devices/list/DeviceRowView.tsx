@@ -1,4 +1,5 @@
 import { memo, type Ref, useState } from 'react'
+import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
 import { RowLink } from '../../../ui/app/RowLink.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
@@ -43,6 +44,7 @@ export const DeviceRowView = memo(function DeviceRowView({
   const { device, columnIds } = shown
   const { deviceId, name, hostname, pendingCertificatesCount } = device
   const deletion = useDeletion(deviceId)
+  const [isShownSelected, select] = useShownFirst(isSelected, (_, event) => onSelect(deviceId, event))
   const row = { ...ROW, ref, 'data-index': index, 'aria-rowindex': rowIndex }
   if (deletion && deletion.state !== 'refused') {
     return (
@@ -55,7 +57,7 @@ export const DeviceRowView = memo(function DeviceRowView({
   return (
     <tr
       {...row}
-      className={isSelected ? 'chosen' : undefined}
+      className={isShownSelected ? 'chosen' : undefined}
       data-worth={worthOf(pendingCertificatesCount, updateWords(device))}
     >
       <td {...CELL} className="c-sel">
@@ -64,8 +66,8 @@ export const DeviceRowView = memo(function DeviceRowView({
             type="checkbox"
             className="bx"
             aria-label={`Select ${name ?? hostname ?? deviceId}`}
-            checked={isSelected}
-            onChange={event => onSelect(deviceId, event)}
+            checked={isShownSelected}
+            onChange={event => select(event.target.checked, event)}
           />
         </label>
       </td>

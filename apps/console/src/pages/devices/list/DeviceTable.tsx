@@ -2,6 +2,7 @@ import { Fragment, type ReactNode, useEffect, useMemo, useRef } from 'react'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { useLongPress } from '../../../lib/app/use-long-press.ts'
+import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
 import { useStable } from '../../../lib/app/use-stable.ts'
 import { useWidth } from '../../../lib/app/use-width.ts'
 import { ActionsHead } from '../../../ui/app/Table.tsx'
@@ -170,22 +171,15 @@ export function DeviceTable({
       <thead {...GROUP}>
         <tr {...ROW} aria-rowindex={isFromFirst ? 1 : undefined}>
           <th scope="col" className="c-sel">
-            <label className="pick">
-              <input
-                type="checkbox"
-                className="bx"
-                aria-label="Select all on this list"
-                checked={isEverySelected}
-                ref={box => {
-                  if (box) box.indeterminate = !isEverySelected && table.getIsSomeRowsSelected()
-                }}
-                disabled={devices.length === 0}
-                onChange={event => {
-                  if (isAll) selection.clear()
-                  else table.toggleAllRowsSelected(event.target.checked)
-                }}
-              />
-            </label>
+            <SelectAll
+              isSelected={isEverySelected}
+              isPartly={!isEverySelected && table.getIsSomeRowsSelected()}
+              disabled={devices.length === 0}
+              onChange={isSelected => {
+                if (isAll) selection.clear()
+                else table.toggleAllRowsSelected(isSelected)
+              }}
+            />
           </th>
           {columns.map(column => (
             <ColumnHead
@@ -224,5 +218,31 @@ export function DeviceTable({
         </TimesTogether>
       </tbody>
     </table>
+  )
+}
+
+type SelectAllProps = {
+  isSelected: boolean
+  isPartly: boolean
+  disabled: boolean
+  onChange: (isSelected: boolean) => void
+}
+
+function SelectAll({ isSelected, isPartly, disabled, onChange }: SelectAllProps) {
+  const [isShown, choose] = useShownFirst(isSelected, onChange)
+  return (
+    <label className="pick">
+      <input
+        type="checkbox"
+        className="bx"
+        aria-label="Select all on this list"
+        checked={isShown}
+        ref={box => {
+          if (box) box.indeterminate = isPartly && isShown === isSelected
+        }}
+        disabled={disabled}
+        onChange={event => choose(event.target.checked)}
+      />
+    </label>
   )
 }

@@ -1,8 +1,9 @@
 import { type ActionInput, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
 import { Columns3, ListFilterPlus } from 'lucide-react'
-import { lazy, Suspense, useId } from 'react'
+import { lazy, type ReactNode, Suspense, useId, useState } from 'react'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
+import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
 import { loadCode } from '../../../lib/load-code.ts'
 import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
 import { FilterBox } from '../../../ui/app/FilterBox.tsx'
@@ -14,6 +15,9 @@ import type { DeviceSearch } from './devices-input.ts'
 const ConditionPanel = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/ConditionPanel.tsx'))).ConditionPanel,
 }))
+const Conditions = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/Conditions.tsx'))).Conditions,
+}))
 const PhoneMenu = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/PhoneMenu.tsx'))).PhoneMenu,
 }))
@@ -22,7 +26,7 @@ const ColumnChooser = lazy(async () => ({
 }))
 
 /** The panel that is open: columns, a new condition, or the condition at an index of the filter. */
-export type OpenPanel = 'columns' | 'condition' | { edited: number }
+type OpenPanel = 'columns' | 'condition' | { edited: number }
 
 type DeviceToolsProps = {
   projectId: string
@@ -30,8 +34,6 @@ type DeviceToolsProps = {
   onText: (text: string) => void
   conditions: readonly Condition[]
   onConditions: (conditions: Condition[]) => void
-  panel: OpenPanel | undefined
-  onPanel: (panel: OpenPanel | undefined) => void
   view: ColumnView
   onView: (view: ColumnView) => void
   sort: string
@@ -43,17 +45,20 @@ type DeviceToolsProps = {
   input: Omit<ActionInput<'projects_QueryDevices'>, 'cursor'>
   /** Shows checkboxes on a phone. */
   onSelecting: () => void
+  /** Filters beside the conditions. */
+  children: ReactNode
 }
 
-/** Filter row of the device list: text, conditions, number of matches, columns and export. On phones they are in the menu "…". */
+/**
+ * Filter rows of the device list: text, number of matches, columns and export, which on phones are in the menu "…", and below them the
+ * conditions. The open panel is a state of these rows, so that opening it does not render the list.
+ */
 export function DeviceTools({
   projectId,
   search,
   onText,
   conditions,
   onConditions,
-  panel,
-  onPanel,
   view,
   onView,
   sort,
@@ -62,7 +67,10 @@ export function DeviceTools({
   of,
   input,
   onSelecting,
+  children,
 }: DeviceToolsProps) {
+  const [panel, setPanel] = useState<OpenPanel>()
+  const [shownPanel, openPanel] = useShownFirst(panel, setPanel)
   const isNarrow = useIsNarrow()
   const id = useId()
   // A panel stands below the button that opened it, or below the condition that it changes.
@@ -74,78 +82,92 @@ export function DeviceTools({
   const { limit: _, ...whole } = input
   const exported = { ...whole, countTotal: false }
   return (
-    <div className="tools t1">
-      <FilterBox
-        value={search.q ?? ''}
-        onChange={onText}
-        label="Filter devices"
-        placeholder="Filter by name, host name or id"
-      />
-      {isNarrow ? (
+    <>
+      <div className="tools t1">
+        <FilterBox
+          value={search.q ?? ''}
+          onChange={onText}
+          label="Filter devices"
+          placeholder="Filter by name, host name or id"
+        />
+        {isNarrow ? (
+          <Suspense>
+            <PhoneMenu
+              sort={sort}
+              onSort={onSort}
+              isFull={isFull}
+              onPanel={setPanel}
+              onSelecting={onSelecting}
+              exported={exported}
+            />
+          </Suspense>
+        ) : (
+          <>
+            <Button
+              id={`${id}-condition`}
+              variant="ghost"
+              icon={ListFilterPlus}
+              disabled={isFull}
+              aria-haspopup="dialog"
+              aria-expanded={shownPanel === 'condition'}
+              onClick={() => openPanel('condition')}
+            >
+              Add a condition
+            </Button>
+            <Matches total={total} of={of} />
+            <span className="grow" />
+            <Button
+              id={`${id}-columns`}
+              variant="ghost"
+              icon={Columns3}
+              aria-haspopup="dialog"
+              aria-expanded={shownPanel === 'columns'}
+              onClick={() => openPanel('columns')}
+            >
+              Columns
+            </Button>
+            <ExportMenu variant="ghost" action="projects_QueryDevices" input={exported} />
+          </>
+        )}
         <Suspense>
-          <PhoneMenu
-            sort={sort}
-            onSort={onSort}
-            isFull={isFull}
-            onPanel={onPanel}
-            onSelecting={onSelecting}
-            exported={exported}
-          />
+          {panel === 'columns' && (
+            <ColumnChooser
+              projectId={projectId}
+              view={view}
+              onChange={onView}
+              opener={opener}
+              onClose={() => setPanel(undefined)}
+            />
+          )}
+          {panel !== undefined && panel !== 'columns' && (
+            <ConditionPanel
+              projectId={projectId}
+              filter={input.filter}
+              conditions={conditions}
+              edited={panel === 'condition' ? undefined : panel.edited}
+              opener={opener}
+              onClose={() => setPanel(undefined)}
+              onChange={next => {
+                setPanel(undefined)
+                onConditions(next)
+              }}
+            />
+          )}
         </Suspense>
-      ) : (
-        <>
-          <Button
-            id={`${id}-condition`}
-            variant="ghost"
-            icon={ListFilterPlus}
-            disabled={isFull}
-            aria-haspopup="dialog"
-            aria-expanded={panel === 'condition'}
-            onClick={() => onPanel('condition')}
-          >
-            Add a condition
-          </Button>
-          <Matches total={total} of={of} />
-          <span className="grow" />
-          <Button
-            id={`${id}-columns`}
-            variant="ghost"
-            icon={Columns3}
-            aria-haspopup="dialog"
-            aria-expanded={panel === 'columns'}
-            onClick={() => onPanel('columns')}
-          >
-            Columns
-          </Button>
-          <ExportMenu variant="ghost" action="projects_QueryDevices" input={exported} />
-        </>
-      )}
-      <Suspense>
-        {panel === 'columns' && (
-          <ColumnChooser
-            projectId={projectId}
-            view={view}
-            onChange={onView}
-            opener={opener}
-            onClose={() => onPanel(undefined)}
-          />
+      </div>
+      <div className="tools t2">
+        {conditions.length > 0 && (
+          <Suspense>
+            <Conditions
+              conditions={conditions}
+              onChange={onConditions}
+              onEdit={edited => setPanel({ edited })}
+            />
+          </Suspense>
         )}
-        {panel !== undefined && panel !== 'columns' && (
-          <ConditionPanel
-            projectId={projectId}
-            filter={input.filter}
-            conditions={conditions}
-            edited={panel === 'condition' ? undefined : panel.edited}
-            opener={opener}
-            onClose={() => onPanel(undefined)}
-            onChange={next => {
-              onPanel(undefined)
-              onConditions(next)
-            }}
-          />
-        )}
-      </Suspense>
-    </div>
+        {children}
+      </div>
+    </>
   )
 }
 

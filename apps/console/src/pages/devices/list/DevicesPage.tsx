@@ -21,12 +21,11 @@ import { useCurrentBulk } from '../bulk/waiting-deletion.ts'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
 import { DEFAULT_SORT } from './all-devices-input.ts'
 import { attentionOf } from './attention.ts'
-import { Conditions } from './Conditions.tsx'
 import { propertyColumn, propertyOf } from './column-ids.ts'
 import { type ColumnView, columnsBeside, isDefaultView } from './column-view.ts'
 import { type Condition, isColumnName, parseConditions, writeConditions } from './conditions.ts'
 import { DeviceTable } from './DeviceTable.tsx'
-import { DeviceTools, Matches, type OpenPanel } from './DeviceTools.tsx'
+import { DeviceTools, Matches } from './DeviceTools.tsx'
 import { type DeviceSearch, sortedProperty, sortOf } from './devices-input.ts'
 import { countOf, Filters } from './Filters.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
@@ -94,7 +93,6 @@ function Devices({ projectId }: { projectId: string }) {
   })
   const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS, series: true }).data
   const [isGuided, setGuided] = useState(false)
-  const [panel, setPanel] = useState<OpenPanel>()
   const [isSelecting, setSelecting] = useState(false)
 
   // Removes an invalid cursor from the URL, for example the cursor of another sort order. The list then starts at its first
@@ -239,7 +237,7 @@ function Devices({ projectId }: { projectId: string }) {
               {list.data && (
                 <>
                   {' '}
-                  The rows below were answered <Time at={new Date(list.dataUpdatedAt).toISOString()} />.
+                  The rows below are from <Time at={new Date(list.dataUpdatedAt).toISOString()} />.
                 </>
               )}
             </Alert>
@@ -250,8 +248,6 @@ function Devices({ projectId }: { projectId: string }) {
             onText={q => change({ q })}
             conditions={conditions}
             onConditions={changeConditions}
-            panel={panel}
-            onPanel={setPanel}
             view={view}
             onView={changeColumns}
             sort={sort}
@@ -260,13 +256,7 @@ function Devices({ projectId }: { projectId: string }) {
             of={deviceCount}
             input={list.input}
             onSelecting={() => setSelecting(true)}
-          />
-          <div className="tools t2">
-            <Conditions
-              conditions={conditions}
-              onChange={changeConditions}
-              onEdit={edited => setPanel({ edited })}
-            />
+          >
             {(software || search.error || search.token) && (
               <Suspense>
                 <FilterChips
@@ -287,7 +277,7 @@ function Devices({ projectId }: { projectId: string }) {
               onChange={change}
             />
             {isNarrow && total !== deviceCount && <Matches total={total} of={deviceCount} />}
-          </div>
+          </DeviceTools>
           {search.result && (
             <div className="tools">
               <span className="t2">Devices of one bulk action.</span>

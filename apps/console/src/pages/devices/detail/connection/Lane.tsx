@@ -1,10 +1,13 @@
-import { Link } from '@tanstack/react-router'
+import { useMatch } from '@tanstack/react-router'
 import type { CSSProperties, ReactNode } from 'react'
 import { counted } from '../../../../lib/app/format.ts'
 import { absoluteTime } from '../../../../lib/app/relative-time.ts'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
+import { RowLink } from '../../../../ui/app/RowLink.tsx'
 import { hourAround } from '../timeline/time-range.ts'
 import { groupsOf, type Mark } from './lanes.ts'
+
+const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId'
 
 const GLYPH: Record<Mark['look'], ReactNode> = {
   installed: <circle cx="5" cy="5" r="4" fill="currentColor" />,
@@ -63,6 +66,7 @@ export function Lane({ name, empty, marks }: LaneProps) {
 }
 
 function Group({ marks }: { marks: readonly Mark[] }) {
+  const path = useMatch({ from: ROUTE, select: ({ pathname }) => pathname.replace(/\/$/, '') })
   const [first, last] = [marks[0]!, marks.at(-1)!]
   const drawn = marks.filter((mark, index) => {
     const before = marks[index - 1]
@@ -72,10 +76,8 @@ function Group({ marks }: { marks: readonly Mark[] }) {
   const words = sentenceOf(marks)
   return (
     <li style={{ '--at': share(first.place), '--w': share(last.place - first.place) } as CSSProperties}>
-      <Link
-        from="/org_{$organization}/projects/$projectId/devices/$deviceId"
-        to="./timeline"
-        search={hourAround(from, to)}
+      <RowLink
+        href={`${path}/timeline?${new URLSearchParams(hourAround(from, to))}`}
         data-tip={`${words}\n${absoluteTime(to)}`}
         aria-label={words}
       >
@@ -88,7 +90,7 @@ function Group({ marks }: { marks: readonly Mark[] }) {
             <Glyph look={mark.look} />
           </i>
         ))}
-      </Link>
+      </RowLink>
     </li>
   )
 }

@@ -1,6 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { formatCount } from '../../../../lib/app/format.ts'
+import { useShownFirst } from '../../../../lib/app/use-shown-first.ts'
 import { Mark, type MarkState } from '../../../../ui/app/Mark.tsx'
 import type { Attention } from '../attention.ts'
 import type { DeviceSearch } from '../devices-input.ts'
@@ -44,22 +45,12 @@ export function FleetSheet({ summary, search, onChange }: FleetSheetProps) {
           const key = 'status' in cell ? 'status' : 'show'
           const value = 'status' in cell ? cell.status : cell.show
           return (
-            <button
+            <CellButton
               key={cell.label}
-              type="button"
-              aria-pressed={isOn}
-              onClick={() => onChange({ [key]: isOn ? undefined : value })}
-            >
-              <span className="lbl">
-                <Mark state={cell.mark} />
-                {cell.label}
-              </span>
-              {/* Counts are not part of accessible names. */}
-              <span className="v" aria-hidden="true">
-                {formatCount(cell.count)}
-                {cell.of !== undefined && <small> of {formatCount(cell.of)}</small>}
-              </span>
-            </button>
+              {...cell}
+              isOn={isOn}
+              onToggle={next => onChange({ [key]: next ? value : undefined })}
+            />
           )
         })}
         {pendingCount > 0 && (
@@ -69,5 +60,27 @@ export function FleetSheet({ summary, search, onChange }: FleetSheetProps) {
         )}
       </fieldset>
     </section>
+  )
+}
+
+type CellButtonProps = Pick<Cell, 'label' | 'mark' | 'count' | 'of'> & {
+  isOn: boolean
+  onToggle: (isOn: boolean) => void
+}
+
+function CellButton({ label, mark, count, of, isOn, onToggle }: CellButtonProps) {
+  const [isShownOn, toggle] = useShownFirst(isOn, onToggle)
+  return (
+    <button type="button" aria-pressed={isShownOn} onClick={() => toggle(!isShownOn)}>
+      <span className="lbl">
+        <Mark state={mark} />
+        {label}
+      </span>
+      {/* Counts are not part of accessible names. */}
+      <span className="v" aria-hidden="true">
+        {formatCount(count)}
+        {of !== undefined && <small> of {formatCount(of)}</small>}
+      </span>
+    </button>
   )
 }

@@ -23,7 +23,7 @@ const RELATIONS = {
   installs: 'Installs',
   fails: 'Failed to install',
   others: 'Another version than',
-  unknown: 'No version, perhaps',
+  unknown: 'Unknown version, possibly',
 } as const
 
 const DOES = {

@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
-import { focusHeading } from '../../../lib/focus-heading.ts'
-import { type Condition, conditionText, isColumnName, OPERATORS, subjectText } from './conditions.ts'
+import { focusHeading } from '../../../../lib/focus-heading.ts'
+import { type Condition, conditionText, isColumnName, OPERATORS, subjectText } from '../conditions.ts'
 
 type ConditionsProps = {
   conditions: readonly Condition[]
@@ -10,7 +10,6 @@ type ConditionsProps = {
 
 /** The conditions in the filter of the device list. A click changes a condition, its cross removes it. */
 export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
-  if (conditions.length === 0) return null
   return (
     <ul className="chips" aria-label="Conditions">
       {conditions.map((condition, index) => {
