@@ -78,9 +78,9 @@ it('guides the first device from the token to the greeting, without a token in a
     await expectGoodScreen(page, `connect-guide-${name.toLowerCase().replaceAll(' ', '-')}`)
   }
   await tab('Simulated').click()
-  await guide.getByLabel('How many').fill('10001')
-  await guide.getByText('How many must be a whole number from 1 to 10,000.').waitFor()
-  await guide.getByLabel('How many').fill('3')
+  await guide.getByLabel('Number of devices').fill('10001')
+  await guide.getByText('Enter a whole number from 1 to 10,000.').waitFor()
+  await guide.getByLabel('Number of devices').fill('3')
   await guide.getByText('--count 3', { exact: false }).first().waitFor()
 
   resources.use(
@@ -105,6 +105,26 @@ it('guides the first device from the token to the greeting, without a token in a
   await page.getByRole('row').getByRole('link', { name: 'View' }).first().waitFor()
   expect(await page.content()).not.toContain(token)
   expect(await focused()).toBe('Devices')
+})
+
+it('names the port of devices in all commands where they have one of their own', async () => {
+  await page.route('**/api/config.json', async route =>
+    route.fulfill({
+      json: { publicUrl: 'https://hub.example', deviceUrl: 'https://hub.example:6879' },
+    }),
+  )
+  await page.goto(`${project}/devices/connect`)
+  const panel = page.getByRole('tabpanel')
+  for (const [name, command] of [
+    ['This machine', 'node muster-agent run --hub https://hub.example:6879'],
+    ['A Linux device', 'curl -fsS https://hub.example/install.sh -o install-muster.sh'],
+    ['Public Nexigon agent', 'hub-url = "https://hub.example:6879"'],
+    ['Simulated', 'node muster-agent simulate --hub https://hub.example:6879 --count 20'],
+  ] as const) {
+    await page.getByRole('tab', { name }).click()
+    await panel.getByText(command, { exact: false }).first().waitFor()
+  }
+  await page.unroute('**/api/config.json')
 })
 
 it('greets a device that must be approved with its certificate, and says why a device was refused', async () => {

@@ -15,14 +15,21 @@ export function Code({ text, label, prompt = false, onCopied }: CodeProps) {
   return (
     <div className="code">
       <CopyButton text={text} label={label} {...(onCopied && { onCopied })} />
-      <code>
-        {prompt && (
-          <span className="p" aria-hidden="true">
-            ${' '}
-          </span>
-        )}
-        {text}
-      </code>
+      <CodeText text={text} prompt={prompt} />
     </div>
+  )
+}
+
+/** The text of a command, after a shell prompt that is neither selected nor copied. */
+export function CodeText({ text, prompt }: Pick<CodeProps, 'text' | 'prompt'>) {
+  return (
+    <code>
+      {prompt && (
+        <span className="p" aria-hidden="true">
+          ${' '}
+        </span>
+      )}
+      {text}
+    </code>
   )
 }

@@ -475,7 +475,7 @@ describe('new settings of an object store', () => {
       'changed bytes',
       () => ({}),
       { method: 'PUT', does: 'spoils' },
-      'it answers other bytes than it was sent',
+      'it returned other bytes than were written',
     ],
   ] as const)('are refused with a clear message for %s', async (_what, settings, mischief, message) => {
     if (mischief) store.misbehave(mischief)

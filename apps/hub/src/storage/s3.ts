@@ -206,7 +206,7 @@ export class S3Bucket implements BlobDriver {
     const got = await this.#call({ method: 'GET', key, signal })
     await this.#requireSuccess(got)
     if (!(await startOf(got.head)).equals(bytes))
-      throw new S3Failure('it answers other bytes than it was sent.')
+      throw new S3Failure('it returned other bytes than were written.')
     return 'The same bytes'
   }
 

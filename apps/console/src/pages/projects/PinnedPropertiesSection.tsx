@@ -76,7 +76,8 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
       }
     >
       <p className="pins-note">
-        They stand first on each device page, for everyone in this project, below the pins of the person.
+        Shown first on each device page, for everyone in this project, below the properties that a person has
+        pinned.
       </p>
       <ErrorAlert title="Could not load the pinned properties." error={data ? undefined : error} />
       <ul className="pins">

@@ -15,7 +15,7 @@ const FIELDS = [
   { name: 's3Endpoint', label: 'Endpoint', required: true, help: 'For example https://s3.example.com.' },
   { name: 's3Bucket', label: 'Bucket', required: true },
   { name: 's3Region', label: 'Region', required: true },
-  { name: 's3Prefix', label: 'Prefix', required: false, help: 'Stands before the name of every object.' },
+  { name: 's3Prefix', label: 'Prefix', required: false, help: 'Put before the name of every object.' },
   { name: 's3AccessKeyId', label: 'Access key id', required: true },
 ] as const
 
@@ -73,7 +73,7 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
       ...(Object.fromEntries(FIELDS.map(({ name }) => [name, ''])) as Values),
       s3SecretAccessKey: '',
     })
-    toast('New assets lie in the storage of the hub.')
+    toast('New assets are stored by the hub itself.')
   }
   return (
     <form
@@ -85,7 +85,7 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
       }}
     >
       <div className="form2">
-        {!config.s3Endpoint && <p className="muted">Without it, assets lie in the storage of the hub.</p>}
+        {!config.s3Endpoint && <p className="muted">Without it, the hub itself stores the assets.</p>}
         <ErrorAlert title="The S3 configuration was not saved." error={save.error} />
         <ErrorAlert title="The S3 configuration was not removed." error={remove.error} />
         <div className="two2 s3">

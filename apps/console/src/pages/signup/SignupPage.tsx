@@ -101,7 +101,7 @@ function SignupForm({ invitation, onDone }: SignupFormProps) {
             spellCheck={false}
             help={
               invited &&
-              `The invitation to ${invited.organizationName} is for this address. We mail it the link that activates your account.`
+              `The invitation to ${invited.organizationName} is for this address. The link that activates your account is mailed to it.`
             }
             {...bindText(field)}
           />

@@ -111,7 +111,7 @@ function Content({ projectId, software }: { projectId: string; software: Softwar
               </Link>
             </>
           )}
-          {unknown > 0 && ` ${formatCount(unknown)} ${unknown === 1 ? 'does' : 'do'} not say it.`}
+          {unknown > 0 && ` ${formatCount(unknown)} ${unknown === 1 ? 'does' : 'do'} not report a version.`}
         </p>
       )}
       {deviceCount === 0 || isSilent ? (

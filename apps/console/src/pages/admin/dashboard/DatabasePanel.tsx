@@ -44,7 +44,7 @@ export function DatabasePanel({ part: { value, failure } }: { part: Health['data
 }
 
 function growth(bytesPerDay: number | undefined): string {
-  if (bytesPerDay === undefined) return 'its growth is known on the second day'
+  if (bytesPerDay === undefined) return 'growth is measured after two days'
   if (Math.abs(bytesPerDay) < 1024) return 'does not grow'
   return bytesPerDay > 0
     ? `grows ${formatBytes(bytesPerDay)} a day`

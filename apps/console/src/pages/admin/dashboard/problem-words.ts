@@ -52,7 +52,7 @@ export function problemWords(problem: Problem, nowMs: number): ProblemWords {
       return {
         said: `The node ${problem.nodeName} does not answer.`,
         more: `Its last heartbeat came ${atInWords(Date.parse(problem.lastHeartbeat), nowMs)}.`,
-        note: 'Other nodes took it for dead. Its devices connect to a running node.',
+        note: 'Other nodes marked it as dead. Its devices connect to a running node.',
       }
     case 'SealBroken':
       return {

@@ -50,6 +50,14 @@ export function JobDetail({ job, kind }: JobDetailProps) {
               {clockTime(Date.parse(startedAt))}
               {finishedAt !== undefined && ` to ${clockTime(Date.parse(finishedAt))}`}, at most{' '}
               {formatMs(job.timeout * 1000)}
+              {job.attempts > 1 && (
+                <>
+                  <br />
+                  <span className="muted">
+                    Attempt {job.attempts}. The times of earlier ones are not kept.
+                  </span>
+                </>
+              )}
             </dd>
           </>
         )}
@@ -66,8 +74,8 @@ export function JobDetail({ job, kind }: JobDetailProps) {
                   : `since ${sinceInWords(Date.parse(failing.since), nowMs)}`}
               </b>
               {kind?.lastCompletedAt === undefined
-                ? ', no successful one in 48 hours'
-                : `, the last successful one ${atInWords(Date.parse(kind.lastCompletedAt), nowMs)}`}
+                ? ', none succeeded in 48 hours'
+                : `, the last success was ${atInWords(Date.parse(kind.lastCompletedAt), nowMs)}`}
             </dd>
           </>
         )}
@@ -80,7 +88,7 @@ export function JobDetail({ job, kind }: JobDetailProps) {
         {kind?.nextRunAt !== undefined && (
           <>
             <dt>Next run</dt>
-            <dd>{comingTime(Date.parse(kind.nextRunAt), nowMs)}, by itself</dd>
+            <dd>{comingTime(Date.parse(kind.nextRunAt), nowMs)}, automatically</dd>
           </>
         )}
       </dl>

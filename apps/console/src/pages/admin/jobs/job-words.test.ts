@@ -36,10 +36,10 @@ it('says the last error of a job as a sentence', () => {
   )
   const nextAttemptAt = new Date(Date.now() + 60_000).toISOString()
   expect(errorSentence(job({ status: 'Pending', lastError: 'no answer', nextAttemptAt }))).toMatch(
-    /^Tries again at \d\d:\d\d:\d\d: No answer$/,
+    /^Next attempt at \d\d:\d\d:\d\d: No answer$/,
   )
   expect(errorSentence(job({ status: 'Pending', lastError: 'no answer' }))).toBe(
-    'Is tried again now. Before: No answer',
+    'Being tried again. Last attempt: No answer',
   )
 })
 

@@ -25,7 +25,7 @@ export const JOB_WORDS: Record<string, Words> = {
   },
   organizations_SendInvitationEmail: { name: 'Send an invitation', failed: 'An invitation was not sent' },
   instance_CleanupExpired: {
-    name: 'Clean up what expired',
+    name: 'Remove expired sessions and links',
     failed: 'Expired sessions and links cannot be removed',
     harm: NOT_LOST,
   },
@@ -35,7 +35,7 @@ export const JOB_WORDS: Record<string, Words> = {
   },
   instance_MaintainPartitions: {
     name: 'Maintain partitions',
-    failed: 'Partitions of the coming days cannot be made',
+    failed: 'Partitions of the coming days cannot be created',
     harm: 'Events are still stored, but old ones are not removed.',
   },
   devices_SweepHistory: {
@@ -55,8 +55,8 @@ export const JOB_WORDS: Record<string, Words> = {
   devices_FillAddresses: { name: 'Copy addresses', failed: 'Addresses cannot be copied for the search' },
   devices_RunBulkActions: {
     name: 'Run bulk actions',
-    failed: 'Bulk actions do not go on',
-    harm: 'A retry goes on with what is left of their lists.',
+    failed: 'Bulk actions are paused',
+    harm: 'A retry continues with the rest of their lists.',
   },
   projects_SampleConnected: {
     name: 'Sample connected devices',
@@ -107,8 +107,8 @@ export function errorSentence(job: Job): string | undefined {
   if (error === undefined || job.status !== 'Pending') return error
   const { nextAttemptAt } = job
   return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > Date.now()
-    ? `Tries again at ${clockTime(Date.parse(nextAttemptAt))}: ${error}`
-    : `Is tried again now. Before: ${error}`
+    ? `Next attempt at ${clockTime(Date.parse(nextAttemptAt))}: ${error}`
+    : `Being tried again. Last attempt: ${error}`
 }
 
 /** Work that is not done while jobs of a kind fail, and since when: "Unused files cannot be removed since 04:10." */

@@ -166,7 +166,7 @@ function Progress({ details, enrolment }: { details: Details; enrolment: Enrolme
       {certificate && (
         <>
           <Done at={certificate.firstSeen}>
-            Token <bdi>{enrolment.choices.name}</bdi> shown from{' '}
+            Token <bdi>{enrolment.choices.name}</bdi> received from{' '}
             <span className="mono">{certificate.remoteAddress ?? 'an address that was not recorded'}</span>
           </Done>
           {certificate.status === 'Active' && (

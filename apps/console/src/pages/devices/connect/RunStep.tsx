@@ -1,6 +1,6 @@
 import { agentArguments, offersInstall } from '@muster/actions/client'
 import { type ReactNode, useState } from 'react'
-import { usePublicUrl } from '../../../api/config.ts'
+import { useDeviceUrl, usePublicUrl } from '../../../api/config.ts'
 import { Alert } from '../../../ui/Alert.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
@@ -11,7 +11,7 @@ const TITLES: Record<Kind, string> = {
   here: 'Run this here',
   linux: 'Run this on the device',
   public: "Name this hub in the agent's file",
-  simulated: 'Start a fleet that is not real',
+  simulated: 'Start simulated devices',
 }
 const MAX_SIMULATED = 10_000
 
@@ -28,10 +28,10 @@ export function RunStep({ kind, hasToken }: { kind: Kind; hasToken: boolean }) {
 }
 
 function Here() {
-  const hubUrl = usePublicUrl()
+  const deviceUrl = useDeviceUrl()
   return (
     <>
-      <AgentCommand options={agentArguments(hubUrl, 'run')} />
+      <AgentCommand options={agentArguments(deviceUrl, 'run')} />
       <Asks>The agent asks for the token. Paste it there. It runs until you press Ctrl+C.</Asks>
       <ul className="fine">
         <li>
@@ -86,7 +86,7 @@ function Linux() {
           </a>
         </li>
         <li>
-          Removes itself by <span className="mono">sudo sh /usr/lib/muster-agent/install.sh --uninstall</span>
+          To remove it, run <span className="mono">sudo sh /usr/lib/muster-agent/install.sh --uninstall</span>
           .
         </li>
       </ul>
@@ -95,9 +95,9 @@ function Linux() {
 }
 
 function PublicAgent() {
-  const hubUrl = usePublicUrl()
-  const lines = [`hub-url = "${hubUrl}"`, 'token = "paste the token here"']
-  if (hubUrl.startsWith('http:')) lines.push('dangerous-allow-plaintext = true')
+  const deviceUrl = useDeviceUrl()
+  const lines = [`hub-url = "${deviceUrl}"`, 'token = "paste the token here"']
+  if (deviceUrl.startsWith('http:')) lines.push('dangerous-allow-plaintext = true')
   return (
     <>
       <p className="t2">Let only root read the file of the agent, because it holds the token:</p>
@@ -117,24 +117,27 @@ function PublicAgent() {
 }
 
 function Simulated() {
-  const hubUrl = usePublicUrl()
+  const deviceUrl = useDeviceUrl()
   const [text, setText] = useState('20')
   const isCount = /^\s*[1-9]\d*\s*$/.test(text) && Number(text) <= MAX_SIMULATED
   return (
     <>
       <div className="simn">
         <TextField
-          label="How many"
+          label="Number of devices"
           inputMode="numeric"
           required
           value={text}
           onChange={setText}
-          error={isCount ? undefined : 'How many must be a whole number from 1 to 10,000.'}
+          error={isCount ? undefined : 'Enter a whole number from 1 to 10,000.'}
         />
       </div>
-      {isCount && <AgentCommand options={`${agentArguments(hubUrl, 'simulate')} --count ${Number(text)}`} />}
+      {isCount && (
+        <AgentCommand options={`${agentArguments(deviceUrl, 'simulate')} --count ${Number(text)}`} />
+      )}
       <Asks>
-        It asks for the token. The devices report, update and drop out like real ones until you press Ctrl+C.
+        The agent asks for the token. The devices report, update and disconnect like real ones until you press
+        Ctrl+C.
       </Asks>
       <ul className="fine">
         <li>

@@ -5,7 +5,7 @@ import { counted, formatBytes, formatCount } from '../../../lib/app/format.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
-import { Code } from '../../../ui/Code.tsx'
+import { Code, CodeText } from '../../../ui/Code.tsx'
 import { useCopy } from '../../../ui/use-copy.ts'
 import { imageVersionOf } from '../../software/version-label.ts'
 import { moveTagCommand, newTagCommand, setImageVersionCommand, uploadCommand } from '../cli-commands.ts'
@@ -90,7 +90,7 @@ function reportStep(
     end: <Time at={createdAt} />,
     text: imageVersion
       ? `imageVersion is ${imageVersion}. Devices report this word when they run it.`
-      : `imageVersion is missing: devices report ${reportedAs} instead, if their update script knows to.`,
+      : `imageVersion is missing. Devices report ${reportedAs} instead if their update script supports it.`,
     ...(imageVersion === undefined && {
       command: setImageVersionCommand(...path, metadata, locked ?? reportedAs).command,
     }),
@@ -142,7 +142,7 @@ function tagSteps(usage: Usage, path: NextStepsProps['path']): Step[] {
       key: 'tag',
       isDone: false,
       title: 'Give it a tag that devices follow',
-      text: 'No other version has a tag that can move here. A tag such as stable is a name that devices keep to.',
+      text: 'No other version has a tag that can move here. Devices follow a tag, such as stable, to its current version.',
       command: newTagCommand(...path).command,
     },
   ]
@@ -218,17 +218,13 @@ function FailingBefore({ name, usage: { before } }: { name: string; usage: Usage
   )
 }
 
+/** The command of the current step. Its button is the main one of the page. */
 function CurrentCommand({ text }: { text: string }) {
   const { state, copy } = useCopy(text)
   return (
     <div className="cmd">
       <div className="code">
-        <code>
-          <span className="p" aria-hidden="true">
-            ${' '}
-          </span>
-          {text}
-        </code>
+        <CodeText text={text} prompt />
       </div>
       <Button variant="primary" icon={state === 'copied' ? Check : Copy} onClick={() => void copy()}>
         {state === 'copied' ? 'Copied' : 'Copy command'}
