@@ -4,6 +4,14 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { deviceIdentity } from '@muster/testkit/device'
+import { deviceProfile } from '../apps/agent/src/simulator/device-profile.ts'
+import {
+  appConfigOf,
+  labelOf,
+  otaStatusOf,
+  PROPERTY,
+  systemInfoOf,
+} from '../apps/agent/src/simulator/device-properties.ts'
 import { answerAll, quantile } from './child.ts'
 import { EventCalls, type HubTarget, LeanDevice, type PreparedCall } from './lean-device.ts'
 import { frameOf, RawSocket } from './raw-socket.ts'
@@ -15,6 +23,7 @@ export type LoadCommand =
   | { publish: { secs: number; devices: number; window: number } }
   | { schedule: { secs: number; devices: number; perSec: number } }
   | { setProperty: { name: string } }
+  | { setProfiles: true }
   | { writeProperty: { secs: number; devices: number; name: string; values: [unknown, unknown] } }
   | { keepLedger: { devices: number; pauseMs: number } }
   | { endLedger: true }
@@ -80,6 +89,7 @@ async function run(command: LoadCommand): Promise<unknown> {
   if ('publish' in command) return publish(command.publish)
   if ('schedule' in command) return schedule(command.schedule)
   if ('setProperty' in command) return setProperty(command.setProperty)
+  if ('setProfiles' in command) return setProfiles()
   if ('writeProperty' in command) return writeProperty(command.writeProperty)
   if ('keepLedger' in command) return keepLedger(command.keepLedger)
   if ('endLedger' in command) return endLedger()
@@ -245,6 +255,25 @@ async function setProperty({ name }: { name: string }): Promise<{ secs: number }
     ),
   )
   return { secs: secondsSince(started) }
+}
+
+/** Sets the properties of a simulated device (`npm run agent -- simulate`) on every device. */
+async function setProfiles(): Promise<object> {
+  await Promise.all(
+    devices.map(async (device, index) => {
+      const profile = deviceProfile('bench', index)
+      const properties = {
+        [PROPERTY.systemInfo]: systemInfoOf(profile, Date.now()),
+        [PROPERTY.otaStatus]: otaStatusOf(profile, undefined),
+        [PROPERTY.health]: { status: 'ok' },
+        [PROPERTY.device]: labelOf(profile, undefined),
+        [PROPERTY.appConfig]: appConfigOf(profile),
+      }
+      for (const [name, value] of Object.entries(properties))
+        await device.invoke('devices_SetProperty', { deviceId: device.deviceId, name, value })
+    }),
+  )
+  return {}
 }
 
 /**

@@ -12,6 +12,7 @@ import { lists } from './lists.ts'
 import { paint } from './paint.ts'
 import { people } from './people.ts'
 import { releases } from './releases.ts'
+import { sizes } from './sizes.ts'
 import { smoke } from './smoke.ts'
 import { tunnel } from './tunnel.ts'
 
@@ -33,6 +34,7 @@ const BENCHES: Record<string, Bench> = {
   faults: { run: faults, limitMinutes: 15 },
   lists: { run: lists, limitMinutes: 15 },
   releases: { run: releases, limitMinutes: 10 },
+  sizes: { run: sizes, limitMinutes: 10 },
   blobs: { run: blobs, limitMinutes: 15 },
   paint: { run: paint, limitMinutes: 5 },
   interact: { run: interact, limitMinutes: 15 },
