@@ -17,14 +17,18 @@ export function usePins(projectId: string) {
   const pins = data?.properties ?? []
 
   async function toggle(name: string) {
-    if (!data) return
-    const isPinned = pins.includes(name)
-    if (!isPinned && pins.length >= MAX_PINS) return toast(`At most ${MAX_PINS} properties can be pinned.`)
-    const properties = isPinned ? pins.filter(pin => pin !== name) : [...pins, name]
-    // A refetch in flight would overwrite the new pins with the previous ones.
-    await queryClient.cancelQueries({ queryKey: options.queryKey })
-    queryClient.setQueryData(options.queryKey, { ...data, properties })
+    let isPinned = false
     try {
+      // A click may come before the pins have loaded.
+      const known = data ?? (await queryClient.ensureQueryData(options))
+      const before = known.properties
+      isPinned = before.includes(name)
+      if (!isPinned && before.length >= MAX_PINS)
+        return toast(`At most ${MAX_PINS} properties can be pinned.`)
+      const properties = isPinned ? before.filter(pin => pin !== name) : [...before, name]
+      // A refetch in flight would overwrite the new pins with the previous ones.
+      await queryClient.cancelQueries({ queryKey: options.queryKey })
+      queryClient.setQueryData(options.queryKey, { ...known, properties })
       await invoke('projects_SetPins', { projectId, properties })
     } catch (error) {
       toastError(`Could not ${isPinned ? 'unpin' : 'pin'} ${name}`, error)
