@@ -305,11 +305,16 @@ describe('software of a project', () => {
       await hub.db.transaction().execute(tx => hub.jobs.enqueue(tx, 'projects_SampleSoftware', {}))
       hub.jobs.wake('projects_SampleSoftware')
       // The first statement counts both projects, the second one only the first project.
+      const cancelled: string[] = []
       for (const which of ['both projects', 'the first project'])
         await until(`the count of ${which}`, async () => {
-          const { rows } = await lock.query(
-            `select pg_cancel_backend(pid) from pg_locks where relation = 'device_update'::regclass and not granted`,
+          const { rows } = await hub.pool.query(
+            `select pg_cancel_backend(a.pid), a.query_start::text as "startedAt"
+               from pg_locks l join pg_stat_activity a on a.pid = l.pid
+              where l.relation = 'device_update'::regclass and not l.granted and a.query_start::text <> all ($1)`,
+            [cancelled],
           )
+          cancelled.push(...rows.map(row => row.startedAt))
           return rows.length > 0
         })
     } finally {
