@@ -150,13 +150,20 @@ it('sends an invitation again with another link, and says when that was often en
 
   const change = (set: string) =>
     changeDatabase(stage.hub, `update organization_invitation set ${set} where email = '${email}'`)
-  await change("resent_at = array[now() - interval '1 h', now() - interval '2 h', now() - interval '3 h']")
+  await change("resent_at = '{}'")
+  await changeDatabase(
+    stage.hub,
+    `update invitation_mail set queued_at = array(select now() - make_interval(hours => n) from generate_series(1, 4) n)
+      where email = '${email}'`,
+  )
   await row.getByRole('button', { name: /^Resend/ }).click()
   await admin
     .getByRole('alert')
-    .getByText(`Found 3 mails to ${email} within 24 hours, expected at most 3: try again in 21 hours`)
+    .getByText(
+      `Found 4 invitations mailed to ${email} within 24 hours, expected at most 4: send it again in 20 hours`,
+    )
     .waitFor()
-  await change("resent_at = '{}', expires_at = now() - interval '1 day', mail_state = 'NotSent'")
+  await change("expires_at = now() - interval '1 day', mail_state = 'NotSent'")
   await admin.reload()
   await row.getByText('Ended', { exact: true }).waitFor()
   await row.getByText('Not sent', { exact: true }).waitFor()
