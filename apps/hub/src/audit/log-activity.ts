@@ -1,8 +1,7 @@
 import type { ParsedInput } from '@muster/actions'
 import { sql } from 'kysely'
-import { runBrief } from '../database/client/brief.ts'
+import { tryBrief } from '../database/client/brief.ts'
 import type { Db, Tx } from '../database/client/connection.ts'
-import { isCancelled } from '../database/client/errors.ts'
 import { wireTime } from '../runtime/times.ts'
 import { matchesEntry, type ResolvedFilter, resolveFilter } from './entry-filter.ts'
 import type { LogOf } from './log-scope.ts'
@@ -35,12 +34,8 @@ export async function queryActivity(
   const resolved = await resolveFilter(db, filter ?? {}, of)
   const hasBeginning = resolved.since !== undefined || resolved.withinSecs !== undefined
   const bounded = hasBeginning ? resolved : { ...resolved, withinSecs: DAY_SECS }
-  try {
-    return { activity: await runBrief(db, signal, tx => count(tx, bounded, of)) }
-  } catch (error) {
-    if (!isCancelled(error)) throw error
-    return {}
-  }
+  const activity = await tryBrief(db, signal, tx => count(tx, bounded, of))
+  return activity ? { activity } : {}
 }
 
 async function count(

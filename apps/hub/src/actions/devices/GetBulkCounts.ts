@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import { runBrief } from '../../database/client/brief.ts'
-import { isCancelled } from '../../database/client/errors.ts'
+import { tryBrief } from '../../database/client/brief.ts'
 import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { handler } from '../../handler.ts'
 
@@ -8,26 +7,22 @@ import { handler } from '../../handler.ts'
 export const devices_GetBulkCounts = handler(
   'devices_GetBulkCounts',
   async ({ db, signal }, { projectId, selection }) => {
-    try {
-      return await runBrief(db, signal, tx =>
-        tx
-          .selectFrom('device as d')
-          .where('d.project_id', '=', projectId)
-          .where(
-            selection.kind === 'devices'
-              ? sql<boolean>`d.device_id = any (${selection.deviceIds}::text[])`
-              : matchesFilter(selection.filter, projectId),
-          )
-          .select([
-            sql<number>`count(*)`.as('deviceCount'),
-            sql<number>`coalesce(sum(d.pending_certificates), 0)`.as('pendingCertificateCount'),
-            sql<number>`count(*) filter (where d.is_connected)`.as('connectedCount'),
-          ])
-          .executeTakeFirstOrThrow(),
-      )
-    } catch (error) {
-      if (!isCancelled(error)) throw error
-      return {}
-    }
+    const counts = await tryBrief(db, signal, tx =>
+      tx
+        .selectFrom('device as d')
+        .where('d.project_id', '=', projectId)
+        .where(
+          selection.kind === 'devices'
+            ? sql<boolean>`d.device_id = any (${selection.deviceIds}::text[])`
+            : matchesFilter(selection.filter, projectId),
+        )
+        .select([
+          sql<number>`count(*)`.as('deviceCount'),
+          sql<number>`coalesce(sum(d.pending_certificates), 0)`.as('pendingCertificateCount'),
+          sql<number>`count(*) filter (where d.is_connected)`.as('connectedCount'),
+        ])
+        .executeTakeFirstOrThrow(),
+    )
+    return counts ?? {}
   },
 )

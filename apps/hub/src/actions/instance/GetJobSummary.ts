@@ -1,21 +1,17 @@
-import { runBrief } from '../../database/client/brief.ts'
-import { isCancelled } from '../../database/client/errors.ts'
+import { tryBrief } from '../../database/client/brief.ts'
 import { summarizeJobs } from '../../database/queries/jobs/job-summary.ts'
 import { handler } from '../../handler.ts'
 
 /** Counts the background jobs of the last 24 hours by status and summarizes each kind. */
-export const jobs_GetSummary = handler('jobs_GetSummary', async ({ db, signal }) => {
-  try {
-    return await runBrief(db, signal, summarizeJobs)
-  } catch (error) {
-    if (!isCancelled(error)) throw error
-    return {
+export const jobs_GetSummary = handler(
+  'jobs_GetSummary',
+  async ({ db, signal }) =>
+    (await tryBrief(db, signal, summarizeJobs)) ?? {
       since: new Date().toISOString(),
       total: 0,
       counts: { Pending: 0, Completed: 0, Failed: 0, Expired: 0, Cancelled: 0 },
       isCut: false,
       kinds: [],
       tookTooLong: true as const,
-    }
-  }
-})
+    },
+)

@@ -1,8 +1,7 @@
 import type { HandlerOutput } from '@muster/actions'
 import { sql } from 'kysely'
-import { runBrief } from '../../database/client/brief.ts'
+import { tryBrief } from '../../database/client/brief.ts'
 import type { Db } from '../../database/client/connection.ts'
-import { isCancelled } from '../../database/client/errors.ts'
 import { latestVersions, versionsById } from '../../database/queries/repositories/releases.ts'
 import {
   countSoftware,
@@ -82,14 +81,9 @@ async function countWithin(
   signal: AbortSignal,
   projectId: string,
 ): Promise<SoftwareCounts | undefined> {
-  try {
-    const counted = await runBrief(db, signal, tx => countSoftware(tx, [projectId]))
-    keepSoftware(db, counted)
-    return counted.get(projectId)
-  } catch (error) {
-    if (!isCancelled(error)) throw error
-    return undefined
-  }
+  const counted = await tryBrief(db, signal, tx => countSoftware(tx, [projectId]))
+  if (counted) keepSoftware(db, counted)
+  return counted?.get(projectId)
 }
 
 /** Packages of the linked repositories of a project, most devices first, with the numbers of devices that report a version of each. */

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import { runBrief } from '../../database/client/brief.ts'
-import { isCancelled } from '../../database/client/errors.ts'
+import { tryBrief } from '../../database/client/brief.ts'
 import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { handler } from '../../handler.ts'
 
@@ -9,21 +8,17 @@ export const projects_QueryDeviceCounts = handler(
   'projects_QueryDeviceCounts',
   async ({ db, signal }, { projectId, filters }) => {
     const counts: (number | null)[] = filters.map(() => null)
-    try {
-      await runBrief(db, signal, async tx => {
-        for (const [index, filter] of filters.entries()) {
-          const { count } = await tx
-            .selectFrom('device as d')
-            .where('d.project_id', '=', projectId)
-            .where(matchesFilter(filter, projectId))
-            .select(sql<number>`count(*)`.as('count'))
-            .executeTakeFirstOrThrow()
-          counts[index] = count
-        }
-      })
-    } catch (error) {
-      if (!isCancelled(error)) throw error
-    }
+    await tryBrief(db, signal, async tx => {
+      for (const [index, filter] of filters.entries()) {
+        const { count } = await tx
+          .selectFrom('device as d')
+          .where('d.project_id', '=', projectId)
+          .where(matchesFilter(filter, projectId))
+          .select(sql<number>`count(*)`.as('count'))
+          .executeTakeFirstOrThrow()
+        counts[index] = count
+      }
+    })
     return { counts }
   },
 )

@@ -1,5 +1,4 @@
-import { runBrief } from '../../database/client/brief.ts'
-import { isCancelled } from '../../database/client/errors.ts'
+import { tryBrief } from '../../database/client/brief.ts'
 import { suggestNames } from '../../database/queries/devices/property-suggestions.ts'
 import { handler } from '../../handler.ts'
 
@@ -9,27 +8,22 @@ const DEFAULT_LIMIT = 50
 export const projects_QueryPropertyNames = handler(
   'projects_QueryPropertyNames',
   async ({ db, signal }, { projectId, text, namesOnly = false, limit = DEFAULT_LIMIT }) => {
-    try {
-      const { rows, nameCount, devicesRead } = await runBrief(db, signal, tx =>
-        suggestNames(tx, projectId, { text, namesOnly, limit }),
-      )
-      return {
-        names: rows.map(row => ({
-          path: row.path,
-          kinds: row.kinds as Kind[],
-          deviceCount: row.devices,
-          distinctCount: row.distinct_count,
-          lowest: finite(row.lowest),
-          highest: finite(row.highest),
-          example: row.example ?? undefined,
-        })),
-        matchCount: rows[0]?.matches ?? 0,
-        nameCount,
-        devicesRead,
-      }
-    } catch (error) {
-      if (!isCancelled(error)) throw error
-      return { names: [], matchCount: 0, nameCount: 0, devicesRead: 0, tookTooLong: true as const }
+    const found = await tryBrief(db, signal, tx => suggestNames(tx, projectId, { text, namesOnly, limit }))
+    if (!found) return { names: [], matchCount: 0, nameCount: 0, devicesRead: 0, tookTooLong: true as const }
+    const { rows, nameCount, devicesRead } = found
+    return {
+      names: rows.map(row => ({
+        path: row.path,
+        kinds: row.kinds as Kind[],
+        deviceCount: row.devices,
+        distinctCount: row.distinct_count,
+        lowest: finite(row.lowest),
+        highest: finite(row.highest),
+        example: row.example ?? undefined,
+      })),
+      matchCount: rows[0]?.matches ?? 0,
+      nameCount,
+      devicesRead,
     }
   },
 )

@@ -1,5 +1,4 @@
-import { runBrief } from '../../database/client/brief.ts'
-import { isCancelled } from '../../database/client/errors.ts'
+import { tryBrief } from '../../database/client/brief.ts'
 import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { suggestValues } from '../../database/queries/devices/property-suggestions.ts'
 import { handler } from '../../handler.ts'
@@ -10,34 +9,10 @@ const DEFAULT_LIMIT = 20
 export const projects_QueryPropertyValues = handler(
   'projects_QueryPropertyValues',
   async ({ db, signal }, { projectId, property, filter, text, limit = DEFAULT_LIMIT }) => {
-    try {
-      const found = await runBrief(db, signal, tx =>
-        suggestValues(tx, projectId, property, matchesFilter(filter, projectId), { text, limit }),
-      )
-      const [lowest, lowerQuartile, median, upperQuartile, highest] = found.numbers
-      return {
-        values: found.values.map(({ value, devices }) => ({
-          value: JSON.parse(value) as string | number | boolean | null,
-          deviceCount: devices,
-        })),
-        distinctCount: found.distinct,
-        otherCount: found.other,
-        absentCount: found.absent,
-        numbers:
-          lowest == null
-            ? undefined
-            : {
-                deviceCount: found.numberCount,
-                lowest,
-                lowerQuartile: lowerQuartile!,
-                median: median!,
-                upperQuartile: upperQuartile!,
-                highest: highest!,
-              },
-        devicesRead: found.read,
-      }
-    } catch (error) {
-      if (!isCancelled(error)) throw error
+    const found = await tryBrief(db, signal, tx =>
+      suggestValues(tx, projectId, property, matchesFilter(filter, projectId), { text, limit }),
+    )
+    if (!found)
       return {
         values: [],
         distinctCount: 0,
@@ -46,6 +21,27 @@ export const projects_QueryPropertyValues = handler(
         devicesRead: 0,
         tookTooLong: true as const,
       }
+    const [lowest, lowerQuartile, median, upperQuartile, highest] = found.numbers
+    return {
+      values: found.values.map(({ value, devices }) => ({
+        value: JSON.parse(value) as string | number | boolean | null,
+        deviceCount: devices,
+      })),
+      distinctCount: found.distinct,
+      otherCount: found.other,
+      absentCount: found.absent,
+      numbers:
+        lowest == null
+          ? undefined
+          : {
+              deviceCount: found.numberCount,
+              lowest,
+              lowerQuartile: lowerQuartile!,
+              median: median!,
+              upperQuartile: upperQuartile!,
+              highest: highest!,
+            },
+      devicesRead: found.read,
     }
   },
 )

@@ -1,7 +1,5 @@
 import { sql } from 'kysely'
-import { runBrief } from '../../database/client/brief.ts'
-import type { Db, Tx } from '../../database/client/connection.ts'
-import { isCancelled } from '../../database/client/errors.ts'
+import { tryBrief } from '../../database/client/brief.ts'
 import { handler } from '../../handler.ts'
 
 /**
@@ -19,7 +17,7 @@ export const repositories_GetFollowers = handler(
       .executeTakeFirstOrThrow()
     const names = sql`(${slug}::text, ${name}::text)`
     const [own, elsewhere] = await Promise.all([
-      countWithin(db, signal, async tx => {
+      tryBrief(db, signal, async tx => {
         const { rows } = await sql<{ deviceCount: number; projectCount: number }>`
           select count(*)::int as "deviceCount", count(distinct d.project_id)::int as "projectCount"
             from project p
@@ -29,7 +27,7 @@ export const repositories_GetFollowers = handler(
         return rows[0]!
       }),
       visibility === 'Public'
-        ? countWithin(db, signal, async tx => {
+        ? tryBrief(db, signal, async tx => {
             const { rows } = await sql<{ deviceCount: number }>`
               select count(*)::int as "deviceCount"
                 from device_update u
@@ -50,17 +48,3 @@ export const repositories_GetFollowers = handler(
     }
   },
 )
-
-/** Runs a count for at most 2 s; undefined if it took longer. */
-async function countWithin<Count>(
-  db: Db,
-  signal: AbortSignal,
-  count: (tx: Tx) => Promise<Count>,
-): Promise<Count | undefined> {
-  try {
-    return await runBrief(db, signal, count)
-  } catch (error) {
-    if (!isCancelled(error)) throw error
-    return undefined
-  }
-}

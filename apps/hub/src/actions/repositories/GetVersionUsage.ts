@@ -1,8 +1,7 @@
 import type { HandlerOutput } from '@muster/actions'
 import { isAuditedReader } from '../../access/visible.ts'
-import { runBrief } from '../../database/client/brief.ts'
+import { tryBrief } from '../../database/client/brief.ts'
 import type { Db } from '../../database/client/connection.ts'
-import { isCancelled } from '../../database/client/errors.ts'
 import { neighboursOf, releaseTags, tagMoves } from '../../database/queries/repositories/releases.ts'
 import { KeptAnswers } from '../../database/queries/software/kept-answers.ts'
 import {
@@ -114,20 +113,15 @@ async function seriesWithin(
   versionId: string,
   comparedId: string | undefined,
 ): Promise<VersionSeries | undefined> {
-  try {
-    return await runBrief(db, signal, async tx => {
-      const state = await samplesState(tx, projectIds)
-      const question = [versionId, comparedId, state, ...projectIds].join(' ')
-      const kept = keptSeries.find(db, question)
-      if (kept) return kept.series
-      const series = await readSeries(tx, projectIds, versionId, comparedId)
-      keptSeries.keep(db, question, { series })
-      return series
-    })
-  } catch (error) {
-    if (isCancelled(error)) return undefined
-    throw error
-  }
+  return tryBrief(db, signal, async tx => {
+    const state = await samplesState(tx, projectIds)
+    const question = [versionId, comparedId, state, ...projectIds].join(' ')
+    const kept = keptSeries.find(db, question)
+    if (kept) return kept.series
+    const series = await readSeries(tx, projectIds, versionId, comparedId)
+    keptSeries.keep(db, question, { series })
+    return series
+  })
 }
 
 type Counted = { software: Map<string, SoftwareCounts>; failures: UpdateFailures; isKept: boolean }
@@ -144,19 +138,13 @@ async function countWithin(
   const question = [versionId, ...projectIds].join(' ')
   const kept = keptFailures.find(db, question)
   if (missing.length === 0 && kept) return { software, failures: kept, isKept: true }
-  try {
-    return await runBrief(db, signal, async tx => {
-      const counted =
-        missing.length > 0 ? await countSoftware(tx, missing) : new Map<string, SoftwareCounts>()
-      keepSoftware(db, counted)
-      const failures = kept ?? (await readFailures(tx, projectIds, versionId))
-      keptFailures.keep(db, question, failures)
-      return { software: new Map([...software, ...counted]), failures, isKept: software.size > 0 }
-    })
-  } catch (error) {
-    if (!isCancelled(error)) throw error
-    return undefined
-  }
+  return tryBrief(db, signal, async tx => {
+    const counted = missing.length > 0 ? await countSoftware(tx, missing) : new Map<string, SoftwareCounts>()
+    keepSoftware(db, counted)
+    const failures = kept ?? (await readFailures(tx, projectIds, versionId))
+    keptFailures.keep(db, question, failures)
+    return { software: new Map([...software, ...counted]), failures, isKept: software.size > 0 }
+  })
 }
 
 /** Devices of a project in relation to a version of a package. */

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import { runBrief } from '../../database/client/brief.ts'
+import { tryBrief } from '../../database/client/brief.ts'
 import type { Db } from '../../database/client/connection.ts'
-import { isCancelled } from '../../database/client/errors.ts'
 import { latestVersions } from '../../database/queries/repositories/releases.ts'
 import {
   countSoftware,
@@ -24,13 +23,11 @@ export const repositories_QueryPackageUsage = handler(
     const projectIds = projects.map(({ projectId }) => projectId)
     const kept = keptSoftware(db, projectIds)
     const missing = projectIds.filter(id => !kept.has(id))
-    let counted = new Map<string, SoftwareCounts>()
-    try {
-      if (missing.length > 0) counted = await runBrief(db, signal, tx => countSoftware(tx, missing))
-    } catch (error) {
-      if (!isCancelled(error)) throw error
-      return { packages: [], otherPackages: 0, projectCount, tookTooLong: true as const }
-    }
+    const counted =
+      missing.length > 0
+        ? await tryBrief(db, signal, tx => countSoftware(tx, missing))
+        : new Map<string, SoftwareCounts>()
+    if (!counted) return { packages: [], otherPackages: 0, projectCount, tookTooLong: true as const }
     keepSoftware(db, counted)
     const all = [...kept.values(), ...counted.values()]
     const aims = all.flatMap(of => of.aims)

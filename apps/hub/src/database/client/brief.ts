@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Db, type Tx, withQueryOptions } from './connection.ts'
+import { isCancelled } from './errors.ts'
 
 /** Maximum duration, in milliseconds, of a brief query, from its first statement to its last. */
 const BRIEF_MS = 2_000
@@ -48,4 +49,16 @@ export async function runBrief<Result>(
         }
       })
   )
+}
+
+/** Like `runBrief`, but resolves to undefined after the deadline. */
+export async function tryBrief<Result>(
+  ...run: Parameters<typeof runBrief<Result>>
+): Promise<Result | undefined> {
+  try {
+    return await runBrief(...run)
+  } catch (error) {
+    if (!isCancelled(error)) throw error
+    return undefined
+  }
 }

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { runBrief } from '../../client/brief.ts'
+import { tryBrief } from '../../client/brief.ts'
 import type { Db, Tx } from '../../client/connection.ts'
-import { isCancelled } from '../../client/errors.ts'
 import { partPattern } from '../../client/page.ts'
 import { addressStartsOf } from './address-texts.ts'
 
@@ -58,12 +57,8 @@ export async function searchDevices(
     }
     return { devices: devices.slice(0, limit), hasMore: devices.length > limit, isCut: false }
   }
-  try {
-    return await runBrief(db, signal, search, deadlineMs)
-  } catch (error) {
-    if (!isCancelled(error)) throw error
-    return { devices, hasMore: false, isCut: true }
-  }
+  const found = await tryBrief(db, signal, search, deadlineMs)
+  return found ?? { devices, hasMore: false, isCut: true }
 }
 
 /**
