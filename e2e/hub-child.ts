@@ -10,9 +10,6 @@ import { freePort, until } from '@muster/testkit'
 import pg from 'pg'
 import { inject } from 'vitest'
 
-/** A start takes 2 s of an idle machine, and a minute of one that is busy with many other programs. */
-const READY_TIMEOUT_MS = 100_000
-
 /** Entry file of the hub. */
 export const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
 
@@ -121,7 +118,7 @@ export async function spawnHub({
           const response = await fetch(`${url}/readyz`).catch(() => undefined)
           return response?.ok
         },
-        READY_TIMEOUT_MS,
+        60_000,
       ).catch((error: unknown) => {
         throw new Error(`${String(error)}\n${stdout()}\n${stderr()}`)
       })

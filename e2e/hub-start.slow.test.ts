@@ -49,7 +49,7 @@ describe('a start fails with one line', () => {
     const home = await databaseHome(dataDir)
     const before = await readdir(home)
     const { uid } = statSync(join(home, 'data'))
-    expect(await complaint({ dataDir, account }, 15_000)).toBe(
+    expect(await complaint({ dataDir, account })).toBe(
       `${home}/data/PG_VERSION belongs to another account (user id ${uid}, the hub runs as 1): start the hub under the account that started it last (with sudo, if that was used), or give its files to this one: sudo chown -R 1 ${dataDir}`,
     )
     expect(await readdir(home)).toEqual(before)
@@ -90,7 +90,7 @@ describe('a start fails with one line', () => {
     ]
     const lines = await Promise.all(
       urls.map((url, index) =>
-        complaint({ dataDir: `${dataDir}${index}`, env: { MUSTER_DATABASE_URL: url } }, 15_000),
+        complaint({ dataDir: `${dataDir}${index}`, env: { MUSTER_DATABASE_URL: url } }),
       ),
     )
     for (const line of lines)

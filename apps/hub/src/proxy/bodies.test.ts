@@ -21,7 +21,7 @@ import { createHttpProxy } from './http-proxy.ts'
 import { ProxyTokens } from './proxy-tokens.ts'
 
 /** Size of the large body, in bytes. `npm run bench -- tunnel` transfers a gigabyte, with the hub in its own process. */
-const LARGE_BYTES = 96 * 1024 * 1024
+const LARGE_BYTES = 256 * 1024 * 1024
 /** Limit of additional memory during a transfer, in bytes. Hub, device and browser share this process. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 const TEXT = 'The quick brown fox jumps over the lazy dog.'
