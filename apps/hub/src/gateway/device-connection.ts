@@ -63,7 +63,8 @@ export type DeviceServices = {
 
 /**
  * The connection of a device from its first frame to its end. Each device has a connection that is mostly idle, so its memory
- * must be small: the object is also the options of its link and runs its actions, stores nothing twice, and keeps no promise pending for its end.
+ * must be small: the object is also the options of its link and runs its actions, stores nothing twice, and keeps no promise pending for
+ * its end.
  */
 export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRunner {
   readonly certificateId: string

@@ -3,12 +3,12 @@ import { useActionPages } from '../../api/queries.ts'
 import { formatBytes, formatCount } from '../../lib/app/format.ts'
 import { useChangeSearch } from '../../lib/app/search.ts'
 import { organizationParam } from '../../organization.ts'
-import { Breadcrumb } from '../../ui/app/Breadcrumb.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
 import { ListTable } from '../../ui/app/ListTable.tsx'
 import { Cell, Row, SortHead } from '../../ui/app/Table.tsx'
+import { AdminCrumb } from './AdminCrumb.tsx'
 
 type ProjectSearch = { q?: string; sort?: string }
 
@@ -32,16 +32,7 @@ export function AllProjectsPage() {
   const sorted = { sort, onSort: (next: string) => change({ sort: next }) }
   return (
     <ListPage
-      crumb={
-        <Breadcrumb
-          links={[
-            <Link key="dashboard" to="/admin">
-              Dashboard
-            </Link>,
-          ]}
-          here="Projects"
-        />
-      }
+      crumb={<AdminCrumb here="Projects" />}
       title="Projects"
       what="projects"
       list={list}

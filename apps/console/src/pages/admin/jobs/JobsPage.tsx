@@ -1,12 +1,11 @@
 import { MAX_SUMMARIZED_JOBS } from '@muster/actions/client'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { Workflow } from 'lucide-react'
 import { useEffect } from 'react'
 import { useActionPages, useActionState } from '../../../api/queries.ts'
 import { formatCount } from '../../../lib/app/format.ts'
 import { useChangeSearch } from '../../../lib/app/search.ts'
 import { useToggled } from '../../../lib/app/use-toggled.ts'
-import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
 import { EmptyState } from '../../../ui/app/EmptyState.tsx'
 import { ListPage } from '../../../ui/app/ListPage.tsx'
 import { ListTable } from '../../../ui/app/ListTable.tsx'
@@ -14,6 +13,7 @@ import { Segments } from '../../../ui/app/Segments.tsx'
 import { Cell, Row } from '../../../ui/app/Table.tsx'
 import { SuggestBox } from '../../../ui/lazy/SuggestBox.tsx'
 import { LOG_PAGE_SIZE } from '../../audit/audit-params.ts'
+import { AdminCrumb } from '../AdminCrumb.tsx'
 import { JobDetail } from './JobDetail.tsx'
 import { JobRow } from './JobRow.tsx'
 import { JOB_LOOKS, type Job } from './job.ts'
@@ -70,16 +70,7 @@ export function JobsPage() {
   const counts = isDay && !search.type && isExact ? summary.data : undefined
   return (
     <ListPage
-      crumb={
-        <Breadcrumb
-          links={[
-            <Link key="dashboard" to="/admin">
-              Dashboard
-            </Link>,
-          ]}
-          here="Jobs"
-        />
-      }
+      crumb={<AdminCrumb here="Jobs" />}
       title="Jobs"
       what="jobs"
       list={list}

@@ -1,0 +1,16 @@
+import { Link } from '@tanstack/react-router'
+import { Breadcrumb } from '../../ui/app/Breadcrumb.tsx'
+
+/** Breadcrumb from a page of the administration to the dashboard. */
+export function AdminCrumb({ here }: { here: string }) {
+  return (
+    <Breadcrumb
+      links={[
+        <Link key="dashboard" to="/admin">
+          Dashboard
+        </Link>,
+      ]}
+      here={here}
+    />
+  )
+}
