@@ -44,10 +44,11 @@ export default defineConfig({
             // Libraries seldom change, so their files keep their names over many versions and stay in browser caches.
             {
               name: 'base',
-              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!.*(form|virtual|table)))/,
+              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!.*(form|virtual|table|pacer|devtools)))/,
               priority: 3,
             },
-            { name: 'form', test: /@tanstack\/.*form/, priority: 3 },
+            // The library of forms is the only one that uses `pacer-lite` and `devtools-event-client`.
+            { name: 'form', test: /@tanstack\/.*(form|pacer|devtools)/, priority: 3 },
             // The chunk `public` has the modules that every page may load, public pages included, and their imports. Modules that use the
             // library of forms are left out, because signed-in pages need forms for dialogs only.
             {
