@@ -123,11 +123,12 @@ async function shownOn(path: string, least: number): Promise<number> {
     .poll(async () => (await shownNow()).length, patience)
     .toBeGreaterThanOrEqual(Math.min(least, 10))
   const more = page.getByRole('button', { name: 'Load more' }).first()
-  for (let count = 0; count < 2 && (await more.isVisible()); count++) {
-    const height = () => page.evaluate<number>('document.body.scrollHeight')
-    const before = await height()
+  for (let time = 0; time < 2 && (await more.isVisible()); time++) {
+    // The line with the button also has the number of rows. The height of the page is no measure: it is estimated for rows out of view.
+    const count = () => page.evaluate<string>(`document.querySelector('.tfoot span')?.innerText`)
+    const before = await count()
     await more.click()
-    await until('further rows', async () => (await more.isHidden()) || (await height()) > before)
+    await until('further rows', async () => (await more.isHidden()) || (await count()) !== before)
   }
   const shown = new Set<string>()
   const scrollThrough = async (): Promise<number> => {
