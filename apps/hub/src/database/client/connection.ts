@@ -11,7 +11,7 @@ import {
 import pg from 'pg'
 import type { Tables } from '../schema.ts'
 import { LookUps } from './look-ups.ts'
-import { PreparingClient, type QueryOptions } from './preparing-client.ts'
+import { PreparingClient, type QueryOptions, StatementNames } from './preparing-client.ts'
 
 /** Database, or a transaction in it. Functions that only read, or that write with a single statement, take a `Db`. */
 export type Db = Kysely<Tables>
@@ -64,8 +64,9 @@ export function openDatabase(
   onError: (error: Error) => void,
   silentMs = SILENT_MS,
 ): Database {
-  const options: pg.ClientConfig = {
+  const options = {
     ...connection,
+    names: new StatementNames(),
     connectionTimeoutMillis: 10_000,
     // TCP keep-alive finds a peer that vanished while the connection was idle.
     keepAlive: true,
@@ -74,7 +75,8 @@ export function openDatabase(
     types,
   }
   const pool = new pg.Pool({
-    Client: PreparingClient,
+    // The pool makes clients with its own options. Its type allows only constructors without parameters.
+    Client: PreparingClient as unknown as typeof pg.Client,
     ...options,
     // pg-pool awaits the promise that `onConnect` returns, although its type ignores the result. Hence the cast.
     onConnect: (client => (client as PreparingClient).configure(SETTINGS)) as pg.PoolConfig['onConnect'],

@@ -94,6 +94,17 @@ it('replans a statement after its table has grown', async () => {
   expect(await ask()).toEqual([{ kind: 0 }])
 })
 
+it('prepares a repeated statement although thousands of other texts were run once', async () => {
+  await using database = await openTestDatabase()
+  const others = Array.from({ length: 2_000 }, (_, at) =>
+    select(database.db, `select $1::int as n${at}`, [at]),
+  )
+  await Promise.all(others)
+  const names = 'select name from pg_prepared_statements where $1::bool'
+  expect(await select(database.db, names, [true])).toEqual([])
+  expect(await select(database.db, names, [true])).toHaveLength(1)
+})
+
 it('closes an idle connection', async () => {
   await using scratch = await scratchDatabase()
   const lookUps = new LookUps(

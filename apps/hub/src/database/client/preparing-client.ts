@@ -3,12 +3,6 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { timeoutError } from './errors.ts'
 
-/**
- * Maximum number of statement texts that are remembered for preparing. The hub has a few hundred texts; statements with lists of
- * values have another text for each length.
- */
-const MAX_PREPARED = 1000
-
 /** Options of a statement, read by `PreparingClient`. */
 export type QueryOptions = {
   /**
@@ -29,19 +23,49 @@ type Statement = { text: string; values?: unknown[]; name?: string } & QueryOpti
  */
 const PLANS_MS = 5_000
 
-/** Statement name by text; undefined for a text that was seen only once. Each connection prepares a named statement at its first use. */
-const preparedNames = new Map<string, string | undefined>()
+/**
+ * Maximum number of statements that get a name, and of texts that are remembered after their first run. The hub has a few hundred
+ * texts; statements with lists of values have another text for each length.
+ */
+const MAX_PREPARED = 1000
+
+/** Names of prepared statements, shared by all connections of a hub. Each connection prepares a named statement at its first use. */
+export class StatementNames {
+  readonly #seenOnce = new Set<string>()
+  readonly #names = new Map<string, string>()
+
+  /** Returns the name of a statement whose text is run for the second time or later, and undefined for other statements. */
+  nameOf({ text, values, plan }: Statement): string | undefined {
+    // A text without values may hold several statements, which cannot be prepared.
+    if (!values?.length || plan === 'by values') return undefined
+    const known = this.#names.get(text)
+    if (known) return known
+    if (this.#seenOnce.has(text)) {
+      if (this.#names.size >= MAX_PREPARED) return undefined
+      this.#seenOnce.delete(text)
+      const name = `muster_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+      this.#names.set(text, name)
+      return name
+    }
+    this.#seenOnce.add(text)
+    const [oldest] = this.#seenOnce
+    if (this.#seenOnce.size > MAX_PREPARED) this.#seenOnce.delete(oldest!)
+    return undefined
+  }
+}
 
 /**
- * A client that prepares repeated statements, because planning a short statement costs more than running it. A text gets a name
- * when it is run for the second time. Texts beyond `MAX_PREPARED` run unprepared.
+ * A client that prepares repeated statements, because planning a short statement costs more than running it. Statements that have
+ * no name in `names` run unprepared.
  */
 export class PreparingClient extends pg.Client {
   #plannedAtMs = performance.now()
   #hasTimeout = true
+  readonly #names: StatementNames
 
-  constructor(config?: pg.ClientConfig) {
+  constructor(config: pg.ClientConfig & { names: StatementNames }) {
     super(config)
+    this.#names = config.names
     // Without a listener, a connection that breaks between two statements of a transaction would end the process. With the
     // listener, the next statement fails instead.
     this.on('error', () => {})
@@ -58,7 +82,7 @@ export class PreparingClient extends pg.Client {
     }
     const statement: Statement = typeof config === 'string' ? { text: config, values } : config
     this.#hasTimeout = statement.timeout !== 'none'
-    const name = statement.name === undefined ? preparedName(statement) : undefined
+    const name = statement.name === undefined ? this.#names.nameOf(statement) : undefined
     if (name) return super.query({ ...statement, name }, callback)
     return super.query(config, values, callback)
   }
@@ -86,16 +110,4 @@ export class PreparingClient extends pg.Client {
       if (this.#hasTimeout) socket.destroy(timeoutError(silentMs))
     })
   }
-}
-
-function preparedName({ text, values, plan }: Statement): string | undefined {
-  // A text without values may hold several statements, which cannot be prepared.
-  if (!values?.length || plan === 'by values') return undefined
-  const isKnown = preparedNames.has(text)
-  if (!isKnown && preparedNames.size >= MAX_PREPARED) return undefined
-  const name =
-    preparedNames.get(text) ??
-    (isKnown ? `muster_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` : undefined)
-  preparedNames.set(text, name)
-  return name
 }
