@@ -33,7 +33,7 @@ const SLOW = '**/*.slow.test.ts'
  * Slow browser tests without bounds of time or memory. Two of these files run at the same time (vitest project `e2e-long`), the other
  * slow ones alone.
  */
-const LONG = 'e2e/{disk-full,hardening,hub-places,journey,release}.slow.test.ts'
+const LONG = 'e2e/{disk-full,hardening,hub-places,journey,release,specification-texts}.slow.test.ts'
 /**
  * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
  * excludes these files.

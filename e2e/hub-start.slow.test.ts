@@ -97,6 +97,35 @@ describe('a start fails with one line', () => {
       expect(line).toMatch(/^MUSTER_DATABASE_URL: found .*, expected a reachable PostgreSQL/)
     mute.close()
   })
+
+  it.each([
+    [
+      'MUSTER_LOG_LEVEL',
+      'loud',
+      'MUSTER_LOG_LEVEL: found "loud", expected one of trace, debug, info, warn, error, silent.',
+    ],
+    [
+      'MUSTER_PUBLIC_URL',
+      'hub.example',
+      'MUSTER_PUBLIC_URL: found "hub.example", expected an http:// or https:// URL without a path.',
+    ],
+    [
+      'MUSTER_DATABASE_URL',
+      'mysql://x',
+      'MUSTER_DATABASE_URL: found a value that is not shown, expected a postgresql:// URL.',
+    ],
+  ])('if a setting is invalid: %s=%s', async (name, value, line) => {
+    await using folder = await newFolder()
+    expect(await complaint({ dataDir: join(folder.path, 'data'), env: { [name]: value } })).toBe(line)
+    expect(existsSync(join(folder.path, 'data'))).toBe(false)
+  })
+
+  it.each([['serve'], ['--demo=1'], ['-d']])('if an option is unknown: %s', async option => {
+    await using folder = await newFolder()
+    const line = await complaint({ dataDir: join(folder.path, 'data'), options: [option] })
+    expect(line).toContain(option.replace('=1', ''))
+    expect(line).not.toContain('    at ')
+  })
 })
 
 describe('an external PostgreSQL', () => {

@@ -158,33 +158,19 @@ describe('a start fails with one line', () => {
     await using _database = await databaseOf(dataDir)
   })
 
-  it.each([
-    ['MUSTER_PORT', 'http', 'MUSTER_PORT: found "http", expected a port number.'],
-    [
-      'MUSTER_LOG_LEVEL',
-      'loud',
-      'MUSTER_LOG_LEVEL: found "loud", expected one of trace, debug, info, warn, error, silent.',
-    ],
-    [
-      'MUSTER_PUBLIC_URL',
-      'hub.example',
-      'MUSTER_PUBLIC_URL: found "hub.example", expected an http:// or https:// URL without a path.',
-    ],
-    [
-      'MUSTER_DATABASE_URL',
-      'mysql://x',
-      'MUSTER_DATABASE_URL: found a value that is not shown, expected a postgresql:// URL.',
-    ],
-  ])('if a setting is invalid: %s=%s', async (name, value, line) => {
+  it('if a setting is invalid', async () => {
     await using folder = await newFolder()
-    expect(await complaint({ dataDir: join(folder.path, 'data'), env: { [name]: value } })).toBe(line)
-    expect(existsSync(join(folder.path, 'data'))).toBe(false)
+    const dataDir = join(folder.path, 'data')
+    expect(await complaint({ dataDir, env: { MUSTER_PORT: 'http' } })).toBe(
+      'MUSTER_PORT: found "http", expected a port number.',
+    )
+    expect(existsSync(dataDir)).toBe(false)
   })
 
-  it.each([['--dmo'], ['serve'], ['--demo=1'], ['-d']])('if an option is unknown: %s', async option => {
+  it('if an option is unknown', async () => {
     await using folder = await newFolder()
-    const line = await complaint({ dataDir: join(folder.path, 'data'), options: [option] })
-    expect(line).toContain(option.replace('=1', ''))
+    const line = await complaint({ dataDir: join(folder.path, 'data'), options: ['--dmo'] })
+    expect(line).toContain('--dmo')
     expect(line).not.toContain('    at ')
   })
 
