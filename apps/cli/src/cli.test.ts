@@ -231,16 +231,16 @@ describe('access', () => {
 
 describe('projects and devices', () => {
   it('lists them as a table for people, and as JSON', async () => {
-    const { code, out } = await cli.run(['projects', 'list'])
+    const { code, out } = await inProcess(['projects', 'list'])
     expect(code).toBe(0)
     expect(out.split('\n')[0]).toMatch(/^Id +Name$/)
     expect(out).toContain(fleet.projectId)
-    expect(await cli.json('projects', 'list')).toEqual([
+    expect(await jsonInProcess('projects', 'list')).toEqual([
       expect.objectContaining({ projectId: fleet.projectId, name: 'Test project' }),
     ])
-    expect(await cli.json('projects', 'devices', 'list', fleet.projectId, '--status', 'connected')).toEqual([
-      expect.objectContaining({ deviceId: device.deviceId }),
-    ])
+    expect(
+      await jsonInProcess('projects', 'devices', 'list', fleet.projectId, '--status', 'connected'),
+    ).toEqual([expect.objectContaining({ deviceId: device.deviceId })])
   })
 
   it('reads all pages of a list, or up to a limit', async () => {
@@ -260,43 +260,47 @@ describe('projects and devices', () => {
         })),
       )
       .execute()
-    expect(await cli.json<unknown[]>('projects', 'devices', 'list', projectId)).toHaveLength(1234)
+    expect(await jsonInProcess<unknown[]>('projects', 'devices', 'list', projectId)).toHaveLength(1234)
     expect(
-      await cli.json<unknown[]>('projects', 'devices', 'list', projectId, '--limit', '501'),
+      await jsonInProcess<unknown[]>('projects', 'devices', 'list', projectId, '--limit', '501'),
     ).toHaveLength(501)
   })
 
   it('shows and renames, and escapes names that could control the terminal', async () => {
-    expect(await cli.json('devices', 'info', device.deviceId)).toMatchObject({ deviceId: device.deviceId })
-    expect(await cli.run(['devices', 'rename', device.deviceId, 'Pump 1'])).toMatchObject({
+    expect(await jsonInProcess('devices', 'info', device.deviceId)).toMatchObject({
+      deviceId: device.deviceId,
+    })
+    expect(await inProcess(['devices', 'rename', device.deviceId, 'Pump 1'])).toMatchObject({
       code: 0,
       out: 'Renamed.\n',
     })
-    expect(await cli.json('devices', 'info', device.deviceId)).toMatchObject({ name: 'Pump 1' })
+    expect(await jsonInProcess('devices', 'info', device.deviceId)).toMatchObject({ name: 'Pump 1' })
     await device.invoke('devices_SetProperty', {
       deviceId: device.deviceId,
       name: 'a.b',
       value: '\u001b[31mred',
     })
-    const { out } = await cli.run(['devices', 'properties', 'list', device.deviceId])
+    const { out } = await inProcess(['devices', 'properties', 'list', device.deviceId])
     expect(out).toContain('a.b')
     expect(out).not.toContain('\u001b')
   })
 
   it('sets, reads and removes properties, and checks the expected version', async () => {
     const { deviceId } = device
-    expect(await cli.run(['devices', 'properties', 'set', deviceId, 'colour', '{"r": 1}'])).toMatchObject({
+    expect(await inProcess(['devices', 'properties', 'set', deviceId, 'colour', '{"r": 1}'])).toMatchObject({
       code: 0,
     })
-    const found = await cli.run(['devices', 'properties', 'get', deviceId, 'colour'])
+    const found = await inProcess(['devices', 'properties', 'get', deviceId, 'colour'])
     expect(JSON.parse(found.out)).toEqual({ r: 1 })
     const stale = ['devices', 'properties', 'set', deviceId, 'colour', '2', '--expected-version', '99']
-    expect(await cli.run(stale)).toMatchObject({ code: 1, err: expect.stringContaining('expected 99') })
-    expect(await cli.json<unknown[]>('devices', 'properties', 'history', deviceId, 'colour')).toHaveLength(1)
-    expect(await cli.run(['devices', 'properties', 'remove', deviceId, 'colour'])).toMatchObject({
+    expect(await inProcess(stale)).toMatchObject({ code: 1, err: expect.stringContaining('expected 99') })
+    expect(
+      await jsonInProcess<unknown[]>('devices', 'properties', 'history', deviceId, 'colour'),
+    ).toHaveLength(1)
+    expect(await inProcess(['devices', 'properties', 'remove', deviceId, 'colour'])).toMatchObject({
       out: 'Removed.\n',
     })
-    expect(await cli.run(['devices', 'properties', 'get', deviceId, 'colour'])).toMatchObject({
+    expect(await inProcess(['devices', 'properties', 'get', deviceId, 'colour'])).toMatchObject({
       code: 1,
       err: 'muster: The device has no property "colour".\n',
     })
@@ -313,20 +317,20 @@ describe('projects and devices', () => {
       })
       return response.text()
     }
-    expect((await cli.run(['devices', 'properties', 'set', deviceId, 'c.d', value])).code).toBe(0)
+    expect((await inProcess(['devices', 'properties', 'set', deviceId, 'c.d', value])).code).toBe(0)
     expect(await stored('c.d')).toContain(`"value":${value}`)
     const input = `{"deviceId":"${deviceId}","name":"c.e","value":${value}}`
     expect((await cli.run(['actions', 'devices_SetProperty', '-'], { input })).code).toBe(0)
     expect(await stored('c.e')).toContain(`"value":${value}`)
     const withoutBlanks = (text: string) => text.replace(/\s/g, '')
-    const { out } = await cli.run(['devices', 'properties', 'get', deviceId, 'c.d'])
+    const { out } = await inProcess(['devices', 'properties', 'get', deviceId, 'c.d'])
     expect(withoutBlanks(out)).toBe(value)
-    const json = await cli.run(['devices', 'properties', 'list', deviceId, '--json'])
+    const json = await inProcess(['devices', 'properties', 'list', deviceId, '--json'])
     expect(withoutBlanks(json.out)).toContain(`"value":${value}`)
-    expect((await cli.run(['devices', 'properties', 'list', deviceId])).out).toContain(value)
+    expect((await inProcess(['devices', 'properties', 'list', deviceId])).out).toContain(value)
     const large = '12345678901234567890'
-    expect((await cli.run(['devices', 'properties', 'set', deviceId, 'c.d', large])).code).toBe(0)
-    expect((await cli.run(['devices', 'properties', 'get', deviceId, 'c.d'])).out).toBe(`${large}\n`)
+    expect((await inProcess(['devices', 'properties', 'set', deviceId, 'c.d', large])).code).toBe(0)
+    expect((await inProcess(['devices', 'properties', 'get', deviceId, 'c.d'])).out).toBe(`${large}\n`)
   })
 
   it('reads long text from standard input unchanged', async () => {
@@ -336,7 +340,7 @@ describe('projects and devices', () => {
     for (const value of ['é'.repeat(100_000), `x${'é'.repeat(100_000)}`]) {
       const input = JSON.stringify({ deviceId, name: 'long', value })
       expect((await cli.run(['actions', 'devices_SetProperty', '-'], { input })).code).toBe(0)
-      const { out } = await cli.run(['devices', 'properties', 'get', deviceId, 'long'])
+      const { out } = await inProcess(['devices', 'properties', 'get', deviceId, 'long'])
       expect(JSON.parse(out) === value).toBe(true)
     }
   })
@@ -345,9 +349,9 @@ describe('projects and devices', () => {
     const { deviceId } = device
     const value = '\u009b31m\u202e\u007f'
     await device.invoke('devices_SetProperty', { deviceId, name: 'steer', value })
-    const { out } = await cli.run(['devices', 'properties', 'get', deviceId, 'steer'])
+    const { out } = await inProcess(['devices', 'properties', 'get', deviceId, 'steer'])
     expect(out).toBe('"\\u009b31m\\u202e\\u007f"\n')
-    const listed = await cli.run(['devices', 'properties', 'list', deviceId, '--json'])
+    const listed = await inProcess(['devices', 'properties', 'list', deviceId, '--json'])
     expect(listed.out).not.toContain('\u009b')
     expect(JSON.parse(listed.out)).toContainEqual(expect.objectContaining({ value }))
   })
@@ -364,11 +368,11 @@ describe('projects and devices', () => {
       emittedAt: new Date().toISOString(),
     }
     await device.invoke('devices_PublishEvents', { deviceId, events: [event] })
-    expect(await cli.json('devices', 'events', 'list', deviceId)).toEqual([
+    expect(await jsonInProcess('devices', 'events', 'list', deviceId)).toEqual([
       expect.objectContaining({ body: 'hot' }),
     ])
-    expect(await cli.json<unknown[]>('devices', 'connections', 'list', deviceId)).toHaveLength(1)
-    const made = await cli.json<{ tokenId: string; token: string }>(
+    expect(await jsonInProcess<unknown[]>('devices', 'connections', 'list', deviceId)).toHaveLength(1)
+    const made = await jsonInProcess<{ tokenId: string; token: string }>(
       'projects',
       'tokens',
       'create',
@@ -378,10 +382,10 @@ describe('projects and devices', () => {
       'true',
     )
     expect(made.token).toMatch(/^deployment_/)
-    expect(await cli.run(['projects', 'tokens', 'list', fleet.projectId])).toMatchObject({
+    expect(await inProcess(['projects', 'tokens', 'list', fleet.projectId])).toMatchObject({
       out: expect.stringMatching(/line 2.*yes/),
     })
-    expect(await cli.run(['projects', 'tokens', 'delete', made.tokenId])).toMatchObject({
+    expect(await inProcess(['projects', 'tokens', 'delete', made.tokenId])).toMatchObject({
       code: 0,
       out: 'Deleted.\n',
     })
@@ -389,10 +393,10 @@ describe('projects and devices', () => {
 
   it('I4: creates tokens that accept automatically, by default', async () => {
     const create = (...args: string[]) =>
-      cli.json<{ tokenId: string }>('projects', 'tokens', 'create', fleet.projectId, 'line 3', ...args)
+      jsonInProcess<{ tokenId: string }>('projects', 'tokens', 'create', fleet.projectId, 'line 3', ...args)
     const accepting = await create()
     const holding = await create('--auto-accept', 'false')
-    const tokens = await cli.json<{ tokenId: string; flags: object }[]>(
+    const tokens = await jsonInProcess<{ tokenId: string; flags: object }[]>(
       'projects',
       'tokens',
       'list',
@@ -421,7 +425,7 @@ describe('projects and devices', () => {
   })
 
   it('prints a link to the web page of a device', async () => {
-    const { code, out } = await cli.run(['http-proxy', 'issue-url', device.deviceId, '--port', '8080'])
+    const { code, out } = await inProcess(['http-proxy', 'issue-url', device.deviceId, '--port', '8080'])
     expect(code).toBe(0)
     expect(new URL(out.trim()).hostname).toContain('.localhost')
   })
@@ -430,14 +434,14 @@ describe('projects and devices', () => {
 describe('every action', () => {
   it('is a command with an option for each field, JSON, or both', async () => {
     const { projectId } = fleet
-    const found = await cli.json<{ name: string }>(
+    const found = await jsonInProcess<{ name: string }>(
       'actions',
       'projects_GetDetails',
       '--project-id',
       projectId,
     )
     expect(found.name).toBe('Test project')
-    const listed = await cli.json<{ devices: unknown[] }>(
+    const listed = await jsonInProcess<{ devices: unknown[] }>(
       'actions',
       'projects_QueryDevices',
       JSON.stringify({ projectId, limit: 5 }),
@@ -452,7 +456,7 @@ describe('every action', () => {
   })
 
   it('names the invalid field in its error', async () => {
-    const { code, err } = await cli.run(['actions', 'projects_GetDetails'])
+    const { code, err } = await inProcess(['actions', 'projects_GetDetails'])
     expect(code).toBe(1)
     expect(err).toMatch(/^muster: The input is not valid: [^\n]*projectId[^\n]*\n$/)
   })
@@ -497,7 +501,7 @@ COMP_WORDS=(muster completion ''); COMP_CWORD=2; _muster; echo "\${COMPREPLY[@]}
   })
 })
 
-/** Runs a command that needs no files and no hub in this process, which is faster than a process of its own. */
+/** Runs a command that needs no files and no standard input in this process, which is faster than a process of its own. */
 async function inProcess(argv: readonly string[]): Promise<Ran> {
   let [out, err] = ['', '']
   const write = (text: string): void => {
@@ -515,6 +519,13 @@ async function inProcess(argv: readonly string[]): Promise<Ran> {
     signal: new AbortController().signal,
   })
   return { code, out, err }
+}
+
+/** Runs a command with `--json` in this process and parses its output. Throws if the command fails. */
+async function jsonInProcess<T>(...argv: string[]): Promise<T> {
+  const { code, out, err } = await inProcess([...argv, '--json'])
+  if (code !== 0) throw new Error(`muster ${argv.join(' ')} exited with ${code}: ${err}`)
+  return JSON.parse(out)
 }
 
 /** Runs `muster` in a shell. `line` contains its arguments, and may contain pipes and redirections. */
