@@ -56,7 +56,7 @@ it('accepts 20 new devices in three steps, and says what was refused and why', a
   // Step 3: accept the selection.
   await page.getByRole('button', { name: 'Accept 20' }).click()
   await page.getByRole('heading', { name: '18 accepted, 2 refused' }).waitFor()
-  await page.unroute('**/invoke/devices_CreateBulkDecision')
+  await page.unrouteAll({ behavior: 'wait' })
   const refused = page.getByRole('table', { name: '2 refused' })
   await refused.getByText('The certificate was rejected by you at').waitFor()
   await refused.getByText('The device was deleted by you at').waitFor()
@@ -226,14 +226,14 @@ it('stays usable while the hub cannot count or list the pending certificates in 
   await page.getByRole('checkbox', { name: 'Select all 1' }).click()
   await page.getByRole('button', { name: 'Reject 1' }).click()
   await page.getByRole('heading', { name: '1 rejected', level: 2 }).waitFor()
-  await page.unroute(list)
+  await page.unrouteAll({ behavior: 'wait' })
 
   const message = 'Listing the pending certificates took longer than 2 s: filter them.'
   await page.route(list, route => route.fulfill({ status: 409, json: { kind: 'Invalid', message } }))
   await page.goto(`${devices}/pending`)
   await page.getByText(message).waitFor()
   await expectGoodScreen(page, 'pending-not-listed')
-  await page.unroute(list)
+  await page.unrouteAll({ behavior: 'wait' })
   await page.getByLabel('Filter pending certificates').fill('slow-gw-00')
   await page.getByText('8 certificates of 8 devices').first().waitFor()
 

@@ -300,7 +300,7 @@ it('shows the first hundred files, and more on a click or by a filter', async ()
   await expectGoodScreen(page, 'version-filtered')
   await page.getByLabel('Filter assets').fill('nothing like it')
   await page.getByText('No assets match this filter.').waitFor()
-  await page.unrouteAll()
+  await page.unrouteAll({ behavior: 'wait' })
 })
 
 it('lists the assets of the repository', async () => {
