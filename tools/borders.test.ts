@@ -47,6 +47,7 @@ const REFUSED: [file: string, imported: string][] = [
   ['apps/hub/src/database/client/a.ts', '../queries/devices/devices.ts'],
   ['apps/hub/src/config.ts', './http/tls.ts'],
   ['apps/hub/src/storage/a.ts', '../handler.ts'],
+  ['apps/hub/src/bus/a.ts', '../gateway/gateway.ts'],
   ['apps/hub/src/database/queries/accounts/a.ts', '../../../services.ts'],
   ['apps/hub/src/actions/devices/A.ts', '../../gateway/gateway.ts'],
   ['apps/hub/src/invoke.ts', './http/server.ts'],

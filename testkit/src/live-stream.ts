@@ -2,7 +2,12 @@ import type { LiveChange } from '@muster/actions'
 import type { TestHub, TestUser } from './test-hub.ts'
 
 /** The live updates that the hub has sent to a person. */
-export type LiveStream = AsyncDisposable & { changes: LiveChange[] }
+export type LiveStream = AsyncDisposable & {
+  changes: LiveChange[]
+  /** Resolves when the hub has ended the stream. */
+  ended: Promise<void>
+  isOpen: boolean
+}
 
 /** Opens the live stream of a person like the console. Resolves after the hub's first event. */
 export async function liveStream(hub: Pick<TestHub, 'url'>, { cookie }: TestUser): Promise<LiveStream> {
@@ -24,13 +29,16 @@ export async function liveStream(hub: Pick<TestHub, 'url'>, { cookie }: TestUser
       }
     }
   }
-  const ended = read(response.body).catch(() => {})
+  const stream = { changes, isOpen: true }
+  const ended = read(response.body)
+    .catch(() => {})
+    .finally(() => (stream.isOpen = false))
   await started.promise
-  return {
-    changes,
+  return Object.assign(stream, {
+    ended,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await ended
     },
-  }
+  })
 }

@@ -12,6 +12,7 @@ export const PROGRAMS = {
   caddy: { path: '/usr/bin/caddy', debian: ['caddy'] },
   curl: { path: '/usr/bin/curl', debian: ['curl'] },
   jq: { path: '/usr/bin/jq', debian: ['jq'] },
+  'nats-server': { path: '/usr/sbin/nats-server', debian: ['nats-server'] },
   nginx: { path: '/usr/sbin/nginx', debian: ['nginx-light'] },
   openssl: { path: '/usr/bin/openssl', debian: ['openssl'] },
   pgbouncer: { path: '/usr/sbin/pgbouncer', debian: ['pgbouncer'] },

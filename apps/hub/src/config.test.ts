@@ -39,6 +39,8 @@ describe('settings', () => {
       hosts: [],
       dataDir: resolve('.muster'),
       databaseUrl: undefined,
+      databaseDirectUrl: undefined,
+      natsUrls: undefined,
       nodeName: hostname(),
       trustedProxies: [],
       proxySecret: undefined,
@@ -78,6 +80,8 @@ describe('settings', () => {
       MUSTER_HOSTS: 'Hub.internal, 192.168.1.7\n::1',
       MUSTER_DATA_DIR: '/var/lib/muster',
       MUSTER_DATABASE_URL: 'postgresql://muster:secret@db.example:5432/muster?sslmode=require',
+      MUSTER_DATABASE_DIRECT_URL: 'postgresql://muster:secret@primary.example:5432/muster',
+      MUSTER_NATS_URL: 'nats://hub:secret@nats-1.example:4222, nats://hub:secret@nats-2.example',
       MUSTER_NODE_NAME: 'node 1',
       MUSTER_TRUSTED_PROXIES: '10.0.0.0/8, 192.168.1.1\n::1 fd00::/8',
       MUSTER_PROXY_SECRET: 'sixteen letters!',
@@ -118,6 +122,8 @@ describe('settings', () => {
       hosts: ['hub.internal', '192.168.1.7', '[::1]'],
       dataDir: '/var/lib/muster',
       databaseUrl: 'postgresql://muster:secret@db.example:5432/muster?sslmode=require',
+      databaseDirectUrl: 'postgresql://muster:secret@primary.example:5432/muster',
+      natsUrls: ['nats://hub:secret@nats-1.example:4222', 'nats://hub:secret@nats-2.example'],
       nodeName: 'node 1',
       trustedProxies: ['10.0.0.0/8', '192.168.1.1', '::1', 'fd00::/8'],
       proxySecret: 'sixteen letters!',
@@ -272,6 +278,18 @@ describe('a setting that cannot be used', () => {
     ],
     ['MUSTER_DATABASE_URL', 'mysql://root:hunter2@db', 'a postgresql:// URL'],
     ['MUSTER_DATABASE_URL', 'hunter2', 'a postgresql:// URL'],
+    ['MUSTER_DATABASE_DIRECT_URL', 'hunter2', 'a postgresql:// URL'],
+    ...[
+      'hunter2',
+      'nats://',
+      'http://hub:hunter2@nats',
+      'nats://hub:hunter2@nats/path',
+      'nats://a,tls://hunter2',
+    ].map((url): [string, string, string] => [
+      'MUSTER_NATS_URL',
+      url,
+      'nats:// or tls:// URLs with a host and without a path, separated by commas, all with the same scheme',
+    ]),
     ['MUSTER_INSTANCE_KEY', 'hunter2', '64 hexadecimal digits (openssl rand -hex 32)'],
     ['MUSTER_SMTP_URL', 'http://ada:hunter2@mail', 'an smtp:// or smtps:// URL with a host'],
     ['MUSTER_SMTP_URL', 'smtp:hunter2', 'an smtp:// or smtps:// URL with a host'],
@@ -302,6 +320,9 @@ describe('a setting that cannot be used', () => {
     ).toBe('MUSTER_S3_SECRET_ACCESS_KEY: found nothing, expected a value because MUSTER_S3_ENDPOINT is set.')
     expect(refusalOf({ MUSTER_TRUSTED_PROXIES: '10.0.0.1' })).toBe(
       'MUSTER_PROXY_SECRET: found nothing, expected a secret because MUSTER_TRUSTED_PROXIES is set.',
+    )
+    expect(refusalOf({ MUSTER_NATS_URL: 'nats://nats.example' })).toBe(
+      'MUSTER_DATABASE_URL: found nothing, expected a database that all nodes use because MUSTER_NATS_URL is set.',
     )
   })
 })

@@ -66,6 +66,25 @@ const HostNames = z
   )
 const LinkUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// URL' })
 
+const DatabaseUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, 'a postgresql:// URL')
+  // Rejects a URL with several hosts. libpq would try the hosts one by one, but the hub's driver does not support them.
+  .refine(
+    text => !hasSeveralHosts(text),
+    'a postgresql:// URL with one host (a name or an address that follows the primary)',
+  )
+  .refine(text => URL.canParse(text), 'a postgresql:// URL')
+
+/** URLs of the servers of one NATS cluster. */
+const NatsUrls = z
+  .string()
+  .transform(text => text.split(',').map(url => url.trim()))
+  .refine(
+    urls => urls.every(isNatsUrl) && new Set(urls.map(url => new URL(url).protocol)).size === 1,
+    'nats:// or tls:// URLs with a host and without a path, separated by commas, all with the same scheme',
+  )
+
 /** Schema of the settings of limits. The default of each setting is the default of its limit. */
 const LimitSettings = Object.fromEntries(
   LIMIT_NAMES.map(name => {
@@ -93,16 +112,9 @@ const Settings = z.object({
   MUSTER_PUBLIC_URL: Origin.optional(),
   MUSTER_HOSTS: HostNames.default([]),
   MUSTER_DATA_DIR: z.string().min(1, 'a folder').default('.muster'),
-  MUSTER_DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'a postgresql:// URL')
-    // Rejects a URL with several hosts. libpq would try the hosts one by one, but the hub's driver does not support them.
-    .refine(
-      text => !hasSeveralHosts(text),
-      'a postgresql:// URL with one host (a name or an address that follows the primary)',
-    )
-    .refine(text => URL.canParse(text), 'a postgresql:// URL')
-    .optional(),
+  MUSTER_DATABASE_URL: DatabaseUrl.optional(),
+  MUSTER_DATABASE_DIRECT_URL: DatabaseUrl.optional(),
+  MUSTER_NATS_URL: NatsUrls.optional(),
   MUSTER_NODE_NAME: z.string().max(128, 'a name of at most 128 characters').default(hostname()),
   MUSTER_TLS_CERT: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_KEY: z.string().min(1, 'a file').optional(),
@@ -221,6 +233,10 @@ export type Config = {
   hosts: string[]
   dataDir: string
   databaseUrl: string | undefined
+  /** URL of the same database without a pooler in between, for notifications; undefined to use `databaseUrl`. */
+  databaseDirectUrl: string | undefined
+  /** URLs of the NATS servers that carry messages between nodes; undefined to use the database. */
+  natsUrls: string[] | undefined
   nodeName: string
   trustedProxies: string[]
   proxySecret: string | undefined
@@ -273,6 +289,11 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
       'MUSTER_PROXY_SECRET: found nothing, expected a secret because MUSTER_TRUSTED_PROXIES is set.',
     )
   }
+  for (const name of ['MUSTER_DATABASE_DIRECT_URL', 'MUSTER_NATS_URL'] as const)
+    if (settings[name] !== undefined && settings.MUSTER_DATABASE_URL === undefined)
+      throw new ConfigError(
+        `MUSTER_DATABASE_URL: found nothing, expected a database that all nodes use because ${name} is set.`,
+      )
   const publicUrl =
     settings.MUSTER_PUBLIC_URL ??
     `${settings.MUSTER_TLS_CERT ? 'https' : 'http'}://localhost:${settings.MUSTER_PORT}`
@@ -287,6 +308,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     hosts: settings.MUSTER_HOSTS,
     dataDir: resolve(settings.MUSTER_DATA_DIR),
     databaseUrl: settings.MUSTER_DATABASE_URL,
+    databaseDirectUrl: settings.MUSTER_DATABASE_DIRECT_URL,
+    natsUrls: settings.MUSTER_NATS_URL,
     nodeName: settings.MUSTER_NODE_NAME,
     trustedProxies: settings.MUSTER_TRUSTED_PROXIES,
     proxySecret: settings.MUSTER_PROXY_SECRET,
@@ -392,6 +415,13 @@ function hasSeveralHosts(text: string): boolean {
   return host.includes(',') || (new URLSearchParams(query).get('host') ?? '').includes(',')
 }
 
+function isNatsUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return (
+    url !== null && /^(nats|tls):$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname)
+  )
+}
+
 function hasPolicyHost(text: string): boolean {
   return POLICY_HOST.test(URL.parse(text)?.host ?? '')
 }
@@ -463,7 +493,8 @@ function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleCon
 
 function found(key: string, value: string | undefined): string {
   if (value === undefined) return 'nothing'
-  if (/SECRET|DATABASE_URL|INSTANCE_KEY|SMTP_URL/.test(key)) return 'a value that is not shown'
+  if (/SECRET|DATABASE_URL|DATABASE_DIRECT_URL|NATS_URL|INSTANCE_KEY|SMTP_URL/.test(key))
+    return 'a value that is not shown'
   // JSON escapes line breaks, so the message stays on one line.
   return JSON.stringify(value)
 }

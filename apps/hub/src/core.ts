@@ -1,3 +1,4 @@
+import type { EndedRights } from './bus/ended-rights.ts'
 import type { Jwts } from './credentials/jwts.ts'
 import type { Passwords } from './credentials/passwords.ts'
 import type { Db } from './database/client/connection.ts'
@@ -18,6 +19,7 @@ export type Core = {
   jwts: Jwts
   passwords: Passwords
   live: LiveHub
+  rights: EndedRights
   limits: RateLimits
   /** Serves the web pages of devices, each device under its own host name. */
   proxy: HttpProxy

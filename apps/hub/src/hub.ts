@@ -8,6 +8,8 @@ import { InFlight } from '@muster/concurrency'
 import type pg from 'pg'
 import { handlers } from './actions/index.ts'
 import { BulkActions } from './bulk/bulk-actions.ts'
+import { EndedRights } from './bus/ended-rights.ts'
+import { openBus } from './bus/open-bus.ts'
 import { joinCluster } from './cluster/node.ts'
 import { startNodeReports } from './cluster/node-facts.ts'
 import { requireSharedKey } from './cluster/shared-key.ts'
@@ -20,7 +22,7 @@ import { Passwords } from './credentials/passwords.ts'
 import { openDatabase } from './database/client/connection.ts'
 import { DiskSpace, type WatchedDisk } from './database/server/disk-space.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/server/embedded.ts'
-import { checkExternalDatabase, externalConnection } from './database/server/external.ts'
+import { checkDirectDatabase, checkExternalDatabase, externalConnection } from './database/server/external.ts'
 import { migrate } from './database/server/migrate.ts'
 import { Readiness } from './database/server/readiness.ts'
 import { EarlyUpgrades } from './gateway/early-upgrades.ts'
@@ -138,7 +140,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     log.error({ err: error }, 'the partitions of the coming days could not be created'),
   )
 
-  const devices = new DeviceRegistry()
+  const devices = new DeviceRegistry(right => rights.announce(right))
   const readiness = new Readiness(db)
   const diskSpace = stack.use(
     new DiskSpace({
@@ -158,20 +160,23 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       log,
       isAlone: config.databaseUrl === undefined,
       readiness,
-      onEvicted: () => devices.closeWhere({}, 'the hub node was out of reach for too long'),
+      onEvicted: () => devices.closeAll('the hub node was out of reach for too long'),
     }),
   )
   await requireSharedKey(db, key, previousKey, node.nodeId, log)
-  const live = new LiveHub()
+  const bus = stack.use(await openBus({ config, key, nodeId: node.nodeId, log, readiness }))
+  const rights = new EndedRights(bus)
+  // Only this hub uses an embedded database, so no other node has consoles.
+  const live = new LiveHub(config.databaseUrl === undefined ? undefined : bus)
   stack.defer(() => live.close())
   const jwts = new Jwts(key)
   const passwords = stack.use(new Passwords())
   const limits = new RateLimits()
   const uses = { tokens: stack.use(userTokenUses({ db, log })), people: stack.use(personUses({ db, log })) }
-  const sessions = new Sessions(db, limits, uses)
+  const sessions = new Sessions(db, limits, uses, rights)
   const hosts = new ProxyHosts(config, publicUrl)
   const tokens = new ProxyTokens(db, jwts)
-  const proxy = createHttpProxy({ publicUrl, hosts, tokens, devices, log })
+  const proxy = createHttpProxy({ publicUrl, hosts, tokens, devices, rights, log })
   const blobUrls = new BlobUrls(key, publicUrl)
   const blobs = await openBlobs({ config, key, previousKey, db, urls: blobUrls, live, log })
   const mailer = stack.use(createMailer({ ...config, log }))
@@ -188,6 +193,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const services = {
     ingest: new Ingest({ pool, live, log, writeBudgets, propertyTotals, storedBytes, diskSpace }),
     devices,
+    rights,
     links,
     jobs,
     bulkActions,
@@ -215,12 +221,13 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       tls: config.tls,
       eventCount: () => services.ingest.eventCount,
       connections: () => devices.connectedCount,
+      bus,
     }),
   )
   const pipeline = drained(createPipeline({ db, handlers, services, live, limits, log }), stack)
   const firstRun = await bootstrap(db, config.dataDir, publicUrl)
 
-  const presence = new Presence(pool, node.nodeId)
+  const presence = new Presence(pool, node.nodeId, bus)
   const gateway = createGateway({
     config: { ...config, publicUrl },
     db,
@@ -230,6 +237,9 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     presence,
     devices,
     live,
+    bus,
+    rights,
+    nodeId: node.nodeId,
     limits,
     inputs: new InputBudgets(config.limits, limitReports),
     limitReports,
@@ -267,6 +277,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     jwts,
     passwords,
     live,
+    rights,
     limits,
     proxy,
     blobs,
@@ -414,6 +425,8 @@ async function databaseAccess(
 ): Promise<{ access: DatabaseAccess; disk: WatchedDisk | undefined }> {
   if (config.databaseUrl === undefined) return stack.use(await startEmbeddedDatabase(config.dataDir, log))
   await checkExternalDatabase(config.databaseUrl)
+  if (config.databaseDirectUrl !== undefined)
+    await checkDirectDatabase(config.databaseUrl, config.databaseDirectUrl)
   const connection = externalConnection(config.databaseUrl)
   return { access: { owner: connection, hub: connection }, disk: undefined }
 }

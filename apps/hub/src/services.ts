@@ -1,4 +1,5 @@
 import type { BulkActions } from './bulk/bulk-actions.ts'
+import type { EndedRights } from './bus/ended-rights.ts'
 import type { Jwts } from './credentials/jwts.ts'
 import type { Passwords } from './credentials/passwords.ts'
 import type { DiskSpace } from './database/server/disk-space.ts'
@@ -19,6 +20,8 @@ import type { Ingest } from './telemetry/ingest.ts'
 export type Services = {
   ingest: Ingest
   devices: DeviceRegistry
+  /** Ends open connections, here and on other nodes, when a right ends. */
+  rights: EndedRights
   /** Counts the file descriptors that connections of devices hold on this node. */
   links: LinkSlots
   jobs: Jobs

@@ -47,6 +47,14 @@ const NodeFacts = z.object({
     .optional()
     .describe('Certificates with which the node serves TLS.'),
   certificatesFailure: z.string().optional(),
+  bus: z
+    .object({
+      kind: z.string(),
+      awaySince: Timestamp.optional(),
+      failure: z.string().optional(),
+    })
+    .optional()
+    .describe('Carrier of messages between nodes: PostgreSQL or NATS. Absent where there is only one node.'),
 })
 export type NodeFacts = z.output<typeof NodeFacts>
 
@@ -70,6 +78,14 @@ const Problem = z.discriminatedUnion('kind', [
     fullAt: Timestamp.optional().describe('At the growth of the database in the last 7 days.'),
   }),
   z.object({ kind: z.literal('NodeSilent'), level: Level, nodeName: z.string(), lastHeartbeat: Timestamp }),
+  z.object({
+    kind: z.literal('BusAway'),
+    level: Level,
+    since: Timestamp,
+    nodeName: z.string(),
+    bus: z.string().describe('Carrier of messages between nodes: PostgreSQL or NATS.'),
+    failure: z.string().optional(),
+  }),
   z.object({ kind: z.literal('SealBroken'), level: Level, since: Timestamp, problem: z.string() }),
   z.object({
     kind: z.literal('VersionsDiffer'),

@@ -5,6 +5,7 @@ import type { NodeFacts } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
 import { every } from '@muster/concurrency'
 import { sql } from 'kysely'
+import type { Bus } from '../bus/bus.ts'
 import type { TlsFiles } from '../config.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -25,15 +26,16 @@ type NodeReportsOptions = {
   eventCount: () => number
   /** Number of devices that are connected to this node. */
   connections: () => number
+  bus: Pick<Bus, 'kind' | 'status' | 'onStatus'>
   reportMs?: number
 }
 
 /**
  * Reports what this node knows about itself (`NodeFacts`) in its row of `cluster_node`, and adds its stored events to `event_rate`. The
- * first report is written before the promise resolves. A report that fails is logged, and its events are in the next one.
+ * first report is written before the promise resolves. The state of the bus is reported when it changes. A report that fails is logged, and its events are in the next one.
  */
 export async function startNodeReports(options: NodeReportsOptions): Promise<AsyncDisposable> {
-  const { db, nodeId, log, eventCount, connections, reportMs = REPORT_MS } = options
+  const { db, nodeId, log, eventCount, connections, bus, reportMs = REPORT_MS } = options
   let counted = eventCount()
   let countedAtMs = performance.now()
   const report = async (): Promise<void> => {
@@ -46,6 +48,7 @@ export async function startNodeReports(options: NodeReportsOptions): Promise<Asy
       eventsPerSec: (1000 * added) / Math.max(1, nowMs - countedAtMs),
       ...(await diskFacts(options.folders)),
       ...certificateFacts(options.tls),
+      ...busFacts(bus),
     }
     await sql`
       with reported as (
@@ -59,7 +62,18 @@ export async function startNodeReports(options: NodeReportsOptions): Promise<Asy
   }
   const failed = (error: unknown): void => log.warn({ err: error }, 'the report of this node failed')
   await report().catch(failed)
+  bus.onStatus(() => {
+    sql`update cluster_node set facts = facts || ${JSON.stringify(busFacts(bus))}::jsonb where node_id = ${nodeId}`
+      .execute(db)
+      .catch(failed)
+  })
   return every(reportMs, report, failed)
+}
+
+function busFacts({ kind, status }: Pick<Bus, 'kind' | 'status'>): Pick<NodeFacts, 'bus'> {
+  if (kind === 'in process') return {}
+  if (status.isConnected) return { bus: { kind } }
+  return { bus: { kind, awaySince: status.since.toISOString(), failure: status.reason } }
 }
 
 async function diskFacts(folders: readonly string[]): Promise<Pick<NodeFacts, 'disk' | 'diskFailure'>> {

@@ -1,14 +1,24 @@
 import { every } from '@muster/concurrency'
 import type pg from 'pg'
+import type { Bus } from '../bus/bus.ts'
+import { type EndedRights, PendingChecks } from '../bus/ended-rights.ts'
 import { hadOtherNodeRecently } from '../cluster/node.ts'
 import type { Db } from '../database/client/connection.ts'
-import { type DeviceRegistry, REPLACED } from '../links/registry.ts'
+import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
 
 /** Interval at which a node polls for rights that ended at other nodes, in milliseconds. */
 const LOOK_MS = 5_000
 
-type Options = { db: Db; pool: pg.Pool; devices: DeviceRegistry; log: Logger }
+type Options = {
+  db: Db
+  pool: pg.Pool
+  devices: DeviceRegistry
+  rights: EndedRights
+  bus: Bus
+  nodeId: string
+  log: Logger
+}
 type Ended = { at: number; isReplaced: boolean }
 
 const ENDED = {
@@ -25,16 +35,15 @@ const ENDED = {
 }
 
 /**
- * Closes connections whose token or certificate was deleted or revoked through another node. Each node polls the database for them,
- * because nodes do not notify each other (docs/decisions.md, "Storage, cluster, operations"). The poll also closes the connection of a
- * device that has connected to another node since, because the newest connection wins (docs/decisions.md, "Connections"). Checking tokens
- * and certificates is enough: deleting a project or organization deletes its tokens, and deleting a device deletes its certificates. The
- * query is skipped while no other node had a heartbeat within the last minute.
+ * Closes connections whose token or certificate was deleted or revoked through another node. The other node sends the id over the bus.
+ * Each node also polls the database, because such messages may be lost. Both ways also close the connection of a device that has
+ * connected to another node since, because the newest connection wins (docs/decisions.md, "Connections"). Checking tokens and certificates
+ * is enough: deleting a project or organization deletes its tokens, and deleting a device deletes its certificates. The poll is skipped
+ * while no other node had a heartbeat within the last minute.
  */
-export function watchRights({ db, pool, devices, log }: Options): AsyncDisposable {
-  const look = async (): Promise<void> => {
-    const { sessions } = devices
-    if (sessions.length === 0 || !(await hadOtherNodeRecently(db))) return
+export function watchRights({ db, pool, devices, rights, bus, nodeId, log }: Options): AsyncDisposable {
+  const closeEnded = async (sessions: readonly DeviceSession[]): Promise<void> => {
+    if (sessions.length === 0) return
     const { rows } = await pool.query<Ended>(ENDED, [
       sessions.map(({ tokenId }) => tokenId),
       sessions.map(({ certificateId }) => certificateId),
@@ -44,7 +53,23 @@ export function watchRights({ db, pool, devices, log }: Options): AsyncDisposabl
     for (const { at, isReplaced } of rows)
       sessions[at]!.close(isReplaced ? REPLACED : 'certificate or token is no longer valid')
   }
-  return every(LOOK_MS, look, error =>
-    log.warn({ err: error }, 'could not poll for rights that ended at other nodes'),
+  const failed = (error: unknown): void =>
+    log.warn({ err: error }, 'could not check the rights that ended at other nodes')
+  const reported = new PendingChecks<string>(ids => closeEnded(devices.withIds(new Set(ids))).catch(failed))
+  rights.onEnded(right => reported.add(Object.values(right)))
+  bus.subscribe(`node.${nodeId}`, ({ connectionId }) => reported.add([connectionId]))
+  const poll = every(
+    LOOK_MS,
+    async () => {
+      const { sessions } = devices
+      if (sessions.length > 0 && (await hadOtherNodeRecently(db))) await closeEnded(sessions)
+    },
+    failed,
   )
+  return {
+    async [Symbol.asyncDispose]() {
+      reported[Symbol.dispose]()
+      await poll[Symbol.asyncDispose]()
+    },
+  }
 }

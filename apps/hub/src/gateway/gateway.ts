@@ -14,6 +14,8 @@ import {
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { type WebSocket, WebSocketServer } from 'ws'
+import type { Bus } from '../bus/bus.ts'
+import type { EndedRights } from '../bus/ended-rights.ts'
 import type { Caller, DeviceCaller } from '../caller.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -60,6 +62,7 @@ const AUTHENTICATIONS = { max: 32, maxWaiting: 20_000, waitMs: 30_000 }
 const FULL_LOG_INTERVAL_MS = 60_000
 /** Deadline at shutdown for recording the ends of connections, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000
+const TOKEN_ENDED = 'the user token is no longer valid'
 
 type GatewayOptions = {
   config: Config
@@ -70,6 +73,9 @@ type GatewayOptions = {
   presence: Presence
   devices: DeviceRegistry
   live: LiveHub
+  bus: Bus
+  rights: EndedRights
+  nodeId: string
   limits: RateLimits
   inputs: InputBudgets
   limitReports: LimitReports
@@ -98,7 +104,7 @@ export function refusePlainRequests(app: FastifyInstance): void {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
     options
-  const { limitReports, links } = options
+  const { limitReports, links, bus, rights, nodeId } = options
   const pace = new DevicePace(config.limits, limitReports)
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -139,8 +145,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   const refusals = new RefusalRecord(pool)
   const tokenUses = deploymentTokenUses(pool, log)
   const heldAnswers = new HeldAnswers()
-  // No other node uses an embedded database, so there is no need to poll for rights that ended at other nodes.
-  const rights = config.databaseUrl === undefined ? undefined : watchRights({ db, pool, devices, log })
+  // No other node uses an embedded database, so no rights end at other nodes.
+  const watched =
+    config.databaseUrl === undefined
+      ? undefined
+      : watchRights({ db, pool, devices, rights, bus, nodeId, log })
   /** Sockets whose upgrade request is neither accepted nor refused yet. */
   const arriving = new Set<Socket>()
   /** Links of command-line clients. */
@@ -306,6 +315,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): void {
     const about = { ...idsOf(connected.caller), remote }
     const executorOptions = inputs.optionsFor({ userId: connected.caller.userId })
+    const { userId, tokenId } = connected.caller
+    const unwatch = rights.watchPerson(
+      userId,
+      () => sessions.isTokenValid(tokenId),
+      () => link.close(TOKEN_ENDED),
+    )
     const link = new Link(transport, {
       limits: COMMAND_LINE_LIMITS,
       maxPingIntervalMs: MAX_PING_INTERVAL_MS,
@@ -322,6 +337,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       onError: error => log.error({ ...about, err: error }, 'link failed'),
       onEnded: end => {
         people.delete(link)
+        unwatch()
         logEnd(log, about, end)
       },
     })
@@ -339,6 +355,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       await relay(request, link, {
         db,
         devices,
+        rights,
+        userId: connected.caller.userId,
         callerNow: () => callerNow(connected, link, remote),
         address: remote,
       })
@@ -402,7 +420,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): Promise<Caller> {
     const caller = await sessions.callerOf({ bearer: userToken, address: remote, countsBadTokens: false })
     if (caller.actor === 'UserToken') return caller
-    link.close('the user token is no longer valid')
+    link.close(TOKEN_ENDED)
     throw new ActionError('Forbidden', 'unknown token', { status: 401 })
   }
 
@@ -412,7 +430,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       isClosing = true
       for (const link of [...people, ...devices.sessions]) link.close('the hub is shutting down')
       await connections.settled(CLOSE_TIMEOUT_MS)
-      await rights?.[Symbol.asyncDispose]()
+      await watched?.[Symbol.asyncDispose]()
       await tokenUses[Symbol.asyncDispose]()
       heldAnswers[Symbol.dispose]()
       for (const socket of arriving) socket.destroy()

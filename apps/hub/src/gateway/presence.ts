@@ -1,6 +1,7 @@
 import { newId } from '@muster/actions'
 import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
+import type { Bus } from '../bus/bus.ts'
 import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
 import { isUniqueViolation } from '../database/client/errors.ts'
 
@@ -13,8 +14,11 @@ type Opening = {
   isOpen: boolean
 }
 type Change = { open: Opening } | { close: string }
+/** Written connection, with the open connection on another node that it replaces. */
+type Opened = { connection_id: string; replaced_id?: string | null; replaced_node_id?: string | null }
 
-// The statement checks token and certificate again, so that a device is not admitted if they were revoked after the look-up.
+// The statement checks token and certificate again, so that a device is not admitted if they were revoked after the look-up. The last
+// `select` reads the device's row as it was before the statement.
 const OPEN = {
   name: 'presence-open',
   text: `
@@ -31,7 +35,10 @@ const OPEN = {
         from (select distinct on (device_id) * from opened order by device_id, connection_id) o
        where d.device_id = o.device_id
     )
-    select connection_id from opened`,
+    select o.connection_id, before.node_id as replaced_node_id, before.connection_id as replaced_id
+      from opened o join device d using (device_id)
+      left join device_connection before
+             on before.connection_id = d.connection_id and before.ended_at is null and before.node_id <> $5`,
 }
 
 // After a connection is closed, the row of its device refers to the newest other connection that is still open. Such a
@@ -73,16 +80,18 @@ const LINGER_MS = 20
 
 /**
  * Writes the rows that show which device is connected to which node. The changes are written in their order and in batches, so that few
- * statements suffice when many devices connect at once.
+ * statements suffice when many devices connect at once. The node of a replaced connection is notified, so that it closes that connection.
  */
 export class Presence {
   readonly #pool: pg.Pool
   readonly #nodeId: string
+  readonly #bus: Pick<Bus, 'publish'>
   readonly #changes: Batcher<Change>
 
-  constructor(pool: pg.Pool, nodeId: string) {
+  constructor(pool: pg.Pool, nodeId: string, bus: Pick<Bus, 'publish'>) {
     this.#pool = pool
     this.#nodeId = nodeId
+    this.#bus = bus
     this.#changes = new Batcher({
       ...BATCHED_WRITES,
       parallel: 1,
@@ -141,7 +150,7 @@ export class Presence {
   async #open(openings: Opening[]): Promise<void> {
     // If the database connection breaks after the commit, the retry fails because the rows exist. The existing rows are read in that case.
     const { rows } = await this.#pool
-      .query<{ connection_id: string }>(OPEN, [
+      .query<Opened>(OPEN, [
         openings.map(opening => opening.connectionId),
         openings.map(opening => opening.deviceId),
         openings.map(opening => opening.tokenId),
@@ -150,12 +159,14 @@ export class Presence {
       ])
       .catch(async error => {
         if (!isUniqueViolation(error)) throw error
-        return this.#pool.query<{ connection_id: string }>(
+        return this.#pool.query<Opened>(
           'select connection_id from device_connection where connection_id = any ($1)',
           [openings.map(opening => opening.connectionId)],
         )
       })
     const open = new Set(rows.map(row => row.connection_id))
     for (const opening of openings) opening.isOpen = open.has(opening.connectionId)
+    for (const { replaced_id: connectionId, replaced_node_id: nodeId } of rows)
+      if (connectionId && nodeId) this.#bus.publish(`node.${nodeId}`, { connectionId })
   }
 }

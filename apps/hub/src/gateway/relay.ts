@@ -3,11 +3,11 @@ import { type Channel, ChannelRejectedError, type ChannelRequest, type Link } fr
 import { type Authorization, authorize } from '../access/authorize.ts'
 import { recordEvent } from '../audit/events.ts'
 import type { Origin } from '../audit/facts.ts'
+import type { EndedRights } from '../bus/ended-rights.ts'
 import type { Caller } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
 import { type DeviceRegistry, openPort } from '../links/registry.ts'
 import { abortChannel, pipeChannels } from '../net/channel-pipe.ts'
-import { recheckPermission } from '../net/recheck.ts'
 
 /** Endpoint that command-line clients open to reach a TCP port of a device (docs/protocol.md 3.4). */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
@@ -15,6 +15,9 @@ const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\
 type RelayOptions = {
   db: Db
   devices: DeviceRegistry
+  rights: EndedRights
+  /** Person who opened the channel. */
+  userId: string
   /** Resolves to the caller with the current rights. Rejects when the user token is no longer valid. */
   callerNow: () => Promise<Caller>
   /** IP address of the command-line client. */
@@ -29,7 +32,7 @@ type RelayOptions = {
 export async function relay(
   request: ChannelRequest,
   link: Link,
-  { db, devices, callerNow, address }: RelayOptions,
+  { db, devices, rights, userId, callerNow, address }: RelayOptions,
 ): Promise<void> {
   const [, deviceId, port] = ENDPOINT.exec(request.endpoint) ?? []
   if (!deviceId) return request.reject('unknown endpoint')
@@ -66,7 +69,7 @@ export async function relay(
   if (!request.isPending) return device.close()
   const person = request.accept()
   const isAllowed = async (): Promise<boolean> => (await rightNow()) !== undefined
-  const stop = recheckPermission(isAllowed, () => {
+  const stop = rights.watchPerson(userId, isAllowed, () => {
     abortChannel(person)
     abortChannel(device)
   })

@@ -1,6 +1,7 @@
 import { ActionError, type LiveChange } from '@muster/actions'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
+import { PendingChecks } from '../bus/ended-rights.ts'
 import { type PersonCaller, personOf } from '../caller.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -55,10 +56,20 @@ export function liveRoutes(
   const scheduleCheck = (): void => {
     timer ??= setTimeout(() => void checkAll(), checkMs)
   }
-  app.addHook('onClose', async () => clearTimeout(timer))
+  const reported = new PendingChecks<Stream>(async some => {
+    try {
+      await check(core().db, some)
+    } catch {
+      // The next check of all streams finds what this one did not.
+    }
+  })
+  app.addHook('onClose', async () => {
+    clearTimeout(timer)
+    reported[Symbol.dispose]()
+  })
 
   app.get('/api/v1/live', { exposeHeadRoute: false }, async (request, reply) => {
-    const { sessions, db, live } = core()
+    const { sessions, db, live, rights } = core()
     refuseForeignOrigin(request, cookie)
     const person = personOf(await callerOfRequest(request, sessions, cookie))
     if (!person) throw new ActionError('Forbidden', 'Not logged in', { status: 401 })
@@ -81,15 +92,23 @@ export function liveRoutes(
       raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
       if (raw.writableLength > MAX_BUFFERED_BYTES) raw.destroy()
     }
-    const update = live.subscribe(person.userId, organizationIds ?? NONE, changes => {
-      send('changes', changes)
-      if (changes.some(isMembership)) check(db, [stream]).catch(stream.end)
-    })
+    const update = live.subscribe(
+      person.userId,
+      organizationIds ?? NONE,
+      changes => {
+        send('changes', changes)
+        if (changes.some(isMembership)) check(db, [stream]).catch(stream.end)
+      },
+      // The console opens a new stream and reloads its data.
+      () => stream.end(),
+    )
+    const unwatch = rights.onEndedOf(person.userId, () => reported.add([stream]))
     const pings = setInterval(() => send('ping', {}), pingMs)
     const stop = (): void => {
       clearInterval(pings)
       streams.delete(stream)
       update(undefined)
+      unwatch()
     }
     const stream: Stream = {
       person,

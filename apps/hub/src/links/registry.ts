@@ -1,4 +1,5 @@
 import type { Channel, OpenOptions } from '@muster/link'
+import type { EndedRight } from '../bus/messages.ts'
 
 /** Timeout for a device to accept a connection to one of its ports, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000
@@ -38,6 +39,12 @@ export const REPLACED = 'replaced by a newer connection of this device'
 export class DeviceRegistry {
   readonly #sessions = new Set<DeviceSession>()
   readonly #registered = new Map<string, DeviceSession>()
+  readonly #announce: (right: EndedRight) => void
+
+  /** `announce` reports an ended right to the other nodes. */
+  constructor(announce: (right: EndedRight) => void) {
+    this.#announce = announce
+  }
 
   get sessions(): readonly DeviceSession[] {
     return [...this.#sessions]
@@ -72,12 +79,30 @@ export class DeviceRegistry {
     return this.#registered.get(deviceId)
   }
 
-  /** Closes every connection that has the values in `match`, for example the id of a deleted project. */
-  closeWhere(match: Partial<Omit<DeviceSession, 'close' | 'ended' | 'open'>>, reason: string): void {
-    const entries = Object.entries(match)
-    for (const session of [...this.#sessions]) {
-      if (entries.every(([key, value]) => session[key as keyof DeviceSession] === value))
-        session.close(reason)
-    }
+  /**
+   * Ends a right, for example that of a deleted project, after the commit: closes the connections of this node that depend on it, and
+   * makes the other nodes do the same.
+   */
+  endRight(right: EndedRight, reason: string): void {
+    for (const session of this.withIds(new Set(Object.values(right)))) session.close(reason)
+    this.#announce(right)
+  }
+
+  /** Connections whose device, certificate, token, project, organization or connection has one of these ids. */
+  withIds(ids: ReadonlySet<string | undefined>): DeviceSession[] {
+    return this.sessions.filter(
+      ({ deviceId, certificateId, tokenId, projectId, organizationId, connectionId }) =>
+        ids.has(deviceId) ||
+        ids.has(certificateId) ||
+        ids.has(tokenId) ||
+        ids.has(projectId) ||
+        ids.has(organizationId) ||
+        ids.has(connectionId),
+    )
+  }
+
+  /** Closes all connections of this node. */
+  closeAll(reason: string): void {
+    for (const session of this.sessions) session.close(reason)
   }
 }

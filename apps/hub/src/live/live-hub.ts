@@ -1,10 +1,15 @@
 import type { LiveChange } from '@muster/actions'
+import type { Bus } from '../bus/bus.ts'
 
 type Subscriber = {
   userId: string
   organizationIds: ReadonlySet<string>
   pending: Map<string, LiveChange>
   deliver: (changes: LiveChange[]) => void
+  /** Called after changes of other nodes may have been missed. */
+  missed: () => void
+  /** Subscriptions on the bus by subject, with the functions that end them. */
+  onBus: Map<`live.${string}`, () => void>
 }
 
 /** Time for which notices are collected before delivery, in milliseconds. A console shows a change within 1 s. */
@@ -18,12 +23,26 @@ const MAX_NAMED_DEVICES = 200
 /** Limit of devices whose last reported values are kept in memory. It exceeds the number of devices that one node serves. */
 const MAX_SUMMARIES = 50_000
 
-/** Notifies open consoles of changes. Changes are collected for 200 ms. A timer runs only while notices are pending. */
+/**
+ * Notifies open consoles of changes, on this node and over the bus on the others. Changes are collected for 200 ms. A timer runs only
+ * while notices are pending.
+ */
 export class LiveHub {
+  readonly #bus: Bus | undefined
+  /** Pending notices for the other nodes by subject: `live.` with the id of an organization or of a person. */
+  readonly #outgoing = new Map<`live.${string}`, Map<string, LiveChange>>()
   readonly #subscribers = new Set<Subscriber>()
   /** Last reported values by device id, oldest entry first. */
   readonly #summaries = new Map<string, Readonly<Record<string, string>>>()
   #timer: NodeJS.Timeout | undefined
+
+  /** Without a bus, this node is the only one. */
+  constructor(bus?: Bus) {
+    this.#bus = bus
+    bus?.onStatus(({ isConnected }) => {
+      if (isConnected) for (const { missed } of this.#subscribers) missed()
+    })
+  }
 
   /** Number of open subscriptions. */
   get subscriberCount(): number {
@@ -31,19 +50,50 @@ export class LiveHub {
   }
 
   /**
-   * Subscribes a person to changes of organizations. Calling the returned function replaces the set of organizations. Calling
-   * the function with `undefined` unsubscribes.
+   * Subscribes a person to changes of organizations. Calls `missed` when changes of other nodes may have been lost. Calling the
+   * returned function replaces the set of organizations. Calling the function with `undefined` unsubscribes.
    */
   subscribe(
     userId: string,
     organizationIds: ReadonlySet<string>,
     deliver: (changes: LiveChange[]) => void,
+    missed: () => void = () => {},
   ): (organizationIds: ReadonlySet<string> | undefined) => void {
-    const subscriber: Subscriber = { userId, organizationIds, pending: new Map(), deliver }
+    const subscriber: Subscriber = {
+      userId,
+      organizationIds,
+      pending: new Map(),
+      deliver,
+      missed,
+      onBus: new Map(),
+    }
     this.#subscribers.add(subscriber)
+    this.#followOnBus(subscriber, [userId, ...organizationIds])
     return next => {
+      if (!this.#subscribers.has(subscriber)) return
       if (next) subscriber.organizationIds = next
       else this.#subscribers.delete(subscriber)
+      this.#followOnBus(subscriber, next ? [userId, ...next] : [])
+    }
+  }
+
+  /** Makes a subscriber receive changes of other nodes for these organizations and persons, and for no others. */
+  #followOnBus(subscriber: Subscriber, ids: readonly string[]): void {
+    const bus = this.#bus
+    if (!bus) return
+    const subjects = new Set(ids.map(id => `live.${id}` as const))
+    for (const [subject, unsubscribe] of subscriber.onBus) {
+      if (subjects.has(subject)) continue
+      unsubscribe()
+      subscriber.onBus.delete(subject)
+    }
+    for (const subject of subjects) {
+      if (subscriber.onBus.has(subject)) continue
+      const note = (change: LiveChange): void => {
+        this.#forgetSummary(change)
+        this.#note(subscriber.pending, change)
+      }
+      subscriber.onBus.set(subject, bus.subscribe(subject, note))
     }
   }
 
@@ -62,24 +112,41 @@ export class LiveHub {
 
   /** Notes a change for all subscribers of its organization, and for `userIds`, such as people who have just become members. */
   changed(change: LiveChange, userIds: readonly string[] = []): void {
-    if (change.topic === 'devices' && change.deviceId !== undefined) this.#summaries.delete(change.deviceId)
+    this.#forgetSummary(change)
     for (const subscriber of this.#subscribers) {
       const isConcerned =
         subscriber.organizationIds.has(change.organizationId) || userIds.includes(subscriber.userId)
-      if (!isConcerned) continue
-      const { deviceId, ...projectChange } = change
-      const isTooMany = deviceId !== undefined && subscriber.pending.size >= MAX_NAMED_DEVICES
-      const notice: LiveChange = isTooMany ? projectChange : change
-      subscriber.pending.set(
-        `${notice.topic} ${notice.organizationId} ${notice.projectId ?? ''} ${notice.deviceId ?? ''} ${notice.repositoryId ?? ''}`,
-        notice,
-      )
-      this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS)
+      if (isConcerned) this.#note(subscriber.pending, change)
     }
+    if (!this.#bus) return
+    for (const id of [change.organizationId, ...userIds]) {
+      const subject = `live.${id}` as const
+      const pending = this.#outgoing.get(subject) ?? new Map<string, LiveChange>()
+      this.#outgoing.set(subject, pending)
+      this.#note(pending, change)
+    }
+  }
+
+  #forgetSummary({ topic, deviceId }: LiveChange): void {
+    if (topic === 'devices' && deviceId !== undefined) this.#summaries.delete(deviceId)
+  }
+
+  #note(pending: Map<string, LiveChange>, change: LiveChange): void {
+    const { deviceId, ...projectChange } = change
+    const isTooMany = deviceId !== undefined && pending.size >= MAX_NAMED_DEVICES
+    const notice: LiveChange = isTooMany ? projectChange : change
+    pending.set(
+      `${notice.topic} ${notice.organizationId} ${notice.projectId ?? ''} ${notice.deviceId ?? ''} ${notice.repositoryId ?? ''}`,
+      notice,
+    )
+    this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS)
   }
 
   #flush(): void {
     this.#timer = undefined
+    for (const [subject, changes] of this.#outgoing)
+      for (const change of changes.values()) this.#bus?.publish(subject, change)
+    this.#outgoing.clear()
     for (const subscriber of this.#subscribers) {
       if (subscriber.pending.size === 0) continue
       const changes = [...subscriber.pending.values()]
@@ -91,6 +158,7 @@ export class LiveHub {
   /** Ends all subscriptions without delivering pending notices. */
   close(): void {
     clearTimeout(this.#timer)
+    for (const subscriber of this.#subscribers) this.#followOnBus(subscriber, [])
     this.#subscribers.clear()
   }
 }

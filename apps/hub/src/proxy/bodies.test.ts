@@ -220,6 +220,7 @@ async function startProxy(
     hosts,
     tokens,
     devices: hub.devices,
+    rights: hub.rights,
     log: createLog('silent'),
     answerTimeoutMs,
     waitTimeoutMs,

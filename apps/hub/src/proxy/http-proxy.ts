@@ -9,9 +9,9 @@ import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { ChannelRejectedError } from '@muster/link'
+import type { EndedRights } from '../bus/ended-rights.ts'
 import type { DeviceRegistry, DeviceSession } from '../links/registry.ts'
 import { endWithResponse } from '../net/last-answer.ts'
-import { recheckPermission } from '../net/recheck.ts'
 import { limitTime } from '../net/time-limit.ts'
 import type { Logger } from '../runtime/log.ts'
 import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
@@ -41,6 +41,7 @@ type ProxyOptions = {
   hosts: ProxyHosts
   tokens: ProxyTokens
   devices: DeviceRegistry
+  rights: EndedRights
   log: Logger
   /** Deadline for a service to begin its answer, in milliseconds; `ANSWER_TIMEOUT_MS` by default. */
   answerTimeoutMs?: number
@@ -72,6 +73,7 @@ export function createHttpProxy({
   hosts,
   tokens,
   devices,
+  rights,
   log,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
   waitTimeoutMs = WAIT_TIMEOUT_MS,
@@ -152,7 +154,7 @@ export function createHttpProxy({
     // the request to the device.
     if (request.socket.destroyed) throw leftError()
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
-    const stop = recheckPermission(isAllowed, () => request.socket.destroy())
+    const stop = rights.watchPerson(access.userId, isAllowed, () => request.socket.destroy())
     over.once('close', stop)
     const permit = await permitOf(limiter, over)
     const send = (): Promise<Answer> => {

@@ -5,8 +5,8 @@ import type { Jwts } from '../credentials/jwts.ts'
 import { type Db, select, type Tx } from '../database/client/connection.ts'
 import type { ProxyHosts } from './hosts.ts'
 
-/** The device and port that a token opens, and its remaining lifetime. */
-type ProxyAccess = { deviceId: string; port: number; lastsSecs: number }
+/** The device and port that a token opens, the person who requested it, and its remaining lifetime. */
+type ProxyAccess = { deviceId: string; port: number; userId: string; lastsSecs: number }
 
 type NewToken = {
   deviceId: string
@@ -20,7 +20,7 @@ type NewToken = {
   validForSecs: number
 }
 
-type AccessRow = { device_id: string; port: number; expires_at: Date }
+type AccessRow = { device_id: string; port: number; user_id: string; expires_at: Date }
 
 /** Limit of cached JWTs with a verified signature. A page sends the same JWT for dozens of resources at once. */
 const MAX_VERIFIED = 1_000
@@ -33,7 +33,7 @@ const MAX_HOSTS = 16
  * expire, so the query checks their expiry.
  */
 const ACCESS = `
-  select t.device_id, t.port, t.expires_at
+  select t.device_id, t.port, t.user_id, t.expires_at
     from proxy_token t
     join device d using (device_id)
     join project p using (project_id)
@@ -128,6 +128,7 @@ export class ProxyTokens {
       row && {
         deviceId: row.device_id,
         port: row.port,
+        userId: row.user_id,
         lastsSecs: Math.floor((row.expires_at.getTime() - now) / 1000),
       }
     )

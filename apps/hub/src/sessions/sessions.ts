@@ -1,6 +1,7 @@
 import { newId, publicIdOf, UserSessionToken, UserToken } from '@muster/actions'
 import { recordEvent } from '../audit/events.ts'
 import type { Origin } from '../audit/facts.ts'
+import type { EndedRights } from '../bus/ended-rights.ts'
 import { ANONYMOUS, type Caller } from '../caller.ts'
 import { hashSecret, matchesSecret } from '../credentials/secrets.ts'
 import { type Db, select } from '../database/client/connection.ts'
@@ -36,11 +37,13 @@ export class Sessions {
   readonly #db: Db
   readonly #limits: RateLimits
   readonly #uses: Uses
+  readonly #rights: Pick<EndedRights, 'announce'>
 
-  constructor(db: Db, limits: RateLimits, uses: Uses) {
+  constructor(db: Db, limits: RateLimits, uses: Uses, rights: Pick<EndedRights, 'announce'>) {
     this.#db = db
     this.#limits = limits
     this.#uses = uses
+    this.#rights = rights
   }
 
   /**
@@ -98,6 +101,7 @@ export class Sessions {
       if (numDeletedRows === 0n) return
       await recordEvent(tx, { caller, scope: {}, origin }, 'users_SessionTerminated', { userId, sessionId })
     })
+    this.#rights.announce({ userId: caller.userId })
   }
 
   /**
@@ -138,6 +142,12 @@ export class Sessions {
     if (!row) return undefined
     const { userId, isAdmin, signedInAt } = row
     return { actor: 'User', userId, isAdmin, sessionId, signedInAt }
+  }
+
+  /** Whether a user token is still valid, for a connection that was opened with it. Does not count as a use of the token. */
+  async isTokenValid(tokenId: string): Promise<boolean> {
+    const [row] = await select<TokenRow>(this.#db, USER_TOKEN, [tokenId])
+    return row !== undefined
   }
 
   async #bySession(token: string): Promise<Caller> {

@@ -9,7 +9,8 @@ import { handler } from '../../handler.ts'
  * only administrator keeps its members and devices. The hub promotes no other member. An administrator of the instance can appoint a new
  * administrator.
  */
-export const users_Delete = handler('users_Delete', async ({ tx, events, caller, changed }, { userId }) => {
+export const users_Delete = handler('users_Delete', async (context, { userId }) => {
+  const { tx, events, caller, services, changed, afterCommit } = context
   if (personOf(caller)?.userId === userId)
     throw new ActionError('Invalid', 'You cannot delete your own account: ask another administrator.', {
       status: 409,
@@ -23,5 +24,6 @@ export const users_Delete = handler('users_Delete', async ({ tx, events, caller,
     .executeTakeFirstOrThrow()
   await events.emit('users_Deleted', { userId }, { old })
   for (const organizationId of organizationIds) changed('members', { organizationId })
+  afterCommit(() => services.rights.announce({ userId }))
   return {}
 })

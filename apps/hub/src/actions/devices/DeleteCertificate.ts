@@ -25,7 +25,7 @@ export const devices_DeleteCertificate = handler(
       { projectId: scope.projectId!, deviceId, certificateId },
       { old: { status, fingerprint } },
     )
-    afterCommit(() => services.devices.closeWhere({ certificateId }, 'the certificate was deleted'))
+    afterCommit(() => services.devices.endRight({ certificateId }, 'the certificate was deleted'))
     changed('certificates')
     changed('devices')
     return {}

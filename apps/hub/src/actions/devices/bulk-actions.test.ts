@@ -481,7 +481,7 @@ it('continues a bulk action after its process was killed, and decides nothing tw
     import { createLog } from '${join(import.meta.dirname, '../../runtime/log.ts')}'
     const { db } = openDatabase(${JSON.stringify({ host, user, password, database, connectionString })}, () => {})
     const live = { changed: () => process.stdout.write('.') }
-    const devices = { closeWhere() {} }
+    const devices = { endRight() {} }
     await new BulkActions({ db, sessions: new Sessions(db), devices, live, log: createLog('silent') }).runWhole('${bulkActionId}')`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     cwd: import.meta.dirname,

@@ -2,6 +2,7 @@ import { newId } from '@muster/actions'
 import { auditEvents, deviceRow, failed as failure, type TestHub, testHub, until } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { InProcessBus } from '../../bus/in-process-bus.ts'
 import { startNodeReports } from '../../cluster/node-facts.ts'
 import { createLog } from '../../runtime/log.ts'
 
@@ -413,6 +414,7 @@ describe('instance_GetHealth', () => {
             eventsPerSec: 2,
             disk: { freeBytes: 3, totalBytes: 100 },
             certificates: [{ names: ['hub.example'], endsAt: inDays(9.5) }],
+            bus: { kind: 'NATS', awaySince: inDays(-1), failure: 'connection refused' },
           }),
         },
         { node_id: newId('cluster_node'), name: 'dead node', left_at: new Date(), evicted_at: new Date() },
@@ -442,6 +444,7 @@ describe('instance_GetHealth', () => {
       { kind: 'SealBroken', level: 'bad', problem: 'seal 4 does not match its rows' },
       { kind: 'NodeSilent', level: 'bad', nodeName: 'dead node' },
       { kind: 'DiskFilling', level: 'bad', nodeName: 'other node' },
+      { kind: 'BusAway', level: 'warn', nodeName: 'other node', bus: 'NATS', failure: 'connection refused' },
       { kind: 'VersionsDiffer', level: 'warn', versions: expect.arrayContaining(['0.0.1']) },
       { kind: 'CertificateEnding', level: 'warn', name: 'hub.example' },
     ])
@@ -471,6 +474,7 @@ describe('instance_GetHealth', () => {
       tls: undefined,
       eventCount: () => eventCount,
       connections: () => 5,
+      bus: new InProcessBus({ nodeId: hub.nodeId, log: createLog('silent') }),
       reportMs: 20,
     })
     eventCount = 30

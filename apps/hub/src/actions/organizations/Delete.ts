@@ -15,7 +15,7 @@ export const organizations_Delete = handler(
     await enqueue('devices_SweepHistory', {})
     await events.emit('organizations_Deleted', { organizationId }, { old })
     afterCommit(() =>
-      services.devices.closeWhere({ organizationId }, 'the organization of this device was deleted'),
+      services.devices.endRight({ organizationId }, 'the organization of this device was deleted'),
     )
     changed('organizations')
     return {}

@@ -8,7 +8,7 @@ import { handler } from '../../handler.ts'
 /** Removes a member. Throws `Invalid` for a person who is no member (404) and for the last administrator (409). */
 export const organizations_RemoveMember = handler(
   'organizations_RemoveMember',
-  async ({ tx, events, changed }, { organizationId, userId }) => {
+  async ({ tx, events, services, changed, afterCommit }, { organizationId, userId }) => {
     await lockMembers(tx, organizationId)
     const isAdmin = await isAdminOfMember(tx, organizationId, userId)
     if (isAdmin) await requireAnotherAdmin(tx, organizationId, userId)
@@ -30,6 +30,7 @@ export const organizations_RemoveMember = handler(
     changed('members')
     // Notifies the removed person too: their console drops the organization, and their live stream unsubscribes from it.
     changed('organizations', {}, [userId])
+    afterCommit(() => services.rights.announce({ userId }))
     return {}
   },
 )

@@ -8,7 +8,7 @@ import { handler } from '../../handler.ts'
 /** Sets the role of a member. Throws `Invalid` for a person who is no member (404) and for demoting the last administrator (409). */
 export const organizations_SetMemberIsAdmin = handler(
   'organizations_SetMemberIsAdmin',
-  async ({ tx, events, changed }, { organizationId, userId, isAdmin }) => {
+  async ({ tx, events, services, changed, afterCommit }, { organizationId, userId, isAdmin }) => {
     await lockMembers(tx, organizationId)
     if ((await isAdminOfMember(tx, organizationId, userId)) === isAdmin) return {}
     if (!isAdmin) await requireAnotherAdmin(tx, organizationId, userId)
@@ -24,6 +24,7 @@ export const organizations_SetMemberIsAdmin = handler(
       { old: { isAdmin: !isAdmin } },
     )
     changed('members')
+    afterCommit(() => services.rights.announce({ userId }))
     return {}
   },
 )

@@ -14,7 +14,7 @@ export const projects_Delete = handler(
       .executeTakeFirstOrThrow()
     await enqueue('devices_SweepHistory', {})
     await events.emit('projects_Deleted', { projectId }, { old })
-    afterCommit(() => services.devices.closeWhere({ projectId }, 'the project of this device was deleted'))
+    afterCommit(() => services.devices.endRight({ projectId }, 'the project of this device was deleted'))
     changed('projects')
     return {}
   },

@@ -14,7 +14,7 @@ export const projects_DeleteDeploymentToken = handler(
       { projectId: scope.projectId!, tokenId },
       { old: { name: name ?? undefined } },
     )
-    afterCommit(() => services.devices.closeWhere({ tokenId }, 'the deployment token was deleted'))
+    afterCommit(() => services.devices.endRight({ tokenId }, 'the deployment token was deleted'))
     changed('tokens')
     return {}
   },

@@ -1,7 +1,7 @@
 import { deviceRow, scratchDatabase, testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { ConfigError } from '../../config-error.ts'
-import { checkExternalDatabase, externalConnection } from './external.ts'
+import { checkDirectDatabase, checkExternalDatabase, externalConnection } from './external.ts'
 
 it('reads times correctly whatever the server’s time zone and date style and the options in its URL', async () => {
   await using database = await scratchDatabase('muster')
@@ -87,4 +87,18 @@ it('O6: accepts known TLS modes without a warning and refuses unknown ones', asy
   expect(warnings.filter(({ message }) => message.includes('SSL'))).toEqual([])
   const { connectionString } = externalConnection('postgresql://a:b@db/x?sslmode=require')
   expect(connectionString).toBe('postgresql://a:b@db/x?sslmode=verify-full')
+})
+
+it('accepts only the same database for messages between nodes', async () => {
+  await using database = await scratchDatabase()
+  await using other = await scratchDatabase()
+  await checkDirectDatabase(database.url, database.url)
+  await expect(checkDirectDatabase(database.url, other.url)).rejects.toEqual(
+    new ConfigError(
+      'MUSTER_DATABASE_DIRECT_URL: found another database than that of MUSTER_DATABASE_URL, expected the same one without a pooler.',
+    ),
+  )
+  await expect(checkDirectDatabase(database.url, `${database.url}_absent`)).rejects.toThrow(
+    /^MUSTER_DATABASE_DIRECT_URL: found a database that does not let the hub in \(database .* does not exist\), expected the database of MUSTER_DATABASE_URL\.$/,
+  )
 })

@@ -3,6 +3,8 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import pg from 'pg'
 import { ConfigError } from '../../config-error.ts'
 
+type Setting = 'MUSTER_DATABASE_URL' | 'MUSTER_DATABASE_DIRECT_URL'
+
 /** Timeout for connecting to the server at the start, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000
 
@@ -10,10 +12,13 @@ const CONNECT_TIMEOUT_MS = 5_000
  * Connection settings for an external database, which the operator runs. The `options` parameter of the URL is passed separately, because
  * pg lets an `options` parameter in the URL override the `options` of the connection settings.
  */
-export function externalConnection(databaseUrl: string): pg.PoolConfig {
+export function externalConnection(
+  databaseUrl: string,
+  setting: Setting = 'MUSTER_DATABASE_URL',
+): pg.PoolConfig {
   const url = new URL(databaseUrl)
   const { searchParams } = url
-  requireTlsParameters(searchParams)
+  requireTlsParameters(searchParams, setting)
   // pg treats `prefer`, `require` and `verify-ca` as `verify-full`, but warns that a later version may not. Setting
   // `verify-full` avoids the warning.
   if (['prefer', 'require', 'verify-ca'].includes(searchParams.get('sslmode') ?? ''))
@@ -26,11 +31,11 @@ export function externalConnection(databaseUrl: string): pg.PoolConfig {
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 /** Throws `ConfigError` for an unknown `sslmode` and for a TLS file that cannot be used. */
-function requireTlsParameters(parameters: URLSearchParams): void {
+function requireTlsParameters(parameters: URLSearchParams, setting: Setting): void {
   const mode = parameters.get('sslmode')
   if (mode !== null && !SSL_MODES.includes(mode))
     throw new ConfigError(
-      `MUSTER_DATABASE_URL: found sslmode=${JSON.stringify(mode)}, expected one of ${SSL_MODES.join(', ')}.`,
+      `${setting}: found sslmode=${JSON.stringify(mode)}, expected one of ${SSL_MODES.join(', ')}.`,
     )
   const files: SecureContextOptions = {}
   for (const [name, option] of [
@@ -46,7 +51,7 @@ function requireTlsParameters(parameters: URLSearchParams): void {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       throw new ConfigError(
-        `MUSTER_DATABASE_URL: found ${name}=${JSON.stringify(path)} (${code ?? message}), expected a file in PEM that this account may read.`,
+        `${setting}: found ${name}=${JSON.stringify(path)} (${code ?? message}), expected a file in PEM that this account may read.`,
       )
     }
   }
@@ -55,12 +60,7 @@ function requireTlsParameters(parameters: URLSearchParams): void {
 /** Checks that the hub can use an external database. Throws `ConfigError` with the reason if it cannot. */
 export async function checkExternalDatabase(databaseUrl: string): Promise<void> {
   const connection = externalConnection(databaseUrl)
-  const open = (): pg.Client => {
-    const client = new pg.Client({ ...connection, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-    client.on('error', () => {})
-    return client
-  }
-  const [client, other] = [open(), open()]
+  const [client, other] = [clientOf(connection), clientOf(connection)]
   try {
     await client.connect()
     await other.connect()
@@ -109,6 +109,52 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
   } finally {
     await Promise.all([client, other].map(one => one.end().catch(() => {})))
   }
+}
+
+/**
+ * Checks that `MUSTER_DATABASE_DIRECT_URL` leads to the database of `MUSTER_DATABASE_URL`, without a pooler that shares sessions, which
+ * would lose notifications. Throws `ConfigError` with the reason if it does not.
+ */
+export async function checkDirectDatabase(databaseUrl: string, directUrl: string): Promise<void> {
+  const setting = 'MUSTER_DATABASE_DIRECT_URL'
+  const direct = externalConnection(directUrl, setting)
+  const [client, other, pooled] = [
+    clientOf(direct),
+    clientOf(direct),
+    clientOf(externalConnection(databaseUrl)),
+  ]
+  try {
+    await Promise.all([client, other, pooled].map(one => one.connect()))
+    if (await shareSession(client, other))
+      throw new ConfigError(
+        `${setting}: found a connection pooler that shares sessions between clients (transaction pooling), expected PostgreSQL itself.`,
+      )
+    if ((await identityOf(client)) !== (await identityOf(pooled)))
+      throw new ConfigError(
+        `${setting}: found another database than that of MUSTER_DATABASE_URL, expected the same one without a pooler.`,
+      )
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(
+      `${setting}: found a database that does not let the hub in (${(error as Error).message}), expected the database of MUSTER_DATABASE_URL.`,
+    )
+  } finally {
+    await Promise.all([client, other, pooled].map(one => one.end().catch(() => {})))
+  }
+}
+
+/** Text that differs between databases and between servers. */
+async function identityOf(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ identity: string }>(
+    "select concat_ws(' ', extract(epoch from pg_postmaster_start_time()), current_database()) as identity",
+  )
+  return rows[0]!.identity
+}
+
+function clientOf(connection: pg.ClientConfig): pg.Client {
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  client.on('error', () => {})
+  return client
 }
 
 /**

@@ -87,5 +87,19 @@ describe.runIf(hasPrograms('pgbouncer'))('behind PgBouncer', () => {
     expect(devices).toMatchObject([{ deviceId: device.deviceId, isConnected: true }])
     const { rows } = await hub.pool.query("select current_setting('statement_timeout') as timeout")
     expect(rows).toEqual([{ timeout: '30s' }])
+    expect(await hub.readiness.state()).toEqual({ status: 'ready' })
+  })
+
+  it('refuses a pooler for messages between nodes, and accepts the database itself', async () => {
+    await using database = await scratchDatabase('muster')
+    await using session = await pgBouncer(database, 'session')
+    await using transaction = await pgBouncer(database, 'transaction')
+    await expect(testHub({ databaseUrl: session.url, databaseDirectUrl: transaction.url })).rejects.toEqual(
+      new ConfigError(
+        'MUSTER_DATABASE_DIRECT_URL: found a connection pooler that shares sessions between clients (transaction pooling), expected PostgreSQL itself.',
+      ),
+    )
+    await using hub = await testHub({ databaseUrl: session.url, databaseDirectUrl: database.url })
+    expect(await hub.readiness.state()).toEqual({ status: 'ready' })
   })
 })

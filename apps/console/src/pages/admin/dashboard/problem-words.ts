@@ -54,6 +54,14 @@ export function problemWords(problem: Problem, nowMs: number): ProblemWords {
         more: `Its last heartbeat came ${atInWords(Date.parse(problem.lastHeartbeat), nowMs)}.`,
         note: 'Other nodes marked it as dead. Its devices connect to a running node.',
       }
+    case 'BusAway': {
+      const { nodeName, bus, failure, since } = problem
+      return {
+        said: `The node ${nodeName} gets no messages from other nodes.`,
+        more: `${bus} is out of reach${failure === undefined ? '' : ` (${failure})`}.`,
+        note: `Since ${sinceInWords(Date.parse(since), nowMs)}. Changes on other nodes arrive later, by polling.`,
+      }
+    }
     case 'SealBroken':
       return {
         said: 'The audit log is not intact.',

@@ -1,5 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
+import type { EndedRights } from '../../../bus/ended-rights.ts'
 import type { Caller } from '../../../caller.ts'
 import type { CommandTransaction } from '../../../command-transaction.ts'
 import { forgetFirstSignIn } from '../../../credentials/first-sign-in.ts'
@@ -18,6 +19,9 @@ export async function emailOf(db: Db, userId: string): Promise<string | undefine
   return user?.email
 }
 
+/** Context of a command that ends rights of a person. */
+type EndingContext = CommandTransaction & { services: { rights: EndedRights } }
+
 type PasswordChange = {
   userId: string
   passwordHash: string
@@ -34,7 +38,7 @@ type PasswordChange = {
  * because of a concurrent password change.
  */
 export async function setPassword(
-  context: CommandTransaction & { services: { dataDir: string } },
+  context: EndingContext & { services: { dataDir: string } },
   { userId, passwordHash, by, keptSessionId, endTokens }: PasswordChange,
 ): Promise<void> {
   const { tx, services, enqueue, afterCommit } = context
@@ -58,12 +62,13 @@ export async function setPassword(
   if (endTokens) await endUserTokens(context, userId)
   await voidMailedTokens(tx, 'PasswordReset', userId)
   await enqueue('users_SendPasswordChangedEmail', { userId, by, changedAt: new Date().toISOString() })
+  afterCommit(() => services.rights.announce({ userId }))
   afterCommit(() => forgetFirstSignIn(services.dataDir, email))
 }
 
 /** Ends every session of an account except the kept one, with an audit event for each. */
 export async function endSessions(
-  { tx, events }: Pick<CommandTransaction, 'tx' | 'events'>,
+  { tx, events, services, afterCommit }: EndingContext,
   userId: string,
   keptSessionId = '',
 ): Promise<void> {
@@ -75,6 +80,7 @@ export async function endSessions(
     .execute()
   for (const { session_id: sessionId } of sessions)
     await events.emit('users_SessionTerminated', { userId, sessionId })
+  afterCommit(() => services.rights.announce({ userId }))
 }
 
 /**

@@ -55,7 +55,7 @@ export async function changeCertificateStatus(
     { old: { status: before } },
   )
   if (before === 'Active')
-    afterCommit(() => devices.closeWhere({ certificateId }, `the certificate was ${status.toLowerCase()}`))
+    afterCommit(() => devices.endRight({ certificateId }, `the certificate was ${status.toLowerCase()}`))
   changed('certificates')
   changed('devices')
   return before

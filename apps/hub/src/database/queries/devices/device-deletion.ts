@@ -20,6 +20,6 @@ export async function deleteDevice(
     { deviceId, projectId },
     { old: { name: name ?? undefined, hostname: hostname || undefined } },
   )
-  afterCommit(() => devices.closeWhere({ deviceId }, 'this device was deleted'))
+  afterCommit(() => devices.endRight({ deviceId }, 'this device was deleted'))
   changed('devices')
 }

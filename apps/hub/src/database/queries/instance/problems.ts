@@ -31,6 +31,7 @@ export function problemsOf(findings: Findings): Problem[] {
     ...failingJobs(findings),
     ...brokenSeals(findings),
     ...silentNodes(findings),
+    ...awayBuses(findings),
     ...endingCertificates(findings),
     ...fillingDisks(findings),
     ...differentVersions(findings),
@@ -72,6 +73,14 @@ function silentNodes({ silentNodes: nodes }: Findings): Problem[] {
     nodeName: name,
     lastHeartbeat: lastHeartbeat.toISOString(),
   }))
+}
+
+function awayBuses({ nodes }: Findings): Problem[] {
+  return nodes.flatMap(({ name, facts }) => {
+    const { kind, awaySince, failure } = facts?.bus ?? {}
+    if (kind === undefined || awaySince === undefined) return []
+    return [{ kind: 'BusAway', level: 'warn', since: awaySince, nodeName: name, bus: kind, failure }]
+  })
 }
 
 function endingCertificates({ nodes, nowMs }: Findings): Problem[] {

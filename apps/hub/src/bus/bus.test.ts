@@ -1,0 +1,44 @@
+import { scratchDatabase } from '@muster/testkit'
+import { describe } from 'vitest'
+import { InProcessBus } from './in-process-bus.ts'
+import { postgresConnect } from './postgres-connection.ts'
+import { RemoteBus } from './remote-bus.ts'
+import { testBus } from './testing/conformance.ts'
+
+describe('the bus in one process', () => {
+  testBus(
+    async () => {
+      const nodes = new Set<InProcessBus>()
+      return {
+        open: (nodeId, log) => new InProcessBus({ nodeId, log, nodes }),
+        async [Symbol.asyncDispose]() {},
+      }
+    },
+    { canBeCut: false },
+  )
+})
+
+describe('the bus over PostgreSQL', () => {
+  testBus(
+    async () => {
+      const database = await scratchDatabase()
+      return {
+        open: (nodeId, log) =>
+          new RemoteBus({
+            kind: 'PostgreSQL',
+            nodeId,
+            log,
+            connect: postgresConnect(database.connection, 'test'),
+            intervalMs: 20,
+          }),
+        async cut() {
+          await database.query(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'muster bus'",
+          )
+        },
+        [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+      }
+    },
+    { canBeCut: true },
+  )
+})

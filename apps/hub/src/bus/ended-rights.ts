@@ -1,0 +1,108 @@
+import type { Bus } from './bus.ts'
+import type { EndedRight } from './messages.ts'
+
+/** Interval at which the permission of an open connection is checked, in milliseconds. A connection may be open for days. */
+const RECHECK_MS = 5_000
+/** Minimum time between two checks of the same connections, in milliseconds. It bounds the cost of forged and repeated messages. */
+const MIN_GAP_MS = 200
+
+/** Collects items and checks them together, at once and then at most every 200 ms. Checks never overlap. */
+export class PendingChecks<Item> {
+  readonly #check: (items: Item[]) => Promise<void>
+  readonly #pending = new Set<Item>()
+  #timer: NodeJS.Timeout | undefined
+  #isWaiting = false
+  #isClosed = false
+
+  /** `check` must not reject. */
+  constructor(check: (items: Item[]) => Promise<void>) {
+    this.#check = check
+  }
+
+  add(items: Iterable<Item>): void {
+    if (this.#isClosed) return
+    for (const item of items) this.#pending.add(item)
+    if (this.#isWaiting || this.#pending.size === 0) return
+    this.#isWaiting = true
+    void this.#run()
+  }
+
+  async #run(): Promise<void> {
+    const items = [...this.#pending]
+    this.#pending.clear()
+    await this.#check(items)
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => {
+      this.#isWaiting = false
+      this.add([])
+    }, MIN_GAP_MS)
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true
+    this.#pending.clear()
+    clearTimeout(this.#timer)
+  }
+}
+
+/**
+ * Rights that ended, on this node or on another one. Whoever holds a connection open by such a right checks it then, and polls besides,
+ * because messages between nodes may be lost.
+ */
+export class EndedRights {
+  readonly #bus: Pick<Bus, 'publish'>
+  readonly #listeners = new Set<(right: EndedRight) => void>()
+  readonly #ofPerson = new Map<string, Set<() => void>>()
+
+  constructor(bus: Pick<Bus, 'publish' | 'subscribe'>) {
+    this.#bus = bus
+    bus.subscribe('rights', right => this.#notify(right))
+  }
+
+  /** Reports a right that ended, to this node and to the others. Must be called after the commit. */
+  announce(right: EndedRight): void {
+    this.#notify(right)
+    this.#bus.publish('rights', right)
+  }
+
+  /** Calls `listener` when a right may have ended. The listener reads the database before it acts. */
+  onEnded(listener: (right: EndedRight) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** Calls `listener` when a right of this person may have ended. Returns a function that unsubscribes. */
+  onEndedOf(userId: string, listener: () => void): () => void {
+    const listeners = this.#ofPerson.get(userId) ?? new Set()
+    this.#ofPerson.set(userId, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#ofPerson.get(userId) === listeners) this.#ofPerson.delete(userId)
+    }
+  }
+
+  /**
+   * Checks a permission of a person every 5 s and whenever one of the person's rights may have ended. Calls `end` when the permission was
+   * revoked. The returned function stops the checks.
+   */
+  watchPerson(userId: string, isAllowed: () => Promise<boolean>, end: () => void): () => void {
+    let isStopped = false
+    const checks = new PendingChecks<true>(async () => {
+      // A check that fails, for example during a failover of the database, does not end the connection.
+      if (!(await isAllowed().catch(() => true)) && !isStopped) end()
+    })
+    const check = (): void => checks.add([true])
+    const timer = setInterval(check, RECHECK_MS)
+    const unsubscribe = this.onEndedOf(userId, check)
+    return () => {
+      isStopped = true
+      clearInterval(timer)
+      unsubscribe()
+      checks[Symbol.dispose]()
+    }
+  }
+
+  #notify(right: EndedRight): void {
+    for (const listener of this.#listeners) listener(right)
+    if ('userId' in right) for (const listener of this.#ofPerson.get(right.userId) ?? []) listener()
+  }
+}

@@ -1,0 +1,147 @@
+import {
+  ClusterNodeId,
+  DeploymentTokenId,
+  DeviceCertificateId,
+  DeviceConnectionId,
+  DeviceId,
+  type LiveChange,
+  type LiveTopic,
+  OrganizationId,
+  ProjectId,
+  RepositoryId,
+  UserId,
+} from '@muster/actions'
+import { z } from 'zod'
+
+/**
+ * Largest text of one batch in bytes. PostgreSQL accepts a notification below 8,000 bytes. The longest message has about 250 bytes, so a
+ * batch has room for many.
+ */
+export const MAX_BATCH_BYTES = 7_900
+
+/** Topics of live changes. The type makes the compiler report a missing topic. */
+const TOPICS: Record<LiveTopic, true> = {
+  organizations: true,
+  members: true,
+  invitations: true,
+  projects: true,
+  tokens: true,
+  devices: true,
+  certificates: true,
+  connections: true,
+  properties: true,
+  events: true,
+  repositories: true,
+  packages: true,
+  links: true,
+  log: true,
+}
+
+const Change = z.object({
+  topic: z.enum(Object.keys(TOPICS) as LiveTopic[]),
+  organizationId: OrganizationId,
+  projectId: ProjectId.optional(),
+  deviceId: DeviceId.optional(),
+  repositoryId: RepositoryId.optional(),
+})
+
+/** A right that may have ended. A message with the id of a person covers sessions, user tokens and memberships of the person. */
+const Ended = z.union([
+  z.object({ userId: UserId }),
+  z.object({ certificateId: DeviceCertificateId }),
+  z.object({ tokenId: DeploymentTokenId }),
+  z.object({ deviceId: DeviceId }),
+  z.object({ projectId: ProjectId }),
+  z.object({ organizationId: OrganizationId }),
+])
+
+/** A connection of the receiving node whose device has connected to another node since. */
+const Replaced = z.object({ connectionId: DeviceConnectionId })
+
+/** Object with plain texts instead of branded ids, for each member of a union. */
+type Plain<T> = T extends unknown ? { [Key in keyof T]: string } : never
+
+/** Id of a right that may have ended. */
+export type EndedRight = Plain<z.output<typeof Ended>>
+
+/**
+ * Subjects of messages: `live.` with the id of an organization or of a person, `node.` with the id of a node, and `rights`. A node
+ * subscribes to a `live.` subject only while a console of that organization or person is connected to it.
+ */
+export type BusSubject = keyof SubjectMessages
+
+type SubjectMessages = {
+  rights: EndedRight
+  [live: `live.${string}`]: LiveChange
+  [node: `node.${string}`]: Plain<z.output<typeof Replaced>>
+}
+
+/** Message of a subject. */
+export type BusMessage<S extends BusSubject> = SubjectMessages[S]
+
+/** A batch of messages of one subject, as it travels. */
+const Batch = z.object({ from: ClusterNodeId, messages: z.array(z.unknown()) })
+
+/** Thrown for a message that is larger than a batch may be. */
+export class BusMessageTooLarge extends Error {
+  constructor(subject: string, sizeBytes: number) {
+    super(
+      `Found a message of ${sizeBytes} bytes for the subject ${subject}, expected at most ${MAX_BATCH_BYTES - HEAD_BYTES} bytes: send ids instead of values.`,
+    )
+    this.name = 'BusMessageTooLarge'
+  }
+}
+
+/** Bytes of a batch without its messages, rounded up. */
+const HEAD_BYTES = 100
+
+/** Returns the text of a message. Throws `BusMessageTooLarge`. */
+export function messageText(subject: BusSubject, message: unknown): string {
+  const text = JSON.stringify(message)
+  const sizeBytes = Buffer.byteLength(text)
+  if (sizeBytes > MAX_BATCH_BYTES - HEAD_BYTES) throw new BusMessageTooLarge(subject, sizeBytes)
+  return text
+}
+
+/** Joins texts of messages of one subject into the texts of batches, none larger than `MAX_BATCH_BYTES`. Keeps the order. */
+export function batchTexts(nodeId: string, texts: readonly string[]): string[] {
+  const batches: string[][] = []
+  let sizeBytes = Number.POSITIVE_INFINITY
+  for (const text of texts) {
+    const added = Buffer.byteLength(text) + 1
+    if (sizeBytes + added > MAX_BATCH_BYTES) {
+      batches.push([])
+      sizeBytes = HEAD_BYTES
+    }
+    batches.at(-1)!.push(text)
+    sizeBytes += added
+  }
+  return batches.map(batch => `{"from":${JSON.stringify(nodeId)},"messages":[${batch.join()}]}`)
+}
+
+/** Parses a batch: its sender and its messages, which are not validated yet. Throws an error that says what is wrong with the text. */
+export function parseBatch(text: string): z.output<typeof Batch> {
+  if (text.length > MAX_BATCH_BYTES)
+    throw new Error(`found ${text.length} characters, expected at most ${MAX_BATCH_BYTES}`)
+  return Batch.parse(JSON.parse(text))
+}
+
+/**
+ * Validates a message of a subject. Throws for a message of another type, with words of a newer version, or with ids of another tenant
+ * than its subject.
+ */
+export function parseMessage<S extends BusSubject>(subject: S, message: unknown): BusMessage<S>
+export function parseMessage(subject: string, message: unknown): object {
+  if (subject === 'rights') return Ended.parse(message)
+  const [kind, id] = subject.split('.')
+  if (kind === 'node') return Replaced.parse(message)
+  const change = Change.parse(message)
+  const isForPerson = UserId.safeParse(id).success
+  // A person who has just been invited, added or removed is no member of the organization of the change.
+  const isMeant = isForPerson
+    ? change.topic === 'organizations' || change.topic === 'invitations'
+    : change.organizationId === id
+  if (!isMeant)
+    throw new Error(`found a change of ${change.topic} in ${change.organizationId}, expected one of ${id}`)
+  return change
+}

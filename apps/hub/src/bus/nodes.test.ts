@@ -1,0 +1,240 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import type { Invoke } from '@muster/actions'
+import {
+  connectDevice,
+  connectPerson,
+  type DatabaseWire,
+  databaseWire,
+  forwardLocally,
+  liveStream,
+  type ScratchDatabase,
+  scratchDatabase,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+
+const KEY = 'ab'.repeat(32)
+const REASON = 'certificate or token is no longer valid'
+
+/** Two nodes. Polls and heartbeats never run, so what reaches a node has come over the bus. */
+let a: TestHub
+let b: TestHub
+let database: ScratchDatabase
+/** Way of the bus of `b` to the database. */
+let wire: DatabaseWire
+const stack = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  database = stack.use(await scratchDatabase('muster'))
+  wire = stack.use(await databaseWire(database))
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  stack.defer(() => void vi.useRealTimers())
+  a = stack.use(await testHub({ databaseUrl: database.url, instanceKey: KEY, nodeName: 'a' }))
+  b = stack.use(
+    await testHub({
+      databaseUrl: database.url,
+      databaseDirectUrl: wire.url,
+      instanceKey: KEY,
+      nodeName: 'b',
+    }),
+  )
+})
+afterAll(() => stack.disposeAsync())
+
+/** Opens the live stream of a member at a node. Resolves when changes of the other node arrive on it. */
+async function openStream(hub: TestHub, person: TestUser, owner: TestUser, organizationId: string) {
+  const stream = await liveStream(hub, person)
+  await until('changes of the other node arrive', async () => {
+    await owner.invoke('organizations_SetName', { organizationId, name: `Name ${Math.random()}` })
+    return stream.changes.length > 0
+  })
+  stream.changes.length = 0
+  return stream
+}
+
+describe('a console', () => {
+  it('sees what changes on another node, in its own organizations', async () => {
+    const { owner, organizationId, token } = await a.fleet()
+    const other = await a.fleet()
+    await using stream = await openStream(b, owner, owner, organizationId)
+    await using foreign = await openStream(b, other.owner, other.owner, other.organizationId)
+    await using device = await connectDevice({ url: a.url, token })
+    const { deviceId } = device
+    await until('the device appears', () =>
+      stream.changes.some(change => change.topic === 'connections' && change.deviceId === deviceId),
+    )
+    await device.invoke('devices_SetProperty', { deviceId, name: 'x', value: 1 })
+    await until('the property changes', () => stream.changes.some(({ topic }) => topic === 'properties'))
+    expect(stream.changes.every(change => change.organizationId === organizationId)).toBe(true)
+    expect(foreign.changes.filter(change => change.organizationId !== other.organizationId)).toEqual([])
+  })
+
+  it('of a person who is added on another node follows the organization', async () => {
+    const { owner, organizationId } = await a.fleet()
+    const inviting = await a.fleet()
+    await using stream = await openStream(b, owner, owner, organizationId)
+    await inviting.owner.invoke('organizations_InviteMember', {
+      organizationId: inviting.organizationId,
+      email: owner.email,
+    })
+    await until('the invitation arrives', () => stream.changes.some(({ topic }) => topic === 'invitations'))
+  })
+})
+
+describe('a connection of a device ends at once when on another node', () => {
+  it.each<[string, (invoke: Invoke, ids: Record<string, string>) => Promise<unknown>]>([
+    [
+      'its certificate is revoked',
+      (invoke, { certificateId }) =>
+        invoke('devices_SetCertificateStatus', { certificateId: certificateId!, status: 'Revoked' }),
+    ],
+    [
+      'its certificate is deleted',
+      (invoke, { certificateId }) => invoke('devices_DeleteCertificate', { certificateId: certificateId! }),
+    ],
+    [
+      'its token is deleted',
+      (invoke, { tokenId }) => invoke('projects_DeleteDeploymentToken', { tokenId: tokenId! }),
+    ],
+    ['it is deleted', (invoke, { deviceId }) => invoke('devices_Delete', { deviceId: deviceId! })],
+    [
+      'its project is deleted',
+      (invoke, { projectId }) => invoke('projects_Delete', { projectId: projectId! }),
+    ],
+    [
+      'its organization is deleted',
+      (invoke, { organizationId }) => invoke('organizations_Delete', { organizationId: organizationId! }),
+    ],
+  ])('%s', async (_name, end) => {
+    const { owner, organizationId, projectId, tokenId, token } = await a.fleet()
+    await using device = await connectDevice({ url: b.url, token })
+    await using unaffected = await connectDevice({ url: b.url, token: (await a.fleet()).token })
+    const { deviceId } = device
+    const { certificates } = await owner.invoke('devices_GetDetails', { deviceId })
+    const { certificateId } = certificates[0]!
+    await end(owner.invoke, { deviceId, certificateId, tokenId, projectId, organizationId })
+    expect(await device.link.ended).toEqual({ kind: 'PeerClose', reason: REASON })
+    expect(unaffected.link.isOpen).toBe(true)
+  })
+
+  it('it connects there', async () => {
+    const { token } = await a.fleet()
+    await using older = await connectDevice({ url: b.url, token })
+    await using newer = await connectDevice({ url: a.url, token, identity: older.identity })
+    expect(await older.link.ended).toEqual({
+      kind: 'PeerClose',
+      reason: 'replaced by a newer connection of this device',
+    })
+    expect(newer.link.isOpen).toBe(true)
+  })
+})
+
+/** Waits until a forward ends, in whichever way. */
+async function endOf(channel: AsyncIterable<unknown>): Promise<void> {
+  try {
+    for await (const _piece of channel);
+  } catch {}
+}
+
+describe('connections of a person end at once when on another node', () => {
+  let service: Server
+  beforeAll(async () => {
+    service = createServer(socket => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1')
+    await once(service, 'listening')
+  })
+  afterAll(() => void service.close())
+
+  it('the session ends: the live stream', async () => {
+    const { owner } = await a.fleet()
+    const second = await a.user()
+    await using stream = await liveStream(b, owner)
+    await using other = await liveStream(b, second)
+    const { sessions } = await owner.invoke('users_QuerySessions', { userId: owner.userId })
+    await owner.invoke('users_TerminateSession', { sessionId: sessions[0]!.sessionId })
+    await stream.ended
+    expect(other.isOpen).toBe(true)
+  })
+
+  it('the user token is deleted: the link and the forward of a command line', async () => {
+    const { owner, token } = await a.fleet()
+    await using device = await connectDevice({ url: b.url, token, link: { onRequest: forwardLocally } })
+    await using kept = await connectPerson(b.url, await a.userToken(owner))
+    const secret = await a.userToken(owner)
+    await using line = await connectPerson(b.url, secret)
+    const { port } = service.address() as AddressInfo
+    const endpoint = `device/${device.deviceId}/proxy/forward/tcp/${port}`
+    const [channel, keptChannel] = [await line.open(endpoint), await kept.open(endpoint)]
+    const { tokens } = await owner.invoke('users_QueryTokens', { userId: owner.userId })
+    const { tokenId } = tokens.find(one => secret.includes(one.tokenId.slice('u_pk_'.length)))!
+    await owner.invoke('users_DeleteToken', { tokenId })
+    expect(await line.ended).toMatchObject({ reason: 'the user token is no longer valid' })
+    await endOf(channel)
+    await keptChannel.write(Buffer.from('still open'))
+    for await (const piece of keptChannel) {
+      expect(Buffer.from(piece).toString()).toBe('still open')
+      break
+    }
+    expect(kept.isOpen).toBe(true)
+  })
+
+  it('the person leaves the organization: the forward', async () => {
+    const { owner, organizationId, token } = await a.fleet()
+    const member = await a.user()
+    await a.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: member.userId })
+      .execute()
+    await using device = await connectDevice({ url: b.url, token, link: { onRequest: forwardLocally } })
+    await using line = await connectPerson(b.url, await a.userToken(member))
+    const { port } = service.address() as AddressInfo
+    const channel = await line.open(`device/${device.deviceId}/proxy/forward/tcp/${port}`)
+    await owner.invoke('organizations_RemoveMember', { organizationId, userId: member.userId })
+    await endOf(channel)
+    expect(line.isOpen).toBe(true)
+  })
+})
+
+describe('while the bus is away', () => {
+  it('nothing is refused, polls find what ended, and it heals by itself', { timeout: 60_000 }, async () => {
+    const { owner, projectId, token } = await a.fleet()
+    await using device = await connectDevice({ url: b.url, token })
+    await using stream = await liveStream(b, owner)
+    wire.hold()
+    // Heartbeats, and the check of the bus whether its server answers, run every few seconds.
+    await until('it is reported', async () => {
+      await vi.advanceTimersByTimeAsync(5_000)
+      return (await b.readiness.state()).status === 'degraded'
+    })
+    expect(await b.readiness.state()).toEqual({
+      status: 'degraded',
+      reason: 'the bus between nodes is away (PostgreSQL); changes made on other nodes arrive by polling',
+    })
+    await until('the other node is ready', async () => (await a.readiness.state()).status === 'ready')
+    const admin = await a.user({ isAdmin: true })
+    await until('the dashboard says so', async () => {
+      const { problems } = await admin.invoke('instance_GetHealth', {})
+      return problems.some(problem => problem.kind === 'BusAway' && problem.nodeName === 'b')
+    })
+    await b.withToken(await b.userToken(owner))('projects_SetName', { projectId, name: 'Renamed' })
+    await using _other = await connectDevice({ url: b.url, token })
+    const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
+    const { certificateId } = certificates[0]!
+    await owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Revoked' })
+    await until('a poll has found it', async () => {
+      await vi.advanceTimersByTimeAsync(5_000)
+      return !device.link.isOpen
+    })
+    expect(await device.link.ended).toEqual({ kind: 'PeerClose', reason: REASON })
+    wire.release()
+    await until('it is back', async () => {
+      await vi.advanceTimersByTimeAsync(5_000)
+      return (await b.readiness.state()).status === 'ready'
+    })
+    // The console opens a new stream and reloads its data.
+    await stream.ended
+  })
+})

@@ -1,0 +1,63 @@
+import { waitUpTo } from '@muster/concurrency'
+import type { Config } from '../config.ts'
+import type { InstanceKey } from '../credentials/instance-key.ts'
+import { externalConnection } from '../database/server/external.ts'
+import type { Readiness } from '../database/server/readiness.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Bus } from './bus.ts'
+import { InProcessBus } from './in-process-bus.ts'
+import { postgresConnect } from './postgres-connection.ts'
+import { RemoteBus } from './remote-bus.ts'
+
+/** Longest time that the start of the hub waits for the first connection, in milliseconds. */
+const FIRST_ATTEMPT_MS = 2_000
+/**
+ * Minimum time between two notifications of a node through PostgreSQL, in milliseconds. Notifications share one lock in the database;
+ * 5 a second cost concurrent writers nothing measurable.
+ */
+const POSTGRES_INTERVAL_MS = 200
+
+type OpenBusOptions = {
+  config: Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'natsUrls'>
+  key: InstanceKey
+  nodeId: string
+  log: Logger
+  readiness: Pick<Readiness, 'degrade' | 'restore'>
+}
+
+/**
+ * Opens the bus that the settings name: NATS, else the external database, else this process. While the bus is away, the hub is
+ * `degraded`. Never fails, because the hub works without its bus.
+ */
+export async function openBus({ config, key, nodeId, log, readiness }: OpenBusOptions): Promise<Bus> {
+  const { databaseUrl, databaseDirectUrl = databaseUrl, natsUrls } = config
+  if (databaseDirectUrl === undefined) return new InProcessBus({ nodeId, log })
+  // Short, because PostgreSQL limits the name of a channel to 63 bytes.
+  const instanceId = key('bus').toString('hex').slice(0, 12)
+  const bus = natsUrls
+    ? new RemoteBus({
+        kind: 'NATS',
+        nodeId,
+        log,
+        // The client is loaded only where it is used.
+        connect: (await import('./nats-connection.ts')).natsConnect(natsUrls, instanceId),
+        intervalMs: 0,
+      })
+    : new RemoteBus({
+        kind: 'PostgreSQL',
+        nodeId,
+        log,
+        connect: postgresConnect(externalConnection(databaseDirectUrl), instanceId),
+        intervalMs: POSTGRES_INTERVAL_MS,
+      })
+  bus.onStatus(({ isConnected }) => {
+    if (isConnected) readiness.restore('bus')
+    else
+      readiness.degrade(
+        'bus',
+        `the bus between nodes is away (${bus.kind}); changes made on other nodes arrive by polling`,
+      )
+  })
+  await waitUpTo(FIRST_ATTEMPT_MS, bus.firstAttempt)
+  return bus
+}

@@ -1,0 +1,67 @@
+import { batchTexts } from './messages.ts'
+
+/** Largest total of waiting messages in bytes. While the bus is away, older messages make room for newer ones. */
+const MAX_WAITING_BYTES = 1024 * 1024
+/** Largest total of messages that are sent together, in bytes. */
+const MAX_SENT_BYTES = 256 * 1024
+
+/** A text for one subject. */
+export type OutgoingBatch = { subject: string; text: string }
+
+/** Messages that wait to be sent, with a bound. */
+export class Outbox {
+  readonly #nodeId: string
+  #waiting: OutgoingBatch[] = []
+  #waitingBytes = 0
+  #droppedCount = 0
+
+  constructor(nodeId: string) {
+    this.#nodeId = nodeId
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0
+  }
+
+  add(subject: string, text: string): void {
+    this.#waiting.push({ subject, text })
+    this.#waitingBytes += sizeOf({ subject, text })
+    if (this.#waitingBytes <= MAX_WAITING_BYTES) return
+    // Half of the messages are dropped at once, because removing them one by one would move the whole array each time.
+    const dropped = this.#waiting.splice(0, Math.ceil(this.#waiting.length / 2))
+    this.#droppedCount += dropped.length
+    this.#waitingBytes -= dropped.reduce((sum, one) => sum + sizeOf(one), 0)
+  }
+
+  /** Removes the oldest messages and returns them as batches, in their order for each subject. */
+  take(): OutgoingBatch[] {
+    const bySubject = new Map<string, string[]>()
+    let taken = 0
+    let sentBytes = 0
+    for (const one of this.#waiting) {
+      sentBytes += sizeOf(one)
+      if (taken > 0 && sentBytes > MAX_SENT_BYTES) break
+      const texts = bySubject.get(one.subject)
+      if (texts) texts.push(one.text)
+      else bySubject.set(one.subject, [one.text])
+      this.#waitingBytes -= sizeOf(one)
+      taken++
+    }
+    this.#waiting = this.#waiting.slice(taken)
+    return [...bySubject].flatMap(([subject, texts]) =>
+      batchTexts(this.#nodeId, texts).map(text => ({ subject, text })),
+    )
+  }
+
+  /** Number of messages dropped since the last call. */
+  takeDroppedCount(): number {
+    const count = this.#droppedCount
+    this.#droppedCount = 0
+    return count
+  }
+}
+
+function sizeOf({ subject, text }: OutgoingBatch): number {
+  // Texts are ASCII: ids and words of the contract.
+  return subject.length + text.length
+}

@@ -1,0 +1,247 @@
+import { waitUpTo } from '@muster/concurrency'
+import type { Logger } from '../runtime/log.ts'
+import type { Bus, BusStatus } from './bus.ts'
+import { type BusMessage, type BusSubject, messageText } from './messages.ts'
+import { Outbox, type OutgoingBatch } from './outbox.ts'
+import { Subscriptions } from './subscriptions.ts'
+
+/** Deadline for each answer of the server, in milliseconds. A server that does not answer is treated as lost. */
+const ANSWER_TIMEOUT_MS = 4_000
+/** Interval of the checks whether the server answers, in milliseconds. With the deadline, a frozen connection is noticed within 6 s. */
+const PING_MS = 2_000
+/** Wait before the first attempt to reconnect, in milliseconds. It doubles up to `MAX_BACKOFF_MS`. */
+const BACKOFF_MS = 250
+const MAX_BACKOFF_MS = 5_000
+
+const NOT_YET = 'not connected yet'
+
+/** A connection to the server that carries the messages. Each promise rejects if the server refuses. */
+export type BusConnection = {
+  listen(subjects: readonly string[]): Promise<void>
+  unlisten(subjects: readonly string[]): Promise<void>
+  send(batches: readonly OutgoingBatch[]): Promise<void>
+  ping(): Promise<void>
+}
+
+/**
+ * Opens a connection. `received` is called with each text that arrives, `lost` when the connection has ended. When `signal` aborts, also
+ * while the connection opens, the connection is closed without waiting for the server.
+ */
+export type Connect = (events: {
+  received: (subject: string, text: string) => void
+  lost: (reason: string) => void
+  signal: AbortSignal
+}) => Promise<BusConnection>
+
+type RemoteBusOptions = {
+  kind: 'PostgreSQL' | 'NATS'
+  nodeId: string
+  log: Logger
+  connect: Connect
+  /** Minimum time between the starts of two batches, in milliseconds. */
+  intervalMs: number
+}
+
+/**
+ * Bus over a server outside of the process. Keeps one connection, and opens another one when it breaks or when the server stops to
+ * answer. Nothing waits for the bus.
+ */
+export class RemoteBus implements Bus {
+  readonly kind: 'PostgreSQL' | 'NATS'
+  readonly #log: Logger
+  readonly #options: RemoteBusOptions
+  readonly #subscriptions: Subscriptions
+  readonly #outbox: Outbox
+  readonly #listeners = new Set<(status: BusStatus) => void>()
+  readonly #closing = new AbortController()
+  readonly #running: Promise<void>
+  readonly #firstAttempt = Promise.withResolvers<void>()
+  #status: BusStatus = { isConnected: false, since: new Date(), reason: NOT_YET }
+  #connection: BusConnection | undefined
+  #lose: (reason: string) => void = () => {}
+  /** Subjects that the server sends to this connection. */
+  #listening = new Set<string>()
+  #isListeningSoon = false
+  #isSending = false
+  #sentAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: RemoteBusOptions) {
+    this.kind = options.kind
+    this.#options = options
+    this.#log = options.log
+    this.#subscriptions = new Subscriptions(options.nodeId, options.log)
+    this.#outbox = new Outbox(options.nodeId)
+    this.#running = this.#run()
+  }
+
+  get status(): BusStatus {
+    return this.#status
+  }
+
+  /** Resolves when the first attempt to connect has succeeded or failed. */
+  get firstAttempt(): Promise<void> {
+    return this.#firstAttempt.promise
+  }
+
+  publish<S extends BusSubject>(subject: S, message: BusMessage<S>): void {
+    this.#outbox.add(subject, messageText(subject, message))
+    void this.#send()
+  }
+
+  subscribe<S extends BusSubject>(subject: S, handler: (message: BusMessage<S>) => void): () => void {
+    return this.#subscriptions.add(subject, handler, () => this.#listenSoon())
+  }
+
+  onStatus(listener: (status: BusStatus) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** Sends the messages that wait, if the server can be reached, and closes the connection. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sendRest()
+    this.#listeners.clear()
+    this.#closing.abort()
+    this.#lose('closed')
+    await this.#running
+  }
+
+  /** Connects again and again until disposal. */
+  async #run(): Promise<void> {
+    const { signal } = this.#closing
+    for (let backoffMs = BACKOFF_MS; !signal.aborted; ) {
+      const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
+      this.#lose = lose
+      const closing = new AbortController()
+      const reason = await this.#connectOnce(lost, closing.signal).catch(
+        (error: Error) => error.message || error.name,
+      )
+      closing.abort()
+      if (this.#connection) backoffMs = BACKOFF_MS
+      this.#connection = undefined
+      this.#listening.clear()
+      this.#firstAttempt.resolve()
+      if (signal.aborted) return
+      this.#away(reason)
+      await this.#pause(backoffMs * (0.5 + Math.random()))
+      backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)
+    }
+  }
+
+  /** Connects, and resolves to the reason when the connection is lost. Rejects if it cannot be opened. */
+  async #connectOnce(lost: Promise<string>, signal: AbortSignal): Promise<string> {
+    const opening = this.#options.connect({
+      received: (subject, text) => this.#subscriptions.receive(subject, text),
+      lost: this.#lose,
+      signal,
+    })
+    const connection = await Promise.race([inTime(opening), lost])
+    if (typeof connection === 'string') return connection
+    const { subjects } = this.#subscriptions
+    this.#listening = new Set(subjects)
+    await inTime(connection.listen(subjects))
+    this.#connection = connection
+    this.#back()
+    const pings = setInterval(() => void this.#withDeadline(one => one.ping()), PING_MS)
+    return lost.finally(() => clearInterval(pings))
+  }
+
+  #back(): void {
+    this.#status = { isConnected: true }
+    this.#notify()
+    this.#firstAttempt.resolve()
+    const droppedCount = this.#outbox.takeDroppedCount()
+    this.#log.info({ bus: this.kind, droppedCount }, 'the bus between nodes is connected')
+    this.#listenSoon()
+    void this.#send()
+  }
+
+  #away(reason: string): void {
+    const isNew = this.#status.isConnected || this.#status.reason === NOT_YET
+    const since = this.#status.isConnected ? new Date() : this.#status.since
+    this.#status = { isConnected: false, since, reason }
+    // The first failure says that the bus is away. Further attempts that fail only change the reason.
+    if (!isNew) return
+    this.#log.warn(
+      { bus: this.kind, reason },
+      'the bus between nodes is away; changes made on other nodes arrive by polling',
+    )
+    this.#notify()
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener(this.#status)
+  }
+
+  /** Runs work on the connection. If it fails or misses the deadline, the connection is given up. */
+  async #withDeadline(work: (connection: BusConnection) => Promise<void>): Promise<void> {
+    const connection = this.#connection
+    const lose = this.#lose
+    if (connection) await inTime(work(connection)).catch((error: Error) => lose(error.message || error.name))
+  }
+
+  /** Brings the subjects of the connection in line with the subscriptions, after this event-loop turn. */
+  #listenSoon(): void {
+    if (this.#isListeningSoon || !this.#connection) return
+    this.#isListeningSoon = true
+    setImmediate(() => {
+      this.#isListeningSoon = false
+      const wanted = new Set(this.#subscriptions.subjects)
+      const added = [...wanted].filter(subject => !this.#listening.has(subject))
+      const removed = [...this.#listening].filter(subject => !wanted.has(subject))
+      this.#listening = wanted
+      if (added.length > 0) void this.#withDeadline(connection => connection.listen(added))
+      if (removed.length > 0) void this.#withDeadline(connection => connection.unlisten(removed))
+    })
+  }
+
+  /** Sends what waits, one batch after another. A batch that fails is lost. */
+  async #send(): Promise<void> {
+    if (this.#isSending) return
+    this.#isSending = true
+    try {
+      while (this.#connection && !this.#outbox.isEmpty) {
+        const waitMs = Math.max(0, this.#sentAtMs + this.#options.intervalMs - performance.now())
+        // Messages of the same event-loop turn leave together.
+        await this.#pause(waitMs)
+        if (!this.#connection) return
+        this.#sentAtMs = performance.now()
+        const batches = this.#outbox.take()
+        if (batches.length > 0) await this.#withDeadline(connection => connection.send(batches))
+      }
+    } finally {
+      this.#isSending = false
+    }
+  }
+
+  /** Waits, but not beyond the disposal. */
+  async #pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    const stop = (): void => resolve()
+    this.#closing.signal.addEventListener('abort', stop)
+    await promise
+    clearTimeout(timer)
+    this.#closing.signal.removeEventListener('abort', stop)
+  }
+
+  async #sendRest(): Promise<void> {
+    if (!this.#connection || this.#outbox.isEmpty) return
+    await waitUpTo(
+      ANSWER_TIMEOUT_MS,
+      this.#withDeadline(connection => connection.send(this.#outbox.take())),
+    )
+  }
+}
+
+/** Rejects if the work takes longer than `ANSWER_TIMEOUT_MS`. */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    // After a pause of this process, an answer that has arrived is read before `setImmediate` runs.
+    timer = setTimeout(
+      () => setImmediate(() => reject(new Error(`no answer for ${ANSWER_TIMEOUT_MS} ms`))),
+      ANSWER_TIMEOUT_MS,
+    )
+  })
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer))
+}
