@@ -1,14 +1,6 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  sign,
-  X509Certificate,
-} from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { chmod, readFile } from 'node:fs/promises'
-import { certificatePem, selfSignedDer } from './certificate-der.ts'
+import { createCertificate, selfSignedPem } from '@muster/link/certificate'
 import { ConfigError } from './config-error.ts'
 import { codeOf } from './describe-error.ts'
 import { createFileOnce } from './file-once.ts'
@@ -20,23 +12,7 @@ const COMMON_NAME = 'muster agent'
 
 /** Creates a P-256 key and a self-signed certificate for it (docs/protocol.md 1.3). */
 export function createDeviceCertificate(commonName = COMMON_NAME): DeviceCertificate {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return {
-    certificatePem: selfSignedPem(privateKey, commonName),
-    keyPem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
-  }
-}
-
-function selfSignedPem(privateKey: KeyObject, commonName = COMMON_NAME): string {
-  const serial = randomBytes(16)
-  serial[0] = (serial[0]! & 0x3f) | 0x40
-  const der = selfSignedDer({
-    commonName,
-    serial,
-    publicKey: createPublicKey(privateKey).export({ type: 'spki', format: 'der' }),
-    sign: tbs => sign('sha256', tbs, { key: privateKey, dsaEncoding: 'der' }),
-  })
-  return certificatePem(der)
+  return createCertificate(commonName)
 }
 
 /**
@@ -96,7 +72,10 @@ async function readOrCreate(certificatePath: string, keyPath: string): Promise<D
   // The agent creates only P-256 keys, so the operator provided any other key and forgot its certificate. The agent then creates no
   // certificate but reports the missing file.
   if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw oneMissing(keyPath, certificatePath)
-  return { certificatePem: await storeOnce('ssl-cert', certificatePath, selfSignedPem(key)), keyPem }
+  return {
+    certificatePem: await storeOnce('ssl-cert', certificatePath, selfSignedPem(key, COMMON_NAME)),
+    keyPem,
+  }
 }
 
 /** Writes the text unless the file exists. Resolves to the content of the file. */

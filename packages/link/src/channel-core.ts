@@ -1,7 +1,11 @@
+import { encodeText } from './bytes.ts'
 import type { ChannelHost } from './channel-host.ts'
 import { ChannelInput } from './channel-input.ts'
 import { ChannelOutput } from './channel-output.ts'
 import type { LinkEnd } from './errors.ts'
+
+/** Reason in the ChannelClosed of an aborted channel between nodes. */
+const ABORTED = encodeText('aborted')
 
 /** Ids of a channel on both sides (docs/protocol.md 2.4), and which side opened it. */
 export interface ChannelIds {
@@ -75,6 +79,20 @@ export class ChannelCore {
     if (this.#isDead || this.linkEnd !== undefined) return
     this.output.abort()
     this.input.stop()
+    this.settle()
+  }
+
+  /** Handles ChannelClosed: the peer has ended its data, or another node has aborted the channel. */
+  receiveEnd(reason: Uint8Array): void {
+    if (this.host.isPeerNode && reason.length > 0) this.input.receiveAbort()
+    else this.input.receiveEnd()
+  }
+
+  /** Ends both directions at once after a failure. */
+  abort(): void {
+    if (this.#isDead || this.linkEnd !== undefined) return
+    this.input.stop()
+    this.output.abort(this.host.isPeerNode ? ABORTED : undefined)
     this.settle()
   }
 

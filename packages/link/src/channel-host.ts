@@ -11,6 +11,8 @@ export interface ChannelHost {
   readonly wheel: Wheel
   readonly limits: LinkLimits
   readonly peerAge: PeerAge
+  /** The option `isPeerNode` of the link. */
+  readonly isPeerNode: boolean
   /** Current time of the link's clock in milliseconds. */
   now(): number
   /** Limit in milliseconds: if half a receive window is consumed within this time after its last grant, the window doubles. */

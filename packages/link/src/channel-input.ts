@@ -1,7 +1,7 @@
 import { ByteQueue } from './byte-queue.ts'
 import { emptyBytes } from './bytes.ts'
 import type { ChannelState } from './channel-host.ts'
-import { LinkEndedError } from './errors.ts'
+import { ChannelClosedError, LinkEndedError } from './errors.ts'
 import { encodeAdjust, encodeFrame, FRAME } from './frames.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { WheelEntry } from './wheel.ts'
@@ -24,6 +24,8 @@ export class ChannelInput implements WheelEntry {
   onReadable: (() => void) | undefined = undefined
   /** The peer has ended its data. */
   hasPeerEnded = false
+  /** The peer has aborted the channel before the end of its data (`isPeerNode`). */
+  hasPeerAborted = false
   /** ChannelClose was sent: this side has stopped reading. */
   hasSentStop = false
   /** The application has read the end of the peer's data. */
@@ -43,9 +45,11 @@ export class ChannelInput implements WheelEntry {
     this.#core = core
   }
 
-  /** True when the link ended before the peer's end of data. */
+  /** True when the link ended, or the peer aborted the channel, before the peer's end of data. */
   get isTruncated(): boolean {
-    return this.#core.linkEnd !== undefined && !this.hasPeerEnded && !this.hasSentStop
+    return (
+      this.hasPeerAborted || (this.#core.linkEnd !== undefined && !this.hasPeerEnded && !this.hasSentStop)
+    )
   }
 
   /** Handles a ChannelData frame. Returns false when the frame exceeds the peer's credit. */
@@ -54,7 +58,7 @@ export class ChannelInput implements WheelEntry {
     if (!this.window.arrived(length)) return false
     // Data that arrives after this side stopped reading or the peer ended its data is dropped, provided that the peer had credit for it.
     // Current Nexigon agents drop such data as well.
-    if (this.hasSentStop || this.hasPeerEnded) return true
+    if (this.hasSentStop || this.hasPeerEnded || this.hasPeerAborted) return true
     if (this.wheelTick > 0) this.endAfterIdle()
     if (length === 0) {
       // Agents of 2025 can send empty data. It is not the end of the data (docs/protocol.md R-10).
@@ -84,8 +88,16 @@ export class ChannelInput implements WheelEntry {
 
   /** Handles the end of the peer's data. */
   receiveEnd(): void {
-    if (this.hasPeerEnded) return
+    if (this.hasPeerEnded || this.hasPeerAborted) return
     this.hasPeerEnded = true
+    this.#core.host.wheel.cancel(this)
+    this.#announceEnd()
+  }
+
+  /** Handles the end of a channel that another node has aborted. */
+  receiveAbort(): void {
+    if (this.hasPeerEnded || this.hasPeerAborted || this.hasSentStop) return
+    this.hasPeerAborted = true
     this.#core.host.wheel.cancel(this)
     this.#announceEnd()
   }
@@ -137,7 +149,7 @@ export class ChannelInput implements WheelEntry {
       return piece
     }
     if (this.hasSentStop) return null
-    if (!this.hasPeerEnded && this.#core.linkEnd === undefined) return undefined
+    if (!this.hasPeerEnded && !this.hasPeerAborted && this.#core.linkEnd === undefined) return undefined
     if (!this.hasReadEnd) {
       this.hasReadEnd = true
       this.#core.settle()
@@ -153,9 +165,13 @@ export class ChannelInput implements WheelEntry {
         this.#reader = { resolve, reject }
       })
     }
-    const { linkEnd } = this.#core
-    if (bytes === null && this.isTruncated && linkEnd !== undefined) {
-      return Promise.reject(new LinkEndedError(linkEnd))
+    if (bytes === null && this.isTruncated) {
+      const { linkEnd } = this.#core
+      return Promise.reject(
+        linkEnd === undefined
+          ? new ChannelClosedError('the peer aborted the channel')
+          : new LinkEndedError(linkEnd),
+      )
     }
     return Promise.resolve(bytes)
   }
@@ -184,7 +200,8 @@ export class ChannelInput implements WheelEntry {
     const window = this.window
     if (!window.consumed(frames, bytes)) return
     // A peer that has ended its data needs no credit.
-    if (this.hasSentStop || this.hasPeerEnded || this.#core.linkEnd !== undefined) return
+    if (this.hasSentStop || this.hasPeerEnded || this.hasPeerAborted || this.#core.linkEnd !== undefined)
+      return
     const host = this.#core.host
     window.grant(host.now(), host.growthHorizonMs(), host.limits)
     if (this.wheelTick > 0) this.endAfterIdle()

@@ -170,11 +170,11 @@ export class ChannelOutput implements DataSource, WheelEntry {
     if (this.queuedBytes === 0) this.#finish()
   }
 
-  /** Drops queued data and ends this direction at once. */
-  abort(): void {
+  /** Drops queued data and ends this direction at once. `reason` is sent with the end. */
+  abort(reason?: Uint8Array): void {
     this.#isEnding = true
     this.#drop()
-    this.#sendEnd()
+    this.#sendEnd(reason)
   }
 
   #hasRoom(): boolean {
@@ -265,12 +265,12 @@ export class ChannelOutput implements DataSource, WheelEntry {
   }
 
   /** Sends ChannelClosed, once. */
-  #sendEnd(): void {
+  #sendEnd(reason = emptyBytes()): void {
     if (this.hasSentEnd) return
     this.hasSentEnd = true
     const { host, remoteId } = this.#core
     host.wheel.cancel(this)
-    host.sendControl(encodeFrame({ type: 'ChannelClosed', receiverId: remoteId, reason: emptyBytes() }))
+    host.sendControl(encodeFrame({ type: 'ChannelClosed', receiverId: remoteId, reason }))
     this.#resolveEndSent?.()
   }
 }

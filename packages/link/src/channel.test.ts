@@ -463,3 +463,63 @@ describe('several channels', () => {
     for (let i = 3; i < turns.length; i++) expect(new Set(turns.slice(i - 3, i)).size).toBe(3)
   })
 })
+
+describe('a channel to another node', () => {
+  const node = { isPeerNode: true }
+  const abort = (peer: RawPeer): void =>
+    peer.send({ type: 'ChannelClosed', receiverId: 1, reason: Buffer.from('aborted') })
+
+  it('is truncated when the peer aborts it, also after this side has ended its data', async () => {
+    const [peer, channel] = serve(node)
+    channel.end()
+    peer.sendData(1, Uint8Array.of(1))
+    abort(peer)
+    end(peer)
+    peer.sendData(1, Uint8Array.of(2))
+    expect(await channel.read()).toEqual(Uint8Array.of(1))
+    await expect(channel.read()).rejects.toThrow('the peer aborted the channel')
+    expect(channel.tryRead()).toBeNull()
+    expect(channel.isTruncated).toBe(true)
+    await channel.closed
+    expect(peer.link.channelCount).toBe(0)
+    expect(peer.link.isOpen).toBe(true)
+  })
+
+  it('fails a waiting read when it is aborted', async () => {
+    const [peer, channel] = serve(node)
+    const reading = channel.read()
+    stop(peer)
+    abort(peer)
+    await expect(reading).rejects.toThrow('the peer aborted the channel')
+    expect(channel.canWrite).toBe(false)
+  })
+
+  it('tells the peer when this side aborts it, which no other peer is told', () => {
+    for (const [options, reason] of [
+      [node, 'aborted'],
+      [{}, ''],
+    ] as const) {
+      const [peer, channel] = serve(options)
+      channel.abort()
+      channel.abort()
+      expect(peer.sent()).toEqual([
+        { type: 'ChannelClose', receiverId: 5, reason: Buffer.alloc(0) },
+        { type: 'ChannelClosed', receiverId: 5, reason: Buffer.from(reason) },
+      ])
+    }
+  })
+
+  it('is complete when the peer ends its data first, and ends at once', async () => {
+    const [peer, channel] = serve(node)
+    channel.tryWrite(Uint8Array.of(3))
+    channel.end()
+    expect(peer.sentTypes()).toEqual(['ChannelData', 'ChannelClosed'])
+    peer.sendData(1, Uint8Array.of(1))
+    end(peer)
+    stop(peer)
+    expect(await channel.read()).toEqual(Uint8Array.of(1))
+    expect(await channel.read()).toBeNull()
+    expect(channel.isTruncated).toBe(false)
+    expect(peer.link.peerAge).toBe('Current')
+  })
+})

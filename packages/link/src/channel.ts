@@ -25,7 +25,7 @@ export class Channel {
   /**
    * Resolves to the next bytes, in pieces of any size, or to null at the end of the peer's data and after stopReading()
    * or close(). If the link ended before the peer's data did, rejects with LinkEndedError after all received bytes were
-   * delivered. Only one read may be pending.
+   * delivered. If another node aborted the channel, rejects with ChannelClosedError. Only one read may be pending.
    */
   read(): Promise<Uint8Array | null> {
     return this.#core.input.read()
@@ -33,13 +33,13 @@ export class Channel {
 
   /**
    * Like read() without a promise: undefined when nothing has arrived yet, null when nothing more will come. After
-   * null, `isTruncated` is true if the link ended before the peer's data did.
+   * null, `isTruncated` is true if the peer's data is incomplete.
    */
   tryRead(): Uint8Array | null | undefined {
     return this.#core.input.tryRead()
   }
 
-  /** True when the link ended before the peer's data did: the bytes read are incomplete. */
+  /** True when the link ended, or another node aborted the channel, before the peer's data ended: the bytes read are incomplete. */
   get isTruncated(): boolean {
     return this.#core.input.isTruncated
   }
@@ -128,6 +128,14 @@ export class Channel {
   /** Ends both directions at once. Queued and unread bytes are dropped. */
   close(): void {
     this.#core.close()
+  }
+
+  /**
+   * Ends both directions at once after a failure. Stops reading first, so that a device or a command line does not see a regular end of
+   * data; another node (`isPeerNode`) reads truncated data.
+   */
+  abort(): void {
+    this.#core.abort()
   }
 
   /** Resolves when both directions have ended on this side, or the link ended. */

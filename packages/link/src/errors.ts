@@ -54,7 +54,10 @@ export class ChannelRejectedError extends Error {
   }
 }
 
-/** The channel accepts no more data: this side ended it, the peer stopped reading, or the link ended (`cause`). */
+/**
+ * The channel accepts no more data: this side ended it, the peer stopped reading, or the link ended (`cause`). Also a read of a channel that
+ * another node aborted.
+ */
 export class ChannelClosedError extends Error {
   override name = 'ChannelClosedError'
 }

@@ -84,6 +84,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.#transport = transport
     this.#options = options
     this.#clock = clock
+    if (this.isPeerNode) this.#peerAge = 'Current'
     const pingIntervalMs = options.pingIntervalMs ?? 5000
     this.#heartbeat = new Heartbeat(
       heartbeatTimes(
@@ -114,6 +115,10 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
 
   get lastReceivedAt(): number {
     return this.#clock.now() - (this.wheel.tick - this.#receivedTick) * TICK_MS
+  }
+
+  get isPeerNode(): boolean {
+    return this.#options.isPeerNode === true
   }
 
   get peerAge(): PeerAge {
@@ -483,7 +488,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
         const channel = this.#channels?.get(frame.receiverId)
         if (channel === undefined) this.#judgeLate(this.#tombstones?.control(frame.receiverId) ?? 'Unknown')
         else if (frame.type === 'ChannelClose') channel.receiveStop()
-        else channel.input.receiveEnd()
+        else channel.receiveEnd(frame.reason)
         break
       }
       case 'Close':

@@ -25,4 +25,9 @@ export interface LinkOptions {
   readonly maxPingIntervalMs?: number | undefined
   /** Milliseconds within which a peer that sends no other frames must answer a Ping, 15,000 by default. */
   readonly pongTimeoutMs?: number | undefined
+  /**
+   * The peer is another node of the same hub (docs/node-links.md). Its generation is known to be `Current`, and a reason in its
+   * ChannelClosed means that it has aborted the channel: the data before is truncated.
+   */
+  readonly isPeerNode?: boolean | undefined
 }

@@ -1,6 +1,6 @@
 import { createECDH, createHash, createHmac, createPrivateKey } from 'node:crypto'
+import { certificatePem, selfSignedDer, signatureDer } from '@muster/link/certificate'
 import type { DeviceCertificate } from '../certificate.ts'
-import { certificatePem, selfSignedDer, signatureDer } from '../certificate-der.ts'
 import { fingerprintOf } from '../fingerprint.ts'
 
 /** Order of the group of P-256: the number of its points. */

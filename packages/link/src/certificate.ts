@@ -1,4 +1,11 @@
-import { createHash } from 'node:crypto'
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto'
 
 /** DER of the algorithm identifier ecdsa-with-SHA256 (1.2.840.10045.4.3.2). */
 const ECDSA_WITH_SHA256 = Buffer.from('300a06082a8648ce3d040302', 'hex')
@@ -27,6 +34,28 @@ type CertificateParts = {
   publicKey: Uint8Array
   /** Signs the TBSCertificate bytes with ECDSA over SHA-256. Returns the signature in DER. */
   sign: (tbs: Uint8Array) => Uint8Array
+}
+
+/** Creates a P-256 key and a self-signed certificate for it, both as PEM text (docs/protocol.md 1.3). */
+export function createCertificate(commonName: string): { certificatePem: string; keyPem: string } {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return {
+    certificatePem: selfSignedPem(privateKey, commonName),
+    keyPem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+  }
+}
+
+/** Creates a self-signed certificate for a P-256 key, as PEM text. */
+export function selfSignedPem(privateKey: KeyObject, commonName: string): string {
+  const serial = randomBytes(16)
+  serial[0] = (serial[0]! & 0x3f) | 0x40
+  const der = selfSignedDer({
+    commonName,
+    serial,
+    publicKey: createPublicKey(privateKey).export({ type: 'spki', format: 'der' }),
+    sign: tbs => sign('sha256', tbs, { key: privateKey, dsaEncoding: 'der' }),
+  })
+  return certificatePem(der)
 }
 
 /**
