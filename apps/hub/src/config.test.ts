@@ -42,6 +42,10 @@ describe('settings', () => {
       databaseDirectUrl: undefined,
       natsUrls: undefined,
       nodeName: hostname(),
+      nodePort: undefined,
+      nodeHost: '127.0.0.1',
+      nodeUrl: undefined,
+      allowPlaintextNodes: false,
       trustedProxies: [],
       proxySecret: undefined,
       proxyDomain: 'localhost',
@@ -83,6 +87,10 @@ describe('settings', () => {
       MUSTER_DATABASE_DIRECT_URL: 'postgresql://muster:secret@primary.example:5432/muster',
       MUSTER_NATS_URL: 'nats://hub:secret@nats-1.example:4222, nats://hub:secret@nats-2.example',
       MUSTER_NODE_NAME: 'node 1',
+      MUSTER_NODE_PORT: '6880',
+      MUSTER_NODE_HOST: '0.0.0.0',
+      MUSTER_NODE_URL: 'http://10.0.0.7:6880/',
+      MUSTER_ALLOW_PLAINTEXT_NODES: '1',
       MUSTER_TRUSTED_PROXIES: '10.0.0.0/8, 192.168.1.1\n::1 fd00::/8',
       MUSTER_PROXY_SECRET: 'sixteen letters!',
       MUSTER_PROXY_DOMAIN: 'devices.example',
@@ -125,6 +133,10 @@ describe('settings', () => {
       databaseDirectUrl: 'postgresql://muster:secret@primary.example:5432/muster',
       natsUrls: ['nats://hub:secret@nats-1.example:4222', 'nats://hub:secret@nats-2.example'],
       nodeName: 'node 1',
+      nodePort: 6880,
+      nodeHost: '0.0.0.0',
+      nodeUrl: 'http://10.0.0.7:6880',
+      allowPlaintextNodes: true,
       trustedProxies: ['10.0.0.0/8', '192.168.1.1', '::1', 'fd00::/8'],
       proxySecret: 'sixteen letters!',
       proxyDomain: 'devices.example',
@@ -324,6 +336,25 @@ describe('a setting that cannot be used', () => {
     expect(refusalOf({ MUSTER_NATS_URL: 'nats://nats.example' })).toBe(
       'MUSTER_DATABASE_URL: found nothing, expected a database that all nodes use because MUSTER_NATS_URL is set.',
     )
+    const node = { MUSTER_NODE_PORT: '6880', MUSTER_DATABASE_URL: 'postgresql://db.example/muster' }
+    expect(refusalOf({ MUSTER_NODE_PORT: '6880' })).toBe(
+      'MUSTER_DATABASE_URL: found nothing, expected the database that all nodes share because MUSTER_NODE_PORT is set.',
+    )
+    expect(refusalOf({ MUSTER_NODE_URL: 'https://10.0.0.7:6880' })).toBe(
+      'MUSTER_NODE_PORT: found nothing, expected a port number because MUSTER_NODE_URL is set.',
+    )
+    expect(refusalOf({ ...node, MUSTER_NODE_HOST: '10.0.0.7' })).toBe(
+      'MUSTER_NODE_URL: found nothing, expected the address by which other nodes reach this one because MUSTER_NODE_HOST is set.',
+    )
+  })
+
+  it('is refused as an address of links between nodes without TLS beyond this machine', () => {
+    const node = { MUSTER_NODE_PORT: '6880', MUSTER_DATABASE_URL: 'postgresql://db.example/muster' }
+    expect(refusalOf({ ...node, MUSTER_NODE_URL: 'http://10.0.0.7:6880' })).toBe(
+      'MUSTER_NODE_URL: found "http://10.0.0.7:6880", expected https, an address of this machine, or MUSTER_ALLOW_PLAINTEXT_NODES=1.',
+    )
+    for (const url of ['http://localhost:6880', 'https://10.0.0.7:6880'])
+      expect(loadConfig({ ...node, MUSTER_NODE_URL: url }).nodeUrl).toBe(url)
   })
 })
 

@@ -42,6 +42,7 @@ const Origin = z
     return url !== null && /^https?:$/.test(url.protocol) && isBare(url)
   }, 'an http:// or https:// URL without a path')
   .transform(url => new URL(url).origin)
+const HostAddress = z.string().regex(/^[\w.:%-]+$/, 'an address or host name')
 const Hex32 = z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits (openssl rand -hex 32)')
 const Networks = z
   .string()
@@ -105,10 +106,7 @@ const LimitSettings = Object.fromEntries(
  */
 const Settings = z.object({
   MUSTER_PORT: wholeNumber(0, 65535, 'a port number').default(6878),
-  MUSTER_HOST: z
-    .string()
-    .regex(/^[\w.:%-]+$/, 'an address or host name')
-    .default('127.0.0.1'),
+  MUSTER_HOST: HostAddress.default('127.0.0.1'),
   MUSTER_PUBLIC_URL: Origin.optional(),
   MUSTER_HOSTS: HostNames.default([]),
   MUSTER_DATA_DIR: z.string().min(1, 'a folder').default('.muster'),
@@ -116,6 +114,10 @@ const Settings = z.object({
   MUSTER_DATABASE_DIRECT_URL: DatabaseUrl.optional(),
   MUSTER_NATS_URL: NatsUrls.optional(),
   MUSTER_NODE_NAME: z.string().max(128, 'a name of at most 128 characters').default(hostname()),
+  MUSTER_NODE_PORT: wholeNumber(0, 65535, 'a port number').optional(),
+  MUSTER_NODE_HOST: HostAddress.default('127.0.0.1'),
+  MUSTER_NODE_URL: Origin.optional(),
+  MUSTER_ALLOW_PLAINTEXT_NODES: Flag.default(false),
   MUSTER_TLS_CERT: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_KEY: z.string().min(1, 'a file').optional(),
   MUSTER_DEVICE_PORT: wholeNumber(0, 65535, 'a port number').optional(),
@@ -238,6 +240,13 @@ export type Config = {
   /** URLs of the NATS servers that carry messages between nodes; undefined to use the database. */
   natsUrls: string[] | undefined
   nodeName: string
+  /** Port of the listener for links of other nodes; undefined if this node accepts none. */
+  nodePort: number | undefined
+  nodeHost: string
+  /** Origin under which other nodes reach that listener; undefined for the listener's own address. */
+  nodeUrl: string | undefined
+  /** Whether links between nodes may be without TLS beyond this machine. */
+  allowPlaintextNodes: boolean
   trustedProxies: string[]
   proxySecret: string | undefined
   /** Domain below which each device has a host name for its web pages; undefined when device pages are off. */
@@ -311,6 +320,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     databaseDirectUrl: settings.MUSTER_DATABASE_DIRECT_URL,
     natsUrls: settings.MUSTER_NATS_URL,
     nodeName: settings.MUSTER_NODE_NAME,
+    ...nodeLinks(settings),
     trustedProxies: settings.MUSTER_TRUSTED_PROXIES,
     proxySecret: settings.MUSTER_PROXY_SECRET,
     // Browsers resolve every name below `localhost` to their own machine, so a local hub needs no DNS entries for device pages.
@@ -436,6 +446,30 @@ function tlsFiles({
   throw new ConfigError(
     `MUSTER_TLS_${missing}: found nothing, expected a file because MUSTER_TLS_${present} is set.`,
   )
+}
+
+/** Settings of links between nodes. Throws `ConfigError` when a setting needs another one. */
+function nodeLinks({
+  MUSTER_DATABASE_URL: databaseUrl,
+  MUSTER_NODE_PORT: nodePort,
+  MUSTER_NODE_HOST: nodeHost,
+  MUSTER_NODE_URL: nodeUrl,
+  MUSTER_ALLOW_PLAINTEXT_NODES: allowPlaintextNodes,
+}: z.output<typeof Settings>): Pick<Config, 'nodePort' | 'nodeHost' | 'nodeUrl' | 'allowPlaintextNodes'> {
+  const needs = (setting: string, expected: string, because: string): ConfigError =>
+    new ConfigError(`${setting}: found nothing, expected ${expected} because ${because} is set.`)
+  if (nodePort !== undefined && databaseUrl === undefined)
+    throw needs('MUSTER_DATABASE_URL', 'the database that all nodes share', 'MUSTER_NODE_PORT')
+  if (nodePort === undefined && nodeUrl !== undefined)
+    throw needs('MUSTER_NODE_PORT', 'a port number', 'MUSTER_NODE_URL')
+  const isLocal = isLoopback(`http://${isIPv6(nodeHost) ? `[${nodeHost}]` : nodeHost}`)
+  if (nodePort !== undefined && nodeUrl === undefined && !isLocal)
+    throw needs('MUSTER_NODE_URL', 'the address by which other nodes reach this one', 'MUSTER_NODE_HOST')
+  if (nodeUrl?.startsWith('http:') && !isLoopback(nodeUrl) && !allowPlaintextNodes)
+    throw new ConfigError(
+      `MUSTER_NODE_URL: found "${nodeUrl}", expected https, an address of this machine, or MUSTER_ALLOW_PLAINTEXT_NODES=1.`,
+    )
+  return { nodePort, nodeHost, nodeUrl, allowPlaintextNodes }
 }
 
 /** Object storage of the instance; undefined when it is not configured. Throws `ConfigError` when a required setting is missing. */

@@ -46,6 +46,7 @@ import { DeviceRegistry } from './links/registry.ts'
 import { LiveHub } from './live/live-hub.ts'
 import { createMailer } from './mail/mailer.ts'
 import { securityHeaders } from './net/security-headers.ts'
+import { Reach } from './node-links/reach.ts'
 import { ProxyHosts } from './proxy/hosts.ts'
 import { createHttpProxy } from './proxy/http-proxy.ts'
 import { ProxyTokens } from './proxy/proxy-tokens.ts'
@@ -166,6 +167,8 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   await requireSharedKey(db, key, previousKey, node.nodeId, log)
   const bus = stack.use(await openBus({ config, key, nodeId: node.nodeId, log, readiness }))
   const rights = new EndedRights(bus)
+  const reach = stack.use(new Reach({ config, db, devices, nodeId: node.nodeId, key, previousKey, log }))
+  await listening('MUSTER_NODE_PORT', config.nodeHost, config.nodePort ?? 0, () => reach.listen())
   // Only this hub uses an embedded database, so no other node has consoles.
   const live = new LiveHub(config.databaseUrl === undefined ? undefined : bus)
   stack.defer(() => live.close())
@@ -176,7 +179,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const sessions = new Sessions(db, limits, uses, rights)
   const hosts = new ProxyHosts(config, publicUrl)
   const tokens = new ProxyTokens(db, jwts)
-  const proxy = createHttpProxy({ publicUrl, hosts, tokens, devices, rights, log })
+  const proxy = createHttpProxy({ publicUrl, hosts, tokens, reach, rights, log })
   const blobUrls = new BlobUrls(key, publicUrl)
   const blobs = await openBlobs({ config, key, previousKey, db, urls: blobUrls, live, log })
   const mailer = stack.use(createMailer({ ...config, log }))
@@ -236,6 +239,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     sessions,
     presence,
     devices,
+    reach,
     live,
     bus,
     rights,
@@ -362,7 +366,7 @@ async function listening(
     if (code === 'EACCES')
       throw new ConfigError(`${setting}: found ${port} (${code}), expected a port that this account may use.`)
     throw new ConfigError(
-      `MUSTER_HOST: found ${host} (${code}), expected an address or a name of this machine.`,
+      `${setting.replace(/(DEVICE_)?PORT$/, 'HOST')}: found ${host} (${code}), expected an address or a name of this machine.`,
     )
   }
 }

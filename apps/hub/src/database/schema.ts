@@ -130,6 +130,7 @@ type ClusterNodeRow = {
   left_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   facts: ColumnType<JsonValue | null, string | null, string | null>
   evicted_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  link_url: string | null
 }
 
 type DatabaseSizeRow = {

@@ -32,6 +32,7 @@ import type { LiveHub } from '../live/live-hub.ts'
 import { endWithResponse } from '../net/last-answer.ts'
 import { bareAnswer, securityHeaders } from '../net/security-headers.ts'
 import { remoteReader } from '../net/trusted-proxy.ts'
+import type { Reach } from '../node-links/reach.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -72,6 +73,7 @@ type GatewayOptions = {
   sessions: Sessions
   presence: Presence
   devices: DeviceRegistry
+  reach: Reach
   live: LiveHub
   bus: Bus
   rights: EndedRights
@@ -104,7 +106,7 @@ export function refusePlainRequests(app: FastifyInstance): void {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
     options
-  const { limitReports, links, bus, rights, nodeId } = options
+  const { limitReports, links, reach, bus, rights, nodeId } = options
   const pace = new DevicePace(config.limits, limitReports)
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -354,7 +356,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     try {
       await relay(request, link, {
         db,
-        devices,
+        reach,
         rights,
         userId: connected.caller.userId,
         callerNow: () => callerNow(connected, link, remote),

@@ -6,15 +6,16 @@ import type { Origin } from '../audit/facts.ts'
 import type { EndedRights } from '../bus/ended-rights.ts'
 import type { Caller } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
-import { type DeviceRegistry, openPort } from '../links/registry.ts'
-import { abortChannel, pipeChannels } from '../net/channel-pipe.ts'
+import { openPort } from '../links/registry.ts'
+import { pipeChannels } from '../net/channel-pipe.ts'
+import type { Reach } from '../node-links/reach.ts'
 
 /** Endpoint that command-line clients open to reach a TCP port of a device (docs/protocol.md 3.4). */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
 
 type RelayOptions = {
   db: Db
-  devices: DeviceRegistry
+  reach: Reach
   rights: EndedRights
   /** Person who opened the channel. */
   userId: string
@@ -32,7 +33,7 @@ type RelayOptions = {
 export async function relay(
   request: ChannelRequest,
   link: Link,
-  { db, devices, rights, userId, callerNow, address }: RelayOptions,
+  { db, reach, rights, userId, callerNow, address }: RelayOptions,
 ): Promise<void> {
   const [, deviceId, port] = ENDPOINT.exec(request.endpoint) ?? []
   if (!deviceId) return request.reject('unknown endpoint')
@@ -51,7 +52,7 @@ export async function relay(
   }
   const right = await rightNow()
   if (!right) return request.reject('forbidden')
-  const session = devices.get(deviceId)
+  const session = await reach.find(deviceId)
   if (!session) return request.reject('device not connected')
   let device: Channel
   try {
@@ -70,8 +71,8 @@ export async function relay(
   const person = request.accept()
   const isAllowed = async (): Promise<boolean> => (await rightNow()) !== undefined
   const stop = rights.watchPerson(userId, isAllowed, () => {
-    abortChannel(person)
-    abortChannel(device)
+    person.abort()
+    device.abort()
   })
   await pipeChannels(person, device).finally(stop)
 }

@@ -24,8 +24,11 @@ export type DeviceSession = {
   close(reason: string): void
 }
 
+/** A connected device as proxies use it, whichever node holds its connection. */
+export type ReachableDevice = Pick<DeviceSession, 'ended' | 'open'>
+
 /** Opens a channel to a TCP port of a device. Rejects with `ChannelRejectedError` or `LinkEndedError`. */
-export function openPort(session: DeviceSession, port: number): Promise<Channel> {
+export function openPort(session: ReachableDevice, port: number): Promise<Channel> {
   return session.open(`forward/tcp/${port}`, { timeoutMs: OPEN_TIMEOUT_MS })
 }
 

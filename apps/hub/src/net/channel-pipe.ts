@@ -15,8 +15,8 @@ async function pipeOneWay(from: Channel, to: Channel): Promise<void> {
     to.end()
   } catch {
     // Reached when a channel failed before its regular end.
-    abortChannel(from)
-    abortChannel(to)
+    from.abort()
+    to.abort()
     return
   }
   // When the peer of `from` stops reading, the hub asks the peer of `to` to stop sending. The peer of `to` may treat that request as
@@ -24,12 +24,6 @@ async function pipeOneWay(from: Channel, to: Channel): Promise<void> {
   await to.endSent
   from.onPeerStopped = () => to.stopReading()
   if (from.hasPeerStopped) to.stopReading()
-}
-
-/** Ends a channel after a failure: stops reading first, so that the peer does not see a regular end of data. */
-export function abortChannel(channel: Channel): void {
-  channel.stopReading()
-  channel.close()
 }
 
 /** Writes to a channel. Ignores a failure if the peer stopped reading, so that the other direction can still finish. */

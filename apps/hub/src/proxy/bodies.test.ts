@@ -219,7 +219,7 @@ async function startProxy(
     publicUrl: hub.publicUrl,
     hosts,
     tokens,
-    devices: hub.devices,
+    reach: { find: async deviceId => hub.devices.get(deviceId) },
     rights: hub.rights,
     log: createLog('silent'),
     answerTimeoutMs,

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type DeviceSession, openPort } from '../links/registry.ts'
+import { openPort, type ReachableDevice } from '../links/registry.ts'
 import { ChannelSocket } from './channel-socket.ts'
 
 /** Limit of concurrent requests to one port of a device. It is below the limit of the published Nexigon agents (docs/protocol.md 3.3). */
@@ -10,10 +10,10 @@ const KEEP_MS = 4_000
 
 /** Opens a channel to a port of a device for each connection that Node's HTTP client needs, and keeps it for later requests. */
 export class ChannelAgent extends Agent {
-  readonly #session: DeviceSession
+  readonly #session: ReachableDevice
   readonly #port: number
 
-  constructor(session: DeviceSession, port: number) {
+  constructor(session: ReachableDevice, port: number) {
     super({ keepAlive: true, maxFreeSockets: MAX_REQUESTS_PER_PORT, timeout: KEEP_MS })
     this.#session = session
     this.#port = port

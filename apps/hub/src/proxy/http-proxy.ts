@@ -10,9 +10,10 @@ import { pipeline } from 'node:stream/promises'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { ChannelRejectedError } from '@muster/link'
 import type { EndedRights } from '../bus/ended-rights.ts'
-import type { DeviceRegistry, DeviceSession } from '../links/registry.ts'
+import type { ReachableDevice } from '../links/registry.ts'
 import { endWithResponse } from '../net/last-answer.ts'
 import { limitTime } from '../net/time-limit.ts'
+import type { Reach } from '../node-links/reach.ts'
 import type { Logger } from '../runtime/log.ts'
 import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
 import {
@@ -40,7 +41,7 @@ type ProxyOptions = {
   publicUrl: string
   hosts: ProxyHosts
   tokens: ProxyTokens
-  devices: DeviceRegistry
+  reach: Pick<Reach, 'find'>
   rights: EndedRights
   log: Logger
   /** Deadline for a service to begin its answer, in milliseconds; `ANSWER_TIMEOUT_MS` by default. */
@@ -72,7 +73,7 @@ export function createHttpProxy({
   publicUrl,
   hosts,
   tokens,
-  devices,
+  reach,
   rights,
   log,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
@@ -80,10 +81,10 @@ export function createHttpProxy({
 }: ProxyOptions): HttpProxy {
   const isSecure = publicUrl.startsWith('https:')
   const cookieName = isSecure ? '__Host-muster-device' : 'muster-device'
-  const ports = new WeakMap<DeviceSession, Map<number, Port>>()
+  const ports = new WeakMap<ReachableDevice, Map<number, Port>>()
 
   /** Returns the pooled connections to one port of a device. They close with the device's link. */
-  function portOf(session: DeviceSession, port: number): Port {
+  function portOf(session: ReachableDevice, port: number): Port {
     const ofSession = ports.get(session) ?? new Map<number, Port>()
     ports.set(session, ofSession)
     const known = ofSession.get(port)
@@ -144,7 +145,7 @@ export function createHttpProxy({
     // Refuses service workers. A service worker could answer the request of the next link inside the browser, so that the link's
     // token would never reach the hub. Without the hub, the page would use plain HTTP, where browsers allow no service workers either.
     if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
-    const session = devices.get(access.deviceId)
+    const session = await checked(reach.find(access.deviceId))
     if (!session) throw new Unreachable('offline')
     const isWithBody = hasBody(request, isUpgrade)
     const { limiter, agent } = portOf(session, access.port)

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import {
+  connectPerson,
+  type DevicePage,
+  devicePage,
+  heldDuring,
+  type TestHub,
+  testHub,
+} from '@muster/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type NodeRelay, relayTo } from './testing/relay.ts'
+
+const KEY = 'ab'.repeat(32)
+/** Size of a body, in bytes. */
+const LARGE_BYTES = 100 * 1024 * 1024
+/** Limit of additional memory during a transfer, in bytes. Both hubs, device and browser share this process. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024
+
+/** The node that holds the device, and the node that people use. */
+let holder: TestHub
+let entry: TestHub
+/** Carries the link from the entry node to the holder. */
+let relay: NodeRelay
+let page: DevicePage
+const app = createServer({ keepAliveTimeout: 0 }, (request, response) => void application(request, response))
+
+beforeAll(async () => {
+  holder = await testHub({ instanceKey: KEY, nodePort: 0, nodeUrl: 'https://127.0.0.1' })
+  entry = await testHub({ instanceKey: KEY, databaseUrl: holder.pool.options.connectionString })
+  const rows = () => holder.db.updateTable('cluster_node').where('node_id', '=', holder.nodeId)
+  const { link_url: url } = await holder.db
+    .selectFrom('cluster_node')
+    .where('node_id', '=', holder.nodeId)
+    .select('link_url')
+    .executeTakeFirstOrThrow()
+  relay = await relayTo(Number(new URL(url!).port))
+  await rows()
+    .set({ link_url: `https://127.0.0.1:${relay.port}` })
+    .execute()
+  await once(app.listen(0, '127.0.0.1'), 'listening')
+  page = await devicePage(holder, app)
+})
+afterAll(async () => {
+  await page[Symbol.asyncDispose]()
+  await relay[Symbol.asyncDispose]()
+  await entry[Symbol.asyncDispose]()
+  await holder[Symbol.asyncDispose]()
+  app.closeAllConnections()
+  app.close()
+})
+
+async function application(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.url === '/digest') return void response.end(await digestOf(request))
+  response.writeHead(200, { 'content-length': LARGE_BYTES })
+  await pipeline(generated(), response).catch(() => {})
+}
+
+/** A body of `LARGE_BYTES` whose pieces all differ. */
+function generated(): Readable {
+  const piece = Buffer.alloc(64 * 1024, 'muster')
+  let sent = 0
+  return new Readable({
+    read() {
+      if (sent === LARGE_BYTES) return void this.push(null)
+      const copy = Buffer.from(piece)
+      copy.writeDoubleBE(sent)
+      sent += copy.length
+      this.push(copy)
+    },
+  })
+}
+
+async function digestOf(stream: Readable): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const bytes of stream) hash.update(bytes as Buffer)
+  return hash.digest('hex')
+}
+
+it('a device of another node sends and gets 100 MiB with equal bytes and little memory', async () => {
+  const { port } = entry.address
+  const expected = await digestOf(generated())
+  const { result, heldBytes } = await heldDuring(async () => {
+    const down = await digestOf(await page.ask('/', { port }))
+    const answer = await page.ask(
+      '/digest',
+      { port, method: 'POST' },
+      outgoing => void pipeline(generated(), outgoing),
+    )
+    return [down, Buffer.concat(await answer.toArray()).toString()]
+  })
+  expect(result).toEqual([expected, expected])
+  expect(heldBytes).toBeLessThan(MAX_HELD_BYTES)
+}, 300_000)
+
+it('a forward over a node that freezes ends with an error within 10 s, whether it is idle or busy', async () => {
+  await using cli = await connectPerson(entry.url, await holder.userToken(page.owner))
+  const { port } = app.address() as { port: number }
+  const endpoint = `device/${page.device.deviceId}/proxy/forward/tcp/${port}`
+  const [idle, busy] = await Promise.all([cli.open(endpoint), cli.open(endpoint)])
+  relay.freeze()
+  const frozenAtMs = performance.now()
+  const writing = (async () => {
+    for (;;) await busy!.write(Buffer.alloc(60_000))
+  })()
+  await expect(writing).rejects.toThrow('the peer reads no more')
+  expect(await idle!.read()).toBeNull()
+  expect(performance.now() - frozenAtMs).toBeLessThan(10_000)
+}, 30_000)
