@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { GO_AWAY } from '@muster/link'
 import { describe, expect, it } from 'vitest'
 import { type RunAgentOptions, runAgent } from './agent.ts'
 import { createDeviceCertificate } from './certificate.ts'
@@ -121,6 +122,21 @@ describe('runAgent', () => {
     expect(reasons[1]).toBe('the hub ended the connection: replaced by a newer connection of this device')
     const fingerprints = new Set(hub.requests.map(headers => headers['x-device-fingerprint']))
     expect(fingerprints.size).toBe(1)
+  })
+
+  it('returns at once when the hub asks it to, however often that is', async () => {
+    await using hub = await FakeHub.start()
+    const delays: number[] = []
+    await using agent = await startAgent(hub.url, {
+      onDisconnected: ({ delayMs }) => delays.push(delayMs),
+      publishSystemInfo: false,
+    })
+    for (const [index, reason] of Object.values(GO_AWAY).entries()) {
+      await expect.poll(() => agent.connected).toHaveLength(index + 1)
+      hub.link.close(reason)
+    }
+    await expect.poll(() => agent.connected).toHaveLength(4)
+    expect(delays).toEqual([500, 500, 500])
   })
 
   it('uses a renewed certificate once it is complete', async () => {

@@ -1,5 +1,5 @@
 import { publicIdOf } from '@muster/actions'
-import { Backoff, type LinkEnd, LinkEndedError, RemoteActionError } from '@muster/link'
+import { Backoff, isGoAway, type LinkEnd, LinkEndedError, RemoteActionError } from '@muster/link'
 import { certificateFingerprint, readDeviceCertificate } from './certificate.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { AgentConfig } from './config.ts'
@@ -109,7 +109,8 @@ class Agent {
       this.#log.info(`connected as ${session.deviceId}`)
       onConnected?.({ deviceId: session.deviceId })
       const end = await this.#serve(session)
-      this.#backoff.endedAfter(this.#clock.elapsed() - since)
+      if (end.kind === 'PeerClose' && isGoAway(end.reason)) this.#backoff.askedToReturn()
+      else this.#backoff.endedAfter(this.#clock.elapsed() - since)
       return new Error(connectionEnd(end))
     } catch (error) {
       return error instanceof LinkEndedError ? new Error(connectionEnd(error.end)) : error

@@ -30,6 +30,11 @@ export class Backoff {
     if (connectedMs >= RESET_AFTER_MS) this.#failures = 0
   }
 
+  /** Records that the hub asked to connect again soon. The delays start again at the shortest. */
+  askedToReturn(): void {
+    this.#failures = 0
+  }
+
   /** Milliseconds until the next attempt: a random delay in addition to the hub's `Retry-After`, which counts up to 1 h. */
   nextDelayMs(retryAfterMs = 0): number {
     const ceiling = Math.min(this.#capMs, BASE_MS * 2 ** Math.min(this.#failures, 30))

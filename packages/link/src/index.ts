@@ -29,6 +29,7 @@ export {
   serveExecutor,
 } from './executor-server.ts'
 export { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC } from './frames.ts'
+export { GO_AWAY, isGoAway } from './go-away.ts'
 export { DEFAULT_LIMITS, type LinkLimits } from './limits.ts'
 export { Link } from './link.ts'
 export type { LinkOptions } from './link-options.ts'
