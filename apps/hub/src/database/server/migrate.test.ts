@@ -81,10 +81,10 @@ describe('migrations', () => {
       'Migration 0001_first.sql was changed after it was applied.',
     ],
     [
-      'the database is newer',
-      { ...first, ...second },
+      'a newer hub has taken away what this one needs',
+      { ...first, '0002_second.sql': '-- contract\ncreate table second ()' },
       first,
-      'The database was migrated by a newer hub: 0002_second.sql is not known here.',
+      'The database was migrated by a newer hub: 0002_second.sql is not known here, and it suits newer releases only.',
     ],
     [
       'a file was added before an applied one',
@@ -113,6 +113,46 @@ describe('migrations', () => {
     await using folder = await folderOf(after)
     await expect(migrate(database.connection, log, folder.path)).rejects.toEqual(new MigrationError(message))
     expect(await database.query(tables)).toEqual(untouched)
+  })
+
+  it('of the next release are no obstacle, those of a later one are', async () => {
+    await using database = await scratchDatabase()
+    await using newer = await folderOf({ ...first, ...second })
+    await using older = await folderOf(first)
+    await migrate(database.connection, log, newer.path)
+    const captured = capturedLog()
+    expect(await migrate(database.connection, captured.log, older.path)).toBe('0001_first.sql')
+    expect(captured.named('the database was migrated by a newer release')).toMatchObject([
+      { migrations: ['0002_second.sql'] },
+    ])
+    await database.query(`update migration set oldest_release = '99.10.0' where name = '0002_second.sql'`)
+    await expect(migrate(database.connection, log, older.path)).rejects.toEqual(
+      new MigrationError(
+        'The database was migrated by a newer hub: 0002_second.sql is not known here, and it needs release 99.10.0.',
+      ),
+    )
+  })
+
+  it('that older nodes cannot live with wait until no such node is alive', async () => {
+    await using database = await scratchDatabase('muster')
+    const contract = { '9998_contract.sql': '-- contract\ncreate table contracted ()' }
+    await using folder = await folderOf({ ...contract, '9999_last.sql': 'create table last ()' }, SHIPPED)
+    await database.query(
+      `insert into cluster_node (node_id, name, newest_migration) values ('cluster_node_1', 'old', '0031_cluster.sql')`,
+    )
+    const applied = async () =>
+      (await database.query(`select name from migration where name > '9'`)).map(
+        row => (row as { name: string }).name,
+      )
+    const captured = capturedLog()
+    expect(await migrate(database.connection, captured.log, folder.path)).toBe('9999_last.sql')
+    expect(await applied()).toEqual(['9999_last.sql'])
+    expect(captured.named('a migration waits until older nodes have stopped')).toMatchObject([
+      { migration: '9998_contract.sql', nodes: ['old'] },
+    ])
+    await database.query('update cluster_node set left_at = now()')
+    await migrate(database.connection, log, folder.path)
+    expect(await applied()).toEqual(['9999_last.sql', '9998_contract.sql'])
   })
 
   it('count existing devices, and later those that are added or deleted', async () => {

@@ -1,12 +1,21 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { VERSION } from '@muster/actions/version'
 import pg from 'pg'
 import { installQueue } from '../../jobs/install.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { sqlState } from '../client/errors.ts'
 
 const FOLDER = join(import.meta.dirname, '../migrations')
+
+/**
+ * Oldest release that can run on the schema of this one: the release before it, or this one while there is none. A release raises it
+ * (CONTRIBUTING.md, recipe 2).
+ */
+const OLDEST_RELEASE = '0.1.0'
+/** First line of a migration that the release before cannot live with, such as one that drops a column. */
+const CONTRACT = /^-- contract\b/
 
 /**
  * Former checksums of migrations whose comments changed after a release. An instance may have applied the former or the current
@@ -21,14 +30,18 @@ export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
-type Migration = { name: string; sql: string; checksum: string }
+type Migration = { name: string; sql: string; checksum: string; isContract: boolean }
+/** Row of the table `migration`. `oldest_release` is null if no release that does not know the migration can run on it. */
+type Applied = { name: string; checksum: string; oldest_release: string | null }
 
 /**
  * Migrates the hub's schema and then the schema of the job queue. Migrations are plain SQL files that run in number order, forward
- * only, each in its own transaction. An advisory lock lets only one of several starting nodes run them. Throws `MigrationError`
- * when an applied file was edited or is unknown, or when a migration fails.
+ * only, each in its own transaction. An advisory lock lets only one of several starting nodes run them. A migration that begins with
+ * `-- contract` waits until no node of a release is alive that does not know it. Resolves to the name of the newest migration that this
+ * release knows. Throws `MigrationError` when an applied file was edited, when this release is too old for the schema, or when a
+ * migration fails.
  */
-export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER): Promise<void> {
+export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER): Promise<string> {
   const migrations = await readMigrations(folder)
   const client = new pg.Client(owner)
   // Without a listener, a connection that breaks between two statements would end the process. With the listener, the next
@@ -40,26 +53,24 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
     await client.query(
       'create table if not exists migration (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
     )
-    const { rows: applied } = await client.query<{ name: string; checksum: string }>(
-      'select name, checksum from migration order by name',
+    await client.query('alter table migration add column if not exists oldest_release text')
+    const { rows: applied } = await client.query<Applied>(
+      'select name, checksum, oldest_release from migration order by name',
     )
-    for (const [index, { name, checksum }] of applied.entries()) {
-      const known = migrations.find(migration => migration.name === name)
-      if (!known)
-        throw new MigrationError(`The database was migrated by a newer hub: ${name} is not known here.`)
-      if (known.checksum !== checksum && FORMER_CHECKSUMS[name] !== checksum)
-        throw new MigrationError(`Migration ${name} was changed after it was applied.`)
-      if (known !== migrations[index]) {
-        throw new MigrationError(
-          `Migration ${migrations[index]!.name} comes before ${name}, which was applied without it.`,
-        )
+    for (const { name, sql, checksum, isContract } of pendingMigrations(migrations, applied, log)) {
+      const older = isContract ? await nodesWithout(client, name) : []
+      if (older.length > 0) {
+        log.info({ migration: name, nodes: older }, 'a migration waits until older nodes have stopped')
+        continue
       }
-    }
-    for (const { name, sql, checksum } of migrations.slice(applied.length)) {
       await client.query('begin')
       try {
         await client.query(sql)
-        await client.query('insert into migration (name, checksum) values ($1, $2)', [name, checksum])
+        await client.query('insert into migration (name, checksum, oldest_release) values ($1, $2, $3)', [
+          name,
+          checksum,
+          isContract ? null : OLDEST_RELEASE,
+        ])
         await client.query('commit')
       } catch (error) {
         // `rollback` fails when the connection is broken, but then the server has rolled back already.
@@ -69,6 +80,7 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
       log.info({ migration: name }, 'migrated')
     }
     await installQueue(client, log)
+    return migrations.at(-1)?.name ?? ''
   } catch (error) {
     // An error with a SQLSTATE comes from the server itself, for example for a write to a read-only database.
     if (sqlState(error) === undefined) throw error
@@ -78,6 +90,53 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
   } finally {
     await client.end()
   }
+}
+
+/** Migrations that were not applied, in their order. Throws `MigrationError` unless this release can run on those that were. */
+function pendingMigrations(migrations: Migration[], applied: Applied[], log: Logger): Migration[] {
+  const newer: string[] = []
+  for (const { name, checksum, oldest_release: oldest } of applied) {
+    const known = migrations.find(migration => migration.name === name)
+    if (known) {
+      if (known.checksum !== checksum && FORMER_CHECKSUMS[name] !== checksum)
+        throw new MigrationError(`Migration ${name} was changed after it was applied.`)
+    } else {
+      if (oldest === null || isOlder(VERSION, oldest))
+        throw new MigrationError(
+          `The database was migrated by a newer hub: ${name} is not known here, and ${oldest === null ? 'it suits newer releases only' : `it needs release ${oldest}`}.`,
+        )
+      newer.push(name)
+    }
+  }
+  if (newer.length > 0) log.warn({ migrations: newer }, 'the database was migrated by a newer release')
+  const names = new Set(applied.map(({ name }) => name))
+  const pending = migrations.filter(({ name }) => !names.has(name))
+  for (const { name, isContract } of pending) {
+    const later = applied.find(other => other.name > name)
+    if (later && !isContract)
+      throw new MigrationError(`Migration ${name} comes before ${later.name}, which was applied without it.`)
+  }
+  return pending
+}
+
+/** Names of the nodes that are alive and do not know a migration. A release without `newest_migration` knows none. */
+async function nodesWithout(client: pg.Client, migration: string): Promise<string[]> {
+  const { rows: columns } = await client.query(
+    "select from pg_attribute where attrelid = to_regclass('cluster_node') and attname = 'newest_migration'",
+  )
+  if (columns.length === 0) return []
+  const { rows } = await client.query<{ name: string }>(
+    `select name from cluster_node
+      where left_at is null and last_heartbeat > now() - interval '20 seconds' and coalesce(newest_migration, '') < $1
+      order by name limit 20`,
+    [migration],
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** Whether a version such as `0.1.0` is older than another one. */
+function isOlder(version: string, other: string): boolean {
+  return version.localeCompare(other, 'en', { numeric: true }) < 0
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
@@ -91,7 +150,8 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   return Promise.all(
     names.map(async name => {
       const sql = await readFile(join(folder, name), 'utf8')
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+      const checksum = createHash('sha256').update(sql).digest('hex')
+      return { name, sql, checksum, isContract: CONTRACT.test(sql) }
     }),
   )
 }
