@@ -47,6 +47,7 @@ export {
 } from './rows.ts'
 export { hasS3Server, type S3Server, s3Server } from './s3-server.ts'
 export { type ScratchDatabase, scratchDatabase } from './scratch-database.ts'
+export { secondNode, type TestNode } from './second-node.ts'
 export { type SilentConnections, silentConnections } from './silent-connections.ts'
 export { smallDisk } from './small-disk.ts'
 export { type TestHub, type TestUser, testHub } from './test-hub.ts'

@@ -10,6 +10,7 @@ import { hashOnce } from '@muster/hub/passwords'
 import { hashSecret } from '@muster/hub/secrets'
 import { mailsIn, type ReceivedMail } from './mail.ts'
 import { makeDatabase } from './scratch-database.ts'
+import { shareFiles } from './share-files.ts'
 import { until } from './until.ts'
 
 const PASSWORD = 'correct horse battery'
@@ -58,18 +59,25 @@ export type TestHub = Hub & {
   }>
 }
 
+/** Data folder of the first running hub on each database. Further hubs on a database share its folder of files. */
+const dataDirs = new Map<string, string>()
+
 /** Starts a real hub with its own database on a free port. It is stopped on disposal. */
 export async function testHub(
   settings: Partial<Config> = {},
   log: Logger = createLog('silent'),
 ): Promise<TestHub> {
   const database = await makeDatabase('muster')
+  const databaseUrl = settings.databaseUrl ?? database.url
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-hub-'))
+  const first = dataDirs.get(databaseUrl)
+  if (first === undefined) dataDirs.set(databaseUrl, dataDir)
+  else await shareFiles(first, dataDir)
   const hub = await createHub(
     {
       ...loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir }),
-      databaseUrl: database.url,
       ...settings,
+      databaseUrl: 'databaseUrl' in settings ? settings.databaseUrl : databaseUrl,
     },
     log,
   )
@@ -173,6 +181,7 @@ export async function testHub(
     },
     async [Symbol.asyncDispose]() {
       await hub[Symbol.asyncDispose]()
+      if (first === undefined) dataDirs.delete(databaseUrl)
       await database.drop()
       await rm(dataDir, { recursive: true, force: true })
     },

@@ -118,6 +118,7 @@ const Settings = z.object({
   MUSTER_NODE_HOST: HostAddress.default('127.0.0.1'),
   MUSTER_NODE_URL: Origin.optional(),
   MUSTER_ALLOW_PLAINTEXT_NODES: Flag.default(false),
+  MUSTER_DRAIN_SECS: wholeNumber(0, 3600, 'a number of seconds from 0 to 3600').default(10),
   MUSTER_TLS_CERT: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_KEY: z.string().min(1, 'a file').optional(),
   MUSTER_DEVICE_PORT: wholeNumber(0, 65535, 'a port number').optional(),
@@ -247,6 +248,10 @@ export type Config = {
   nodeUrl: string | undefined
   /** Whether links between nodes may be without TLS beyond this machine. */
   allowPlaintextNodes: boolean
+  /** Time in which the devices of a stopping node go to other nodes, in seconds; 0 to let all of them go at once. */
+  drainSecs: number
+  /** Interval of heartbeats in milliseconds; undefined for the default. Tests shorten it. */
+  heartbeatMs?: number
   trustedProxies: string[]
   proxySecret: string | undefined
   /** Domain below which each device has a host name for its web pages; undefined when device pages are off. */
@@ -321,6 +326,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     natsUrls: settings.MUSTER_NATS_URL,
     nodeName: settings.MUSTER_NODE_NAME,
     ...nodeLinks(settings),
+    drainSecs: settings.MUSTER_DRAIN_SECS,
     trustedProxies: settings.MUSTER_TRUSTED_PROXIES,
     proxySecret: settings.MUSTER_PROXY_SECRET,
     // Browsers resolve every name below `localhost` to their own machine, so a local hub needs no DNS entries for device pages.

@@ -3,15 +3,19 @@ import { access, constants, mkdir, stat } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { InFlight } from '@muster/concurrency'
+import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
 import { handlers } from './actions/index.ts'
 import { BulkActions } from './bulk/bulk-actions.ts'
 import { EndedRights } from './bus/ended-rights.ts'
 import { openBus } from './bus/open-bus.ts'
+import { drain } from './cluster/drain.ts'
 import { joinCluster } from './cluster/node.ts'
 import { startNodeReports } from './cluster/node-facts.ts'
+import { releaseAfterHeartbeats } from './cluster/rebalance.ts'
+import { requireSharedFolder } from './cluster/shared-folder.ts'
 import { requireSharedKey } from './cluster/shared-key.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './config-error.ts'
@@ -60,7 +64,7 @@ import { bootstrap, type FirstRun } from './startup/bootstrap.ts'
 import { BlobUrls } from './storage/blob-urls.ts'
 import { Blobs, type BlobsOptions } from './storage/blobs.ts'
 import { GuardedHttpClient } from './storage/guarded-http-client.ts'
-import { LocalFolder } from './storage/local-folder.ts'
+import { blobFolder, LocalFolder } from './storage/local-folder.ts'
 import { ObjectStores } from './storage/object-stores.ts'
 import { SecretBox } from './storage/secret-box.ts'
 import { Ingest } from './telemetry/ingest.ts'
@@ -92,6 +96,8 @@ export type Hub = AsyncDisposable &
      * failure; never throws.
      */
     tryServers(): Promise<void>
+    /** Hands the devices over to other nodes before disposal, if any are alive. The signal ends the wait. */
+    drain(signal: AbortSignal): Promise<void>
   }
 
 /**
@@ -132,7 +138,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   if (config.port === 0) publicUrl = publicUrl.replace(/:0$/, `:${port}`)
 
   const { access, disk } = await databaseAccess(config, log, stack)
-  await migrate(access.owner, log)
+  const newestMigration = await migrate(access.owner, log)
   const { db, pool } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke')),
   )
@@ -161,10 +167,15 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       log,
       isAlone: config.databaseUrl === undefined,
       readiness,
-      onEvicted: () => devices.closeAll('the hub node was out of reach for too long'),
+      onEvicted: () => devices.closeAll(GO_AWAY.evicted),
+      onHeartbeat: releaseAfterHeartbeats({ db, devices, log }),
+      connections: () => devices.connectedCount,
+      newestMigration,
+      heartbeatMs: config.heartbeatMs,
     }),
   )
   await requireSharedKey(db, key, previousKey, node.nodeId, log)
+  if (config.databaseUrl !== undefined) await requireSharedFolder({ db, config, nodeId: node.nodeId, log })
   const bus = stack.use(await openBus({ config, key, nodeId: node.nodeId, log, readiness }))
   const rights = new EndedRights(bus)
   const reach = stack.use(new Reach({ config, db, devices, nodeId: node.nodeId, key, previousKey, log }))
@@ -174,7 +185,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   stack.defer(() => live.close())
   const jwts = new Jwts(key)
   const passwords = stack.use(new Passwords())
-  const limits = new RateLimits()
+  const limits = new RateLimits({ pool, isShared: () => node.hasOthers })
   const uses = { tokens: stack.use(userTokenUses({ db, log })), people: stack.use(personUses({ db, log })) }
   const sessions = new Sessions(db, limits, uses, rights)
   const hosts = new ProxyHosts(config, publicUrl)
@@ -249,6 +260,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     limitReports,
     links,
     proxy,
+    current: () => node.current(),
     log,
   })
   early.open(gateway.upgrade)
@@ -316,6 +328,20 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
         mailer.check().catch(warn('MUSTER_SMTP_URL', 'the mail server cannot be used')),
       ])
     },
+    drain: signal =>
+      drain({
+        node,
+        devices,
+        gateway,
+        readiness,
+        stopListening() {
+          server.server.close()
+          deviceServer?.close()
+        },
+        drainMs: config.drainSecs * 1000,
+        signal,
+        log,
+      }),
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   }
 }
@@ -391,7 +417,7 @@ async function openBlobs({
   )
   await stores.renewSecrets(rest.db, rest.log)
   const instanceStoreId = await stores.saveInstance(rest.db, config.s3)
-  const folder = new LocalFolder(join(config.dataDir, 'blobs'))
+  const folder = new LocalFolder(blobFolder(config.dataDir))
   return new Blobs({ ...rest, folder, stores, instanceStoreId })
 }
 

@@ -2,24 +2,29 @@ import { statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isatty } from 'node:tty'
 import { parseArgs } from 'node:util'
-import { runAuditCommand, UsageError } from './audit/verify-command.ts'
+import { runAuditCommand } from './audit/verify-command.ts'
+import { runRebalance } from './cluster/rebalance-command.ts'
 import { type Config, loadConfig, settingWarnings, unknownSettings, unshownBannerTags } from './config.ts'
 import { ConfigError } from './config-error.ts'
 import { EmbeddedDatabaseError } from './database/server/embedded-home.ts'
 import { MigrationError } from './database/server/migrate.ts'
-import { createHub } from './hub.ts'
+import { createHub, type Hub } from './hub.ts'
 import { createLog } from './runtime/log.ts'
 import { output } from './runtime/output.ts'
 import { startDemo } from './startup/demo.ts'
 import { runDoctor } from './startup/doctor.ts'
 import { startupBanner } from './startup/startup-banner.ts'
+import { UsageError } from './usage-error.ts'
 
 const USAGE = `Usage: muster-hub [--demo]
        muster-hub audit verify [--anchor HASH] [--json]
+       muster-hub rebalance [--status | --cancel]
        muster-hub doctor
 
-Starts the hub; --demo brings a simulated fleet along. doctor finds databases whose data folder is gone. Settings are environment variables (docs/operating.md).
+Starts the hub; --demo brings a simulated fleet along. rebalance asks the nodes with most devices to release their surplus. doctor finds databases whose data folder is gone. Settings are environment variables (docs/operating.md).
 `
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const [command, ...words] = process.argv.slice(2)
 /** Data folder; undefined until the settings are read. */
@@ -27,6 +32,7 @@ let dataDir: string | undefined
 try {
   if (command === 'audit')
     process.exitCode = await runAuditCommand(words, settings(), text => writeFileSync(1, text))
+  else if (command === 'rebalance') await runRebalance(words, settings(), text => output(1).writeNow(text))
   else if (command === 'doctor') process.exitCode = await runDoctor(words, text => output(1).writeNow(text))
   else await runHub()
 } catch (error) {
@@ -51,12 +57,23 @@ async function runHub(): Promise<void> {
   // what an interrupted start left.
   await using hub = await createHub(config, log)
   const stopped = new Promise<string>(done => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, done)
+    for (const signal of STOP_SIGNALS) process.once(signal, done)
   })
   await using _demo = options.demo ? await startDemo(hub, config.dataDir, log) : undefined
   output(1).writeNow(startupBanner(hub, config, isatty(1)))
   void hub.tryServers()
   log.info({ signal: await stopped }, 'stopping')
+  await drained(hub)
+}
+
+/** Waits until other nodes have taken the devices. Another signal ends the wait. */
+async function drained(hub: Hub): Promise<void> {
+  const hurry = new AbortController()
+  const stopWaiting = (): void => hurry.abort()
+  for (const signal of STOP_SIGNALS) process.once(signal, stopWaiting)
+  await hub.drain(hurry.signal)
+  // From here on a signal ends the process at once.
+  for (const signal of STOP_SIGNALS) process.off(signal, stopWaiting)
 }
 
 function settings(): Config {

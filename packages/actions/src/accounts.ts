@@ -28,6 +28,14 @@ export const Actor = z.discriminatedUnion('actor', [
 ])
 export type Actor = z.output<typeof Actor>
 
+/**
+ * The actor of a stored row. A node of a newer release may have written one of a kind that this release does not know, see `openWord`.
+ */
+export const StoredActor = z.union([
+  Actor,
+  z.looseObject({ actor: z.string() }),
+]) as unknown as z.ZodType<Actor>
+
 /** Progress of a person's registration (docs/api.md Appendix A). */
 const RegistrationState = {
   status: z.object({ tag: z.enum(['Pending', 'Waiting', 'Completed', 'Failed']) }),

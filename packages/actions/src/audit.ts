@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Actor } from './accounts.ts'
+import { StoredActor } from './accounts.ts'
 import { listInput, listOutput, optional, optionalText, query } from './define.ts'
 import {
   AuditLogActionId,
@@ -12,7 +12,7 @@ import {
   RepositoryId,
 } from './ids.ts'
 import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from './limits.ts'
-import { Timestamp, text } from './scalars.ts'
+import { openWord, Timestamp, text } from './scalars.ts'
 
 /** Outcomes of an audited action (docs/product.md 4). */
 export const AuditActionStatus = z.enum(['Rejected', 'Panicked', 'Succeeded', 'Failed', 'Pending'])
@@ -33,7 +33,7 @@ const AuditLogEvent = z.object({
   eventId: z
     .union([AuditLogEventId, AuditLogActionId])
     .describe('Id of the event, or of the action if it failed.'),
-  actor: Actor,
+  actor: StoredActor,
   actorName: z.string().optional().describe('Name of a person, device or node, as it is now.'),
   tokenName: z.string().optional().describe('Name of the user token that the person used, while it exists.'),
   event: z.string().describe('Name of the event, or of the action if it failed.'),
@@ -41,7 +41,7 @@ const AuditLogEvent = z.object({
   createdAt: Timestamp,
   action: z.object({ actionId: AuditLogActionId }).optional(),
   job: z.object({ jobId: JobId }).optional(),
-  status: AuditActionStatus.optional().describe('Outcome of a failed action; absent for events.'),
+  status: openWord(AuditActionStatus).optional().describe('Outcome of a failed action; absent for events.'),
   reason: z.string().optional().describe('Why the action failed, as its caller was told.'),
   owners: Owners.optional(),
   old: z
@@ -60,12 +60,12 @@ const AuditLogEvent = z.object({
 
 const AuditLogAction = z.object({
   actionId: AuditLogActionId,
-  actor: Actor,
+  actor: StoredActor,
   actorName: z.string().optional().describe('Name of a person, device or node, as it is now.'),
   tokenName: z.string().optional().describe('Name of the user token that the person used, while it exists.'),
   action: z.string(),
   data: z.record(z.string(), z.unknown()),
-  status: AuditActionStatus,
+  status: openWord(AuditActionStatus),
   reason: z.string().optional().describe('Why the action failed, as its caller was told.'),
   owners: Owners.optional(),
   createdAt: Timestamp,

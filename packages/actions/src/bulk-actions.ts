@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { Actor } from './accounts.ts'
+import { StoredActor } from './accounts.ts'
 import { command, listOutput, optional, optionalText, query } from './define.ts'
 import { AskedBy } from './devices.ts'
 import { BulkActionId, DeploymentTokenId, DeviceCertificateId, DeviceId, ProjectId, UserId } from './ids.ts'
 import { MAX_BULK_ITEMS, MAX_CURSOR_LENGTH, MAX_PAGE_SIZE } from './limits.ts'
 import { projects } from './projects.ts'
-import { Empty, Timestamp, text, U32 } from './scalars.ts'
+import { Empty, openWord, Timestamp, text, U32 } from './scalars.ts'
 
 const DevicesSelection = z.object({
   kind: z.literal('devices'),
@@ -144,7 +144,7 @@ export const bulkActions = {
     output: z.object({
       bulkActionId: BulkActionId,
       kind: BulkActionKind,
-      status: BulkActionStatus,
+      status: openWord(BulkActionStatus),
       userId: UserId,
       actorName: z.string().optional().describe('Name of the person, as it is now.'),
       createdAt: Timestamp,
@@ -183,8 +183,8 @@ export const bulkActions = {
           tokenId: DeploymentTokenId.optional(),
           remoteAddress: z.string().optional(),
           outcome: z.enum(['Succeeded', 'Skipped', 'Failed']).optional(),
-          reason: BulkReason.optional(),
-          actor: Actor.optional().describe('Who had decided or deleted it before.'),
+          reason: openWord(BulkReason).optional(),
+          actor: StoredActor.optional().describe('Who had decided or deleted it before.'),
           actorName: z.string().optional(),
           actedAt: Timestamp.optional(),
           exists: z.boolean().describe('Whether the device exists now.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Actor } from './accounts.ts'
+import { StoredActor } from './accounts.ts'
 import { command, listInput, listOutput, optional, optionalText, query, secret, telemetry } from './define.ts'
 import {
   ClusterNodeId,
@@ -29,6 +29,7 @@ import {
   HostName,
   JsonObject,
   Name,
+  openWord,
   PropertyName,
   Timestamp,
   text,
@@ -51,7 +52,7 @@ export type CertificateStatus = z.output<typeof CertificateStatus>
 
 const Certificate = z.object({
   certificateId: DeviceCertificateId,
-  status: CertificateStatus,
+  status: openWord(CertificateStatus),
   fingerprint: z.string(),
   firstSeen: Timestamp,
   tokenId: DeploymentTokenId.optional().describe(
@@ -214,7 +215,7 @@ export const devices = {
           valueBytes: z.int().optional().describe('Size of the JSON text of the value; in a page only.'),
           isCut: z.boolean().optional().describe('Present and true where the value was cut.'),
           changedBy: z
-            .object({ actor: Actor, actorName: z.string().optional() })
+            .object({ actor: StoredActor, actorName: z.string().optional() })
             .optional()
             .describe('Actor of the last change that the history has; with `withActors` only.'),
         }),
@@ -298,7 +299,7 @@ export const devices = {
           nodeName: z.string().optional(),
           connectedAt: Timestamp,
           endedAt: Timestamp.optional(),
-          endReason: ConnectionEndReason.optional(),
+          endReason: openWord(ConnectionEndReason).optional(),
           durationSecs: U32,
         }),
       ),
@@ -318,7 +319,7 @@ export const devices = {
           version: z.int(),
           value: z.unknown().describe('Absent where the property was removed.'),
           isRemoved: z.boolean(),
-          actor: Actor,
+          actor: StoredActor,
           actorName: z.string().optional().describe('Name of a person or device, as it is now.'),
           changedAt: Timestamp,
         }),

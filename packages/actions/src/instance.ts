@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { command, listInput, listOutput, optional, optionalText, query, TextFilter } from './define.ts'
 import { ClusterNodeId, JobId, OrganizationId, ProjectId } from './ids.ts'
 import { MAX_KIND_LENGTH, MAX_SUMMARIZED_JOBS, MAX_SUMMARIZED_RUNS } from './limits.ts'
-import { Timestamp, text, U32 } from './scalars.ts'
+import { Empty, Timestamp, text, U32 } from './scalars.ts'
 
 /** States of a background job (docs/product.md 4). */
 export const JobStatus = z.enum(['Pending', 'Completed', 'Failed', 'Expired', 'Cancelled'])
@@ -36,7 +36,7 @@ const JobKindSummary = z.object({
 })
 
 /** What a node last reported about itself. */
-const NodeFacts = z.object({
+export const NodeFacts = z.object({
   version: z.string(),
   connections: U32.describe('Connected devices.'),
   eventsPerSec: z.number().min(0).describe('Events of devices stored in the last half minute.'),
@@ -199,11 +199,56 @@ export const instance = {
           joinedAt: Timestamp,
           uptimeSecs: U32,
           lastHeartbeat: Timestamp,
+          state: z
+            .enum(['Running', 'Draining'])
+            .describe('`Draining`: it stops, and other nodes take its devices.'),
+          version: z.string().optional(),
+          connections: U32.optional().describe('Connected devices at the last heartbeat.'),
+          clockAheadMs: z
+            .int()
+            .optional()
+            .describe(
+              'Difference between its clock and the clock of the database; negative if it is behind.',
+            ),
+          isClockWrong: z.boolean().describe('True if the clocks differ by more than 5 s.'),
+          release: z
+            .object({ total: U32, done: U32, leftSecs: U32 })
+            .optional()
+            .describe('Devices that it is asked to release, and that it has released.'),
         }),
       ),
+      formerNodes: z
+        .array(
+          z.object({
+            nodeId: ClusterNodeId,
+            name: z.string(),
+            state: z.enum(['Dead', 'Left']),
+            endedAt: Timestamp.describe('When it left, or its last heartbeat if it is dead.'),
+          }),
+        )
+        .describe('Nodes that left or died in the last 24 hours, unless a node of the same name runs.'),
     }),
     permission: 'admin',
     aliases: ['cluster_GetClusterDetails'],
+  }),
+  cluster_StartRebalance: command({
+    summary:
+      'Asks the nodes with most devices to release their surplus, at most 1 % of their devices a minute.',
+    input: z.object({}),
+    output: z.object({
+      result: z.enum(['Started', 'Balanced']).describe('`Balanced`: no node has a surplus, nothing changed.'),
+      deviceCount: U32.describe('Devices that are to be released.'),
+      lastsSecs: U32.describe('Time until the last one is released.'),
+    }),
+    permission: 'admin',
+    audit: [],
+  }),
+  cluster_CancelRebalance: command({
+    summary: 'Ends a rebalance. Devices that were released stay where they are.',
+    input: z.object({}),
+    output: Empty,
+    permission: 'admin',
+    audit: [],
   }),
   jobs_Query: query({
     summary: 'Background jobs, newest first; a bare call answers the newest 1,000.',

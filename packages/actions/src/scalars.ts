@@ -146,5 +146,13 @@ export const JsonObject = z
   )
   .meta({ type: 'object', propertyNames: { type: 'string' }, additionalProperties: {} })
 
+/**
+ * A word of an output that comes from the database. A node of a newer release may have written one that this release does not know. The
+ * hub passes it on, and clients show it as it is. Its type has the known words only.
+ */
+export function openWord<Known extends z.ZodEnum>(known: Known): z.ZodType<z.output<Known>> {
+  return z.union([known, z.string()]) as unknown as z.ZodType<z.output<Known>>
+}
+
 /** Output of an action that returns nothing. */
 export const Empty = z.object({})

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Actor } from './accounts.ts'
+import { StoredActor } from './accounts.ts'
 import { listOutput, optional, optionalText } from './define.ts'
 import {
   AuditLogEventId,
@@ -12,7 +12,7 @@ import {
   RepositoryId,
 } from './ids.ts'
 import { MAX_CURSOR_LENGTH, MAX_FILTER_LENGTH, MAX_TIMELINE_PAGE } from './limits.ts'
-import { Timestamp, text, U32 } from './scalars.ts'
+import { openWord, Timestamp, text, U32 } from './scalars.ts'
 
 /** Severities of events, from least to most severe (docs/product.md 4). */
 export const EventSeverity = z.enum(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'])
@@ -29,7 +29,7 @@ export const TimelineKind = z.enum(['event', 'connection', 'property', 'certific
 export type TimelineKind = z.output<typeof TimelineKind>
 
 const ActorFields = {
-  actor: Actor,
+  actor: StoredActor,
   actorName: z.string().optional().describe('Name of a person, device or node, as it is now.'),
   tokenName: z.string().optional().describe('Name of the user token that the person used, while it exists.'),
 }
@@ -84,7 +84,7 @@ const TimelineEntry = z.discriminatedUnion('type', [
     connectionId: DeviceConnectionId,
     nodeId: ClusterNodeId,
     nodeName: z.string().optional(),
-    endReason: ConnectionEndReason,
+    endReason: openWord(ConnectionEndReason),
     connectedSecs: U32,
   }),
   z.object({

@@ -67,6 +67,7 @@ import { devices_SetProperty } from './devices/SetProperty.ts'
 import { devices_StartBulkDecision } from './devices/StartBulkDecision.ts'
 import { devices_StartBulkDeletion } from './devices/StartBulkDeletion.ts'
 import { devices_ValidateDeviceToken } from './devices/ValidateDeviceToken.ts'
+import { cluster_CancelRebalance } from './instance/CancelRebalance.ts'
 import { cluster_GetDetails } from './instance/GetClusterDetails.ts'
 import { instance_GetHealth } from './instance/GetHealth.ts'
 import { jobs_GetSummary } from './instance/GetJobSummary.ts'
@@ -74,6 +75,7 @@ import { instance_GetStatistics } from './instance/GetStatistics.ts'
 import { jobs_Query } from './instance/QueryJobs.ts'
 import { instance_QueryProjects } from './instance/QueryProjects.ts'
 import { jobs_Retry } from './instance/RetryJob.ts'
+import { cluster_StartRebalance } from './instance/StartRebalance.ts'
 import { organizations_AddMember } from './organizations/AddMember.ts'
 import { organizations_Create } from './organizations/Create.ts'
 import { organizations_Delete } from './organizations/Delete.ts'
@@ -230,6 +232,7 @@ export const handlers: Handlers = {
   devices_StartBulkDecision,
   devices_StartBulkDeletion,
   devices_ValidateDeviceToken,
+  cluster_CancelRebalance,
   cluster_GetDetails,
   instance_GetHealth,
   jobs_GetSummary,
@@ -237,6 +240,7 @@ export const handlers: Handlers = {
   jobs_Query,
   instance_QueryProjects,
   jobs_Retry,
+  cluster_StartRebalance,
   organizations_AddMember,
   organizations_Create,
   organizations_Delete,

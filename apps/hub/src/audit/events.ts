@@ -47,6 +47,10 @@ export type AuditEvents = {
   users_SessionTerminated: { userId: string; sessionId: string }
   /** Written by `jobs_Retry`. */
   jobs_Retried: { jobId: string; job: string }
+  /** Written by `cluster_StartRebalance` and `muster-hub rebalance`. */
+  cluster_RebalanceStarted: { nodeIds: string[]; deviceCount: number }
+  /** Written by `cluster_CancelRebalance` and `muster-hub rebalance --cancel`. */
+  cluster_RebalanceCancelled: { nodeIds: string[] }
   /** Written by `organizations_Create`, for each new account, and at the first start of an instance or of its demo fleet. */
   organizations_Created: { organizationId: string }
   /** Written by `organizations_Delete`. */

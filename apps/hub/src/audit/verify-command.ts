@@ -7,17 +7,13 @@ import { openEmbeddedDatabase } from '../database/server/embedded.ts'
 import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
 import { MigrationError } from '../database/server/migrate.ts'
 import { createLog } from '../runtime/log.ts'
+import { UsageError } from '../usage-error.ts'
 import { SealKeys } from './chain.ts'
 import { type AuditReport, verifyAuditLog } from './verify.ts'
 
 const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_COLUMN = '42703'
 const USAGE = 'Usage: muster-hub audit verify [--anchor HASH] [--json]'
-
-/** Thrown for an invalid command line. The message is one line and includes the usage. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
 
 /**
  * Runs `muster-hub audit …`; `words` are the arguments after `audit`. Verifies the audit log of the configured instance,

@@ -1,6 +1,6 @@
 import { newId } from '@muster/actions'
-import { auditRows, capturedLog, deviceRow, testHub } from '@muster/testkit'
-import { expect, it } from 'vitest'
+import { auditRows, capturedLog, connectDevice, deviceRow, secondNode, testHub, until } from '@muster/testkit'
+import { expect, it, vi } from 'vitest'
 import { joinCluster } from './node.ts'
 
 it('evicts all earlier nodes when it is the only one, even if the clock was set back', async () => {
@@ -49,4 +49,149 @@ it('evicts all earlier nodes when it is the only one, even if the clock was set 
   const { connections } = await owner.invoke('devices_QueryConnections', { deviceId })
   expect(connections).toMatchObject([{ connectionId, endReason: 'NodeCrashed' }])
   expect((await auditRows(hub, 'test')).map(({ status }) => status)).toEqual(['Panicked', 'Panicked'])
+})
+
+it('logs which node it marks as dead, and how many connections ended', async () => {
+  const { log, named } = capturedLog()
+  await using hub = await testHub({ heartbeatMs: 250 }, log)
+  const { projectId } = await hub.fleet()
+  const dead = newId('cluster_node')
+  const deviceId = await deviceRow(hub, projectId, { isConnected: true })
+  await hub.db.transaction().execute(async tx => {
+    await tx
+      .insertInto('cluster_node')
+      .values({ node_id: dead, name: 'dead', last_heartbeat: new Date(Date.now() - 60_000) })
+      .execute()
+    const rows = { device_id: deviceId, node_id: dead, token_id: 'deployment_id_x', certificate_id: 'd_c_x' }
+    await tx
+      .insertInto('device_connection')
+      .values([1, 2].map(() => ({ connection_id: newId('d_conn'), ...rows })))
+      .execute()
+  })
+  const [line] = await until('it is logged', () => {
+    const lines = named('another node was marked as dead')
+    return lines.length > 0 && lines
+  })
+  expect(line).toMatchObject({ nodeId: dead, name: 'dead', endedConnections: 2 })
+  expect(line!.heartbeatAgeSecs).toBeGreaterThanOrEqual(60)
+})
+
+it('ends connections that a node recorded after it was marked as dead', async () => {
+  await using hub = await testHub({ heartbeatMs: 250 })
+  const { projectId } = await hub.fleet()
+  const deviceId = await deviceRow(hub, projectId, { isConnected: true })
+  const node_id = newId('cluster_node')
+  const minuteAgo = new Date(Date.now() - 60_000)
+  await hub.db
+    .insertInto('cluster_node')
+    .values({ node_id, name: 'dead', last_heartbeat: minuteAgo, left_at: minuteAgo, evicted_at: minuteAgo })
+    .execute()
+  await hub.db
+    .insertInto('device_connection')
+    .values({
+      connection_id: newId('d_conn'),
+      device_id: deviceId,
+      node_id,
+      token_id: 'deployment_id_x',
+      certificate_id: 'd_c_x',
+    })
+    .execute()
+  await until('it has ended', async () => {
+    const { end_reason } = await hub.db
+      .selectFrom('device_connection')
+      .where('device_id', '=', deviceId)
+      .select('end_reason')
+      .executeTakeFirstOrThrow()
+    return end_reason === 'NodeCrashed'
+  })
+})
+
+it('a node that was frozen runs no action of a device before it knows whether it was marked as dead', async () => {
+  await using hub = await testHub()
+  // So long an interval that only the action itself causes a heartbeat.
+  await using frozen = await secondNode(hub, { heartbeatMs: 120_000 })
+  const { owner, token } = await hub.fleet()
+  await using device = await connectDevice({ url: frozen.url, token })
+  const { deviceId } = device
+  const setProperty = (name: string) => device.invoke('devices_SetProperty', { deviceId, name, value: 1 })
+  await setProperty('before')
+  await hub.db
+    .updateTable('cluster_node')
+    .set({ left_at: new Date(), evicted_at: new Date() })
+    .where('node_id', '=', frozen.nodeId)
+    .execute()
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+  try {
+    await expect(setProperty('after')).rejects.toThrow()
+  } finally {
+    vi.useRealTimers()
+  }
+  expect(await device.link.ended).toEqual({
+    kind: 'PeerClose',
+    reason: 'the hub node was out of reach for too long',
+  })
+  const { properties } = await owner.invoke('devices_QueryProperties', { deviceId })
+  expect(Object.keys(properties)).toEqual(['before'])
+  await using again = await connectDevice({ url: frozen.url, token, identity: device.identity })
+  expect((await owner.invoke('devices_GetDetails', { deviceId: again.deviceId })).isConnected).toBe(true)
+})
+
+it('lists nodes that stop, died and left, and hides a predecessor of the same name', async () => {
+  await using hub = await testHub({ nodeName: 'here', heartbeatMs: 250 })
+  const admin = await hub.user({ isAdmin: true })
+  const ago = (secs: number): Date => new Date(Date.now() - secs * 1000)
+  const [stopping, silent, left, old] = [1, 2, 3, 4].map(() => newId('cluster_node'))
+  await hub.db
+    .insertInto('cluster_node')
+    .values([
+      { node_id: stopping!, name: 'stopping', last_heartbeat: ago(-3600), draining_at: ago(1) },
+      { node_id: silent!, name: 'silent', last_heartbeat: ago(14), left_at: ago(1), evicted_at: ago(1) },
+      { node_id: left!, name: 'left', left_at: ago(30) },
+      { node_id: newId('cluster_node'), name: 'here', left_at: ago(30) },
+      { node_id: old!, name: 'old', last_heartbeat: ago(90_000), left_at: ago(90_000) },
+    ])
+    .execute()
+  const { token } = await hub.fleet()
+  await using _device = await connectDevice({ url: hub.url, token })
+  const { nodes, formerNodes } = await until('the device is counted', async () => {
+    const details = await admin.invoke('cluster_GetDetails', {})
+    return details.nodes.some(({ connections }) => connections === 1) && details
+  })
+  expect(nodes.map(({ name, state, isClockWrong }) => [name, state, isClockWrong])).toEqual([
+    ['here', 'Running', false],
+    ['stopping', 'Draining', false],
+  ])
+  expect(nodes[0]!.version).toMatch(/^\d+\.\d+\.\d+$/)
+  expect(formerNodes.map(({ name, state }) => [name, state])).toEqual([
+    ['silent', 'Dead'],
+    ['left', 'Left'],
+  ])
+})
+
+it('warns once of a clock that is wrong, in the log, in /readyz and in the list of nodes', async () => {
+  const { log, named } = capturedLog()
+  await using hub = await testHub({ heartbeatMs: 250 }, log)
+  const admin = await hub.user({ isAdmin: true })
+  const words = 'the clock of this node is 600 s ahead of the clock of the database'
+  const clock = async () => (await admin.invoke('cluster_GetDetails', {})).nodes[0]!
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 600_000 })
+  try {
+    await until('the list shows it', async () => (await clock()).isClockWrong)
+    expect((await clock()).clockAheadMs).toBeGreaterThan(595_000)
+    expect(await hub.readiness.state()).toMatchObject({ status: 'degraded' })
+    expect(named(words).length).toBeLessThanOrEqual(1)
+    expect(JSON.stringify(await hub.readiness.state())).toMatch(/the clock of this node is \d+ s ahead/)
+  } finally {
+    vi.useRealTimers()
+  }
+  await until('it is right again', async () => !(await clock()).isClockWrong)
+  expect(await hub.readiness.state()).toEqual({ status: 'ready' })
+})
+
+it('warns of another running node with the same name', async () => {
+  const { log, named } = capturedLog()
+  await using hub = await testHub({ nodeName: 'one', heartbeatMs: 250 }, log)
+  const warnings = () => named('another running node has the same name (MUSTER_NODE_NAME)')
+  await using _second = await secondNode(hub, { nodeName: 'one', heartbeatMs: 250 })
+  await until('it warns', () => warnings().length > 0)
 })

@@ -3,15 +3,44 @@ import { every, waitUpTo } from '@muster/concurrency'
 import { type RawBuilder, sql } from 'kysely'
 import { sweepOrphanedActions } from '../audit/actions.ts'
 import type { Db, Tx } from '../database/client/connection.ts'
+import { retryWhileUnavailable } from '../database/client/retry-while-unavailable.ts'
 import type { Readiness } from '../database/server/readiness.ts'
 import type { Logger } from '../runtime/log.ts'
+import { clockDifference, MAX_CLOCK_DIFFERENCE_MS } from './clock.ts'
 
 /** Interval of heartbeats, in milliseconds. */
 const HEARTBEAT_MS = 5_000
 /** Age of a node's last heartbeat at which other nodes evict it, in milliseconds: four heartbeats. */
 const STALE_AFTER_MS = 20_000
+/** Age of a node's last heartbeat from which it is shown as dead, in milliseconds: it has missed two heartbeats. */
+const SILENT_AFTER_MS = 12_000
 /** Timeout for leaving the cluster, in milliseconds. Closing 10,000 connections in the database takes 1 to 2 s. */
 const LEAVE_TIMEOUT_MS = 15_000
+/** Deadline of the statement with which a node begins to drain, in milliseconds. Without an answer the node stops at once. */
+const DRAIN_TIMEOUT_MS = 2_000
+/** Age up to which nodes that left or died are listed, in hours: a day. */
+const FORMER_HOURS = 24
+const MAX_FORMER_NODES = 50
+
+/** Row of this node after a heartbeat, with what it needs to know about the other nodes. */
+export type Heartbeat = {
+  nodeId: string
+  wasEvicted: boolean
+  /** Number of other nodes that are alive. */
+  otherCount: number
+  /** Number of other nodes that are alive and not stopping. */
+  successorCount: number
+  /** True if another node with the same name had a heartbeat after this node's start. */
+  isNameTaken: boolean
+  databaseMs: number
+  /** Connected devices a node, on average over all nodes that are alive and not stopping. */
+  averageConnections: number
+  /** Number of devices that this node is asked to release; null if it is not asked. */
+  releaseTotal: number | null
+  releaseDone: number
+  /** Time since the request, in seconds. */
+  releaseSecs: number | null
+}
 
 type NodeOptions = {
   db: Db
@@ -19,19 +48,39 @@ type NodeOptions = {
   log: Logger
   /** True for the embedded database. Only this hub uses it, so no other node can be alive. */
   isAlone: boolean
-  /** Receives the result of each heartbeat. */
-  readiness: Pick<Readiness, 'heartbeatStored' | 'heartbeatFailed'>
+  /** Receives the result of each heartbeat, and reports a wrong clock. */
+  readiness: Pick<Readiness, 'heartbeatStored' | 'heartbeatFailed' | 'degrade' | 'restore'>
   /** Called after another node evicted this node and recorded this node's connections as ended. Must close the connections. */
   onEvicted: () => void
-  /** Interval of heartbeats, 5 s unless a test sets it. */
-  heartbeatMs?: number
+  /** Called after each heartbeat. */
+  onHeartbeat?: (heartbeat: Heartbeat) => Promise<void>
+  /** Number of devices that are connected to this node. */
+  connections?: () => number
+  /** Newest migration that this release knows. */
+  newestMigration?: string
+  /** Interval of heartbeats, 5 s unless a test sets it. The other times are multiples of it. */
+  heartbeatMs?: number | undefined
 }
 
 /**
  * This process as a node of the cluster, with a new id at each start. Disposal ends the node's open connections in the database and
  * leaves the cluster.
  */
-export type ClusterNode = AsyncDisposable & { nodeId: string }
+export type ClusterNode = AsyncDisposable & {
+  nodeId: string
+  /** True if another node was alive at the last heartbeat. */
+  readonly hasOthers: boolean
+  /** True if a node that is not stopping was alive at the last heartbeat, besides this one. */
+  readonly hasSuccessor: boolean
+  /**
+   * Undefined while the last heartbeat is so young that no other node can have evicted this one. Else a promise that resolves after
+   * the next heartbeat, when the connections of an evicted node are closed. Actions of devices wait for it: their rights may have ended
+   * while this process was frozen or without a database.
+   */
+  current(): Promise<void> | undefined
+  /** Records that this node stops. Resolves to whether another node is alive and takes its devices. */
+  startDraining(): Promise<boolean>
+}
 
 /** Joins the cluster, stores heartbeats, and evicts dead nodes, whose connections end as `NodeCrashed`. */
 export async function joinCluster({
@@ -41,28 +90,101 @@ export async function joinCluster({
   isAlone,
   readiness,
   onEvicted,
+  onHeartbeat = async () => {},
+  connections = () => 0,
+  newestMigration,
   heartbeatMs = HEARTBEAT_MS,
 }: NodeOptions): Promise<ClusterNode> {
   const nodeId = newId('cluster_node')
-  await db.insertInto('cluster_node').values({ node_id: nodeId, name }).execute()
-  await evictDeadNodes(db, nodeId, isAlone ? undefined : STALE_AFTER_MS)
+  const staleAfterMs = (heartbeatMs / HEARTBEAT_MS) * STALE_AFTER_MS
+  await db
+    .insertInto('cluster_node')
+    .values({ node_id: nodeId, name, newest_migration: newestMigration ?? null })
+    .execute()
 
-  const beat = async (): Promise<void> => {
-    const wasEvicted = await renewHeartbeat(db, nodeId).catch(error => {
+  let sentAt = clocks()
+  let clockAheadMs = 0
+  let last: Pick<Heartbeat, 'otherCount' | 'successorCount'> = { otherCount: 0, successorCount: 0 }
+  let hasWarnedOfName = false
+  let isStopping = false
+  let beating: Promise<void> | undefined
+
+  const beat = async (evictAfterMs: number | undefined): Promise<void> => {
+    const startedAt = clocks()
+    const { value: heartbeat, aheadMs } = await clockDifference(
+      () =>
+        storeHeartbeat(db, { nodeId, heartbeatMs, staleAfterMs, connections: connections(), clockAheadMs }),
+      ({ databaseMs }) => databaseMs,
+    ).catch(error => {
       readiness.heartbeatFailed(error)
       throw error
     })
+    sentAt = startedAt
+    last = heartbeat
     readiness.heartbeatStored()
-    if (wasEvicted) {
+    noteClock(aheadMs)
+    if (heartbeat.wasEvicted) {
       log.warn({ nodeId }, 'this node was taken for dead; its connections start again')
       onEvicted()
     }
-    await evictDeadNodes(db, nodeId, STALE_AFTER_MS)
+    if (heartbeat.isNameTaken && !hasWarnedOfName) {
+      hasWarnedOfName = true
+      log.warn({ nodeId, name }, 'another running node has the same name (MUSTER_NODE_NAME)')
+    }
+    await evictDeadNodes(db, nodeId, evictAfterMs, log)
+    await onHeartbeat(heartbeat)
   }
-  const heartbeat = every(heartbeatMs, beat, error => log.warn({ err: error }, 'heartbeat failed'))
+  const noteClock = (aheadMs: number): void => {
+    const wasWrong = Math.abs(clockAheadMs) > MAX_CLOCK_DIFFERENCE_MS
+    clockAheadMs = aheadMs
+    if (Math.abs(aheadMs) <= MAX_CLOCK_DIFFERENCE_MS) {
+      readiness.restore('clock')
+      return
+    }
+    const secs = Math.round(Math.abs(aheadMs) / 1000)
+    const words = `the clock of this node is ${secs} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of the database`
+    readiness.degrade('clock', words)
+    if (!wasWrong) log.warn({ aheadMs }, words)
+  }
+  const beatOnce = (): Promise<void> => {
+    beating ??= beat(staleAfterMs).finally(() => {
+      beating = undefined
+    })
+    return beating
+  }
+  await beat(isAlone ? undefined : staleAfterMs)
+  const heartbeat = every(heartbeatMs, beatOnce, error => log.warn({ err: error }, 'heartbeat failed'))
   return {
     nodeId,
+    get hasOthers() {
+      return last.otherCount > 0
+    },
+    get hasSuccessor() {
+      return last.successorCount > 0
+    },
+    current() {
+      if (isAlone || passedMs(sentAt) < staleAfterMs) return undefined
+      const renew = async (): Promise<void> => {
+        // A heartbeat that was in flight when the process froze tells nothing about the time since.
+        while (passedMs(sentAt) >= staleAfterMs) await beatOnce()
+      }
+      return retryWhileUnavailable(renew, () => isStopping)
+    },
+    async startDraining() {
+      if (isAlone) return false
+      let hasSuccessor = false
+      const marked = markDraining(db, nodeId, staleAfterMs).then(
+        found => {
+          hasSuccessor = found
+          last = { ...last, successorCount: Number(found) }
+        },
+        error => log.warn({ err: error }, 'could not record that this node stops'),
+      )
+      await waitUpTo(DRAIN_TIMEOUT_MS, marked)
+      return hasSuccessor
+    },
     async [Symbol.asyncDispose]() {
+      isStopping = true
       await heartbeat[Symbol.asyncDispose]()
       // If `leave` fails, another node evicts this node as if this node had crashed.
       const left = leave(db, nodeId).catch(error =>
@@ -73,13 +195,27 @@ export async function joinCluster({
   }
 }
 
+/** Times of the two clocks of this process: the monotonic one stands still while the machine is suspended, the other one may be set. */
+function clocks(): { steadyMs: number; dateMs: number } {
+  return { steadyMs: performance.now(), dateMs: Date.now() }
+}
+
+/** The longer of the two times that may have passed. */
+function passedMs(since: ReturnType<typeof clocks>): number {
+  return Math.max(performance.now() - since.steadyMs, Date.now() - since.dateMs)
+}
+
+/** Condition for the columns of a node: it stored a heartbeat in the last `ms` milliseconds and has not left. */
+const isAlive = (alias: string, ms: number) =>
+  sql<boolean>`(${sql.ref(`${alias}.left_at`)} is null
+    and ${sql.ref(`${alias}.last_heartbeat`)} > now() - make_interval(secs => ${ms / 1000}))`
+
 /** Nodes that stored a heartbeat in the last 20 s and have not left, longest-running first. */
-export async function runningNodes(db: Db) {
+export async function runningNodes(db: Db, withinMs = STALE_AFTER_MS) {
   return (
     db
-      .selectFrom('cluster_node')
-      .where('left_at', 'is', null)
-      .where('last_heartbeat', '>', sql<Date>`now() - make_interval(secs => ${STALE_AFTER_MS / 1000})`)
+      .selectFrom('cluster_node as n')
+      .where(isAlive('n', withinMs))
       .orderBy('joined_at')
       .orderBy('node_id')
       .selectAll()
@@ -87,6 +223,39 @@ export async function runningNodes(db: Db) {
       .select(sql<number>`extract(epoch from now() - joined_at)::float8`.as('uptimeSecs'))
       .execute()
   )
+}
+
+/** Nodes that are shown as running: they missed at most one heartbeat. */
+export function shownNodes(db: Db) {
+  return runningNodes(db, SILENT_AFTER_MS)
+}
+
+/**
+ * Nodes that left or died in the last day, the latest first, without those whose name a running node has. `endedAt` of a dead node
+ * is its last heartbeat.
+ */
+export async function formerNodes(db: Db) {
+  const isDead = sql<boolean>`(n.left_at is null or n.evicted_at is not null)`
+  const endedAt = sql<Date>`case when ${isDead} then n.last_heartbeat else n.left_at end`
+  return db
+    .selectFrom('cluster_node as n')
+    .where(({ not }) => not(isAlive('n', SILENT_AFTER_MS)))
+    .where(endedAt, '>', sql<Date>`now() - make_interval(hours => ${FORMER_HOURS})`)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('cluster_node as r')
+            .whereRef('r.name', '=', 'n.name')
+            .where(isAlive('r', SILENT_AFTER_MS))
+            .select('r.node_id'),
+        ),
+      ),
+    )
+    .orderBy(endedAt, 'desc')
+    .orderBy('n.node_id')
+    .limit(MAX_FORMER_NODES)
+    .select(['n.node_id', 'n.name', isDead.as('isDead'), endedAt.as('endedAt')])
+    .execute()
 }
 
 /** True if at least two nodes stored a heartbeat in the last minute. This node and nodes that have left count as well. */
@@ -100,14 +269,46 @@ export async function hadOtherNodeRecently(db: Db): Promise<boolean> {
   return nodes.length > 1
 }
 
-/** Stores a heartbeat. Resolves to true when another node had evicted this node. */
-async function renewHeartbeat(db: Db, nodeId: string): Promise<boolean> {
-  const { rows } = await sql<{ wasEvicted: boolean }>`
-    with before as (select node_id, left_at from cluster_node where node_id = ${nodeId} for update)
-    update cluster_node n set last_heartbeat = now(), left_at = null, evicted_at = null
-      from before where n.node_id = before.node_id
-    returning before.left_at is not null as "wasEvicted"`.execute(db)
-  return rows[0]?.wasEvicted ?? false
+async function storeHeartbeat(
+  db: Db,
+  report: {
+    nodeId: string
+    heartbeatMs: number
+    staleAfterMs: number
+    connections: number
+    clockAheadMs: number
+  },
+): Promise<Heartbeat> {
+  const { nodeId, heartbeatMs, staleAfterMs, connections, clockAheadMs } = report
+  const { rows } = await sql<Heartbeat>`
+    with before as (select node_id, left_at from cluster_node where node_id = ${nodeId} for update),
+    others as (
+      select count(*)::int as all_others, count(*) filter (where draining_at is null)::int as successors,
+             coalesce(sum(connection_count) filter (where draining_at is null), 0)::float8 as connections
+        from cluster_node o where node_id <> ${nodeId} and ${isAlive('o', staleAfterMs)}
+    )
+    update cluster_node n set last_heartbeat = now(), left_at = null, evicted_at = null,
+           connection_count = ${connections}, clock_ahead_ms = ${clockAheadMs}
+      from before, others where n.node_id = before.node_id
+    returning n.node_id as "nodeId", before.left_at is not null as "wasEvicted", others.all_others as "otherCount",
+      others.successors as "successorCount",
+      (others.connections + ${connections}) / (others.successors + 1) as "averageConnections",
+      exists (select from cluster_node s where s.name = n.name and s.node_id <> n.node_id and s.left_at is null
+                 and s.last_heartbeat > n.joined_at + make_interval(secs => ${heartbeatMs / 1000})) as "isNameTaken",
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseMs",
+      release_total as "releaseTotal", release_done as "releaseDone",
+      extract(epoch from now() - release_started_at)::float8 as "releaseSecs"`.execute(db)
+  if (!rows[0]) throw new Error('The row of this node is gone from cluster_node.')
+  return rows[0]
+}
+
+async function markDraining(db: Db, nodeId: string, staleAfterMs: number): Promise<boolean> {
+  const { rows } = await sql<{ hasSuccessor: boolean }>`
+    update cluster_node n set draining_at = now(), release_total = null where node_id = ${nodeId}
+    returning exists (
+      select from cluster_node o where o.node_id <> n.node_id and o.draining_at is null and ${isAlive('o', staleAfterMs)}
+    ) as "hasSuccessor"`.execute(db)
+  return rows[0]?.hasSuccessor ?? false
 }
 
 async function leave(db: Db, nodeId: string): Promise<void> {
@@ -127,56 +328,86 @@ async function leave(db: Db, nodeId: string): Promise<void> {
  * Comparing times would be wrong in that case: a machine without a real-time clock may start with a clock that is behind the stored
  * heartbeats.
  */
-async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | undefined): Promise<void> {
+async function evictDeadNodes(
+  db: Db,
+  ownNodeId: string,
+  staleAfterMs: number | undefined,
+  log: Logger,
+): Promise<void> {
   const isStale = (column: 'last_heartbeat' | 'left_at') =>
     staleAfterMs === undefined
       ? sql<boolean>`true`
       : sql<boolean>`${sql.ref(column)} <= now() - make_interval(secs => ${staleAfterMs / 1000})`
-  await db.transaction().execute(async tx => {
+  const evicted = await db.transaction().execute(async tx => {
     const dead = await tx
       .updateTable('cluster_node')
       .set({ left_at: sql`now()` as never, evicted_at: sql`now()` as never })
       .where('node_id', '<>', ownNodeId)
       .where('left_at', 'is', null)
       .where(isStale('last_heartbeat'))
-      .returning('node_id')
+      .returning([
+        'node_id',
+        'name',
+        sql<number>`extract(epoch from now() - last_heartbeat)::float8`.as('heartbeatAgeSecs'),
+      ])
       .execute()
     const deadIds = dead.map(node => node.node_id)
-    // The connections of a dead node are recorded as ended at its last heartbeat, because the eviction may come days later.
-    const endedAt = sql`greatest(connected_at, (select last_heartbeat from cluster_node n where n.node_id = c.node_id))`
-    if (deadIds.length > 0) await endConnections(tx, deadIds, 'NodeCrashed', endedAt)
     // Even a node that shut down cleanly may have left `Pending` actions, because it waits for running actions only for a limited time.
+    // A node that was frozen may have stored connections after another node evicted it, and then have been killed.
     const gone = await tx
       .selectFrom('cluster_node as n')
-      .where(({ exists, selectFrom }) =>
-        exists(
-          selectFrom('audit_action as a')
-            .whereRef('a.node_id', '=', 'n.node_id')
-            .where('a.status', '=', 'Pending')
-            .select('a.action_id'),
-        ),
+      .where(({ or, exists, selectFrom }) =>
+        or([
+          exists(
+            selectFrom('audit_action as a')
+              .whereRef('a.node_id', '=', 'n.node_id')
+              .where('a.status', '=', 'Pending')
+              .select('a.action_id'),
+          ),
+          exists(
+            selectFrom('device_connection as c')
+              .whereRef('c.node_id', '=', 'n.node_id')
+              .where('c.ended_at', 'is', null)
+              .select('c.connection_id'),
+          ),
+        ]),
       )
       .where('node_id', '<>', ownNodeId)
       .where(isStale('left_at'))
       .select('node_id')
       .execute()
-    await sweepOrphanedActions(tx, [...deadIds, ...gone.map(node => node.node_id)])
+    const allIds = [...new Set([...deadIds, ...gone.map(node => node.node_id)])]
+    // The connections of a dead node are recorded as ended at its last heartbeat, because the eviction may come days later.
+    const endedAt = sql`greatest(connected_at, (select last_heartbeat from cluster_node n where n.node_id = c.node_id))`
+    const ended =
+      allIds.length > 0 ? await endConnections(tx, allIds, 'NodeCrashed', endedAt) : new Map<string, number>()
+    await sweepOrphanedActions(tx, allIds)
+    return dead.map(({ node_id, name, heartbeatAgeSecs }) => ({
+      nodeId: node_id,
+      name,
+      heartbeatAgeSecs: Math.round(heartbeatAgeSecs),
+      endedConnections: ended.get(node_id) ?? 0,
+    }))
   })
+  for (const node of evicted) log.warn(node, 'another node was marked as dead')
 }
 
-/** Ends all open connections of nodes. `endedAt` may refer to the connection as `c`. */
+/** Ends all open connections of nodes. `endedAt` may refer to the connection as `c`. Resolves to the numbers of connections by node id. */
 async function endConnections(
   tx: Tx,
   nodeIds: string[],
   reason: 'NodeCrashed' | 'ServerShutdown',
   endedAt: RawBuilder<unknown>,
-): Promise<void> {
-  await sql`
+): Promise<Map<string, number>> {
+  const { rows } = await sql<{ nodeId: string; count: number }>`
     with closed as (
       update device_connection c set ended_at = ${endedAt}, end_reason = ${reason}
        where node_id = any (${nodeIds}) and ended_at is null
-      returning connection_id, device_id
+      returning connection_id, device_id, node_id
+    ), shown as (
+      update device d set is_connected = false, connection_id = null
+        from closed where d.device_id = closed.device_id and d.connection_id = closed.connection_id
     )
-    update device d set is_connected = false, connection_id = null
-      from closed where d.device_id = closed.device_id and d.connection_id = closed.connection_id`.execute(tx)
+    select node_id as "nodeId", count(*)::int as count from closed group by node_id`.execute(tx)
+  return new Map(rows.map(({ nodeId, count }) => [nodeId, count]))
 }

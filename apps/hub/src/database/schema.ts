@@ -131,6 +131,13 @@ type ClusterNodeRow = {
   facts: ColumnType<JsonValue | null, string | null, string | null>
   evicted_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   link_url: string | null
+  draining_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  connection_count: number | null
+  clock_ahead_ms: number | null
+  newest_migration: string | null
+  release_total: number | null
+  release_done: Generated<number>
+  release_started_at: ColumnType<Date | null, Date | string | null, Date | string | null>
 }
 
 type DatabaseSizeRow = {
@@ -320,6 +327,7 @@ type MigrationRow = {
   name: string
   checksum: string
   applied_at: ColumnType<Date, Date | string | undefined, Date | string>
+  oldest_release: string | null
 }
 
 type ObjectStoreRow = {
@@ -465,6 +473,12 @@ type ProxyTokenRow = {
   expires_at: ColumnType<Date, Date | string, Date | string>
 }
 
+type RateLimitCountRow = {
+  key: string
+  points: number
+  expire: number | null
+}
+
 type RegistrationRow = {
   user_id: string
   status: string
@@ -591,6 +605,7 @@ export type Tables = {
   project_stored_bytes: ProjectStoredBytesRow
   proxy_host: ProxyHostRow
   proxy_token: ProxyTokenRow
+  rate_limit_count: RateLimitCountRow
   registration: RegistrationRow
   repository: RepositoryRow
   repository_former_name: RepositoryFormerNameRow

@@ -1,10 +1,6 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type ActionName, newDatedId, newId } from '@muster/actions'
 import { type Frame, MAGIC } from '@muster/link'
 import {
-  type CapturedLog,
   capturedLog,
   connectDevice,
   databaseSession,
@@ -13,7 +9,7 @@ import {
   type FakeDevice,
   liveStream,
   rawDevice,
-  type TestHub,
+  secondNode,
   type TestUser,
   testHub,
   until,
@@ -21,8 +17,6 @@ import {
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { SYSTEM } from '../caller.ts'
-import { loadConfig } from '../config.ts'
-import { createHub, type Hub } from '../hub.ts'
 
 const hub = await testHub()
 afterAll(() => hub[Symbol.asyncDispose]())
@@ -37,25 +31,6 @@ async function endReasonsOf(owner: TestUser, deviceId: string) {
 
 async function isShownConnected(owner: TestUser, deviceId: string): Promise<boolean> {
   return (await owner.invoke('devices_GetDetails', { deviceId })).isConnected
-}
-
-/** Starts another hub on the database of a test hub, as a second node of the cluster. */
-async function secondNode(hub: TestHub, { log }: CapturedLog): Promise<Hub & { url: string }> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'muster-hub-'))
-  const config = {
-    ...loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir, MUSTER_NODE_NAME: 'second' }),
-    databaseUrl: hub.pool.options.connectionString,
-    instanceKey: (await readFile(join(hub.dataDir, 'instance-key'), 'utf8')).trim(),
-  }
-  const node = await createHub(config, log)
-  return {
-    ...node,
-    url: `http://127.0.0.1:${node.address.port}`,
-    async [Symbol.asyncDispose]() {
-      await node[Symbol.asyncDispose]()
-      await rm(dataDir, { recursive: true, force: true })
-    },
-  }
 }
 
 describe('connections of one device', () => {
@@ -167,7 +142,7 @@ describe('the presence of a device', () => {
   it('follows the newest connection of a device that is connected to two nodes', async () => {
     const { owner, token } = await hub.fleet()
     const captured = capturedLog()
-    const second = await secondNode(hub, captured)
+    const second = await secondNode(hub, {}, captured.log)
     await using here = await connectDevice({ url: hub.url, token })
     const { deviceId, identity } = here
     await using there = await connectDevice({ url: second.url, token, identity })
@@ -203,7 +178,7 @@ describe('the presence of a device', () => {
 
   it('moves within seconds to a newer connection at another node', async () => {
     const { owner, token } = await hub.fleet()
-    await using second = await secondNode(hub, capturedLog())
+    await using second = await secondNode(hub)
     await using older = await connectDevice({ url: hub.url, token })
     const { deviceId, identity } = older
     await using newer = await connectDevice({ url: second.url, token, identity })
@@ -215,7 +190,7 @@ describe('the presence of a device', () => {
 
   it('ends when its certificate was revoked at a node that has shut down since', async () => {
     const { owner, token } = await hub.fleet()
-    const second = await secondNode(hub, capturedLog())
+    const second = await secondNode(hub)
     await using device = await connectDevice({ url: hub.url, token })
     const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
     await second.pipeline.run(SYSTEM, 'devices_SetCertificateStatus', {
@@ -228,7 +203,7 @@ describe('the presence of a device', () => {
 
   it('ends within seconds after a revocation or deletion at another node', async () => {
     const { owner, projectId, token } = await hub.fleet()
-    await using second = await secondNode(hub, capturedLog())
+    await using second = await secondNode(hub)
     const revoked = await connectDevice({ url: second.url, token })
     const deleted = await connectDevice({ url: second.url, token })
     const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: revoked.deviceId })
@@ -244,7 +219,7 @@ describe('the presence of a device', () => {
   it('ends as ServerShutdown when the hub stops, with all rows written before it exits', async () => {
     const { owner, token } = await hub.fleet()
     const captured = capturedLog()
-    const second = await secondNode(hub, captured)
+    const second = await secondNode(hub, {}, captured.log)
     const devices = await Promise.all(
       Array.from({ length: 40 }, () => connectDevice({ url: second.url, token })),
     )
@@ -289,7 +264,7 @@ describe('the presence of a device', () => {
   it('cannot begin at a hub that is shutting down, which answers new connections with 503', async () => {
     const { token } = await hub.fleet()
     const captured = capturedLog()
-    const second = await secondNode(hub, captured)
+    const second = await secondNode(hub, {}, captured.log)
     await using _device = await connectDevice({ url: second.url, token })
     await using session = await databaseSession(hub)
     await session.lock('device_connection')
@@ -363,7 +338,7 @@ describe('a node taken for dead', () => {
       await tx.insertInto('audit_action').values(actions).execute()
     })
 
-    await using _second = await secondNode(hub, capturedLog())
+    await using _second = await secondNode(hub)
     expect(await isShownConnected(owner, gone.deviceId)).toBe(false)
     const reasons = await endReasonsOf(owner, gone.deviceId)
     expect(reasons.toSorted()).toEqual(['Disconnected', 'NodeCrashed', 'NodeCrashed', undefined])
@@ -392,7 +367,7 @@ describe('a node taken for dead', () => {
   it('closes its connections when it is still alive, so that devices reconnect', async () => {
     const { owner, token } = await hub.fleet()
     const captured = capturedLog()
-    await using second = await secondNode(hub, captured)
+    await using second = await secondNode(hub, {}, captured.log)
     const device = await connectDevice({ url: second.url, token })
     await hub.db
       .updateTable('cluster_node')

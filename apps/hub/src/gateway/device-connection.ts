@@ -58,6 +58,8 @@ export type DeviceServices = {
     name: string,
     input: Uint8Array,
   ) => Promise<string>
+  /** True while the node stops, also while other nodes take its devices. */
+  isDraining: () => boolean
   isClosing: () => boolean
 }
 
@@ -79,6 +81,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
    * have no row.
    */
   #connectionId: string | undefined
+  #openedChannels = 0
   /** Options shared by all executor channels, which run the device's actions, of this connection. The first channel creates the options. */
   #executorOptions: ExecutorOptions | undefined
 
@@ -137,8 +140,15 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
     return this.#link!.ended
   }
 
-  open(endpoint: string, options?: OpenOptions): Promise<Channel> {
-    return this.#link!.open(endpoint, options)
+  get openedChannels(): number {
+    return this.#openedChannels
+  }
+
+  async open(endpoint: string, options?: OpenOptions): Promise<Channel> {
+    const channel = await this.#link!.open(endpoint, options)
+    this.#openedChannels++
+    void channel.closed.then(() => this.#openedChannels--)
+    return channel
   }
 
   close(reason: string): void {
@@ -204,14 +214,15 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
 
   /** Records the end of the connection. */
   async #leave(end: LinkEnd): Promise<void> {
-    const { presence, devices, log, changed, isClosing } = this.#services
+    const { presence, devices, log, changed, isDraining, isClosing } = this.#services
     const connectionId = this.#connectionId
     logEnd(log, { ...this.#about, connectionId, isRegistered: connectionId !== undefined }, end)
     devices.remove(this)
     // On shutdown all connections of the node are closed in one statement.
     if (connectionId === undefined || isClosing()) return
     try {
-      await presence.close(connectionId)
+      const isShutdown = end.kind === 'LocalClose' && isDraining()
+      await presence.close(connectionId, isShutdown ? 'ServerShutdown' : 'Disconnected')
     } catch (error) {
       log.error({ ...this.#about, err: error }, 'end of connection not recorded')
     }

@@ -6,6 +6,7 @@ import { FairLimiter, InFlight } from '@muster/concurrency'
 import {
   type ChannelRequest,
   errorEnvelope,
+  GO_AWAY,
   Link,
   okEnvelopeOfJson,
   serveExecutor,
@@ -83,6 +84,8 @@ type GatewayOptions = {
   limitReports: LimitReports
   links: LinkSlots
   proxy: HttpProxy
+  /** `ClusterNode.current` of this node. */
+  current: () => Promise<void> | undefined
   log: Logger
 }
 
@@ -90,6 +93,8 @@ type GatewayOptions = {
 export type Gateway = {
   /** Handles an HTTP upgrade request. Never throws. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void
+  /** Refuses further upgrades. Connections that this node closes from now on end as `ServerShutdown`. */
+  drain(): void
   /** Closes every connection with a reason. Resolves when their ends are recorded or the deadline has passed. */
   close(): Promise<void>
 }
@@ -106,7 +111,7 @@ export function refusePlainRequests(app: FastifyInstance): void {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
     options
-  const { limitReports, links, reach, bus, rights, nodeId } = options
+  const { limitReports, links, reach, bus, rights, nodeId, current } = options
   const pace = new DevicePace(config.limits, limitReports)
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -157,6 +162,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   /** Links of command-line clients. */
   const people = new Set<Link>()
   const connections = new InFlight()
+  let isDraining = false
   let isClosing = false
   let fullLoggedAtMs = Number.NEGATIVE_INFINITY
   const deviceServices: DeviceServices = {
@@ -167,6 +173,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     inputs,
     changed,
     execute,
+    isDraining: () => isDraining,
     isClosing: () => isClosing,
   }
 
@@ -240,7 +247,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   function refuseWhenClosing(): void {
-    if (isClosing) throw new Refusal(503, 'Internal', 'the hub is shutting down')
+    if (isDraining) throw new Refusal(503, 'Internal', GO_AWAY.shutdown)
   }
 
   /**
@@ -381,6 +388,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     now?: Promise<Caller>,
   ): Promise<string> {
     const { length } = input
+    const renewal = caller.actor === 'Device' ? current() : undefined
+    if (renewal !== undefined) {
+      const isCurrent = await renewal.then(
+        () => true,
+        () => false,
+      )
+      if (!isCurrent) return errorEnvelope('Internal', 'The database of the hub does not answer.')
+      if (!link.isOpen) return errorEnvelope('Forbidden', 'The connection has ended.')
+    }
     const answer = await run(caller, link, remote, name, input, now)
     const delayMs = caller.actor === 'Device' ? pace.charge(caller, length) : 0
     if (delayMs > 0) await sleep(delayMs, undefined, { ref: false })
@@ -428,9 +444,13 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     upgrade: (request, socket, head) => void onUpgrade(request, socket, head),
+    drain() {
+      isDraining = true
+    },
     async close() {
+      isDraining = true
       isClosing = true
-      for (const link of [...people, ...devices.sessions]) link.close('the hub is shutting down')
+      for (const link of [...people, ...devices.sessions]) link.close(GO_AWAY.shutdown)
       await connections.settled(CLOSE_TIMEOUT_MS)
       await watched?.[Symbol.asyncDispose]()
       await tokenUses[Symbol.asyncDispose]()

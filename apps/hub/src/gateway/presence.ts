@@ -13,7 +13,9 @@ type Opening = {
   /** True if the token and the certificate were still valid when the row was written. Set by `Presence.#open`. */
   isOpen: boolean
 }
-type Change = { open: Opening } | { close: string }
+type EndReason = 'Disconnected' | 'ServerShutdown'
+type Closing = { close: string; reason: EndReason }
+type Change = { open: Opening } | Closing
 /** Written connection, with the open connection on another node that it replaces. */
 type Opened = { connection_id: string; replaced_id?: string | null; replaced_node_id?: string | null }
 
@@ -48,7 +50,8 @@ const CLOSE = {
   name: 'presence-close',
   text: `
     with closed as (
-      update device_connection set ended_at = now(), end_reason = 'Disconnected'
+      update device_connection set ended_at = now(),
+             end_reason = case when connection_id = any ($2) then 'ServerShutdown' else 'Disconnected' end
        where connection_id = any ($1) and ended_at is null
       returning connection_id, device_id
     )
@@ -119,8 +122,8 @@ export class Presence {
   }
 
   /** Records the end of one connection. On shutdown the node ends all its connections in one statement instead. */
-  async close(connectionId: string): Promise<void> {
-    await this.#changes.add({ close: connectionId })
+  async close(connectionId: string, reason: EndReason): Promise<void> {
+    await this.#changes.add({ close: connectionId, reason })
   }
 
   /**
@@ -142,9 +145,14 @@ export class Presence {
       }
       const run = changes.slice(from, to)
       if (isOpening) await this.#open(run.map(change => (change as { open: Opening }).open))
-      else await this.#pool.query(CLOSE, [run.map(change => (change as { close: string }).close)])
+      else await this.#close(run as Closing[])
       from = to
     }
+  }
+
+  async #close(closings: Closing[]): Promise<void> {
+    const shutDown = closings.filter(({ reason }) => reason === 'ServerShutdown')
+    await this.#pool.query(CLOSE, [closings.map(({ close }) => close), shutDown.map(({ close }) => close)])
   }
 
   async #open(openings: Opening[]): Promise<void> {

@@ -45,7 +45,7 @@ async function served(
     config: { ...loadConfig({ MUSTER_PORT: '0' }), ...settings },
     instanceKey: () => Buffer.alloc(32),
     log: createLog('silent'),
-    core: () => ({}) as Core,
+    core: () => ({ readiness: {} }) as Core,
     publicUrl: () => 'http://hub.example',
     consoleDir,
   })

@@ -40,7 +40,7 @@ async function served(publicUrl: string, file = agentFile) {
     },
     instanceKey: () => Buffer.alloc(32),
     log: createLog('silent'),
-    core: () => ({}) as Core,
+    core: () => ({ readiness: {} }) as Core,
     publicUrl: () => publicUrl,
     agentFile: file,
   })

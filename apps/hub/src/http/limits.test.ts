@@ -127,7 +127,7 @@ it('disconnects a client that does not read its answer', async () => {
     config: loadConfig({ MUSTER_PORT: '0' }),
     instanceKey: () => Buffer.alloc(32),
     log: createLog('silent'),
-    core: () => ({}) as Core,
+    core: () => ({ readiness: {} }) as Core,
     publicUrl: () => 'http://hub.example',
     stallMs: 300,
   })

@@ -164,6 +164,7 @@ export async function createServer({
   })
   app.addHook('onSend', async (request, reply, payload) => {
     setRequestIdHeader(request, reply)
+    if (core()?.readiness.isDraining) reply.header('connection', 'close')
     if (!isSmall(payload)) reply.raw.setTimeout(stallMs, () => reply.raw.destroy())
   })
   // Logs the route's pattern, because URLs may contain secrets.

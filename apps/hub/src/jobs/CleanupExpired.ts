@@ -23,7 +23,8 @@ const daysAgo = (days: number) => sql<Date>`now() - make_interval(days => ${days
 
 /**
  * Deletes rows that are no longer needed: sessions, mailed links and user tokens that have expired; sign-ups that were never
- * completed; and old records of bulk actions, cluster nodes, exceeded limits, invitations by mail, stored bytes and device connections.
+ * completed; expired counts of rate limits; and old records of bulk actions, cluster nodes, exceeded limits, invitations by mail, stored
+ * bytes and device connections.
  */
 export const instance_CleanupExpired = jobHandler(
   'instance_CleanupExpired',
@@ -55,6 +56,10 @@ export const instance_CleanupExpired = jobHandler(
     await db.deleteFrom('user_token').where('expires_at', '<', daysAgo(KEEP_EXPIRED_TOKENS_DAYS)).execute()
     await db.deleteFrom('limit_hit').where('last_hit_at', '<', daysAgo(KEEP_LIMIT_HITS_DAYS)).execute()
     await sql`delete from invitation_mail where now() - interval '1 day' >= all (queued_at)`.execute(db)
+    // The limiter compares `expire` with the clocks of nodes, so a count stays for another hour.
+    await sql`delete from rate_limit_count where expire < (extract(epoch from now()) - 3600) * 1000`.execute(
+      db,
+    )
 
     await db
       .deleteFrom('bulk_action')

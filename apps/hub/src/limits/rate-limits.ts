@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { ActionError, type RateLimit } from '@muster/actions'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type pg from 'pg'
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import { type Caller, personOf } from '../caller.ts'
 import { LimitReached } from './limit-reached.ts'
 
@@ -24,12 +25,34 @@ const FAILURES = {
 } satisfies Record<string, Rate>
 type Failure = keyof typeof FAILURES
 
+/**
+ * Kinds that each node counts for itself. A flood of them must not cost a statement each, and a node refuses such calls without much
+ * work.
+ */
+const COUNTED_BY_NODE = new Set<string>(['no credentials', 'device refused'] satisfies Failure[])
+/**
+ * Time for which a node refuses a key that has exceeded a shared rate without asking the database, in seconds. It bounds the statements
+ * of a flood to one per key in this time. It is short, because another node may give a call back or clear the count.
+ */
+const REFUSED_SECS = 5
+
 /** Window of the limit `person-creations`, in seconds. */
 const CREATIONS_SECS = 10 * 60
 
-/** Counts calls of this node in memory. A count expires with its window. Calls beyond a rate are `RateLimited`. */
+/**
+ * Counts calls. A count expires with its window. Calls beyond a rate are `RateLimited`. While another node is alive, the counts are in the
+ * database and hold for all nodes together; otherwise, and while the database does not answer, they are in memory.
+ */
 export class RateLimits {
-  readonly #limiters = new Map<string, RateLimiterMemory>()
+  readonly #ofNode = new Map<string, RateLimiterMemory>()
+  readonly #shared = new Map<string, RateLimiterPostgres>()
+  readonly #pool: pg.Pool
+  readonly #isShared: () => boolean
+
+  constructor({ pool, isShared }: { pool: pg.Pool; isShared: () => boolean }) {
+    this.#pool = pool
+    this.#isShared = isShared
+  }
 
   /** Counts a call of a kind for a key. Throws `RateLimited` with the seconds to wait when the rate is exceeded. */
   async take(kind: Failure, key: string): Promise<void> {
@@ -57,7 +80,7 @@ export class RateLimits {
    * `kind` must not be a key of `FAILURES`.
    */
   async takeWithRate(kind: string, key: string, { calls, perSecs }: Rate): Promise<number | undefined> {
-    const limiter = this.#limiter(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs })
+    const limiter = this.#limiterOfNode(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs })
     const used = await limiter.consume(countedAs(key))
     if (used.consumedPoints <= calls) return undefined
     await limiter.reward(countedAs(key))
@@ -66,7 +89,7 @@ export class RateLimits {
 
   /** Subtracts a call counted by `takeWithRate`. */
   async giveBackWithRate(kind: string, key: string, perSecs: number): Promise<void> {
-    await this.#limiter(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs }).reward(countedAs(key))
+    await this.#limiterOfNode(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs }).reward(countedAs(key))
   }
 
   /** Counts a call of an action for the rates in its definition. Throws `RateLimited`. */
@@ -102,17 +125,41 @@ export class RateLimits {
       await limiter.consume(countedAs(key))
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal
-      // A refused call uses up no point of the limit. `consume` counted it, so its point is returned here.
-      await limiter.reward(countedAs(key))
+      // A refused call uses up no point of the limit. If `consume` counted it, its point is returned here.
+      if (refusal.consumedPoints > 0) await limiter.reward(countedAs(key))
       throw refuse(refusal)
     }
   }
 
-  #limiter(kind: string, { calls, perSecs }: Rate): RateLimiterMemory {
-    let limiter = this.#limiters.get(kind)
+  #limiter(kind: string, rate: Rate): RateLimiterMemory | RateLimiterPostgres {
+    const ofNode = this.#limiterOfNode(kind, rate)
+    if (COUNTED_BY_NODE.has(kind) || !this.#isShared()) return ofNode
+    let limiter = this.#shared.get(kind)
+    if (!limiter) {
+      limiter = new RateLimiterPostgres({
+        storeClient: this.#pool,
+        storeType: 'pool',
+        tableName: 'rate_limit_count',
+        tableCreated: true,
+        // The job `instance_CleanupExpired` removes expired counts.
+        clearExpiredByTimeout: false,
+        keyPrefix: kind,
+        points: rate.calls,
+        duration: rate.perSecs,
+        inMemoryBlockOnConsumed: rate.calls + 1,
+        inMemoryBlockDuration: REFUSED_SECS,
+        insuranceLimiter: ofNode,
+      })
+      this.#shared.set(kind, limiter)
+    }
+    return limiter
+  }
+
+  #limiterOfNode(kind: string, { calls, perSecs }: Rate): RateLimiterMemory {
+    let limiter = this.#ofNode.get(kind)
     if (!limiter) {
       limiter = new RateLimiterMemory({ points: calls, duration: perSecs })
-      this.#limiters.set(kind, limiter)
+      this.#ofNode.set(kind, limiter)
     }
     return limiter
   }

@@ -18,6 +18,8 @@ export type DeviceSession = {
   readonly connectionId: string | undefined
   /** Resolves when the connection has ended. */
   readonly ended: Promise<unknown>
+  /** Number of open channels that the hub has opened to the device, such as connections to its ports. */
+  readonly openedChannels: number
   /** Opens a channel to the device (docs/protocol.md 3.1). Rejects with `ChannelRejectedError` or `LinkEndedError`. */
   open(endpoint: string, options?: OpenOptions): Promise<Channel>
   /** Closes the connection. The reason is sent to the device and logged. */
@@ -75,6 +77,18 @@ export class DeviceRegistry {
   remove(session: DeviceSession): void {
     this.#sessions.delete(session)
     if (this.#registered.get(session.deviceId) === session) this.#registered.delete(session.deviceId)
+  }
+
+  /**
+   * Closes up to `count` registered connections, first those with the fewest channels that the hub has opened to the device. Returns the
+   * number of closed connections.
+   */
+  release(count: number, reason: string): number {
+    const released = [...this.#registered.values()]
+      .sort((a, b) => a.openedChannels - b.openedChannels)
+      .slice(0, count)
+    for (const session of released) session.close(reason)
+    return released.length
   }
 
   /** Returns the registered connection of a device on this node, or undefined if there is none. */

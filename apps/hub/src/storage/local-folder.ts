@@ -24,6 +24,11 @@ const MAX_RESERVED_BYTES = 1024 ** 3
  */
 const KEEP_LOST_MS = 7 * 24 * 60 * 60 * 1000
 
+/** Folder of a hub's blobs. Nodes that store files in folders share it. */
+export function blobFolder(dataDir: string): string {
+  return join(dataDir, 'blobs')
+}
+
 /** Blobs in a folder of the hub. Files are spread over subfolders, because folders with many files are slow. */
 export class LocalFolder implements BlobDriver {
   readonly #folder: string

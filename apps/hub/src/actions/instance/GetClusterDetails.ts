@@ -1,15 +1,43 @@
-import { runningNodes } from '../../cluster/node.ts'
+import type { HandlerOutput, NodeFacts } from '@muster/actions'
+import { MAX_CLOCK_DIFFERENCE_MS } from '../../cluster/clock.ts'
+import { formerNodes, shownNodes } from '../../cluster/node.ts'
+import { releaseSecs } from '../../cluster/rebalance.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Lists the running nodes of the hub. `status` is always `Active`. Nexigon clients of April 2026 require this field. */
+type Node = HandlerOutput<'cluster_GetDetails'>['nodes'][number]
+
+/**
+ * Lists the running nodes of the hub, and those that left or died lately. `status` is always `Active`. Nexigon clients of April 2026 require
+ * this field.
+ */
 export const cluster_GetDetails = handler('cluster_GetDetails', async ({ db }) => ({
-  nodes: (await runningNodes(db)).map(node => ({
+  nodes: (await shownNodes(db)).map(node => ({
     nodeId: node.node_id,
     name: node.name,
     status: 'Active' as const,
     joinedAt: wireTime(node.joined_at),
     uptimeSecs: Math.max(0, Math.floor(node.uptimeSecs)),
     lastHeartbeat: wireTime(node.last_heartbeat),
+    state: node.draining_at === null ? ('Running' as const) : ('Draining' as const),
+    version: (node.facts as Partial<NodeFacts> | null)?.version,
+    connections: node.connection_count ?? undefined,
+    clockAheadMs: node.clock_ahead_ms ?? undefined,
+    isClockWrong: Math.abs(node.clock_ahead_ms ?? 0) > MAX_CLOCK_DIFFERENCE_MS,
+    release: releaseOf(node),
+  })),
+  formerNodes: (await formerNodes(db)).map(({ node_id: nodeId, name, isDead, endedAt }) => ({
+    nodeId,
+    name,
+    state: isDead ? ('Dead' as const) : ('Left' as const),
+    endedAt: wireTime(endedAt),
   })),
 }))
+
+function releaseOf({
+  release_total: total,
+  release_done: done,
+  connection_count: connections,
+}: Awaited<ReturnType<typeof shownNodes>>[number]): Node['release'] {
+  return total === null ? undefined : { total, done, leftSecs: releaseSecs(total - done, connections ?? 0) }
+}

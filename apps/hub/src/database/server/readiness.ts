@@ -38,6 +38,7 @@ export class Readiness {
   readonly #degraded = new Map<string, string>()
   #storedAtMs = performance.now()
   #failure = 'no answer yet'
+  #isDraining = false
 
   constructor(db: Db, staleAfterMs = STALE_AFTER_MS) {
     this.#db = db
@@ -54,6 +55,16 @@ export class Readiness {
     this.#degraded.delete(key)
   }
 
+  /** True while this node stops and other nodes take its devices. */
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  /** Makes this node not ready, so that load balancers send their requests to other nodes. */
+  startDraining(): void {
+    this.#isDraining = true
+  }
+
   /** Records that the heartbeat of this node was stored. */
   heartbeatStored(): void {
     this.#storedAtMs = performance.now()
@@ -67,6 +78,7 @@ export class Readiness {
 
   /** Returns the current state. Never throws. */
   async state(): Promise<ReadyState> {
+    if (this.#isDraining) return { status: 'not ready', reason: 'draining' }
     const problem = await this.#problem()
     if (problem !== undefined) return { status: 'not ready', reason: problem }
     if (this.#degraded.size > 0)

@@ -1,4 +1,4 @@
-import type { HandlerOutput, NodeFacts } from '@muster/actions'
+import { type HandlerOutput, NodeFacts } from '@muster/actions'
 import { sql } from 'kysely'
 import { readSealing } from '../../../audit/sealing.ts'
 import { runningNodes } from '../../../cluster/node.ts'
@@ -34,14 +34,14 @@ export async function readPeople(db: Db): Promise<Value<'people'>> {
     .executeTakeFirstOrThrow()
 }
 
-/** Running nodes with their last reports. */
+/** Running nodes with their last reports. A report of a newer release that has another form counts as absent. */
 export async function readNodes(db: Db): Promise<Value<'nodes'>> {
   const nodes = await runningNodes(db)
   return nodes.map(({ node_id, name, uptimeSecs, facts }) => ({
     nodeId: node_id,
     name,
     uptimeSecs: Math.max(0, Math.floor(uptimeSecs)),
-    facts: (facts as NodeFacts | null) ?? undefined,
+    facts: NodeFacts.safeParse(facts).data,
   }))
 }
 

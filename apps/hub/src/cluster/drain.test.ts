@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { newId } from '@muster/actions'
+import { connectDevice, secondNode, testHub, until } from '@muster/testkit'
+import { afterAll, describe, expect, it } from 'vitest'
+import { openPort } from '../links/registry.ts'
+
+const hub = await testHub({ nodeName: 'first' })
+afterAll(() => hub[Symbol.asyncDispose]())
+
+const NEVER = new AbortController().signal
+const REASON = 'the hub is shutting down'
+
+/** Asks over a connection that is kept open. */
+async function askKept(
+  agent: Agent,
+  url: string,
+): Promise<{ status: number; body: string; connection?: string }> {
+  const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage]
+  const body = (await response.toArray()).join('')
+  const { connection } = response.headers
+  return { status: response.statusCode!, body, ...(connection !== undefined && { connection }) }
+}
+
+describe('a node that stops while another one is alive', () => {
+  it('is not ready, refuses devices, and hands its own over in portions, the busy ones last', async () => {
+    const { owner, token } = await hub.fleet()
+    const second = await secondNode(hub, { drainSecs: 3 })
+    const busy = await connectDevice({
+      url: second.url,
+      token,
+      link: { onRequest: request => void request.accept() },
+    })
+    const idle = await Promise.all(Array.from({ length: 8 }, () => connectDevice({ url: second.url, token })))
+    const devices = [busy, ...idle]
+    await openPort(second.devices.get(busy.deviceId)!, 80)
+    const gone: { deviceId: string; atMs: number }[] = []
+    for (const { deviceId, link } of devices)
+      void link.ended.then(() => gone.push({ deviceId, atMs: performance.now() }))
+
+    using agent = Object.assign(new Agent({ keepAlive: true }), {
+      [Symbol.dispose]: () => agent.destroy(),
+    })
+    const drained = second.drain(NEVER)
+    const notReady = await until('it is not ready', async () => {
+      const answer = await askKept(agent, `${second.url}/readyz`)
+      return answer.status === 503 && answer
+    })
+    expect(notReady).toMatchObject({
+      body: '{"status":"not ready","reason":"draining"}',
+      connection: 'close',
+    })
+    await expect(connectDevice({ url: second.url, token })).rejects.toMatchObject({ status: 503 })
+    const shown = await owner.invoke('devices_GetDetails', { deviceId: busy.deviceId })
+    expect(shown.isConnected).toBe(true)
+    await drained
+
+    expect(gone.map(({ deviceId }) => deviceId).at(-1)).toBe(busy.deviceId)
+    expect(gone.at(-1)!.atMs - gone[0]!.atMs).toBeGreaterThan(500)
+    for (const { link } of devices) expect(await link.ended).toEqual({ kind: 'PeerClose', reason: REASON })
+    await until('their ends are recorded', async () => {
+      const ends = await hub.db
+        .selectFrom('device_connection as c')
+        .innerJoin('device as d', 'd.device_id', 'c.device_id')
+        .where('c.node_id', '=', second.nodeId)
+        .select(['c.end_reason', 'd.is_connected'])
+        .execute()
+      return ends.every(end => end.end_reason === 'ServerShutdown' && !end.is_connected)
+    })
+    await expect(fetch(`${second.url}/healthz`)).rejects.toThrow()
+    await second[Symbol.asyncDispose]()
+  })
+
+  it('stops waiting when it is told to hurry', async () => {
+    await using second = await secondNode(hub, { drainSecs: 600 })
+    const hurry = new AbortController()
+    const drained = second.drain(hurry.signal)
+    await until('it drains', async () => (await second.readiness.state()).status === 'not ready')
+    hurry.abort()
+    await drained
+  })
+})
+
+it('a node whose only successor goes stops waiting', async () => {
+  await using alone = await testHub({ drainSecs: 600, heartbeatMs: 250 })
+  const { token } = await alone.fleet()
+  await using _device = await connectDevice({ url: alone.url, token })
+  await alone.db
+    .insertInto('cluster_node')
+    .values({
+      node_id: newId('cluster_node'),
+      name: 'other',
+      last_heartbeat: new Date(Date.now() + 3_600_000),
+    })
+    .execute()
+  const drained = alone.drain(NEVER)
+  await until('it drains', async () => (await alone.readiness.state()).status === 'not ready')
+  await alone.db
+    .updateTable('cluster_node')
+    .set({ left_at: new Date() })
+    .where('name', '=', 'other')
+    .execute()
+  await drained
+})
+
+it('the only node does not wait, and stays ready until it stops', async () => {
+  await using alone = await testHub({ drainSecs: 600 })
+  const { token } = await alone.fleet()
+  await using device = await connectDevice({ url: alone.url, token })
+  await alone.drain(NEVER)
+  expect(device.link.isOpen).toBe(true)
+  expect(await alone.readiness.state()).toEqual({ status: 'ready' })
+})
