@@ -331,12 +331,28 @@ it('shows jobs, which are not in the navigation, and the nodes of the cluster', 
 
   await page.getByRole('link', { name: 'Cluster' }).click()
   await heading('Cluster')
-  expect(await heads()).toEqual(['Id', 'Name', 'Uptime'])
+  expect(await heads()).toEqual(['Id', 'Name', 'Uptime', 'State', 'Version', 'Devices', 'Clock'])
+  expect(await page.getByRole('button', { name: 'Rebalance' }).count()).toBe(0)
   await page
     .getByRole('row', { name: /harbour-1/ })
     .getByText(/^\d+ (s|m)$/)
     .waitFor()
+
+  // The hub of this test is the only node, so rows stand for the others.
+  await changeDatabase(
+    stage.hub,
+    `insert into cluster_node (node_id, name, last_heartbeat, left_at, evicted_at, draining_at, clock_ahead_ms)
+      values ('cluster_node_${'2'.repeat(22)}', 'harbour-2', now() + interval '1 day', null, null, now(), 7400),
+             ('cluster_node_${'3'.repeat(22)}', 'harbour-3', now() - interval '1 hour', now(), now(), null, 0)`,
+  )
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByRole('row', { name: /harbour-2 .*Draining.* 7 s ahead/ }).waitFor()
+  await page.getByRole('row', { name: /harbour-3 .*Dead.*1 hour ago/ }).waitFor()
   await expectGoodScreen(page, 'admin-cluster')
+  page.once('dialog', question => void question.accept())
+  await page.getByRole('button', { name: 'Rebalance' }).click()
+  await page.getByText('No node has a surplus of devices.').waitFor()
+  await changeDatabase(stage.hub, "delete from cluster_node where name in ('harbour-2', 'harbour-3')")
 })
 
 it('shows the events of a project in its audit log', async () => {

@@ -4,6 +4,7 @@ import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { RefreshButton } from '../../ui/app/RefreshButton.tsx'
 import { NodeTable } from './NodeTable.tsx'
+import { RebalanceButton } from './RebalanceButton.tsx'
 
 /** The nodes of the cluster. */
 export function ClusterPage() {
@@ -15,9 +16,10 @@ export function ClusterPage() {
       <PageHead title="Cluster" count={data?.nodes.length}>
         {data && <LiveStamp updatedAt={dataUpdatedAt} failedAt={errorUpdatedAt} />}
         <RefreshButton onRefresh={refetch} />
+        {data && <RebalanceButton nodes={data.nodes} />}
       </PageHead>
       <ErrorAlert title="Could not load the nodes." error={error} />
-      <NodeTable nodes={data?.nodes} answeredAt={dataUpdatedAt} />
+      <NodeTable nodes={data?.nodes} formerNodes={data?.formerNodes ?? []} answeredAt={dataUpdatedAt} />
     </Page>
   )
 }
