@@ -125,7 +125,7 @@ function reachOf(options: Partial<ConstructorParameters<typeof Reach>[0]> = {}):
   return new Reach({
     config: { ...loadConfig({}), databaseUrl: 'postgresql://shared' },
     db: entry.db,
-    devices: new DeviceRegistry(),
+    devices: new DeviceRegistry(() => {}),
     nodeId: entry.nodeId,
     key: instanceKeyOf(KEY),
     previousKey: undefined,

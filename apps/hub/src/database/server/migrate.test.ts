@@ -138,7 +138,7 @@ describe('migrations', () => {
     const contract = { '9998_contract.sql': '-- contract\ncreate table contracted ()' }
     await using folder = await folderOf({ ...contract, '9999_last.sql': 'create table last ()' }, SHIPPED)
     await database.query(
-      `insert into cluster_node (node_id, name, newest_migration) values ('cluster_node_1', 'old', '0031_cluster.sql')`,
+      `insert into cluster_node (node_id, name, newest_migration) values ('cluster_node_1', 'old', '0030_cluster.sql')`,
     )
     const applied = async () =>
       (await database.query(`select name from migration where name > '9'`)).map(
