@@ -139,6 +139,8 @@ export const ACTION_PHRASES: Record<string, SentenceRow> = {
   projects_SetPinnedProperties: { kind: 'project', say: 'change the pinned properties of {projectId}' },
   repositories_SetNames: { kind: 'repository', say: 'rename the repository {repositoryId} to [displayName]' },
   repositories_TestS3Config: { kind: 'repository', say: 'test a storage for the repository {repositoryId}' },
+  cluster_StartRebalance: { kind: 'node', say: 'rebalance the nodes' },
+  cluster_CancelRebalance: { kind: 'node', say: 'cancel the rebalancing of the nodes' },
   jobs_Retry: { kind: 'job', say: 'retry the job <jobId>' },
   devices_IssueHttpProxyToken: { kind: 'device', say: 'open the HTTP proxy of {deviceId}' },
 }

@@ -295,6 +295,8 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
         : `opened the HTTP proxy to port [port] of {deviceId}${timeOf(entry)}${from(entry)}`,
   },
   jobs_Retried: { kind: 'job', say: 'queued the job <jobId> again, <job>' },
+  cluster_RebalanceStarted: { kind: 'node', say: 'asked the fullest nodes to release [deviceCount] devices' },
+  cluster_RebalanceCancelled: { kind: 'node', say: 'cancelled the rebalancing of the nodes' },
   limits_Reached: { kind: 'limit', say: 'reported a limit that was reached: [message]' },
 }
 

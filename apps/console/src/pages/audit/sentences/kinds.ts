@@ -8,6 +8,7 @@ import {
   LogIn,
   Package,
   Pencil,
+  Server,
   ShieldCheck,
   Users,
   Workflow,
@@ -27,6 +28,7 @@ export const KINDS = {
   signIn: { label: 'Sign-ins', icon: LogIn },
   account: { label: 'Accounts', icon: CircleUser },
   job: { label: 'Jobs', icon: Workflow },
+  node: { label: 'Nodes', icon: Server },
   limit: { label: 'Limits', icon: Gauge },
 } as const satisfies Record<string, { label: string; icon: IconType }>
 
