@@ -7,9 +7,12 @@ const hub = await testHub({ heartbeatMs })
 let second: TestNode
 beforeAll(async () => {
   second = await secondNode(hub, { heartbeatMs })
+  // Each attempt has a key of its own, because a key is limited as well.
+  let attempts = 0
   await until('both know each other', async () => {
-    await hub.limits.take('sign-in account', 'probe')
-    return (await counts('probe')).length > 0
+    const probe = `probe ${++attempts}`
+    await hub.limits.take('sign-in account', probe)
+    return (await counts(probe)).length > 0
   })
 })
 afterAll(async () => {
