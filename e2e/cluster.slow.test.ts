@@ -63,7 +63,10 @@ it('nodes are killed, frozen and stopped, and the others go on', { timeout: 240_
     DEAD_WITHIN_MS,
   )
   process.stdout.write(`shown as disconnected after ${Math.round(performance.now() - fromMs)} ms\n`)
-  const marked = survivor.logged('another node was marked as dead')
+  const marked = await until('both are logged', () => {
+    const lines = survivor.logged('another node was marked as dead')
+    return lines.length === 2 && lines
+  })
   expect(marked.map(line => [line.name, line.endedConnections]).sort()).toEqual([
     ['frozen', 3],
     ['killed', 3],

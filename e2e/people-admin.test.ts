@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Page } from 'playwright-core'
+import type { Dialog, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
@@ -208,10 +208,11 @@ it('S18: disables and enables a user, and ends their sessions', async () => {
 
 it('deletes a user without confirmation, but not the last administrator', async () => {
   const questions: string[] = []
-  page.on('dialog', question => {
+  const dismiss = (question: Dialog): void => {
     questions.push(question.message())
     void question.dismiss()
-  })
+  }
+  page.on('dialog', dismiss)
   await page.getByRole('button', { name: `Delete user ${MIRA.email}` }).click()
   await page.getByText(`User ${MIRA.email} deleted.`).waitFor()
   await expect.poll(() => emails()).toEqual([stage.admin.email])
@@ -220,6 +221,7 @@ it('deletes a user without confirmation, but not the last administrator', async 
   expect(await emails()).toEqual([stage.admin.email])
   await page.getByRole('button', { name: 'Dismiss' }).last().click()
   expect(questions).toEqual([])
+  page.off('dialog', dismiss)
 })
 
 it('shows events with their actors in the event log, filters and exports them', async () => {
