@@ -176,7 +176,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   )
   await requireSharedKey(db, key, previousKey, node.nodeId, log)
   if (config.databaseUrl !== undefined) await requireSharedFolder({ db, config, nodeId: node.nodeId, log })
-  const bus = stack.use(await openBus({ config, key, nodeId: node.nodeId, log, readiness }))
+  const bus = stack.use(await openBus({ config, key, node, log, readiness }))
   const rights = new EndedRights(bus)
   const reach = stack.use(new Reach({ config, db, devices, nodeId: node.nodeId, key, previousKey, log }))
   await listening('MUSTER_NODE_PORT', config.nodeHost, config.nodePort ?? 0, () => reach.listen())

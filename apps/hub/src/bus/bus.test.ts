@@ -23,14 +23,12 @@ describe('the bus over PostgreSQL', () => {
     async () => {
       const database = await scratchDatabase()
       return {
-        open: (nodeId, log) =>
-          new RemoteBus({
-            kind: 'PostgreSQL',
-            nodeId,
-            log,
-            connect: postgresConnect(database.connection, 'test'),
-            intervalMs: 20,
-          }),
+        open(nodeId, log) {
+          const connect = postgresConnect(database.connection, 'test')
+          const bus = new RemoteBus({ kind: 'PostgreSQL', nodeId, log, connect, intervalMs: 20 })
+          void bus.start()
+          return bus
+        },
         async cut() {
           await database.query(
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'muster bus'",

@@ -20,6 +20,8 @@ export type Bus = AsyncDisposable & {
   publish<S extends BusSubject>(subject: S, message: BusMessage<S>): void
   /** Calls `handler` with valid messages of a subject. Returns a function that unsubscribes. */
   subscribe<S extends BusSubject>(subject: S, handler: (message: BusMessage<S>) => void): () => void
+  /** Resolves when the subscriptions made so far are in effect. Resolves at once while the bus is away. Never rejects. */
+  subscribed(): Promise<void>
   /** Calls `listener` when the status changes. Messages may have been lost before a status with `isConnected`. */
   onStatus(listener: (status: BusStatus) => void): void
 }

@@ -34,6 +34,8 @@ export class InProcessBus implements Bus {
     return this.#subscriptions.add(subject, handler)
   }
 
+  async subscribed(): Promise<void> {}
+
   onStatus(): void {}
 
   async [Symbol.asyncDispose](): Promise<void> {

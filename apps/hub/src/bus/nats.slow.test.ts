@@ -57,6 +57,7 @@ function openBus(url: string, instanceId = 'test', log = capturedLog()) {
     connect: natsConnect([url], instanceId),
     intervalMs: 0,
   })
+  void bus.start()
   return Object.assign(bus, { log })
 }
 
@@ -67,14 +68,12 @@ describe.runIf(hasPrograms('nats-server'))('the bus over NATS', { timeout: 60_00
     async () => {
       const server = await natsServer()
       return {
-        open: (nodeId, log) =>
-          new RemoteBus({
-            kind: 'NATS',
-            nodeId,
-            log,
-            connect: natsConnect([`nats://127.0.0.1:${server.port}`], 'test'),
-            intervalMs: 0,
-          }),
+        open(nodeId, log) {
+          const connect = natsConnect([`nats://127.0.0.1:${server.port}`], 'test')
+          const bus = new RemoteBus({ kind: 'NATS', nodeId, log, connect, intervalMs: 0 })
+          void bus.start()
+          return bus
+        },
         cut: () => server.restart(),
         [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       }

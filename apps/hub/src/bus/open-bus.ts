@@ -1,4 +1,5 @@
 import { waitUpTo } from '@muster/concurrency'
+import type { ClusterNode } from '../cluster/node.ts'
 import type { Config } from '../config.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import { externalConnection } from '../database/server/external.ts'
@@ -20,16 +21,18 @@ const POSTGRES_INTERVAL_MS = 200
 type OpenBusOptions = {
   config: Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'natsUrls'>
   key: InstanceKey
-  nodeId: string
+  node: Pick<ClusterNode, 'nodeId' | 'hasOthers' | 'otherSeen'>
   log: Logger
   readiness: Pick<Readiness, 'degrade' | 'restore'>
 }
 
 /**
- * Opens the bus that the settings name: NATS, else the external database, else this process. While the bus is away, the hub is
- * `degraded`. Never fails, because the hub works without its bus.
+ * Opens the bus that the settings name: NATS, else the external database, else this process. The session with the database is opened
+ * when another node is alive, so that a node alone needs no further connection. While the bus is away, the hub is `degraded`. Never
+ * fails, because the hub works without its bus.
  */
-export async function openBus({ config, key, nodeId, log, readiness }: OpenBusOptions): Promise<Bus> {
+export async function openBus({ config, key, node, log, readiness }: OpenBusOptions): Promise<Bus> {
+  const { nodeId } = node
   const { databaseUrl, databaseDirectUrl = databaseUrl, natsUrls } = config
   if (databaseDirectUrl === undefined) return new InProcessBus({ nodeId, log })
   // Short, because PostgreSQL limits the name of a channel to 63 bytes.
@@ -58,6 +61,7 @@ export async function openBus({ config, key, nodeId, log, readiness }: OpenBusOp
         `the bus between nodes is away (${bus.kind}); changes made on other nodes arrive by polling`,
       )
   })
-  await waitUpTo(FIRST_ATTEMPT_MS, bus.firstAttempt)
+  if (natsUrls || node.hasOthers) await waitUpTo(FIRST_ATTEMPT_MS, bus.start())
+  else void node.otherSeen.then(() => bus.start())
   return bus
 }

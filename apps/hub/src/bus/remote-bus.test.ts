@@ -41,6 +41,7 @@ function startServer(isUp = true) {
       }
     },
   })
+  void bus.start()
   return { server, bus, log }
 }
 

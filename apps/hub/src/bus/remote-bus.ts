@@ -43,8 +43,9 @@ type RemoteBusOptions = {
 }
 
 /**
- * Bus over a server outside of the process. Keeps one connection, and opens another one when it breaks or when the server stops to
- * answer. Nothing waits for the bus.
+ * Bus over a server outside of the process. From `start` on it keeps one connection, and opens another one when it breaks or when the
+ * server stops to answer. Nothing waits for the bus. Before `start` there is no other node, so messages are dropped and the status is
+ * connected.
  */
 export class RemoteBus implements Bus {
   readonly kind: 'PostgreSQL' | 'NATS'
@@ -54,14 +55,16 @@ export class RemoteBus implements Bus {
   readonly #outbox: Outbox
   readonly #listeners = new Set<(status: BusStatus) => void>()
   readonly #closing = new AbortController()
-  readonly #running: Promise<void>
+  #running: Promise<void> | undefined
   readonly #firstAttempt = Promise.withResolvers<void>()
-  #status: BusStatus = { isConnected: false, since: new Date(), reason: NOT_YET }
+  #status: BusStatus = { isConnected: true }
   #connection: BusConnection | undefined
   #lose: (reason: string) => void = () => {}
   /** Subjects that the server sends to this connection. */
   #listening = new Set<string>()
   #isListeningSoon = false
+  /** Resolves when the changes of `#listening` are in effect, or their connection is given up. */
+  #subscribed: Promise<unknown> = Promise.resolve()
   #isSending = false
   #sentAtMs = Number.NEGATIVE_INFINITY
 
@@ -71,25 +74,34 @@ export class RemoteBus implements Bus {
     this.#log = options.log
     this.#subscriptions = new Subscriptions(options.nodeId, options.log)
     this.#outbox = new Outbox(options.nodeId)
-    this.#running = this.#run()
+  }
+
+  /** Begins to connect. Resolves when the first attempt has succeeded or failed. */
+  start(): Promise<void> {
+    if (!this.#running) {
+      this.#status = { isConnected: false, since: new Date(), reason: NOT_YET }
+      this.#running = this.#run()
+    }
+    return this.#firstAttempt.promise
   }
 
   get status(): BusStatus {
     return this.#status
   }
 
-  /** Resolves when the first attempt to connect has succeeded or failed. */
-  get firstAttempt(): Promise<void> {
-    return this.#firstAttempt.promise
-  }
-
   publish<S extends BusSubject>(subject: S, message: BusMessage<S>): void {
-    this.#outbox.add(subject, messageText(subject, message))
+    const text = messageText(subject, message)
+    if (!this.#running) return
+    this.#outbox.add(subject, text)
     void this.#send()
   }
 
   subscribe<S extends BusSubject>(subject: S, handler: (message: BusMessage<S>) => void): () => void {
     return this.#subscriptions.add(subject, handler, () => this.#listenSoon())
+  }
+
+  async subscribed(): Promise<void> {
+    await this.#subscribed
   }
 
   onStatus(listener: (status: BusStatus) => void): void {
@@ -183,13 +195,16 @@ export class RemoteBus implements Bus {
   #listenSoon(): void {
     if (this.#isListeningSoon || !this.#connection) return
     this.#isListeningSoon = true
+    const { promise, resolve } = Promise.withResolvers<unknown>()
+    this.#subscribed = Promise.all([this.#subscribed, promise])
     setImmediate(() => {
       this.#isListeningSoon = false
       const wanted = new Set(this.#subscriptions.subjects)
       const added = [...wanted].filter(subject => !this.#listening.has(subject))
       const removed = [...this.#listening].filter(subject => !wanted.has(subject))
       this.#listening = wanted
-      if (added.length > 0) void this.#withDeadline(connection => connection.listen(added))
+      if (added.length > 0) resolve(this.#withDeadline(connection => connection.listen(added)))
+      else resolve(undefined)
       if (removed.length > 0) void this.#withDeadline(connection => connection.unlisten(removed))
     })
   }

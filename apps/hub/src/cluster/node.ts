@@ -70,6 +70,8 @@ export type ClusterNode = AsyncDisposable & {
   nodeId: string
   /** True if another node was alive at the last heartbeat. */
   readonly hasOthers: boolean
+  /** Resolves after the first heartbeat at which another node was alive. */
+  readonly otherSeen: Promise<void>
   /** True if a node that is not stopping was alive at the last heartbeat, besides this one. */
   readonly hasSuccessor: boolean
   /**
@@ -105,6 +107,7 @@ export async function joinCluster({
   let sentAt = clocks()
   let clockAheadMs = 0
   let last: Pick<Heartbeat, 'otherCount' | 'successorCount'> = { otherCount: 0, successorCount: 0 }
+  const { promise: otherSeen, resolve: seeOther } = Promise.withResolvers<void>()
   let hasWarnedOfName = false
   let isStopping = false
   let beating: Promise<void> | undefined
@@ -121,6 +124,7 @@ export async function joinCluster({
     })
     sentAt = startedAt
     last = heartbeat
+    if (heartbeat.otherCount > 0) seeOther()
     readiness.heartbeatStored()
     noteClock(aheadMs)
     if (heartbeat.wasEvicted) {
@@ -156,6 +160,7 @@ export async function joinCluster({
   const heartbeat = every(heartbeatMs, beatOnce, error => log.warn({ err: error }, 'heartbeat failed'))
   return {
     nodeId,
+    otherSeen,
     get hasOthers() {
       return last.otherCount > 0
     },

@@ -137,6 +137,7 @@ it('disconnects a client that does not read its answer', async () => {
   const { port } = app.server.address() as { port: number }
   const { socket, closed } = await opened('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n', port)
   socket.pause()
+  await until('the server has accepted it', async () => (await connectionsOf(app.server)) === 1)
   await until('it is disconnected', async () => (await connectionsOf(app.server)) === 0)
   socket.resume()
   await closed

@@ -1,4 +1,5 @@
 import { ActionError, type LiveChange } from '@muster/actions'
+import { waitUpTo } from '@muster/concurrency'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { PendingChecks } from '../bus/ended-rights.ts'
@@ -17,6 +18,8 @@ const PING_MS = 2_000
  * effect after at most this time.
  */
 const CHECK_MS = 2_000
+/** Longest time that opening a stream waits for the bus between nodes, in milliseconds. */
+const SUBSCRIBE_TIMEOUT_MS = 1_000
 /**
  * Maximum number of unsent bytes of a stream. A console with more unsent bytes is disconnected. It then opens a new stream and
  * reloads its data.
@@ -88,7 +91,10 @@ export function liveRoutes(
       'x-accel-buffering': 'no',
       'x-request-id': request.id,
     })
+    // A console reloads its data when the stream opens, so earlier changes need not be sent.
+    let isOpen = false
     const send = (event: string, data: unknown): void => {
+      if (!isOpen) return
       raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
       if (raw.writableLength > MAX_BUFFERED_BYTES) raw.destroy()
     }
@@ -122,6 +128,10 @@ export function liveRoutes(
     scheduleCheck()
     raw.on('error', () => {})
     raw.on('close', stop)
+    // The headers leave with the first event. Changes made on other nodes after that moment must not be missed.
+    await waitUpTo(SUBSCRIBE_TIMEOUT_MS, live.subscribed())
+    if (raw.destroyed || raw.writableEnded) return
+    isOpen = true
     send('ping', {})
   })
 }

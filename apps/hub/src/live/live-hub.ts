@@ -44,6 +44,11 @@ export class LiveHub {
     })
   }
 
+  /** Resolves when changes of other nodes reach the subscribers, or cannot reach them because the bus is away. */
+  async subscribed(): Promise<void> {
+    await this.#bus?.subscribed()
+  }
+
   /** Number of open subscriptions. */
   get subscriberCount(): number {
     return this.#subscribers.size

@@ -113,6 +113,17 @@ export function testBus(openMedium: () => Promise<BusMedium>, { canBeCut }: { ca
     expect(second.received).toEqual([])
   })
 
+  it('delivers the first message after a subscription took effect', async () => {
+    const organizationIds = Array.from({ length: 20 }, () => newId('org'))
+    for (const organizationId of organizationIds) {
+      const { received } = collect(b, `live.${organizationId}`)
+      await b.bus.subscribed()
+      const change = { topic: 'projects', organizationId } as const
+      a.bus.publish(`live.${organizationId}`, change)
+      await until('it arrives', () => received.length > 0)
+    }
+  })
+
   it('delivers to the node that a subject names', async () => {
     const { received } = collect(b, `node.${b.nodeId}`)
     const message = { connectionId: newId('d_conn') }
