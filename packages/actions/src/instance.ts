@@ -54,7 +54,7 @@ export const NodeFacts = z.object({
       failure: z.string().optional(),
     })
     .optional()
-    .describe('Carrier of messages between nodes: PostgreSQL or NATS. Absent where there is only one node.'),
+    .describe('Carrier of messages between nodes: PostgreSQL or NATS. Absent with the embedded database.'),
 })
 export type NodeFacts = z.output<typeof NodeFacts>
 
