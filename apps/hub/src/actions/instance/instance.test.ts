@@ -1,5 +1,13 @@
 import { newId } from '@muster/actions'
-import { auditEvents, deviceRow, failed as failure, type TestHub, testHub, until } from '@muster/testkit'
+import {
+  auditEvents,
+  databaseSession,
+  deviceRow,
+  failed as failure,
+  type TestHub,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { InProcessBus } from '../../bus/in-process-bus.ts'
@@ -253,7 +261,11 @@ describe('jobs_Retry', () => {
         data: { jobId: 'job_20261121-1200-12345671', jwtId: 'gone' },
       },
     ])
+    await using session = await databaseSession(hub)
+    // The attempt reads this table, so it does not end before all three are answered.
+    await session.lock('mailed_token')
     const results = await Promise.all([1, 2, 3].map(() => admin.invoke('jobs_Retry', { jobId: jobId! })))
+    await session.release()
     expect(results.map(({ result }) => result).sort()).toEqual(['AlreadyPending', 'AlreadyPending', 'Queued'])
     const job = await until('the attempt ends', async () => {
       const { jobs } = await admin.invoke('jobs_Query', { filter: { job: JOB } })
