@@ -11,6 +11,7 @@ type Program = {
 export const PROGRAMS = {
   caddy: { path: '/usr/bin/caddy', debian: ['caddy'] },
   curl: { path: '/usr/bin/curl', debian: ['curl'] },
+  haproxy: { path: '/usr/sbin/haproxy', debian: ['haproxy'] },
   jq: { path: '/usr/bin/jq', debian: ['jq'] },
   'nats-server': { path: '/usr/sbin/nats-server', debian: ['nats-server'] },
   nginx: { path: '/usr/sbin/nginx', debian: ['nginx-light'] },

@@ -1,109 +1,18 @@
-import { spawn } from 'node:child_process'
 import { randomBytes, X509Certificate } from 'node:crypto'
-import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { connectDevice, deviceIdentity, digestOf, freePort, testHub, until } from '@muster/testkit'
-import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
+import { connectDevice, deviceIdentity, digestOf, testHub, until } from '@muster/testkit'
+import { FRONT_SECRET, startFront } from '@muster/testkit/front'
+import { hasPrograms } from '@muster/testkit/programs'
 import { describe, expect, it } from 'vitest'
 
-const DOCUMENT = join(import.meta.dirname, '../../../../docs/operating.md')
 const BEHIND = {
   publicUrl: 'https://hub.example.com',
   trustedProxies: ['127.0.0.1'],
-  proxySecret: 'at least sixteen characters',
-}
-
-type Proxy = { program: 'nginx' | 'caddy'; arguments: (folder: string) => string[] }
-
-const NGINX: Proxy = {
-  program: 'nginx',
-  arguments: folder => ['-p', folder, '-c', join(folder, 'nginx.conf')],
-}
-const CADDY: Proxy = {
-  program: 'caddy',
-  arguments: folder => ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
-}
-
-/** Returns the example configuration of a proxy in docs/operating.md, with the files and the hub's port of this test. */
-function exampleOf(language: 'nginx' | 'caddy', folder: string, hubPort: number): string {
-  const [, block] =
-    new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(readFileSync(DOCUMENT, 'utf8')) ?? []
-  return block!
-    .replaceAll('/etc/ssl/', `${folder}/`)
-    .replaceAll('/var/cache/nginx/', `${folder}/`)
-    .replaceAll('/var/log/nginx/', `${folder}/`)
-    .replaceAll('127.0.0.1:6878', `127.0.0.1:${hubPort}`)
-}
-
-function nginxFiles(folder: string, port: number, hubPort: number): Record<string, string> {
-  const server = exampleOf('nginx', folder, hubPort).replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  return {
-    'nginx.conf': `daemon off; pid ${folder}/pid; error_log stderr;
-     events {}
-     http { access_log off;
-       ${temporary.map(kind => `${kind}_temp_path ${folder}/${kind};`).join(' ')}
-       ${server} }`,
-  }
-}
-
-function caddyFiles(folder: string, port: number, hubPort: number): Record<string, string> {
-  const site = exampleOf('caddy', folder, hubPort).replace('https://hub.example.com', `https://:${port}`)
-  // `auto_https` and `skip_install_trust` keep Caddy from creating a certificate authority and from making the system trust it.
-  // `strict_sni_host` must be off because the clients of this test send no SNI.
-  return {
-    Caddyfile: `{
-      admin off
-      auto_https off
-      skip_install_trust
-      storage file_system ${folder}
-      servers {
-        strict_sni_host insecure_off
-      }
-    }
-    ${site}`,
-  }
-}
-
-/** Runs a proxy with the configuration of docs/operating.md, but with a port and files of this test. */
-async function started(
-  proxy: Proxy,
-  files: (folder: string, port: number, hubPort: number) => Record<string, string>,
-  hubPort: number,
-): Promise<AsyncDisposable & { port: number; folder: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-proxy-'))
-  chmodSync(folder, 0o755)
-  const port = await freePort()
-  const { certificatePem, keyPem } = await deviceIdentity()
-  const all = { 'hub.pem': certificatePem, 'hub.key': keyPem!, ...files(folder, port, hubPort) }
-  for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text)
-  const child = spawn(PROGRAMS[proxy.program].path, proxy.arguments(folder), {
-    env: { ...process.env, XDG_CONFIG_HOME: folder },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let stderrText = ''
-  child.stderr.on('data', chunk => {
-    stderrText += chunk
-  })
-  await until('the proxy answers', async () => {
-    if (child.exitCode !== null) throw new Error(`the proxy ended: ${stderrText}`)
-    return (await ask(port, '/healthz').catch(() => undefined))?.status === 200
-  })
-  return {
-    port,
-    folder,
-    async [Symbol.asyncDispose]() {
-      const ended = once(child, 'exit')
-      child.kill('SIGTERM')
-      await ended
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
+  proxySecret: FRONT_SECRET,
 }
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
@@ -128,15 +37,12 @@ function pathOf(url: string): string {
   return pathname + search
 }
 
-describe.each([
-  ['nginx', NGINX, nginxFiles],
-  ['Caddy', CADDY, caddyFiles],
-] as const)('%s configured as in docs/operating.md', (_name, proxy, files) => {
-  it.skipIf(!hasPrograms(proxy.program))(
+describe.each(['nginx', 'caddy', 'haproxy'] as const)('%s configured as in docs/operating.md', program => {
+  it.skipIf(!hasPrograms(program))(
     'forwards people, and devices with the certificate that they proved in TLS',
     async () => {
       await using hub = await testHub(BEHIND)
-      await using front = await started(proxy, files, hub.address.port)
+      await using front = await startFront(program, [hub.address.port])
       const { headers } = await ask(front.port, '/login')
       expect(headers['strict-transport-security']).toContain('max-age')
 
@@ -168,7 +74,7 @@ describe('files of repositories behind nginx configured as in docs/operating.md'
     'are read from the hub once, and served from the cache for whole and range requests',
     async () => {
       await using hub = await testHub(BEHIND)
-      await using front = await started(NGINX, nginxFiles, hub.address.port)
+      await using front = await startFront('nginx', [hub.address.port])
       const owner = await hub.user()
       const repositoryId = await hub.repository(owner, await hub.organization(owner))
       // The file is larger than 1 MiB, the default limit of nginx for request bodies.
