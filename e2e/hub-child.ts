@@ -1,14 +1,13 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { createClient, type Invoke } from '@muster/actions/client'
-import { freePort, until } from '@muster/testkit'
+import { freePort } from '@muster/testkit/free-port'
+import { until } from '@muster/testkit/until'
 import pg from 'pg'
-import { inject } from 'vitest'
 
 /** Entry file of the hub. */
 export const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
@@ -35,6 +34,8 @@ export type HubChild = AsyncDisposable & {
 
 export type HubChildOptions = {
   dataDir: string
+  /** Entry file of another build of the hub. */
+  main?: string
   port?: number
   env?: Record<string, string>
   options?: string[]
@@ -52,20 +53,10 @@ export async function newFolder(): Promise<Folder> {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
-/**
- * Copies the data folder that the global set-up made (`first-start.ts`) into a folder, and resolves to the path of the copy. A hub on it
- * needs no first start, which takes longer.
- */
-export async function copyFirstStart({ path }: Folder): Promise<string> {
-  const dataDir = join(path, 'data')
-  // `cp -a` keeps the owner of the files. When the tests run as root, PostgreSQL runs under another account, which must own its files.
-  await promisify(execFile)('cp', ['-a', inject('firstStart'), dataDir])
-  return dataDir
-}
-
 /** Starts the hub as a child process and does not wait until it is ready. */
 export async function spawnHub({
   dataDir,
+  main = MAIN,
   port,
   env = {},
   options = [],
@@ -75,7 +66,7 @@ export async function spawnHub({
 }: HubChildOptions): Promise<HubChild> {
   const ownPort = port ?? (await freePort())
   const startedAt = performance.now()
-  const words = ['-c', `${shell}; exec "$0" "$@"`, process.execPath, MAIN, ...options]
+  const words = ['-c', `${shell}; exec "$0" "$@"`, process.execPath, main, ...options]
   const child = spawn('/bin/sh', words, {
     env: {
       PATH: process.env.PATH,

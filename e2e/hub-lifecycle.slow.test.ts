@@ -11,10 +11,10 @@ import { until } from '@muster/testkit'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { copyFirstStart } from './copied-start.ts'
 import { expectNothingLeft, socketDirOf } from './ended-hub.ts'
 import {
   adminOf,
-  copyFirstStart,
   databaseHome,
   databaseOf,
   databaseProcesses,

@@ -9,11 +9,11 @@ import type { Invoke } from '@muster/actions'
 import { until } from '@muster/testkit'
 import { connectDevice } from '@muster/testkit/device'
 import { describe, expect, it } from 'vitest'
+import { copyFirstStart } from './copied-start.ts'
 import { expectNothingLeft, socketDirOf } from './ended-hub.ts'
 import {
   accountOf,
   adminOf,
-  copyFirstStart,
   databaseHome,
   databaseProcesses,
   descendantsOf,

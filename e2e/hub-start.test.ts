@@ -5,17 +5,9 @@ import { join } from 'node:path'
 import { smallDisk, until } from '@muster/testkit'
 import { connectDevice } from '@muster/testkit/device'
 import { describe, expect, it } from 'vitest'
+import { copyFirstStart } from './copied-start.ts'
 import { complaint, expectNothingLeft, socketDirOf } from './ended-hub.ts'
-import {
-  adminOf,
-  copyFirstStart,
-  databaseOf,
-  firstToken,
-  newFolder,
-  signedIn,
-  spawnHub,
-  startedHub,
-} from './hub-child.ts'
+import { adminOf, databaseOf, firstToken, newFolder, signedIn, spawnHub, startedHub } from './hub-child.ts'
 
 const MIB = 1024 * 1024
 const isRoot = process.getuid?.() === 0

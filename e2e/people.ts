@@ -7,7 +7,8 @@ import axe, { type RunOptions } from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { expect, inject } from 'vitest'
 import { launchBrowser } from './browser.ts'
-import { adminOf, copyFirstStart, databaseOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
+import { copyFirstStart } from './copied-start.ts'
+import { adminOf, databaseOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
 
 export type Person = { email: string; password: string }
 

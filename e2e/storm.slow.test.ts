@@ -1,86 +1,10 @@
-import { newDatedId } from '@muster/actions'
-import { ConnectionRefused, connectDevice, type FakeDevice } from '@muster/testkit/device'
 import { until } from '@muster/testkit/until'
 import { expect, it } from 'vitest'
-import { databaseOf, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
+import { databaseOf, firstToken, newFolder, startedHub } from './hub-child.ts'
+import { StormDevice } from './storm-device.ts'
 
 const DEVICES = 300
 const REPORTING = 20
-
-/** A device of the fleet. It reconnects, and publishes unacknowledged events again. */
-class StormDevice {
-  readonly acknowledged: string[] = []
-  refusals = 0
-  #device: FakeDevice
-  #isOver = false
-  readonly #hub: HubChild
-  readonly #token: string
-
-  private constructor(hub: HubChild, token: string, device: FakeDevice) {
-    this.#hub = hub
-    this.#token = token
-    this.#device = device
-  }
-
-  static async connect(hub: HubChild, token: string): Promise<StormDevice> {
-    return new StormDevice(hub, token, await connectDevice({ url: hub.url, token }))
-  }
-
-  get isConnected(): boolean {
-    return this.#device.link.isOpen
-  }
-
-  /** Reconnects until the hub accepts the device. Counts refusals, but not failed connections while the hub is down. */
-  async reconnect(): Promise<void> {
-    await this.#device.link.ended
-    const { identity } = this.#device
-    await until(
-      'the device is accepted',
-      async () => {
-        try {
-          this.#device = await connectDevice({ url: this.#hub.url, token: this.#token, identity })
-          return true
-        } catch (error) {
-          if (error instanceof ConnectionRefused) this.refusals++
-          return false
-        }
-      },
-      60_000,
-    )
-  }
-
-  /** Publishes one event after the other until `stop` is called. */
-  async report(): Promise<void> {
-    while (!this.#isOver) {
-      const eventId = newDatedId('d_ev')
-      const event = {
-        eventId,
-        severity: 'Info',
-        body: 1,
-        attributes: {},
-        emittedAt: new Date().toISOString(),
-      }
-      while (!this.acknowledged.includes(eventId)) {
-        const device = this.#device
-        try {
-          await device.invoke('devices_PublishEvents', { deviceId: device.deviceId, events: [event] })
-          this.acknowledged.push(eventId)
-        } catch {
-          await until('it has reconnected', () => this.#device !== device, 60_000)
-        }
-      }
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true
-    await this.#device[Symbol.asyncDispose]()
-  }
-
-  stop(): void {
-    this.#isOver = true
-  }
-}
 
 it('a fleet reconnects after its hub was killed, without refused or duplicate devices or lost events', async () => {
   await using folder = await newFolder()
@@ -89,7 +13,7 @@ it('a fleet reconnects after its hub was killed, without refused or duplicate de
   await using stack = new AsyncDisposableStack()
   const fleet: StormDevice[] = []
   const connectSome = async (): Promise<void> => {
-    while (fleet.length < DEVICES) fleet.push(stack.use(await StormDevice.connect(hub, token)))
+    while (fleet.length < DEVICES) fleet.push(stack.use(await StormDevice.connect(hub.url, token)))
   }
   await Promise.all(Array.from({ length: 8 }, connectSome))
   const reporting = fleet.slice(0, REPORTING)

@@ -10,7 +10,10 @@ export type LiveStream = AsyncDisposable & {
 }
 
 /** Opens the live stream of a person like the console. Resolves after the hub's first event. */
-export async function liveStream(hub: Pick<TestHub, 'url'>, { cookie }: TestUser): Promise<LiveStream> {
+export async function liveStream(
+  hub: Pick<TestHub, 'url'>,
+  { cookie }: Pick<TestUser, 'cookie'>,
+): Promise<LiveStream> {
   const stop = new AbortController()
   const response = await fetch(`${hub.url}/api/v1/live`, { headers: { cookie }, signal: stop.signal })
   if (!response.ok || !response.body) throw new Error(`the live stream answered ${response.status}`)

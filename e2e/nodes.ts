@@ -1,0 +1,254 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createClient, type Invoke } from '@muster/actions/client'
+import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
+import { createLog } from '@muster/hub/log'
+import { freePort } from '@muster/testkit/free-port'
+import { FRONT_SECRET, type Front, type FrontProgram, startFront } from '@muster/testkit/front'
+import { PROGRAMS } from '@muster/testkit/programs'
+import { until } from '@muster/testkit/until'
+import pg from 'pg'
+import { adminOf, type Folder, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
+import { type TcpWire, tcpWire } from './tcp-wire.ts'
+
+/** What carries the messages between nodes. */
+export type CarrierKind = 'PostgreSQL' | 'NATS'
+
+/** Instance key of all nodes. */
+export const INSTANCE_KEY = 'ab'.repeat(32)
+const ROOT = join(import.meta.dirname, '..')
+const NAMES = ['node-1', 'node-2', 'node-3'] as const
+/** Connections of PostgreSQL: 13 of each node, and those of the test. */
+const MAX_CONNECTIONS = 100
+
+/** The carrier of messages, which fails as a whole. For single nodes see `Nodes.wires`. */
+type Carrier = {
+  /** Lets it answer nothing, until `stop` or `start`. */
+  freeze(): void
+  /** Ends it. */
+  stop(): Promise<void>
+  /** Brings it back. */
+  start(): Promise<void>
+  /** Sends a text on a channel, past the wires. */
+  publish(channel: string, text: string): Promise<void>
+}
+
+/** Three hub processes on one PostgreSQL, with a proxy in front that is configured as docs/operating.md prints it. */
+export type Nodes = AsyncDisposable & {
+  front: Front
+  carrier: Carrier
+  /** The processes, in the order of their addresses in the proxy. */
+  hubs: HubChild[]
+  /** Carry the messages between each node and the carrier. With PostgreSQL that is only the session for notifications. */
+  wires: TcpWire[]
+  /** The first project. */
+  project: { organizationId: string; projectId: string }
+  /** The first deployment token. */
+  token: string
+  /** Address and password of the first administrator. */
+  admin: { email: string; password: string }
+  /** Session cookie of that person. */
+  cookie: string
+  /** Connection to the database as its superuser. */
+  database: pg.Pool
+  /** Starts a node whose process has ended, from another build if `main` names one. Resolves when it is ready. */
+  start(at: number, main?: string): Promise<void>
+  /** Runs actions at one node, as the first administrator or with the session cookie of another person. */
+  at(node: number, cookie?: string): Invoke
+  /** The index of the node that holds a device's connection. Waits until one does. */
+  holderOf(deviceId: string): Promise<number>
+}
+
+/** Starts three nodes and a proxy. `env` is added to the environment of each node. */
+export async function startNodes(
+  kind: CarrierKind,
+  program: FrontProgram,
+  env: Record<string, string> = {},
+): Promise<Nodes> {
+  await using resources = new AsyncDisposableStack()
+  const folder = resources.use(await newFolder())
+  const base = join(folder.path, 'database')
+  const files = join(folder.path, 'files')
+  await mkdir(base, { mode: 0o755 })
+  await mkdir(files)
+  const { access } = resources.use(
+    await startEmbeddedDatabase(base, createLog('error'), { maxConnections: MAX_CONNECTIONS }),
+  )
+  const { host, user, password, database: name } = access.owner as Record<string, string>
+  const login = `postgresql://${user}:${password}@`
+  const nats = kind === 'NATS' ? resources.use(await natsServer(folder)) : undefined
+  const wires = await Promise.all(
+    NAMES.map(async () =>
+      resources.use(
+        await tcpWire(() => (nats ? connect(nats.port, '127.0.0.1') : connect(join(host!, '.s.PGSQL.5432')))),
+      ),
+    ),
+  )
+  const frontPort = await freePort()
+  const ports = await Promise.all(NAMES.map(() => freePort()))
+  const publicUrl = `https://localhost:${frontPort}`
+  const hubs: HubChild[] = []
+  const start = async (at: number, main?: string): Promise<void> => {
+    const dataDir = join(folder.path, NAMES[at]!)
+    await mkdir(dataDir, { recursive: true })
+    await symlink(files, join(dataDir, 'blobs')).catch(() => {})
+    const wire = `127.0.0.1:${wires[at]!.port}`
+    hubs[at] = await startedHub({
+      dataDir,
+      port: ports[at]!,
+      ...(main !== undefined && { main }),
+      env: {
+        MUSTER_DATABASE_URL: `${login}${encodeURIComponent(host!)}/${name}`,
+        MUSTER_INSTANCE_KEY: INSTANCE_KEY,
+        MUSTER_NODE_NAME: NAMES[at]!,
+        MUSTER_NODE_PORT: '0',
+        MUSTER_NODE_URL: 'https://127.0.0.1',
+        MUSTER_PUBLIC_URL: publicUrl,
+        MUSTER_TRUSTED_PROXIES: '127.0.0.1',
+        MUSTER_PROXY_SECRET: FRONT_SECRET,
+        MUSTER_DRAIN_SECS: '2',
+        ...(nats
+          ? { MUSTER_NATS_URL: `nats://${wire}` }
+          : { MUSTER_DATABASE_DIRECT_URL: `${login}${wire}/${name}` }),
+        ...env,
+      },
+    })
+  }
+  resources.defer(async () => void (await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))))
+  // The first node migrates the database and makes the first administrator.
+  await start(0)
+  await Promise.all([start(1), start(2)])
+  const front = resources.use(await startFront(program, ports, frontPort))
+  const database = new pg.Pool({ ...access.admin, database: name!, max: 4 })
+  database.on('error', () => {})
+  resources.defer(() => database.end())
+  const [first] = hubs as [HubChild]
+  const admin = await adminOf(first.dataDir)
+  const cookie = await sessionCookie(first, admin)
+  const { rows } = await database.query<Nodes['project']>(
+    'select organization_id as "organizationId", project_id as "projectId" from project',
+  )
+  const kept = resources.move()
+  return {
+    project: rows[0]!,
+    front,
+    hubs,
+    wires,
+    admin,
+    cookie,
+    database,
+    start,
+    token: firstToken(first),
+    carrier: nats ?? wiredCarrier(wires, database),
+    at(node, person = cookie) {
+      const { url } = hubs[node]!
+      return createClient({
+        baseUrl: url,
+        headers: { cookie: person, origin: url.replace('http:', 'https:') },
+      })
+    },
+    holderOf: async deviceId => {
+      const name = await until('a node holds the device', async () => {
+        const { rows } = await database.query<{ name: (typeof NAMES)[number] }>(
+          `select n.name from device d join device_connection c on c.connection_id = d.connection_id and c.ended_at is null
+             join cluster_node n on n.node_id = c.node_id where d.device_id = $1`,
+          [deviceId],
+        )
+        return rows[0]?.name
+      })
+      return NAMES.indexOf(name)
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}
+
+/**
+ * Copies the hub into a folder as the build of the next release, and adds a migration with one further column. Resolves to its entry
+ * file.
+ */
+export async function nextBuild({ path }: Folder): Promise<string> {
+  const root = join(path, 'next')
+  const isSource = (file: string): boolean => !file.includes('/node_modules') && !file.endsWith('.test.ts')
+  for (const part of ['apps/hub', 'tools', 'package.json'])
+    await cp(join(ROOT, part), join(root, part), { recursive: true, filter: isSource })
+  for (const part of ['node_modules', 'apps/console', 'apps/agent', 'dist', 'docs'])
+    await symlink(join(ROOT, part), join(root, part))
+  await writeFile(
+    join(root, 'apps/hub/src/database/migrations/9999_next_release.sql'),
+    '-- A column of the next release.\nalter table device add column of_next_release text;\n',
+  )
+  return join(root, 'apps/hub/muster-hub.js')
+}
+
+/** PostgreSQL as carrier: the sessions for notifications freeze and end, and nothing else. */
+function wiredCarrier(wires: readonly TcpWire[], database: pg.Pool): Carrier {
+  const set = (state: Parameters<TcpWire['set']>[0]): void => {
+    for (const wire of wires) wire.set(state)
+  }
+  return {
+    freeze: () => set('silent'),
+    stop: async () => set('down'),
+    start: async () => set('open'),
+    publish: async (channel, text) =>
+      void (await database.query('select pg_notify($1, $2)', [channel, text])),
+  }
+}
+
+async function natsServer({ path }: Folder): Promise<Carrier & AsyncDisposable & { port: number }> {
+  const port = await freePort()
+  const start = async () => {
+    const child = spawn(PROGRAMS['nats-server'].path, ['-a', '127.0.0.1', '-p', String(port)], {
+      cwd: path,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let output = ''
+    child.stderr.on('data', chunk => (output += chunk))
+    await until('nats-server is ready', () => {
+      if (child.exitCode !== null) throw new Error(`nats-server ended: ${output}`)
+      return output.includes('Server is ready')
+    })
+    return child
+  }
+  let child = await start()
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  return {
+    port,
+    async publish(channel, text) {
+      const socket = connect(port, '127.0.0.1')
+      const size = Buffer.byteLength(text)
+      socket.write(`CONNECT {"verbose":false}\r\nPUB ${channel} ${size}\r\n${text}\r\nPING\r\n`)
+      let answer = ''
+      socket.on('data', bytes => (answer += bytes))
+      await until('the server has read it', () => answer.includes('PONG'))
+      socket.destroy()
+    },
+    freeze: () => void child.kill('SIGSTOP'),
+    stop,
+    async start() {
+      await stop()
+      child = await start()
+    },
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+async function sessionCookie(
+  { url }: HubChild,
+  person: { email: string; password: string },
+): Promise<string> {
+  const response = await fetch(`${url}/api/private/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(person),
+  })
+  if (!response.ok) throw new Error(`signing in answered ${response.status}: ${await response.text()}`)
+  return response.headers.get('set-cookie')!.split(';')[0]!
+}
