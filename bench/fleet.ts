@@ -277,7 +277,7 @@ async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices
 }
 
 /** Counts acknowledged events that are not stored (`missing`) and stored events that were never sent (`unknown`). */
-export async function checkLedger(hub: BenchHub, ledger: LedgerRun) {
+export async function checkLedger(hub: Pick<BenchHub, 'query'>, ledger: LedgerRun) {
   let acknowledged = 0
   let missing = 0
   let unknown = 0

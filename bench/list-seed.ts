@@ -12,7 +12,11 @@ const ID = `left(translate(md5(i::text), '0', 'z'), 22)`
  * Adds devices with a few properties each to a project. Every fifth device is disconnected, every tenth has no name and every
  * 97th has a pending certificate. Disconnected devices have three ended connections.
  */
-export async function seedDevices(hub: BenchHub, projectId: string, count: number): Promise<void> {
+export async function seedDevices(
+  hub: Pick<BenchHub, 'query'>,
+  projectId: string,
+  count: number,
+): Promise<void> {
   await hub.query(
     `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, hostname, first_seen,
                          is_connected, last_connected_at, pending_certificates)

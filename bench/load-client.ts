@@ -27,6 +27,8 @@ export type LoadCommand =
   | { writeProperty: { secs: number; devices: number; name: string; values: [unknown, unknown] } }
   | { keepLedger: { devices: number; pauseMs: number } }
   | { endLedger: true }
+  | { stay: true }
+  | { absences: true }
   | { echo: { connect: { port: number; tls?: TlsFiles; count: number; parallel: number } } }
   | { echo: { secs: number; window: number; messageBytes: number } }
   | { echo: { pings: true } }
@@ -53,6 +55,14 @@ export type ReconnectRun = {
   failures: number
   resumed: number
 }
+export type AbsencesRun = {
+  /** How long each device was away that has come back, in milliseconds and in ascending order. */
+  absencesMs: number[]
+  /** Number of devices that are away. */
+  away: number
+  /** Number of attempts to reconnect that failed. */
+  failures: number
+}
 export type LedgerRun = {
   deviceId: string
   acknowledged: string[]
@@ -66,6 +76,11 @@ const PING_GROUPS = 50
 /** Pause in milliseconds before a refused device retries during a reconnect storm. */
 const RETRY_MS = 50
 
+/** Longest pause before an attempt to reconnect, in milliseconds. Muster's agent returns within a second. */
+const COME_BACK_MS = 1_000
+/** Interval at which lost connections are looked for, in milliseconds. */
+const LOOK_MS = 50
+
 const devices: LeanDevice[] = []
 const echoes: RawSocket[] = []
 /** True if the clients of an echo server send Pings as often as devices do. */
@@ -73,6 +88,9 @@ let doEchoesPing = false
 const ECHO_PING = frameOf(Buffer.alloc(1))
 let target: HubTarget | undefined
 let ledger: { isOver: boolean; ended: Promise<LedgerRun> } | undefined
+
+/** Devices that are away, and what is known since the last answer about absences. Undefined until the devices are to stay. */
+let staying: { away: Set<LeanDevice>; absencesMs: number[]; failures: number } | undefined
 
 answerAll(run)
 
@@ -93,6 +111,8 @@ async function run(command: LoadCommand): Promise<unknown> {
   if ('writeProperty' in command) return writeProperty(command.writeProperty)
   if ('keepLedger' in command) return keepLedger(command.keepLedger)
   if ('endLedger' in command) return endLedger()
+  if ('stay' in command) return stay()
+  if ('absences' in command) return absences()
   if ('connect' in command.echo) return connectEchoes(command.echo.connect)
   if ('secs' in command.echo) return echo(command.echo)
   doEchoesPing = true
@@ -306,6 +326,37 @@ function keepLedger(load: { devices: number; pauseMs: number }): object {
   )
   ledger = book
   return {}
+}
+
+/** From here on each device reconnects when its connection is lost, as agents do. */
+function stay(): object {
+  const book = { away: new Set<LeanDevice>(), absencesMs: [] as number[], failures: 0 }
+  const comeBack = async (device: LeanDevice): Promise<void> => {
+    const fromMs = performance.now()
+    while (!device.isOpen) {
+      await pause(Math.random() * COME_BACK_MS)
+      await device.connect(target!).catch(() => void book.failures++)
+    }
+    book.absencesMs.push(performance.now() - fromMs)
+    book.away.delete(device)
+  }
+  setInterval(() => {
+    for (const device of devices) {
+      if (device.isOpen || book.away.has(device)) continue
+      book.away.add(device)
+      void comeBack(device)
+    }
+  }, LOOK_MS)
+  staying = book
+  return {}
+}
+
+/** Returns the absences since the last call. */
+function absences(): AbsencesRun {
+  const { away, absencesMs, failures } = staying!
+  const run = { absencesMs: absencesMs.splice(0).toSorted((a, b) => a - b), away: away.size, failures }
+  staying!.failures = 0
+  return run
 }
 
 /** Sends the next event. Returns true if the hub acknowledged it before the connection ended. */

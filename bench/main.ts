@@ -1,6 +1,7 @@
 // Entry point of `npm run bench -- NAME`. Runs one bench against a hub that is started as in production. Separate processes load
 // the hub over loopback.
 import { blobs } from './blobs.ts'
+import { cluster } from './cluster.ts'
 import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
 import { flood } from './flood.ts'
@@ -31,6 +32,7 @@ const BENCHES: Record<string, Bench> = {
   ingest: { run: ingest, limitMinutes: 10 },
   fleet: { run: fleet, limitMinutes: 15 },
   tunnel: { run: tunnel, limitMinutes: 10 },
+  cluster: { run: cluster, limitMinutes: 30 },
   faults: { run: faults, limitMinutes: 15 },
   lists: { run: lists, limitMinutes: 15 },
   releases: { run: releases, limitMinutes: 10 },
