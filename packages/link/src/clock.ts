@@ -1,3 +1,6 @@
+// Not the global functions, which a test may replace. All links of a process share one timer, so it would stop for later tests, too.
+import { clearInterval, setInterval } from 'node:timers'
+
 /** Source of time for links. Tests pass a ManualClock. */
 export interface Clock {
   /** Milliseconds since an arbitrary fixed time. Never decreases. */
