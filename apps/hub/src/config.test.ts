@@ -52,6 +52,9 @@ describe('settings', () => {
       proxyDomain: 'localhost',
       tls: undefined,
       devicePort: undefined,
+      operatorPort: undefined,
+      operatorHost: '127.0.0.1',
+      operatorToken: undefined,
       maxDescriptors: undefined,
       allowPlaintextDevices: false,
       diskLowBytes: 268_435_456,
@@ -99,6 +102,9 @@ describe('settings', () => {
       MUSTER_TLS_CERT: '/etc/hub.pem',
       MUSTER_TLS_KEY: '/etc/hub.key',
       MUSTER_DEVICE_PORT: '6879',
+      MUSTER_OPERATOR_PORT: '6881',
+      MUSTER_OPERATOR_HOST: '10.0.0.7',
+      MUSTER_OPERATOR_TOKEN: 'abcdefgh'.repeat(4),
       MUSTER_MAX_DESCRIPTORS: '4096',
       MUSTER_ALLOW_PLAINTEXT_DEVICES: '1',
       MUSTER_DISK_LOW_BYTES: '10000000000',
@@ -145,6 +151,9 @@ describe('settings', () => {
       proxyDomain: 'devices.example',
       tls: { certPath: '/etc/hub.pem', keyPath: '/etc/hub.key' },
       devicePort: 6879,
+      operatorPort: 6881,
+      operatorHost: '10.0.0.7',
+      operatorToken: 'abcdefgh'.repeat(4),
       maxDescriptors: 4096,
       allowPlaintextDevices: true,
       diskLowBytes: 10_000_000_000,
@@ -358,6 +367,23 @@ describe('a setting that cannot be used', () => {
     )
     for (const url of ['http://localhost:6880', 'https://10.0.0.7:6880'])
       expect(loadConfig({ ...node, MUSTER_NODE_URL: url }).nodeUrl).toBe(url)
+  })
+})
+
+describe('the operator listener', () => {
+  it('is refused without TLS beyond this machine', () => {
+    for (const host of ['0.0.0.0', '::', '10.0.0.7', 'hub.internal'])
+      expect(refusalOf({ MUSTER_OPERATOR_PORT: '6881', MUSTER_OPERATOR_HOST: host })).toBe(
+        'MUSTER_TLS_CERT: found nothing, expected a file because MUSTER_OPERATOR_HOST is not an address of this machine only.',
+      )
+    for (const host of ['127.0.0.1', '::1', 'localhost'])
+      expect(loadConfig({ MUSTER_OPERATOR_PORT: '6881', MUSTER_OPERATOR_HOST: host }).operatorHost).toBe(host)
+  })
+
+  it('needs a long token, which a refusal does not repeat', () => {
+    expect(refusalOf({ MUSTER_OPERATOR_TOKEN: 'too short' })).toBe(
+      'MUSTER_OPERATOR_TOKEN: found a value that is not shown, expected 32 to 256 ASCII characters without blanks (openssl rand -hex 32).',
+    )
   })
 })
 

@@ -122,6 +122,12 @@ const Settings = z.object({
   MUSTER_TLS_CERT: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_KEY: z.string().min(1, 'a file').optional(),
   MUSTER_DEVICE_PORT: wholeNumber(0, 65535, 'a port number').optional(),
+  MUSTER_OPERATOR_PORT: wholeNumber(0, 65535, 'a port number').optional(),
+  MUSTER_OPERATOR_HOST: HostAddress.default('127.0.0.1'),
+  MUSTER_OPERATOR_TOKEN: z
+    .string()
+    .regex(/^[!-~]{32,256}$/, '32 to 256 ASCII characters without blanks (openssl rand -hex 32)')
+    .optional(),
   MUSTER_MAX_DESCRIPTORS: wholeNumber(64, 100_000_000, 'a number of file descriptors from 64').optional(),
   MUSTER_PROXY_DOMAIN: z
     .string()
@@ -228,6 +234,11 @@ export type Config = {
   tls: TlsFiles | undefined
   /** Port of a separate listener for devices; undefined if devices use the main listener. */
   devicePort: number | undefined
+  /** Port of the listener with metrics and health for operators; undefined if there is none. */
+  operatorPort: number | undefined
+  operatorHost: string
+  /** Bearer token of the operator listener; undefined to use the token in the data folder. */
+  operatorToken: string | undefined
   /** Maximum number of file descriptors that the hub may use; undefined to use the limit of the process. */
   maxDescriptors: number | undefined
   /** Origin under which people and devices reach the hub. */
@@ -317,6 +328,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     host: settings.MUSTER_HOST,
     tls: tlsFiles(settings),
     devicePort: settings.MUSTER_DEVICE_PORT,
+    ...operatorListener(settings),
     maxDescriptors: settings.MUSTER_MAX_DESCRIPTORS,
     publicUrl,
     hosts: settings.MUSTER_HOSTS,
@@ -468,14 +480,32 @@ function nodeLinks({
     throw needs('MUSTER_DATABASE_URL', 'the database that all nodes share', 'MUSTER_NODE_PORT')
   if (nodePort === undefined && nodeUrl !== undefined)
     throw needs('MUSTER_NODE_PORT', 'a port number', 'MUSTER_NODE_URL')
-  const isLocal = isLoopback(`http://${isIPv6(nodeHost) ? `[${nodeHost}]` : nodeHost}`)
-  if (nodePort !== undefined && nodeUrl === undefined && !isLocal)
+  if (nodePort !== undefined && nodeUrl === undefined && !isLocalHost(nodeHost))
     throw needs('MUSTER_NODE_URL', 'the address by which other nodes reach this one', 'MUSTER_NODE_HOST')
   if (nodeUrl?.startsWith('http:') && !isLoopback(nodeUrl) && !allowPlaintextNodes)
     throw new ConfigError(
       `MUSTER_NODE_URL: found "${nodeUrl}", expected https, an address of this machine, or MUSTER_ALLOW_PLAINTEXT_NODES=1.`,
     )
   return { nodePort, nodeHost, nodeUrl, allowPlaintextNodes }
+}
+
+/** Settings of the operator listener. Throws `ConfigError` if its token would leave this machine without TLS. */
+function operatorListener({
+  MUSTER_OPERATOR_PORT: operatorPort,
+  MUSTER_OPERATOR_HOST: operatorHost,
+  MUSTER_OPERATOR_TOKEN: operatorToken,
+  MUSTER_TLS_CERT: certificate,
+}: z.output<typeof Settings>): Pick<Config, 'operatorPort' | 'operatorHost' | 'operatorToken'> {
+  if (operatorPort !== undefined && !isLocalHost(operatorHost) && certificate === undefined)
+    throw new ConfigError(
+      'MUSTER_TLS_CERT: found nothing, expected a file because MUSTER_OPERATOR_HOST is not an address of this machine only.',
+    )
+  return { operatorPort, operatorHost, operatorToken }
+}
+
+/** True for the name or address of a listener that only this machine can reach. */
+export function isLocalHost(host: string): boolean {
+  return isLoopback(`http://${isIPv6(host) ? `[${host}]` : host}`)
 }
 
 /** Object storage of the instance; undefined when it is not configured. Throws `ConfigError` when a required setting is missing. */
@@ -533,7 +563,7 @@ function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleCon
 
 function found(key: string, value: string | undefined): string {
   if (value === undefined) return 'nothing'
-  if (/SECRET|DATABASE_URL|DATABASE_DIRECT_URL|NATS_URL|INSTANCE_KEY|SMTP_URL/.test(key))
+  if (/SECRET|OPERATOR_TOKEN|DATABASE_URL|DATABASE_DIRECT_URL|NATS_URL|INSTANCE_KEY|SMTP_URL/.test(key))
     return 'a value that is not shown'
   // JSON escapes line breaks, so the message stays on one line.
   return JSON.stringify(value)

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { access, constants, mkdir, stat } from 'node:fs/promises'
 import type { Server } from 'node:http'
-import type { Server as HttpsServer } from 'node:https'
+import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
+import { ActionError } from '@muster/actions'
 import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
@@ -24,11 +25,12 @@ import { type InstanceKey, instanceKeyOf, loadInstanceKey } from './credentials/
 import { Jwts } from './credentials/jwts.ts'
 import { Passwords } from './credentials/passwords.ts'
 import { openDatabase } from './database/client/connection.ts'
+import { SlowStatements } from './database/client/slow-statements.ts'
 import { DiskSpace, type WatchedDisk } from './database/server/disk-space.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/server/embedded.ts'
 import { checkDirectDatabase, checkExternalDatabase, externalConnection } from './database/server/external.ts'
 import { migrate } from './database/server/migrate.ts'
-import { Readiness } from './database/server/readiness.ts'
+import { type Health, Readiness } from './database/server/readiness.ts'
 import { EarlyUpgrades } from './gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
 import { Presence } from './gateway/presence.ts'
@@ -51,12 +53,14 @@ import { LiveHub } from './live/live-hub.ts'
 import { createMailer } from './mail/mailer.ts'
 import { securityHeaders } from './net/security-headers.ts'
 import { Reach } from './node-links/reach.ts'
+import type { Operator } from './operator/operator.ts'
 import { ProxyHosts } from './proxy/hosts.ts'
 import { createHttpProxy } from './proxy/http-proxy.ts'
 import { ProxyTokens } from './proxy/proxy-tokens.ts'
 import { lockDataDir } from './runtime/data-lock.ts'
 import { processDescriptors } from './runtime/descriptors.ts'
 import type { Logger } from './runtime/log.ts'
+import type { Measures } from './runtime/measures.ts'
 import type { Services } from './services.ts'
 import { personUses, userTokenUses } from './sessions/person-uses.ts'
 import { Sessions } from './sessions/sessions.ts'
@@ -88,6 +92,8 @@ export type Hub = AsyncDisposable &
     address: { host: string; port: number }
     /** Port of the separate listener for devices; undefined without one. */
     devicePort: number | undefined
+    /** Port of the listener for operators; undefined without one. */
+    operatorPort: number | undefined
     publicUrl: string
     /** Account and deployment token made by the first start; undefined at later starts. */
     firstRun: FirstRun | undefined
@@ -111,6 +117,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   stack.use(await lockDataDir(config.dataDir))
 
   let core: Core | undefined
+  let isStopping = false
   let publicUrl = config.publicUrl
   const key = await loadInstanceKey(config.dataDir, config.instanceKey)
   const { previousInstanceKey: previous } = config
@@ -131,16 +138,29 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   )
   const { address: host, port } = server.server.address() as AddressInfo
   const deviceServer = await openDeviceServer({ config, instanceKey: key, log }, early, stack)
+  const health = async (): Promise<Health> =>
+    (await core?.readiness.health()) ?? {
+      state: isStopping ? 'draining' : 'starting',
+      isReady: false,
+      reasons: [],
+    }
+  const operator = await openOperator({ config, instanceKey: key, health, log }, stack)
+  const metrics = operator?.metrics
   if (config.tls) {
-    const servers = [server.server, ...(deviceServer ? [deviceServer] : [])] as HttpsServer[]
+    const others = [deviceServer, operator?.server].filter(one => one instanceof HttpsServer)
+    const servers = [server.server as HttpsServer, ...others]
     stack.use(watchTls(config.tls, key, servers, log))
   }
   if (config.port === 0) publicUrl = publicUrl.replace(/:0$/, `:${port}`)
 
   const { access, disk } = await databaseAccess(config, log, stack)
   const newestMigration = await migrate(access.owner, log)
+  const slowStatements = new SlowStatements(log)
   const { db, pool } = stack.use(
-    openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke')),
+    openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke'), {
+      measures: metrics,
+      onSlow: (text, durationMs) => slowStatements.add(text, durationMs),
+    }),
   )
   // A failure does not prevent the startup, because rows of a day without a partition go to the default partition.
   await maintainPartitions(db, config.eventRetentionDays, { pauseMs: 200, tries: 20 }).catch(error =>
@@ -190,12 +210,12 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const sessions = new Sessions(db, limits, uses, rights)
   const hosts = new ProxyHosts(config, publicUrl)
   const tokens = new ProxyTokens(db, jwts)
-  const proxy = createHttpProxy({ publicUrl, hosts, tokens, reach, rights, log })
+  const proxy = createHttpProxy({ publicUrl, hosts, tokens, reach, rights, measures: metrics, log })
   const blobUrls = new BlobUrls(key, publicUrl)
   const blobs = await openBlobs({ config, key, previousKey, db, urls: blobUrls, live, log })
   const mailer = stack.use(createMailer({ ...config, log }))
   const jobs = stack.use(await openQueue({ pool, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
-  const limitReports = stack.use(new LimitReports({ db, log }))
+  const limitReports = stack.use(new LimitReports({ db, log, measures: metrics }))
   const storedBytes = stack.use(new StoredBytes({ db, pool, limits: config.limits, log }))
   const writeBudgets = new WriteBudgets({
     limits: config.limits,
@@ -205,7 +225,16 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const propertyTotals = new PropertyTotals(db, config.limits)
   const bulkActions = new BulkActions({ db, sessions, devices, live, jobs, log })
   const services = {
-    ingest: new Ingest({ pool, live, log, writeBudgets, propertyTotals, storedBytes, diskSpace }),
+    ingest: new Ingest({
+      pool,
+      live,
+      log,
+      writeBudgets,
+      propertyTotals,
+      storedBytes,
+      diskSpace,
+      measures: metrics,
+    }),
     devices,
     rights,
     links,
@@ -238,7 +267,10 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       bus,
     }),
   )
-  const pipeline = drained(createPipeline({ db, handlers, services, live, limits, log }), stack)
+  const pipeline = drained(
+    measured(createPipeline({ db, handlers, services, live, limits, log }), metrics),
+    stack,
+  )
   const firstRun = await bootstrap(db, config.dataDir, publicUrl)
 
   const presence = new Presence(pool, node.nodeId, bus)
@@ -260,6 +292,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     limitReports,
     links,
     proxy,
+    measures: metrics,
     current: () => node.current(),
     log,
   })
@@ -301,9 +334,25 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     nodeId: node.nodeId,
     readiness,
   }
+  metrics?.watch({
+    db,
+    pool,
+    readiness,
+    devices,
+    links,
+    gateway,
+    live,
+    ingest: services.ingest,
+    bus,
+    slowStatements,
+    folders: { data: config.dataDir, ...(disk && { database: disk.folder }) },
+    tls: config.tls,
+  })
   // Disposal runs this function first, so that new requests get 503 instead of reaching parts that are closed already.
   stack.defer(() => {
     core = undefined
+    isStopping = true
+    metrics?.unwatch()
   })
   const everything = stack.move()
   return {
@@ -314,6 +363,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     services,
     address: { host, port },
     devicePort: (deviceServer?.address() as AddressInfo | undefined)?.port,
+    operatorPort: (operator?.server.address() as AddressInfo | undefined)?.port,
     publicUrl,
     firstRun,
     async tryServers() {
@@ -439,6 +489,40 @@ async function openDeviceServer(
     once(server.listen(devicePort, host, BACKLOG), 'listening'),
   )
   return server
+}
+
+/** Opens the listener for operators if `MUSTER_OPERATOR_PORT` is set. Its modules are loaded only then. */
+async function openOperator(
+  options: { config: Config; instanceKey: InstanceKey; health: () => Promise<Health>; log: Logger },
+  stack: AsyncDisposableStack,
+): Promise<Operator | undefined> {
+  const { operatorHost, operatorPort } = options.config
+  if (operatorPort === undefined) return undefined
+  const { createOperator } = await import('./operator/operator.ts')
+  const operator = stack.use(await createOperator(options))
+  await listening('MUSTER_OPERATOR_PORT', operatorHost, operatorPort, () => operator.listen())
+  return operator
+}
+
+/** Wraps the pipeline so that the actions of people and devices are measured. */
+function measured(pipeline: Pipeline, measures: Measures | undefined): Pipeline {
+  if (!measures) return pipeline
+  return {
+    ...pipeline,
+    async invoke(...call) {
+      const [, name] = call
+      const startedAtMs = performance.now()
+      try {
+        const output = await pipeline.invoke(...call)
+        measures.ran(name, performance.now() - startedAtMs, undefined)
+        return output
+      } catch (error) {
+        const kind = error instanceof ActionError ? error.kind : 'Internal'
+        measures.ran(name, performance.now() - startedAtMs, kind)
+        throw error
+      }
+    },
+  }
 }
 
 /** Wraps the pipeline so that disposal waits up to `DRAIN_TIMEOUT_MS` for actions in flight before the database closes. */

@@ -57,6 +57,11 @@ export class Batcher<Item> {
     this.#options = options
   }
 
+  /** Weight of all waiting items, without those of batches in flight. */
+  get waitingWeight(): number {
+    return this.#waitingWeight
+  }
+
   /** Resolves when the item is durable. Rejects with `overloaded` when the queue is full, or with the failure of its batch. */
   add(item: Item): Promise<void> {
     const weight = this.#options.weigh(item)

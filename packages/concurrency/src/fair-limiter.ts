@@ -70,6 +70,11 @@ export class FairLimiter {
     options.signal?.addEventListener('abort', () => this.#rejectAll(options.signal!.reason), { once: true })
   }
 
+  /** Number of tasks that wait. */
+  get waitingCount(): number {
+    return this.#queue.size
+  }
+
   /** True when the queue is full: a task that cannot begin at once is rejected. */
   get isFull(): boolean {
     return this.#queue.size >= this.#maxWaiting

@@ -91,7 +91,8 @@ async function diskFacts(folders: readonly string[]): Promise<Pick<NodeFacts, 'd
   }
 }
 
-function certificateFacts(
+/** The names and the end of the hub's own certificate, or the reason why they are not known. */
+export function certificateFacts(
   tls: TlsFiles | undefined,
 ): Pick<NodeFacts, 'certificates' | 'certificatesFailure'> {
   if (!tls)

@@ -143,13 +143,20 @@ export function createAuthenticator({
     const { tokenId, ...place } = placeOf(id, known)
     const about = { tokenId, place, ...(known.device_id !== null && { deviceId: known.device_id }) }
     if (!DeviceFingerprint.safeParse(fingerprint).success) {
-      throw new Refusal(400, 'Invalid', 'X-Device-Fingerprint is not d_sk_ and 44 base-58 characters', about)
+      throw new Refusal(
+        'fingerprint',
+        400,
+        'Invalid',
+        'X-Device-Fingerprint is not d_sk_ and 44 base-58 characters',
+        about,
+      )
     }
     if (fingerprint === EMPTY_FINGERPRINT) {
-      throw new Refusal(403, 'Forbidden', 'the fingerprint script printed nothing', about)
+      throw new Refusal('fingerprint', 403, 'Forbidden', 'the fingerprint script printed nothing', about)
     }
     if (certificate.refusal) {
       throw new Refusal(
+        certificate.refusal.reason,
         certificate.refusal.status,
         certificate.refusal.kind,
         certificate.refusal.message,
@@ -220,7 +227,8 @@ export function createAuthenticator({
     // that wait.
     admission.release()
     using _permit = await enrolments.enter({ owner: tokenId }).catch(refuseWhenCrowded)
-    if (request.socket.destroyed) throw new Refusal(503, 'Internal', 'the device disconnected', about)
+    if (request.socket.destroyed)
+      throw new Refusal('disconnected', 503, 'Internal', 'the device disconnected', about)
     const enrolled = await db.transaction().execute(async tx => {
       // The row lock delays a concurrent delete of the token or its project until this transaction ends. If such a delete came
       // first, no row is found and no device is enrolled. `auto_accept` is read again because it may have changed since the
@@ -304,12 +312,12 @@ export function claimsOf(request: IncomingMessage): { tokenId?: string; fingerpr
  */
 function bearerOf(request: IncomingMessage): string {
   const match = BEARER.exec(request.headers.authorization ?? '')
-  if (!match) throw new Refusal(401, 'Forbidden', 'no bearer token')
+  if (!match) throw new Refusal('token', 401, 'Forbidden', 'no bearer token')
   const token = match[1]!
   for (const header of ['x-deployment-token', 'x-user-token']) {
     const repeated = request.headers[header]
     if (repeated !== undefined && repeated !== token)
-      throw new Refusal(401, 'Forbidden', `${header} differs from Authorization`)
+      throw new Refusal('token', 401, 'Forbidden', `${header} differs from Authorization`)
   }
   return token
 }
@@ -324,11 +332,12 @@ async function refusedByLimit<T>(about: RefusalSubject, work: () => Promise<T>):
 }
 
 function unknownToken(): Refusal {
-  return new Refusal(401, 'Forbidden', 'unknown token')
+  return new Refusal('token', 401, 'Forbidden', 'unknown token')
 }
 
-function refusedCertificate(status: CertificateStatus, about: RefusalSubject): Refusal {
-  return new Refusal(403, 'Forbidden', `certificate is ${status.toLowerCase()}`, about)
+function refusedCertificate(status: Exclude<CertificateStatus, 'Active'>, about: RefusalSubject): Refusal {
+  const word = status.toLowerCase() as Lowercase<typeof status>
+  return new Refusal(`certificate_${word}`, 403, 'Forbidden', `certificate is ${word}`, about)
 }
 
 /**

@@ -32,16 +32,17 @@ export function certificateReader(config: Config): (request: IncomingMessage) =>
       isProxy(request) ||
       (isLocalHub && !isTls && isLoopbackAddress(remoteAddress(request)))
     if (typeof header !== 'string' || header === '')
-      throw new Refusal(403, 'Forbidden', 'no client certificate')
+      throw new Refusal('certificate_missing', 403, 'Forbidden', 'no client certificate')
     if (!isBelieved) {
       throw new Refusal(
+        'certificate_invalid',
         403,
         'Forbidden',
         'a certificate in X-Client-Cert is not believed on this connection; expected HTTPS',
       )
     }
     if (header.length > MAX_HEADER_BYTES)
-      throw new Refusal(400, 'Invalid', 'X-Client-Cert is longer than 12 KiB')
+      throw new Refusal('certificate_invalid', 400, 'Invalid', 'X-Client-Cert is longer than 12 KiB')
     return fingerprintOf(parse(header))
   }
 }
@@ -52,7 +53,12 @@ export function certificateReader(config: Config): (request: IncomingMessage) =>
  */
 function fingerprintOf(certificate: X509Certificate): string {
   if (certificate.validToDate.getTime() < Date.now())
-    throw new Refusal(403, 'Forbidden', `certificate expired at ${certificate.validToDate.toISOString()}`)
+    throw new Refusal(
+      'certificate_expired',
+      403,
+      'Forbidden',
+      `certificate expired at ${certificate.validToDate.toISOString()}`,
+    )
   return certificate.fingerprint256
 }
 
@@ -61,6 +67,11 @@ function parse(header: string): X509Certificate {
   try {
     return new X509Certificate(decodeURIComponent(header))
   } catch {
-    throw new Refusal(400, 'Invalid', 'X-Client-Cert does not hold a certificate in percent-encoded PEM')
+    throw new Refusal(
+      'certificate_invalid',
+      400,
+      'Invalid',
+      'X-Client-Cert does not hold a certificate in percent-encoded PEM',
+    )
   }
 }

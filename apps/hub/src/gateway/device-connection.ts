@@ -17,6 +17,7 @@ import { retryWhileUnavailable } from '../database/client/retry-while-unavailabl
 import type { InputBudgets } from '../limits/input-budgets.ts'
 import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
+import type { Measures } from '../runtime/measures.ts'
 import type { Connected } from './authenticate.ts'
 import type { Presence } from './presence.ts'
 
@@ -47,6 +48,7 @@ export type DeviceServices = {
   /** Tracks the writes of connection rows, which must finish before the hub stops. */
   connections: InFlight
   log: Logger
+  measures: Measures | undefined
   inputs: InputBudgets
   /** Notifies open consoles. */
   changed: (topic: 'devices' | 'connections', caller: DeviceCaller) => void
@@ -177,7 +179,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
   }
 
   async #admit(link: Link, isRegistered: boolean): Promise<boolean> {
-    const { presence, devices, log, changed } = this.#services
+    const { presence, devices, log, changed, measures } = this.#services
     const { deviceId, tokenId, certificateId } = this
     if (!link.isOpen) return false
     try {
@@ -195,6 +197,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
         changed('devices', this.#caller)
         changed('connections', this.#caller)
       }
+      if (isAdmitted) measures?.connected(isRegistered)
       return isAdmitted
     } catch (error) {
       log.error({ ...this.#about, err: error }, 'connection not recorded')
@@ -214,7 +217,8 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
 
   /** Records the end of the connection. */
   async #leave(end: LinkEnd): Promise<void> {
-    const { presence, devices, log, changed, isDraining, isClosing } = this.#services
+    const { presence, devices, log, changed, isDraining, isClosing, measures } = this.#services
+    measures?.disconnected(end.kind)
     const connectionId = this.#connectionId
     logEnd(log, { ...this.#about, connectionId, isRegistered: connectionId !== undefined }, end)
     devices.remove(this)

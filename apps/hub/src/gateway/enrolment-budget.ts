@@ -174,7 +174,13 @@ export class EnrolmentBudget {
  */
 function refusalFor(row: TokenRow, about: RefusalSubject, index: number): Refusal {
   if (row.is_expired)
-    return new Refusal(403, 'Forbidden', 'the deployment token has expired for new devices', about)
+    return new Refusal(
+      'token_expired',
+      403,
+      'Forbidden',
+      'the deployment token has expired for new devices',
+      about,
+    )
   const subject = subjectOf(about)
   if (row.enrolled_devices + row.granted >= row.device_limit) {
     return Refusal.of(

@@ -36,6 +36,7 @@ import { remoteReader } from '../net/trusted-proxy.ts'
 import type { Reach } from '../node-links/reach.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
 import type { Logger } from '../runtime/log.ts'
+import type { Measures, RefusalReason } from '../runtime/measures.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader } from './client-certificate.ts'
@@ -84,6 +85,7 @@ type GatewayOptions = {
   limitReports: LimitReports
   links: LinkSlots
   proxy: HttpProxy
+  measures: Measures | undefined
   /** `ClusterNode.current` of this node. */
   current: () => Promise<void> | undefined
   log: Logger
@@ -91,6 +93,10 @@ type GatewayOptions = {
 
 /** Accepts WebSockets of devices, of command-line clients, and of browsers that view the web pages of devices. */
 export type Gateway = {
+  /** Number of upgrade requests that wait for their authentication. */
+  readonly waitingCount: number
+  /** Number of open links of command-line clients. */
+  readonly personCount: number
   /** Handles an HTTP upgrade request. Never throws. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void
   /** Refuses further upgrades. Connections that this node closes from now on end as `ServerShutdown`. */
@@ -111,7 +117,7 @@ export function refusePlainRequests(app: FastifyInstance): void {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
     options
-  const { limitReports, links, reach, bus, rights, nodeId, current } = options
+  const { limitReports, links, reach, bus, rights, nodeId, current, measures } = options
   const pace = new DevicePace(config.limits, limitReports)
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -120,7 +126,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     maxPayload: MAX_MESSAGE_BYTES,
   })
   webSockets.on('wsClientError', (error: Error, socket: Socket, request: IncomingMessage) =>
-    refuse(request, socket, new Refusal(400, 'Invalid', error.message)),
+    refuse(request, socket, new Refusal('malformed', 400, 'Invalid', error.message)),
   )
   const remoteOf = remoteReader(config)
   const headers = securityHeaders(config)
@@ -170,6 +176,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     devices,
     connections,
     log,
+    measures,
     inputs,
     changed,
     execute,
@@ -189,7 +196,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     arriving.add(socket)
     try {
       if (URL.parse(request.url ?? '', 'http://hub')?.pathname !== PATH)
-        throw new Refusal(404, 'Invalid', 'no such endpoint')
+        throw new Refusal('malformed', 404, 'Invalid', 'no such endpoint')
       refuseWhenClosing()
       if (links.isFull) throw full()
       links.hold(socket)
@@ -243,11 +250,11 @@ export function createGateway(options: GatewayOptions): Gateway {
       fullLoggedAtMs = performance.now()
       log.warn({ descriptors: links.capacity }, 'devices hold all file descriptors that they may')
     }
-    return new Refusal(503, 'Internal', 'devices hold all file descriptors that they may')
+    return new Refusal('descriptors', 503, 'Internal', 'devices hold all file descriptors that they may')
   }
 
   function refuseWhenClosing(): void {
-    if (isDraining) throw new Refusal(503, 'Internal', GO_AWAY.shutdown)
+    if (isDraining) throw new Refusal('stopping', 503, 'Internal', GO_AWAY.shutdown)
   }
 
   /**
@@ -264,6 +271,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   function refuse(request: IncomingMessage, socket: Socket, error: unknown): void {
+    measures?.refused(reasonOf(error))
     // Further refusals of a client IP above 100 a minute write no rows and no log lines. The first 100 already show the reason.
     if (error instanceof ActionError && error.kind === 'RateLimited' && !(error instanceof Refusal)) {
       heldAnswers.hold(socket, () => answer(socket, error))
@@ -368,6 +376,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         userId: connected.caller.userId,
         callerNow: () => callerNow(connected, link, remote),
         address: remote,
+        measures,
       })
     } catch (error) {
       log.error({ ...idsOf(connected.caller), endpoint: request.endpoint, err: error }, 'forward failed')
@@ -443,6 +452,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   return {
+    get waitingCount() {
+      return admission.waitingCount
+    },
+    get personCount() {
+      return people.size
+    },
     upgrade: (request, socket, head) => void onUpgrade(request, socket, head),
     drain() {
       isDraining = true
@@ -461,6 +476,11 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 function ignore(): void {}
+
+function reasonOf(error: unknown): RefusalReason {
+  if (error instanceof Refusal) return error.reason
+  return error instanceof ActionError && error.kind === 'RateLimited' ? 'address_rate' : 'internal'
+}
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

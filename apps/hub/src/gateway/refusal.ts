@@ -1,6 +1,7 @@
 import { ActionError, type ErrorKind } from '@muster/actions'
 import { LimiterRejection } from '@muster/concurrency'
 import type { LimitReached } from '../limits/limit-reached.ts'
+import type { RefusalReason } from '../runtime/measures.ts'
 
 /** Token, device, organization and project that a refusal concerns, as far as they are known. */
 export type RefusalSubject = {
@@ -11,6 +12,7 @@ export type RefusalSubject = {
 
 /** A refused connection: status and reason for the peer, and the ids that the log and the console show. */
 export class Refusal extends ActionError {
+  readonly reason: RefusalReason
   readonly tokenId: string | undefined
   readonly deviceId: string | undefined
   readonly place: RefusalSubject['place']
@@ -18,6 +20,7 @@ export class Refusal extends ActionError {
   readonly limit: LimitReached | undefined
 
   constructor(
+    reason: RefusalReason,
     status: number,
     kind: ErrorKind,
     message: string,
@@ -25,6 +28,7 @@ export class Refusal extends ActionError {
   ) {
     const retryAfterSecs = about.limit?.retryAfterSecs
     super(kind, message, { status, ...(retryAfterSecs !== undefined && { retryAfterSecs }) })
+    this.reason = reason
     this.tokenId = about.tokenId
     this.deviceId = about.deviceId
     this.place = about.place
@@ -33,12 +37,12 @@ export class Refusal extends ActionError {
 
   /** Creates a refusal from a reached limit, with its status and text. */
   static of(limit: LimitReached, about: RefusalSubject): Refusal {
-    return new Refusal(limit.status, limit.kind, limit.message, { ...about, limit })
+    return new Refusal('limit', limit.status, limit.kind, limit.message, { ...about, limit })
   }
 }
 
 /** Converts the rejection by a full or slow queue into a refusal with 503. Rethrows any other error. */
 export function refuseWhenCrowded(error: unknown): never {
   if (!(error instanceof LimiterRejection)) throw error
-  throw new Refusal(503, 'Internal', 'too many devices connect at once')
+  throw new Refusal('overload', 503, 'Internal', 'too many devices connect at once')
 }

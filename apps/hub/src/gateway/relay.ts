@@ -9,6 +9,7 @@ import type { Db } from '../database/client/connection.ts'
 import { openPort } from '../links/registry.ts'
 import { pipeChannels } from '../net/channel-pipe.ts'
 import type { Reach } from '../node-links/reach.ts'
+import type { Measures } from '../runtime/measures.ts'
 
 /** Endpoint that command-line clients open to reach a TCP port of a device (docs/protocol.md 3.4). */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
@@ -23,6 +24,7 @@ type RelayOptions = {
   callerNow: () => Promise<Caller>
   /** IP address of the command-line client. */
   address: string
+  measures: Measures | undefined
 }
 
 /**
@@ -33,7 +35,7 @@ type RelayOptions = {
 export async function relay(
   request: ChannelRequest,
   link: Link,
-  { db, reach, rights, userId, callerNow, address }: RelayOptions,
+  { db, reach, rights, userId, callerNow, address, measures }: RelayOptions,
 ): Promise<void> {
   const [, deviceId, port] = ENDPOINT.exec(request.endpoint) ?? []
   if (!deviceId) return request.reject('unknown endpoint')
@@ -74,7 +76,7 @@ export async function relay(
     person.abort()
     device.abort()
   })
-  await pipeChannels(person, device).finally(stop)
+  await pipeChannels(person, device, measures?.forwards).finally(stop)
 }
 
 type Right = Authorization & { caller: Caller }

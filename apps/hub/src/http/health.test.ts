@@ -54,13 +54,13 @@ describe('a hub that runs', () => {
   it('O1: is degraded but ready while a part of it reports a reason', async () => {
     await using hub = await testHub()
     hub.readiness.degrade('disk', 'little space')
-    hub.readiness.degrade('mail', 'no mail server')
+    hub.readiness.degrade('bus', 'no messages')
     const both = await ask(hub, '/readyz')
     expect(both.status).toBe(200)
-    expect(both.json()).toEqual({ status: 'degraded', reason: 'little space; no mail server' })
+    expect(both.json()).toEqual({ status: 'degraded', reason: 'little space; no messages' })
     hub.readiness.restore('disk')
-    expect((await ask(hub, '/readyz')).json()).toEqual({ status: 'degraded', reason: 'no mail server' })
-    hub.readiness.restore('mail')
+    expect((await ask(hub, '/readyz')).json()).toEqual({ status: 'degraded', reason: 'no messages' })
+    hub.readiness.restore('bus')
     expect((await ask(hub, '/readyz')).json()).toEqual({ status: 'ready' })
   })
 

@@ -4,6 +4,7 @@ import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { Logger } from '../runtime/log.ts'
+import type { Measures } from '../runtime/measures.ts'
 import { LIMITS, type LimitName, type LimitSubject } from './limits.ts'
 
 type Hit = { limit: LimitName; subject: LimitSubject; message: string }
@@ -29,6 +30,8 @@ const SCOPE_ID = {
   address: 'address',
 } as const
 
+type LimitReportsOptions = { db: Db; log: Logger; measures?: Measures | undefined; windowMs?: number }
+
 /**
  * Reports hit limits to operators. Each subject and limit gets at most one log line and one audit event in 10 minutes, with the
  * count of hits since the previous report. The first hit is reported at once. `limit_hit` keeps the last report for the device's
@@ -37,6 +40,7 @@ const SCOPE_ID = {
 export class LimitReports implements AsyncDisposable {
   readonly #db: Db
   readonly #log: Logger
+  readonly #measures: Measures | undefined
   readonly #windowMs: number
   readonly #windows = new Map<string, Window>()
   readonly #sweep: AsyncDisposable
@@ -46,8 +50,9 @@ export class LimitReports implements AsyncDisposable {
    */
   #last: Promise<void> = Promise.resolve()
 
-  constructor({ db, log, windowMs = WINDOW_MS }: { db: Db; log: Logger; windowMs?: number }) {
+  constructor({ db, log, measures, windowMs = WINDOW_MS }: LimitReportsOptions) {
     this.#db = db
+    this.#measures = measures
     this.#log = log
     this.#windowMs = windowMs
     this.#sweep = every(
@@ -59,6 +64,7 @@ export class LimitReports implements AsyncDisposable {
 
   /** Counts a hit. Never waits and never throws; a report that cannot be stored is logged. */
   add(limit: LimitName, subject: LimitSubject, message: string): void {
+    this.#measures?.limitHit(limit)
     const subjectId = subject[SCOPE_ID[LIMITS[limit].scope]]
     const ownKey = `${limit} ${subjectId}`
     const hasOwn = this.#windows.has(ownKey) || this.#windows.size < MAX_WINDOWS

@@ -61,6 +61,11 @@ export class LinkSlots implements Disposable {
     return this.#capacity
   }
 
+  /** Number of descriptors that connections of devices hold. */
+  get heldCount(): number {
+    return this.#held
+  }
+
   /** Counts the socket of an upgrade request until it closes, whether it is admitted or not. */
   hold(socket: Socket): void {
     this.#held++

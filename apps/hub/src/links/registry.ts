@@ -55,6 +55,11 @@ export class DeviceRegistry {
     return [...this.#sessions]
   }
 
+  /** Number of connections, also of unregistered ones. */
+  get count(): number {
+    return this.#sessions.size
+  }
+
   /** Number of devices with a registered connection. */
   get connectedCount(): number {
     return this.#registered.size

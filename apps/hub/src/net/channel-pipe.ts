@@ -1,17 +1,30 @@
 import type { Channel } from '@muster/link'
+import type { ForwardCounts } from '../runtime/measures.ts'
 
 /**
  * Pipes bytes between two channels until both directions have ended; each direction may end first. Reads from a channel only while
- * the other channel has room, so a stalled reader stops the sender and no bytes are buffered here.
+ * the other channel has room, so a stalled reader stops the sender and no bytes are buffered here. `counts` counts the bytes; `device` is
+ * then the side of the device.
  */
-export async function pipeChannels(one: Channel, other: Channel): Promise<void> {
-  await Promise.all([pipeOneWay(one, other), pipeOneWay(other, one)])
+export async function pipeChannels(person: Channel, device: Channel, counts?: ForwardCounts): Promise<void> {
+  if (counts) counts.open++
+  await Promise.all([
+    pipeOneWay(person, device, bytes => {
+      if (counts) counts.toDeviceBytes += bytes
+    }),
+    pipeOneWay(device, person, bytes => {
+      if (counts) counts.fromDeviceBytes += bytes
+    }),
+  ])
+  if (counts) counts.open--
 }
 
-async function pipeOneWay(from: Channel, to: Channel): Promise<void> {
+async function pipeOneWay(from: Channel, to: Channel, count: (bytes: number) => void): Promise<void> {
   try {
-    for (let bytes = await from.read(); bytes !== null; bytes = await from.read())
+    for (let bytes = await from.read(); bytes !== null; bytes = await from.read()) {
+      count(bytes.length)
       await writeIfRead(to, bytes)
+    }
     to.end()
   } catch {
     // Reached when a channel failed before its regular end.

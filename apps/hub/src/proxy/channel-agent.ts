@@ -1,6 +1,7 @@
 import { Agent } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { openPort, type ReachableDevice } from '../links/registry.ts'
+import type { ForwardCounts } from '../runtime/measures.ts'
 import { ChannelSocket } from './channel-socket.ts'
 
 /** Limit of concurrent requests to one port of a device. It is below the limit of the published Nexigon agents (docs/protocol.md 3.3). */
@@ -12,11 +13,13 @@ const KEEP_MS = 4_000
 export class ChannelAgent extends Agent {
   readonly #session: ReachableDevice
   readonly #port: number
+  readonly #counts: ForwardCounts | undefined
 
-  constructor(session: ReachableDevice, port: number) {
+  constructor(session: ReachableDevice, port: number, counts?: ForwardCounts) {
     super({ keepAlive: true, maxFreeSockets: MAX_REQUESTS_PER_PORT, timeout: KEEP_MS })
     this.#session = session
     this.#port = port
+    this.#counts = counts
   }
 
   override createConnection(
@@ -24,7 +27,7 @@ export class ChannelAgent extends Agent {
     done?: (error: Error | null, socket: Duplex) => void,
   ): undefined {
     openPort(this.#session, this.#port).then(
-      channel => done?.(null, new ChannelSocket(channel)),
+      channel => done?.(null, new ChannelSocket(channel, this.#counts)),
       error => done?.(error as Error, undefined as never),
     )
   }

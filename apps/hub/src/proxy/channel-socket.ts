@@ -1,5 +1,6 @@
 import { Duplex } from 'node:stream'
 import type { Channel } from '@muster/link'
+import type { ForwardCounts } from '../runtime/measures.ts'
 
 /**
  * Gives a channel the socket interface that Node's HTTP client needs. Back-pressure works in both directions: data is read only on demand,
@@ -7,15 +8,18 @@ import type { Channel } from '@muster/link'
  */
 export class ChannelSocket extends Duplex {
   readonly #channel: Channel
+  readonly #counts: ForwardCounts | undefined
   #written: ((error?: Error | null) => void) | undefined
   #idleTimer: NodeJS.Timeout | undefined
   #isPumping = false
   /** Timeout set by `setTimeout`, in milliseconds. Node's HTTP client reads it from this property. */
   timeout = 0
 
-  constructor(channel: Channel) {
+  constructor(channel: Channel, counts?: ForwardCounts) {
     super({ allowHalfOpen: false })
     this.#channel = channel
+    this.#counts = counts
+    if (counts) counts.open++
     // The HTTP client removes its error listener when it hands the socket over. Until the next owner adds one, a broken link would become
     // an uncaught exception.
     this.on('error', () => {})
@@ -30,6 +34,7 @@ export class ChannelSocket extends Duplex {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#idleTimer?.refresh()
+    if (this.#counts) this.#counts.toDeviceBytes += chunk.length
     if (!this.#channel.canWrite) this.#endWrite(done)
     else if (this.#channel.tryWrite(chunk)) done()
     else this.#written = done
@@ -42,6 +47,7 @@ export class ChannelSocket extends Duplex {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     clearTimeout(this.#idleTimer)
+    if (this.#counts) this.#counts.open--
     this.#channel.close()
     done(error)
   }
@@ -92,6 +98,7 @@ export class ChannelSocket extends Duplex {
         else this.push(null)
         return
       }
+      if (this.#counts) this.#counts.fromDeviceBytes += bytes.length
       if (!this.push(bytes)) return
     }
   }

@@ -15,6 +15,7 @@ import { endWithResponse } from '../net/last-answer.ts'
 import { limitTime } from '../net/time-limit.ts'
 import type { Reach } from '../node-links/reach.ts'
 import type { Logger } from '../runtime/log.ts'
+import type { Measures } from '../runtime/measures.ts'
 import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
 import {
   bodyOf,
@@ -43,6 +44,7 @@ type ProxyOptions = {
   tokens: ProxyTokens
   reach: Pick<Reach, 'find'>
   rights: EndedRights
+  measures?: Measures | undefined
   log: Logger
   /** Deadline for a service to begin its answer, in milliseconds; `ANSWER_TIMEOUT_MS` by default. */
   answerTimeoutMs?: number
@@ -74,6 +76,7 @@ export function createHttpProxy({
   hosts,
   tokens,
   reach,
+  measures,
   rights,
   log,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
@@ -97,7 +100,7 @@ export function createHttpProxy({
       waitMs: waitTimeoutMs,
       signal: ended.signal,
     })
-    const made = { limiter, agent: new ChannelAgent(session, port) }
+    const made = { limiter, agent: new ChannelAgent(session, port, measures?.forwards) }
     ofSession.set(port, made)
     return made
   }

@@ -23,8 +23,10 @@ import type { StoredBytes } from '../limits/stored-bytes.ts'
 import { ROW_BYTES, type WriteBudgets } from '../limits/write-budgets.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../runtime/log.ts'
+import type { Measures } from '../runtime/measures.ts'
 
-type EventCall = { deviceId: string; rows: EventRow[]; bytes: number }
+/** `arrivedAtMs` is 0 unless the hub measures its batches. */
+type EventCall = { deviceId: string; rows: EventRow[]; bytes: number; arrivedAtMs: number }
 type PropertyWrite = {
   deviceId: string
   name: string
@@ -32,6 +34,7 @@ type PropertyWrite = {
   sizeBytes: number
   actor: string
   isStored: boolean
+  arrivedAtMs: number
 }
 
 type IngestOptions = {
@@ -42,6 +45,7 @@ type IngestOptions = {
   propertyTotals: PropertyTotals
   storedBytes: StoredBytes
   diskSpace: DiskSpace
+  measures?: Measures | undefined
 }
 
 /**
@@ -218,6 +222,7 @@ export class Ingest {
   readonly #writeBudgets: WriteBudgets
   readonly #propertyTotals: PropertyTotals
   readonly #storedBytes: StoredBytes
+  readonly #measures: Measures | undefined
   readonly #events: Batcher<EventCall>
   readonly #properties: Batcher<PropertyWrite>
   #resendsUntilMs = 0
@@ -225,8 +230,10 @@ export class Ingest {
   /** Digest of the networks in the latest stored system information, and its version, by device. The least recently used entry is first. */
   readonly #storedAddresses = new Map<string, { digest: string; version: number }>()
 
-  constructor({ pool, live, log, writeBudgets, propertyTotals, storedBytes, diskSpace }: IngestOptions) {
+  constructor({ pool, live, log, measures, diskSpace, ...budgets }: IngestOptions) {
+    const { writeBudgets, propertyTotals, storedBytes } = budgets
     this.#pool = pool
+    this.#measures = measures
     this.#live = live
     this.#writeBudgets = writeBudgets
     this.#propertyTotals = propertyTotals
@@ -275,7 +282,7 @@ export class Ingest {
     const sizes = rows.map(row => row.sizeBytes)
     this.#writeBudgets.take(device, { kind: 'event', sizes })
     const bytes = sizes.reduce((sum, size) => sum + size + ROW_BYTES, 0)
-    await this.#events.add({ deviceId, rows, bytes })
+    await this.#events.add({ deviceId, rows, bytes, arrivedAtMs: this.#nowMs() })
     this.changed('events', device)
   }
 
@@ -293,6 +300,7 @@ export class Ingest {
       sizeBytes,
       actor: JSON.stringify(wireActor(caller)),
       isStored: false,
+      arrivedAtMs: this.#nowMs(),
     }
     await this.#propertyTotals.storing({ subject: caller, name, sizeBytes }, () =>
       this.#properties.add(write),
@@ -314,13 +322,30 @@ export class Ingest {
     return this.#eventCount
   }
 
+  /** Size of the telemetry that waits for its batch, in bytes. */
+  get waitingBytes(): number {
+    return this.#events.waitingWeight + this.#properties.waitingWeight
+  }
+
   /** Notifies open consoles that telemetry of a device changed. */
   changed(topic: LiveChange['topic'], { organizationId, projectId, deviceId }: DeviceCaller): void {
     this.#live.changed({ topic, organizationId, projectId, deviceId })
   }
 
+  /** Arrival time of a call if batches are measured. */
+  #nowMs(): number {
+    return this.#measures ? performance.now() : 0
+  }
+
   async #writeEvents(calls: EventCall[]): Promise<void> {
     const rows = calls.flatMap(call => call.rows)
+    await this.#insertEvents(calls, rows)
+    // The items of a batch are in the order of their arrival.
+    const { arrivedAtMs } = calls[0]!
+    this.#measures?.stored({ kind: 'events', rows: rows.length, lagMs: performance.now() - arrivedAtMs })
+  }
+
+  async #insertEvents(calls: EventCall[], rows: EventRow[]): Promise<void> {
     const columns = eventColumns(rows)
     if (performance.now() >= this.#resendsUntilMs && !hasLate(rows)) {
       try {
@@ -360,6 +385,12 @@ export class Ingest {
       }
       rest = [...(await this.#upsertProperties(round)), ...later]
     }
+    const { arrivedAtMs } = writes[0]!
+    this.#measures?.stored({
+      kind: 'properties',
+      rows: writes.length,
+      lagMs: performance.now() - arrivedAtMs,
+    })
   }
 
   /**

@@ -6,7 +6,7 @@ import { openDatabase, withQueryOptions } from './connection.ts'
 it('destroys a silent connection and continues on another', async () => {
   await using scratch = await scratchDatabase()
   await using wire = await databaseWire(scratch)
-  const { db, pool, ...database } = openDatabase(wire.connection, () => {}, 3_000)
+  const { db, pool, ...database } = openDatabase(wire.connection, () => {}, { silentMs: 3_000 })
   await using _ = database
   const named = { name: 'one', text: 'select 1 as one' }
   await Promise.all(Array.from({ length: 3 }, () => pool.query('select pg_sleep(0.5)')))
@@ -23,7 +23,7 @@ it('destroys a silent connection and continues on another', async () => {
 
 it('waits for a statement without a timeout', async () => {
   await using scratch = await scratchDatabase()
-  const { db, ...database } = openDatabase(scratch.connection, () => {}, 500)
+  const { db, ...database } = openDatabase(scratch.connection, () => {}, { silentMs: 500 })
   await using _ = database
   await sql`select pg_sleep(1.5)`.execute(withQueryOptions(db, { timeout: 'none' }))
   await expect(sql`select pg_sleep(1.5)`.execute(db)).rejects.toMatchObject({ code: 'ETIMEDOUT' })

@@ -9,6 +9,7 @@ import {
   type Transaction,
 } from 'kysely'
 import pg from 'pg'
+import type { Measures } from '../../runtime/measures.ts'
 import type { Tables } from '../schema.ts'
 import { LookUps } from './look-ups.ts'
 import { PreparingClient, type QueryOptions, StatementNames } from './preparing-client.ts'
@@ -17,6 +18,14 @@ import { PreparingClient, type QueryOptions, StatementNames } from './preparing-
 export type Db = Kysely<Tables>
 /** Transaction. A function whose writes must be committed together with those of its caller takes a `Tx`. */
 export type Tx = Transaction<Tables>
+
+type DatabaseOptions = {
+  /** Time without traffic after which connections of the pool are destroyed, in milliseconds; 35 s by default. */
+  silentMs?: number
+  measures?: Measures | undefined
+  /** Called with the text of each statement that took `SLOW_MS` or longer on a connection of the pool. */
+  onSlow?: (text: string, durationMs: number) => void
+}
 
 export type Database = AsyncDisposable & {
   db: Db
@@ -52,6 +61,9 @@ const CLOSE_MS = 1_000
  */
 const SILENT_MS = 35_000
 
+/** Duration from which a statement counts as slow, in milliseconds. */
+const SLOW_MS = 1_000
+
 /** Settings of every session. The hub parses times that it reads as text, so the time zone and the date style must not vary. */
 const SETTINGS = "set timezone = 'UTC'; set datestyle = 'ISO'; set statement_timeout = '30s'"
 
@@ -62,7 +74,7 @@ const SETTINGS = "set timezone = 'UTC'; set datestyle = 'ISO'; set statement_tim
 export function openDatabase(
   connection: pg.PoolConfig,
   onError: (error: Error) => void,
-  silentMs = SILENT_MS,
+  { silentMs = SILENT_MS, measures, onSlow }: DatabaseOptions = {},
 ): Database {
   const options = {
     ...connection,
@@ -93,7 +105,9 @@ export function openDatabase(
   const clients = new Set<pg.PoolClient>()
   pool.on('connect', client => {
     clients.add(client)
-    ;(client as pg.PoolClient & PreparingClient).closeWithoutTraffic(silentMs)
+    const preparing = client as pg.PoolClient & PreparingClient
+    preparing.closeWithoutTraffic(silentMs)
+    if (onSlow) preparing.watchSlow(SLOW_MS, onSlow)
   })
   pool.on('remove', client => clients.delete(client))
   const lookUps = new LookUps(
@@ -107,7 +121,7 @@ export function openDatabase(
       })
       return client
     },
-    { idleMs: IDLE_MS, onError: report },
+    { idleMs: IDLE_MS, onError: report, measures },
   )
   const db = new HubKysely(pool, lookUps)
   const close = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import type pg from 'pg'
+import type { Measures } from '../../runtime/measures.ts'
 import { timeoutError } from './errors.ts'
 
 /**
@@ -7,6 +8,12 @@ import { timeoutError } from './errors.ts'
  * first look-up after an idle time.
  */
 type Connection = { client: pg.Client; socket: Socket; inFlight: number; lastAnswerAtMs: number }
+
+type LookUpsOptions = {
+  idleMs: number
+  onError: (error: Error) => void
+  measures?: Measures | undefined
+}
 
 /**
  * Pipelines the look-ups of all requests on one connection, without waiting for answers in between. All look-ups of one
@@ -17,6 +24,7 @@ export class LookUps {
   readonly #open: (socket: Socket) => pg.Client
   readonly #idleMs: number
   readonly #onError: (error: Error) => void
+  readonly #measures: Measures | undefined
   #connection: Promise<Connection> | undefined
   #isCorked = false
   #hasEnded = false
@@ -25,13 +33,11 @@ export class LookUps {
    * `open` makes a client on a socket. After `idleMs`, an unused connection is closed, and a connection whose look-ups get no
    * answer is destroyed.
    */
-  constructor(
-    open: (socket: Socket) => pg.Client,
-    { idleMs, onError }: { idleMs: number; onError: (error: Error) => void },
-  ) {
+  constructor(open: (socket: Socket) => pg.Client, { idleMs, onError, measures }: LookUpsOptions) {
     this.#open = open
     this.#idleMs = idleMs
     this.#onError = onError
+    this.#measures = measures
   }
 
   /** Runs a statement and resolves to its rows. Rejects with the database's error, or when the database cannot be reached. */
@@ -54,6 +60,7 @@ export class LookUps {
     } finally {
       connection.inFlight--
       connection.lastAnswerAtMs = performance.now()
+      this.#measures?.lookedUp(connection.lastAnswerAtMs - nowMs)
     }
   }
 

@@ -62,6 +62,7 @@ export class PreparingClient extends pg.Client {
   #plannedAtMs = performance.now()
   #hasTimeout = true
   readonly #names: StatementNames
+  #slow: { ms: number; report: (text: string, durationMs: number) => void } | undefined
 
   constructor(config: pg.ClientConfig & { names: StatementNames }) {
     super(config)
@@ -83,8 +84,29 @@ export class PreparingClient extends pg.Client {
     const statement: Statement = typeof config === 'string' ? { text: config, values } : config
     this.#hasTimeout = statement.timeout !== 'none'
     const name = statement.name === undefined ? this.#names.nameOf(statement) : undefined
-    if (name) return super.query({ ...statement, name }, callback)
-    return super.query(config, values, callback)
+    const sent = name ? { ...statement, name } : config
+    const sentValues = name ? undefined : values
+    if (!this.#slow) return super.query(sent, sentValues, callback)
+    const ended = (): void => this.#reportSlow(statement.text, nowMs)
+    if (callback) {
+      return super.query(sent, sentValues, (error: Error, result: pg.QueryResult) => {
+        ended()
+        callback(error, result)
+      })
+    }
+    const answer = super.query(sent, sentValues)
+    answer?.then(ended, ended)
+    return answer
+  }
+
+  /** Calls `report` with the text of each statement that takes `ms` milliseconds or longer. */
+  watchSlow(ms: number, report: (text: string, durationMs: number) => void): void {
+    this.#slow = { ms, report }
+  }
+
+  #reportSlow(text: string, startedAtMs: number): void {
+    const durationMs = performance.now() - startedAtMs
+    if (this.#slow && durationMs >= this.#slow.ms) this.#slow.report(text, durationMs)
   }
 
   /**

@@ -22,6 +22,19 @@ const REASONS: Record<string, string> = {
   '58030': "the database's disk fails",
 }
 
+/** Parts of the hub to which a reason for the state `degraded` belongs. */
+export const HEALTH_PARTS = ['database', 'disk', 'bus', 'clock'] as const
+/** Part of the hub to which a reason for the state `degraded` belongs. */
+export type HealthPart = (typeof HEALTH_PARTS)[number]
+
+/** Health of this hub: whether it can serve, and why something does not work. */
+export type Health = {
+  state: 'starting' | 'ready' | 'degraded' | 'draining'
+  /** Whether load balancers should send requests to this node. */
+  isReady: boolean
+  reasons: { part: HealthPart; reason: string }[]
+}
+
 /** Answer of `GET /readyz`. Every status except "not ready" has the HTTP status 200. */
 export type ReadyState =
   | { status: 'ready' }
@@ -35,7 +48,7 @@ export type ReadyState =
 export class Readiness {
   readonly #db: Db
   readonly #staleAfterMs: number
-  readonly #degraded = new Map<string, string>()
+  readonly #degraded = new Map<HealthPart, string>()
   #storedAtMs = performance.now()
   #failure = 'no answer yet'
   #isDraining = false
@@ -45,14 +58,14 @@ export class Readiness {
     this.#staleAfterMs = staleAfterMs
   }
 
-  /** Adds or replaces a human-readable reason for the state `degraded`. The key identifies the part of the hub that sets the reason. */
-  degrade(key: string, reason: string): void {
-    this.#degraded.set(key, reason)
+  /** Adds or replaces a human-readable reason for the state `degraded`. Each part has at most one reason. */
+  degrade(part: HealthPart, reason: string): void {
+    this.#degraded.set(part, reason)
   }
 
-  /** Removes the reason that has this key. */
-  restore(key: string): void {
-    this.#degraded.delete(key)
+  /** Removes the reason of a part. */
+  restore(part: HealthPart): void {
+    this.#degraded.delete(part)
   }
 
   /** True while this node stops and other nodes take its devices. */
@@ -76,18 +89,36 @@ export class Readiness {
     this.#failure = reasonOf(error)
   }
 
-  /** Returns the current state. Never throws. */
-  async state(): Promise<ReadyState> {
-    if (this.#isDraining) return { status: 'not ready', reason: 'draining' }
+  /** Time since the heartbeat of this node was last stored, in milliseconds. */
+  get heartbeatAgeMs(): number {
+    return performance.now() - this.#storedAtMs
+  }
+
+  /** Returns the current health, with the most urgent reason first. Never throws. */
+  async health(): Promise<Health> {
+    const degraded = [...this.#degraded].map(([part, reason]) => ({ part, reason }))
+    if (this.#isDraining) return { state: 'draining', isReady: false, reasons: degraded }
     const problem = await this.#problem()
-    if (problem !== undefined) return { status: 'not ready', reason: problem }
-    if (this.#degraded.size > 0)
-      return { status: 'degraded', reason: [...this.#degraded.values()].join('; ') }
-    return { status: 'ready' }
+    if (problem !== undefined)
+      return {
+        state: 'degraded',
+        isReady: false,
+        reasons: [{ part: 'database', reason: problem }, ...degraded],
+      }
+    return { state: degraded.length > 0 ? 'degraded' : 'ready', isReady: true, reasons: degraded }
+  }
+
+  /** Returns the answer of `GET /readyz`, which is the health in fewer words. Never throws. */
+  async state(): Promise<ReadyState> {
+    const { state, isReady, reasons } = await this.health()
+    if (state === 'draining') return { status: 'not ready', reason: 'draining' }
+    if (!isReady) return { status: 'not ready', reason: reasons[0]!.reason }
+    if (state === 'ready') return { status: 'ready' }
+    return { status: 'degraded', reason: reasons.map(({ reason }) => reason).join('; ') }
   }
 
   async #problem(): Promise<string | undefined> {
-    const ageMs = performance.now() - this.#storedAtMs
+    const ageMs = this.heartbeatAgeMs
     const timeout = new Promise<string>(done =>
       setTimeout(() => done('the database does not answer'), QUERY_TIMEOUT_MS).unref(),
     )

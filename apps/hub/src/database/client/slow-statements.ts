@@ -1,0 +1,49 @@
+import type { Logger } from '../../runtime/log.ts'
+
+/** Lines that are logged within a minute. A database under load would otherwise fill the log. */
+const MAX_LINES = 10
+const MINUTE_MS = 60_000
+/** Longest part of a statement that is logged, in characters. */
+const MAX_LENGTH = 300
+
+/** Counts slow statements and logs the first ones of each minute, without their values. */
+export class SlowStatements {
+  readonly #log: Logger
+  #count = 0
+  #lines = 0
+  #unlogged = 0
+  #sinceMs = Number.NEGATIVE_INFINITY
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** Number of slow statements since the start. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** Records a statement. */
+  add(text: string, durationMs: number): void {
+    this.#count++
+    const nowMs = performance.now()
+    if (nowMs - this.#sinceMs > MINUTE_MS) {
+      this.#sinceMs = nowMs
+      this.#lines = 0
+    }
+    if (++this.#lines > MAX_LINES) {
+      this.#unlogged++
+      return
+    }
+    const statement = text.trim().replace(/\s+/g, ' ').slice(0, MAX_LENGTH)
+    this.#log.warn(
+      {
+        durationMs: Math.round(durationMs),
+        statement,
+        ...(this.#unlogged > 0 && { unlogged: this.#unlogged }),
+      },
+      'slow statement',
+    )
+    this.#unlogged = 0
+  }
+}

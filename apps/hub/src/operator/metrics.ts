@@ -1,0 +1,247 @@
+import { statfs } from 'node:fs/promises'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { type ErrorKind, findAction } from '@muster/actions'
+import { VERSION } from '@muster/actions/version'
+import type { LinkEnd } from '@muster/link'
+import type pg from 'pg'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Bus } from '../bus/bus.ts'
+import { certificateFacts } from '../cluster/node-facts.ts'
+import type { TlsFiles } from '../config.ts'
+import type { Db } from '../database/client/connection.ts'
+import type { SlowStatements } from '../database/client/slow-statements.ts'
+import { HEALTH_PARTS, type Health, type Readiness } from '../database/server/readiness.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { LinkSlots } from '../links/link-slots.ts'
+import type { DeviceRegistry } from '../links/registry.ts'
+import type { LiveHub } from '../live/live-hub.ts'
+import type { ForwardCounts, Measures, RefusalReason, StoredBatch } from '../runtime/measures.ts'
+import type { Ingest } from '../telemetry/ingest.ts'
+import { InstanceValues } from './instance-values.ts'
+import { METRICS, type MetricDefinition, type MetricName } from './metric-definitions.ts'
+
+/** Resolution of the measured delays of the event loop, in milliseconds. */
+const LOOP_RESOLUTION_MS = 20
+
+/** The parts of a running hub whose values are read at each scrape. */
+export type MeasuredParts = {
+  db: Db
+  pool: pg.Pool
+  readiness: Readiness
+  devices: DeviceRegistry
+  links: LinkSlots
+  gateway: Pick<Gateway, 'waitingCount' | 'personCount'>
+  live: LiveHub
+  ingest: Ingest
+  bus: Pick<Bus, 'kind' | 'status'>
+  slowStatements: SlowStatements
+  /** Folders by the label that they have in metrics. */
+  folders: Record<string, string>
+  tls: TlsFiles | undefined
+}
+
+type Labels = Record<string, string>
+type Put = (name: MetricName, value: number, labels?: Labels) => void
+
+/**
+ * The metrics of one hub. Counters and histograms are counted as it happens, and everything else is read at the scrape. A value that is
+ * not known, as while the hub starts, is absent.
+ */
+export class Metrics implements Measures, Disposable {
+  readonly forwards: ForwardCounts = { open: 0, toDeviceBytes: 0, fromDeviceBytes: 0 }
+  readonly #registry = new Registry()
+  readonly #connects = this.#counter('muster_device_connects_total')
+  readonly #disconnects = this.#counter('muster_device_disconnects_total')
+  readonly #refusals = this.#counter('muster_refusals_total')
+  readonly #actionErrors = this.#counter('muster_action_errors_total')
+  readonly #limitHits = this.#counter('muster_limit_hits_total')
+  readonly #scrapeFailures = this.#counter('muster_scrape_failures_total')
+  readonly #actions = this.#histogram('muster_action_seconds')
+  readonly #batchRows = this.#histogram('muster_ingest_batch_rows')
+  readonly #lag = this.#histogram('muster_ingest_lag_seconds')
+  readonly #lookUps = this.#histogram('muster_lookup_seconds')
+  readonly #loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
+  #parts: (MeasuredParts & { values: InstanceValues }) | undefined
+
+  constructor() {
+    this.#loop.enable()
+  }
+
+  connected(isRegistered: boolean): void {
+    this.#connects.inc({ kind: isRegistered ? 'registered' : 'unregistered' })
+  }
+
+  disconnected(end: LinkEnd['kind']): void {
+    this.#disconnects.inc({ end })
+  }
+
+  refused(reason: RefusalReason): void {
+    this.#refusals.inc({ reason })
+  }
+
+  ran(name: string, durationMs: number, error: ErrorKind | undefined): void {
+    // Callers choose the name, so one that the hub does not have must not become a label.
+    const action = findAction(name)?.name ?? 'unknown'
+    this.#actions.observe({ action }, durationMs / 1000)
+    if (error !== undefined) this.#actionErrors.inc({ action, kind: error })
+  }
+
+  stored({ kind, rows, lagMs }: StoredBatch): void {
+    this.#batchRows.observe({ kind }, rows)
+    this.#lag.observe({ kind }, lagMs / 1000)
+  }
+
+  lookedUp(durationMs: number): void {
+    this.#lookUps.observe(durationMs / 1000)
+  }
+
+  limitHit(limit: string): void {
+    this.#limitHits.inc({ limit })
+  }
+
+  /** Makes further scrapes read the values of a running hub. */
+  watch(parts: MeasuredParts): void {
+    const values = new InstanceValues(parts.db, part => this.#scrapeFailures.inc({ part }))
+    this.#parts = { ...parts, values }
+  }
+
+  /** Stops reading values, because the parts of the hub are about to close. */
+  unwatch(): void {
+    this.#parts = undefined
+  }
+
+  /** Resolves to the metrics as Prometheus text, within a few seconds also while the database is down. */
+  async text(health: Health): Promise<string> {
+    // Values that are read at the scrape live in a registry of their own, so that an unknown value is absent and not 0.
+    const read = new Registry()
+    const put = putterOf(read)
+    putHealth(put, health)
+    this.#putProcess(put)
+    put('muster_forwards_open', this.forwards.open)
+    put('muster_forwarded_bytes_total', this.forwards.toDeviceBytes, { direction: 'to_device' })
+    put('muster_forwarded_bytes_total', this.forwards.fromDeviceBytes, { direction: 'from_device' })
+    if (this.#parts) {
+      putNode(put, this.#parts)
+      await putDisks(put, this.#parts.folders)
+      await putInstance(put, this.#parts.values)
+    }
+    return `${await this.#registry.metrics()}\n${await read.metrics()}`
+  }
+
+  [Symbol.dispose](): void {
+    this.#loop.disable()
+  }
+
+  #putProcess(put: Put): void {
+    const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
+    const { user, system } = process.cpuUsage()
+    put('process_cpu_seconds_total', (user + system) / 1e6)
+    put('process_resident_memory_bytes', rss)
+    put('process_start_time_seconds', Date.now() / 1000 - process.uptime())
+    put('nodejs_heap_size_used_bytes', heapUsed)
+    put('nodejs_heap_size_total_bytes', heapTotal)
+    put('nodejs_external_memory_bytes', external)
+    for (const quantile of [0.5, 0.99, 1]) {
+      // The measured interval includes the resolution itself. Before the first measurement the percentile is 0.
+      const delayMs = this.#loop.percentile(quantile * 100) / 1e6 - LOOP_RESOLUTION_MS
+      put('nodejs_eventloop_lag_seconds', Math.max(0, delayMs) / 1000, { quantile: String(quantile) })
+    }
+    this.#loop.reset()
+  }
+
+  #counter(name: MetricName): Counter {
+    return new Counter({ ...describe(name), registers: [this.#registry] })
+  }
+
+  #histogram(name: MetricName): Histogram {
+    const { buckets } = METRICS[name] as MetricDefinition
+    return new Histogram({ ...describe(name), buckets: [...buckets!], registers: [this.#registry] })
+  }
+}
+
+function describe(name: MetricName) {
+  const { help, labels = [] } = METRICS[name] as MetricDefinition
+  return { name, help, labelNames: [...labels] }
+}
+
+/** Returns a function that sets a value in a registry, and makes the metric at its first value. */
+function putterOf(registry: Registry): Put {
+  return (name, value, labels = {}) => {
+    const options = { ...describe(name), registers: [registry] }
+    const found = registry.getSingleMetric(name)
+    if (METRICS[name].type === 'counter') ((found as Counter) ?? new Counter(options)).inc(labels, value)
+    else ((found as Gauge) ?? new Gauge(options)).set(labels, value)
+  }
+}
+
+function putHealth(put: Put, { state, isReady, reasons }: Health): void {
+  put('muster_build_info', 1, { version: VERSION })
+  for (const one of ['starting', 'ready', 'degraded', 'draining'])
+    put('muster_health', Number(one === state), { state: one })
+  put('muster_ready', Number(isReady))
+  for (const part of HEALTH_PARTS)
+    put('muster_degraded', Number(reasons.some(reason => reason.part === part)), { part })
+}
+
+function putNode(put: Put, parts: MeasuredParts): void {
+  const { pool, readiness, devices, links, gateway, live, ingest, bus, slowStatements, tls } = parts
+  put('muster_connected_devices', devices.connectedCount)
+  put('muster_device_links', devices.count)
+  put('muster_command_line_links', gateway.personCount)
+  put('muster_admission_waiting', gateway.waitingCount)
+  put('muster_descriptor_capacity', links.capacity)
+  put('muster_descriptors_held', links.heldCount)
+  put('muster_events_stored_total', ingest.eventCount)
+  put('muster_ingest_waiting_bytes', ingest.waitingBytes)
+  put('muster_live_streams', live.subscriberCount)
+  put('muster_database_connections', pool.idleCount, { state: 'idle' })
+  put('muster_database_connections', pool.totalCount - pool.idleCount, { state: 'busy' })
+  put('muster_database_waiting', pool.waitingCount)
+  put('muster_slow_statements_total', slowStatements.count)
+  put('muster_node_heartbeat_age_seconds', readiness.heartbeatAgeMs / 1000)
+  put('muster_bus_connected', Number(bus.status.isConnected), { bus: bus.kind })
+  const { certificates } = certificateFacts(tls)
+  for (const { endsAt } of certificates ?? [])
+    put('muster_tls_certificate_expiry_timestamp_seconds', Date.parse(endsAt) / 1000)
+}
+
+async function putDisks(put: Put, folders: MeasuredParts['folders']): Promise<void> {
+  for (const [folder, path] of Object.entries(folders)) {
+    const found = await statfs(path).catch(() => undefined)
+    if (!found) continue
+    put('muster_disk_free_bytes', found.bavail * found.bsize, { folder })
+    put('muster_disk_size_bytes', found.blocks * found.bsize, { folder })
+  }
+}
+
+async function putInstance(put: Put, values: InstanceValues): Promise<void> {
+  const { projects, jobs, storage, seals, nodes } = await values.read()
+  for (const { projectId, name, ...counts } of projects ?? []) {
+    const labels = { project: projectId ?? 'other', name: name ?? 'other' }
+    put('muster_project_devices', counts.connected, { ...labels, state: 'connected' })
+    put('muster_project_devices', counts.disconnected, { ...labels, state: 'disconnected' })
+    put('muster_project_devices', counts.error, { ...labels, state: 'error' })
+    put('muster_project_devices', counts.updateFailed, { ...labels, state: 'update_failed' })
+  }
+  for (const { job, waiting, running, failed, oldestSecs, succeededAtSecs } of jobs ?? []) {
+    put('muster_jobs', waiting, { job, state: 'waiting' })
+    put('muster_jobs', running, { job, state: 'running' })
+    put('muster_jobs', failed, { job, state: 'failed' })
+    put('muster_job_oldest_waiting_seconds', oldestSecs, { job })
+    if (succeededAtSecs !== null) put('muster_job_last_success_timestamp_seconds', succeededAtSecs, { job })
+  }
+  if (storage) {
+    put('muster_blob_bytes', storage.blobBytes)
+    put('muster_blob_removals_waiting', storage.removals)
+    put('muster_database_bytes', storage.databaseBytes)
+  }
+  if (seals) {
+    put('muster_audit_unsealed_age_seconds', seals.unsealedAgeSecs)
+    if (seals.sealedAtSecs !== undefined) put('muster_audit_seal_timestamp_seconds', seals.sealedAtSecs)
+    if (seals.isIntact !== undefined) put('muster_audit_chain_intact', Number(seals.isIntact))
+  }
+  if (nodes) {
+    put('muster_nodes', nodes.alive, { state: 'alive' })
+    put('muster_nodes', nodes.silent, { state: 'silent' })
+  }
+}
