@@ -1,5 +1,5 @@
 // Writes the files that are generated from the code: the list of action handlers, the API documents, the tables of audit
-// events and limits, and the table types. With --check it writes nothing and fails if a file differs.
+// events, limits and metrics, and the table types. With --check it writes nothing and fails if a file differs.
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { migrate } from '@muster/hub/database/migrate'
 import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
+import { metricsMarkdown } from '@muster/hub/metrics'
 import { actionHandlers } from './action-handlers.ts'
 import { auditEventsMarkdown } from './audit-events.ts'
 import { databaseTypes } from './database-types.ts'
@@ -21,8 +22,13 @@ const files: Record<string, string> = {
   'docs/permissions.md': permissionsMarkdown(),
   'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n`,
   'apps/hub/src/database/schema.ts': await schemaOfMigrations(),
-  'docs/api.md': await withTable('docs/api.md', 'events', await auditEvents()),
-  'docs/operating.md': await withTable('docs/operating.md', 'limits', limitsMarkdown()),
+  'docs/api.md': withTable('docs/api.md', await textOf('docs/api.md'), 'events', await auditEvents()),
+  'docs/operating.md': withTable(
+    'docs/operating.md',
+    withTable('docs/operating.md', await textOf('docs/operating.md'), 'limits', limitsMarkdown()),
+    'metrics',
+    metricsMarkdown(),
+  ),
 }
 for (const [file, text] of Object.entries(files)) {
   const path = join(root, file)
@@ -38,13 +44,16 @@ for (const [file, text] of Object.entries(files)) {
 }
 
 /** Replaces the lines between two markers of a document by a table. */
-async function withTable(file: string, marker: string, table: string): Promise<string> {
+function withTable(file: string, text: string, marker: string, table: string): string {
   const [begin, end] = [`<!-- ${marker}: written by npm run gen -->`, `<!-- ${marker} end -->`]
-  const text = await readFile(join(root, file), 'utf8')
   const from = text.indexOf(begin)
   const to = text.indexOf(end)
   if (from < 0 || to < from) throw new Error(`${file} lacks the markers of ${marker}`)
   return `${text.slice(0, from)}${begin}\n${table}\n${text.slice(to)}`
+}
+
+function textOf(file: string): Promise<string> {
+  return readFile(join(root, file), 'utf8')
 }
 
 async function auditEvents(): Promise<string> {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { exec, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -6,6 +6,7 @@ import { request } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { newDatedId, newId } from '@muster/actions'
 import {
   connectDevice,
@@ -18,6 +19,7 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
+import { hasPrograms } from '@muster/testkit/programs'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
@@ -28,9 +30,12 @@ const TOKEN = 'an-operator-token-of-32-characters'
 const ROOT = join(import.meta.dirname, '../../../..')
 const ALERTS = join(ROOT, 'deploy/prometheus/alerts.yml')
 const DASHBOARD = join(ROOT, 'deploy/grafana/muster.json')
+const DOCUMENT = join(ROOT, 'docs/operating.md')
 const PROMTOOL = '/usr/bin/promtool'
 /** Exported only with `MUSTER_TLS_CERT`. */
 const CERTIFICATE = 'muster_tls_certificate_expiry_timestamp_seconds'
+
+const run = promisify(exec)
 
 /** A sample of the exported text: name, labels and value. */
 type Sample = { name: string; labels: Record<string, string>; value: number }
@@ -208,6 +213,19 @@ describe('/metrics', () => {
     })
   })
 
+  it.skipIf(!hasPrograms('curl'))('answers the commands of docs/operating.md', async () => {
+    await writeFile(join(hub.dataDir, 'operator-token'), `${TOKEN}\n`)
+    const commands = (await readFile(DOCUMENT, 'utf8')).match(/^curl .*operator-token.*$/gm) ?? []
+    const answers = await Promise.all(
+      commands.map(command =>
+        run(command.replace('.muster/', `${hub.dataDir}/`).replace('6881', `${hub.operatorPort}`)),
+      ),
+    )
+    expect(answers).toHaveLength(2)
+    expect(answers[0]!.stdout).toContain('muster_connected_devices 1')
+    expect(JSON.parse(answers[1]!.stdout)).toMatchObject({ state: 'ready' })
+  })
+
   it('adds up the projects beyond the 200 with most devices', async () => {
     await hub.db
       .insertInto('project')
@@ -268,9 +286,22 @@ describe('the alert rules and the dashboard', () => {
     ])
   })
 
-  it.skipIf(!existsSync(PROMTOOL))('are accepted by promtool', () => {
-    expect(execFileSync(PROMTOOL, ['check', 'rules', ALERTS], { encoding: 'utf8' })).toContain('SUCCESS')
+  it('stand in docs/operating.md, every alert with its meaning', async () => {
+    const alerts = [...(await readFile(ALERTS, 'utf8')).matchAll(/- alert: (\w+)/g)].map(([, alert]) => alert)
+    const described = [...(await readFile(DOCUMENT, 'utf8')).matchAll(/^\| `(Muster\w+)` \|/gm)]
+    expect(described.map(([, alert]) => alert)).toEqual(alerts)
   })
+
+  it.skipIf(!existsSync(PROMTOOL))(
+    'are accepted by promtool, with the configuration in docs/operating.md',
+    async () => {
+      expect(execFileSync(PROMTOOL, ['check', 'rules', ALERTS], { encoding: 'utf8' })).toContain('SUCCESS')
+      const [, configuration] =
+        /```yaml\n(scrape_configs:[^`]*)```/.exec(await readFile(DOCUMENT, 'utf8')) ?? []
+      const check = ['check', 'config', '--syntax-only', '/dev/stdin']
+      expect(execFileSync(PROMTOOL, check, { encoding: 'utf8', input: configuration })).toContain('SUCCESS')
+    },
+  )
 })
 
 type Dashboard = {
