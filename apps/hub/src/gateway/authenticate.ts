@@ -312,12 +312,12 @@ export function claimsOf(request: IncomingMessage): { tokenId?: string; fingerpr
  */
 function bearerOf(request: IncomingMessage): string {
   const match = BEARER.exec(request.headers.authorization ?? '')
-  if (!match) throw new Refusal('token', 401, 'Forbidden', 'no bearer token')
+  if (!match) throw new Refusal('token_invalid', 401, 'Forbidden', 'no bearer token')
   const token = match[1]!
   for (const header of ['x-deployment-token', 'x-user-token']) {
     const repeated = request.headers[header]
     if (repeated !== undefined && repeated !== token)
-      throw new Refusal('token', 401, 'Forbidden', `${header} differs from Authorization`)
+      throw new Refusal('token_invalid', 401, 'Forbidden', `${header} differs from Authorization`)
   }
   return token
 }
@@ -332,7 +332,7 @@ async function refusedByLimit<T>(about: RefusalSubject, work: () => Promise<T>):
 }
 
 function unknownToken(): Refusal {
-  return new Refusal('token', 401, 'Forbidden', 'unknown token')
+  return new Refusal('token_invalid', 401, 'Forbidden', 'unknown token')
 }
 
 function refusedCertificate(status: Exclude<CertificateStatus, 'Active'>, about: RefusalSubject): Refusal {

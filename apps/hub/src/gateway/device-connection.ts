@@ -17,8 +17,8 @@ import { retryWhileUnavailable } from '../database/client/retry-while-unavailabl
 import type { InputBudgets } from '../limits/input-budgets.ts'
 import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
-import type { Measures } from '../runtime/measures.ts'
 import type { Connected } from './authenticate.ts'
+import type { ConnectionCounts } from './connection-counts.ts'
 import type { Presence } from './presence.ts'
 
 /**
@@ -48,7 +48,7 @@ export type DeviceServices = {
   /** Tracks the writes of connection rows, which must finish before the hub stops. */
   connections: InFlight
   log: Logger
-  measures: Measures | undefined
+  counts: ConnectionCounts
   inputs: InputBudgets
   /** Notifies open consoles. */
   changed: (topic: 'devices' | 'connections', caller: DeviceCaller) => void
@@ -179,7 +179,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
   }
 
   async #admit(link: Link, isRegistered: boolean): Promise<boolean> {
-    const { presence, devices, log, changed, measures } = this.#services
+    const { presence, devices, log, changed, counts } = this.#services
     const { deviceId, tokenId, certificateId } = this
     if (!link.isOpen) return false
     try {
@@ -193,11 +193,11 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
       if (!isAdmitted) link.close('certificate or token is no longer valid')
       else if (this.#connectionId !== undefined && link.isOpen) {
         devices.register(this)?.close(REPLACED)
-        log.info({ ...this.#about, connectionId: this.#connectionId }, 'device connected')
+        log.debug({ ...this.#about, connectionId: this.#connectionId }, 'device connected')
         changed('devices', this.#caller)
         changed('connections', this.#caller)
       }
-      if (isAdmitted) measures?.connected(isRegistered)
+      if (isAdmitted) counts.connected(isRegistered)
       return isAdmitted
     } catch (error) {
       log.error({ ...this.#about, err: error }, 'connection not recorded')
@@ -217,8 +217,8 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
 
   /** Records the end of the connection. */
   async #leave(end: LinkEnd): Promise<void> {
-    const { presence, devices, log, changed, isDraining, isClosing, measures } = this.#services
-    measures?.disconnected(end.kind)
+    const { presence, devices, log, changed, isDraining, isClosing, counts } = this.#services
+    counts.ended(end.kind)
     const connectionId = this.#connectionId
     logEnd(log, { ...this.#about, connectionId, isRegistered: connectionId !== undefined }, end)
     devices.remove(this)
@@ -242,5 +242,5 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
 /** Logs the end of a link, as a warning when the peer was at fault. */
 export function logEnd(log: Logger, about: object, end: LinkEnd): void {
   const isFault = end.kind === 'Violation' || end.kind === 'ConsumerTooSlow'
-  log[isFault ? 'warn' : 'info']({ ...about, end: end.kind, reason: end.reason }, 'connection ended')
+  log[isFault ? 'warn' : 'debug']({ ...about, end: end.kind, reason: end.reason }, 'connection ended')
 }

@@ -36,17 +36,18 @@ import { remoteReader } from '../net/trusted-proxy.ts'
 import type { Reach } from '../node-links/reach.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
 import type { Logger } from '../runtime/log.ts'
-import type { Measures, RefusalReason } from '../runtime/measures.ts'
+import type { Measures } from '../runtime/measures.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader } from './client-certificate.ts'
+import { ConnectionCounts, logConnections } from './connection-counts.ts'
 import { deploymentTokenUses } from './deployment-token-uses.ts'
 import { DeviceConnection, type DeviceServices, logEnd, MAX_PING_INTERVAL_MS } from './device-connection.ts'
 import { watchRights } from './ended-rights.ts'
 import { EnrolmentBudget } from './enrolment-budget.ts'
 import { HeldAnswers } from './held-answers.ts'
 import type { Presence } from './presence.ts'
-import { Refusal, refuseWhenCrowded } from './refusal.ts'
+import { Refusal, type RefusalReason, refuseWhenCrowded } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
 import { relay } from './relay.ts'
 
@@ -93,6 +94,8 @@ type GatewayOptions = {
 
 /** Accepts WebSockets of devices, of command-line clients, and of browsers that view the web pages of devices. */
 export type Gateway = {
+  /** Connections since the start of this node. */
+  readonly counts: ConnectionCounts
   /** Number of upgrade requests that wait for their authentication. */
   readonly waitingCount: number
   /** Number of open links of command-line clients. */
@@ -168,6 +171,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   /** Links of command-line clients. */
   const people = new Set<Link>()
   const connections = new InFlight()
+  const counts = new ConnectionCounts()
+  const summaries = logConnections(counts, () => devices.connectedCount, log)
   let isDraining = false
   let isClosing = false
   let fullLoggedAtMs = Number.NEGATIVE_INFINITY
@@ -176,7 +181,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     devices,
     connections,
     log,
-    measures,
+    counts,
     inputs,
     changed,
     execute,
@@ -271,7 +276,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   function refuse(request: IncomingMessage, socket: Socket, error: unknown): void {
-    measures?.refused(reasonOf(error))
+    counts.refused(reasonOf(error))
     // Further refusals of a client IP above 100 a minute write no rows and no log lines. The first 100 already show the reason.
     if (error instanceof ActionError && error.kind === 'RateLimited' && !(error instanceof Refusal)) {
       heldAnswers.hold(socket, () => answer(socket, error))
@@ -452,6 +457,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   return {
+    counts,
     get waitingCount() {
       return admission.waitingCount
     },
@@ -470,6 +476,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       await watched?.[Symbol.asyncDispose]()
       await tokenUses[Symbol.asyncDispose]()
       heldAnswers[Symbol.dispose]()
+      summaries[Symbol.dispose]()
       for (const socket of arriving) socket.destroy()
     },
   }

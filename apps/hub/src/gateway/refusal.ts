@@ -1,7 +1,26 @@
 import { ActionError, type ErrorKind } from '@muster/actions'
 import { LimiterRejection } from '@muster/concurrency'
 import type { LimitReached } from '../limits/limit-reached.ts'
-import type { RefusalReason } from '../runtime/measures.ts'
+
+/** Why a connection of a device or a command line was refused. Logs and metrics count by it. */
+export type RefusalReason =
+  | 'address_rate'
+  | 'certificate_expired'
+  | 'certificate_invalid'
+  | 'certificate_missing'
+  | 'certificate_pending'
+  | 'certificate_rejected'
+  | 'certificate_revoked'
+  | 'descriptors'
+  | 'disconnected'
+  | 'fingerprint'
+  | 'internal'
+  | 'limit'
+  | 'malformed'
+  | 'overload'
+  | 'stopping'
+  | 'token_expired'
+  | 'token_invalid'
 
 /** Token, device, organization and project that a refusal concerns, as far as they are known. */
 export type RefusalSubject = {

@@ -63,4 +63,14 @@ describe('O8: the id of a request', () => {
     ).toContain(id)
     expect(captured.named('request').map(({ requestId }) => requestId)).toContain(id)
   })
+
+  it('comes with the trace of a trusted proxy in the log, and without that of others', async () => {
+    const traceparent = `00-${TRACE}-${SPAN}-01`
+    const ids = [crypto.randomUUID(), crypto.randomUUID()]
+    await asked({ 'x-request-id': ids[0]!, traceparent, 'x-muster-proxy-secret': SECRET })
+    const { headers } = await asked({ 'x-request-id': ids[1]!, traceparent })
+    const lineOf = (id: string) => captured.named('request').find(({ requestId }) => requestId === id)
+    expect(lineOf(ids[0]!)).toMatchObject({ traceId: TRACE })
+    expect(lineOf(headers.get('x-request-id')!)).not.toHaveProperty('traceId')
+  })
 })

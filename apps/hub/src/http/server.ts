@@ -25,7 +25,7 @@ import { isHealthPath, pathOf } from '../net/paths.ts'
 import { bareAnswer, responseWith, securityHeaders } from '../net/security-headers.ts'
 import { hasTwoHosts, ServedHosts, twoHostsError } from '../net/served-hosts.ts'
 import { limitTime } from '../net/time-limit.ts'
-import { remoteReader, requestIdReader } from '../net/trusted-proxy.ts'
+import { remoteReader, requestIdReader, traceIdReader } from '../net/trusted-proxy.ts'
 import { processDescriptors } from '../runtime/descriptors.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { SessionCookie } from '../sessions/request-caller.ts'
@@ -111,6 +111,12 @@ export async function createServer({
 }: ServerOptions): Promise<FastifyInstance> {
   const headers = securityHeaders(config)
   const requestIdOf = requestIdReader(config)
+  const traceIdOf = traceIdReader(config)
+  /** Log fields by which lines of other systems on the same request are found. */
+  const idsOf = ({ id, raw }: FastifyRequest): object => {
+    const traceId = traceIdOf(raw)
+    return { requestId: id, ...(traceId !== undefined && { traceId }) }
+  }
   const app = fastify({
     bodyLimit: MAX_ANONYMOUS_BODY_BYTES,
     serverFactory: handle =>
@@ -172,7 +178,7 @@ export async function createServer({
     app.addHook('onResponse', async (request, reply) =>
       log.debug(
         {
-          requestId: request.id,
+          ...idsOf(request),
           method: request.method,
           route: request.routeOptions.url,
           ...request.note,
@@ -190,7 +196,7 @@ export async function createServer({
         ? new ActionError('Invalid', 'The request was cut off.')
         : (expectedError(error) ?? asActionError(error, request))
     if (known.status >= 500)
-      log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, 'request failed')
+      log.error({ err: error, ...idsOf(request), path: request.routeOptions.url }, 'request failed')
     if (known.retryAfterSecs !== undefined) reply.header('retry-after', known.retryAfterSecs)
     if (isForPage(request)) {
       if (known.status === 421) return sendPage(reply, 421, wrongHostPage(known.message))

@@ -55,6 +55,16 @@ export function requestIdReader(config: Config): (request: IncomingMessage) => s
   }
 }
 
+/** Creates the function that reads the trace id in the `traceparent` of a trusted proxy; undefined for other clients. */
+export function traceIdReader(config: Config): (request: IncomingMessage) => string | undefined {
+  const isProxy = trustedProxy(config)
+  return request => {
+    const { traceparent } = request.headers
+    if (traceparent === undefined || !isProxy(request)) return undefined
+    return TRACE_PARENT.exec(String(traceparent))?.[1]
+  }
+}
+
 /** Address of the peer of a request, without the prefix of IPv4-mapped IPv6 addresses. */
 export function remoteAddress(request: IncomingMessage): string {
   return unwrapped(request.socket.remoteAddress ?? '')

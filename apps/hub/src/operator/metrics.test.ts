@@ -177,7 +177,7 @@ describe('/metrics', () => {
     ['muster_device_connects_total', { kind: 'registered' }, 1],
     ['muster_device_connects_total', { kind: 'unregistered' }, 1],
     ['muster_device_disconnects_total', {}, 1],
-    ['muster_refusals_total', { reason: 'token' }, 1],
+    ['muster_refusals_total', { reason: 'token_invalid' }, 1],
     ['muster_events_stored_total', {}, 2],
     ['muster_ingest_batch_rows_sum', { kind: 'events' }, 2],
     ['muster_ingest_batch_rows_sum', { kind: 'properties' }, 2],

@@ -2,7 +2,6 @@ import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { type ErrorKind, findAction } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
-import type { LinkEnd } from '@muster/link'
 import type pg from 'pg'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Bus } from '../bus/bus.ts'
@@ -15,7 +14,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { LinkSlots } from '../links/link-slots.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { LiveHub } from '../live/live-hub.ts'
-import type { ForwardCounts, Measures, RefusalReason, StoredBatch } from '../runtime/measures.ts'
+import type { ForwardCounts, Measures, StoredBatch } from '../runtime/measures.ts'
 import type { Ingest } from '../telemetry/ingest.ts'
 import { InstanceValues } from './instance-values.ts'
 import { METRICS, type MetricDefinition, type MetricName } from './metric-definitions.ts'
@@ -30,7 +29,7 @@ export type MeasuredParts = {
   readiness: Readiness
   devices: DeviceRegistry
   links: LinkSlots
-  gateway: Pick<Gateway, 'waitingCount' | 'personCount'>
+  gateway: Pick<Gateway, 'counts' | 'waitingCount' | 'personCount'>
   live: LiveHub
   ingest: Ingest
   bus: Pick<Bus, 'kind' | 'status'>
@@ -50,9 +49,6 @@ type Put = (name: MetricName, value: number, labels?: Labels) => void
 export class Metrics implements Measures, Disposable {
   readonly forwards: ForwardCounts = { open: 0, toDeviceBytes: 0, fromDeviceBytes: 0 }
   readonly #registry = new Registry()
-  readonly #connects = this.#counter('muster_device_connects_total')
-  readonly #disconnects = this.#counter('muster_device_disconnects_total')
-  readonly #refusals = this.#counter('muster_refusals_total')
   readonly #actionErrors = this.#counter('muster_action_errors_total')
   readonly #limitHits = this.#counter('muster_limit_hits_total')
   readonly #scrapeFailures = this.#counter('muster_scrape_failures_total')
@@ -65,18 +61,6 @@ export class Metrics implements Measures, Disposable {
 
   constructor() {
     this.#loop.enable()
-  }
-
-  connected(isRegistered: boolean): void {
-    this.#connects.inc({ kind: isRegistered ? 'registered' : 'unregistered' })
-  }
-
-  disconnected(end: LinkEnd['kind']): void {
-    this.#disconnects.inc({ end })
-  }
-
-  refused(reason: RefusalReason): void {
-    this.#refusals.inc({ reason })
   }
 
   ran(name: string, durationMs: number, error: ErrorKind | undefined): void {
@@ -188,6 +172,11 @@ function putNode(put: Put, parts: MeasuredParts): void {
   put('muster_connected_devices', devices.connectedCount)
   put('muster_device_links', devices.count)
   put('muster_command_line_links', gateway.personCount)
+  const { registered, unregistered, ends, refusals } = gateway.counts
+  put('muster_device_connects_total', registered, { kind: 'registered' })
+  put('muster_device_connects_total', unregistered, { kind: 'unregistered' })
+  for (const [end, count] of ends) put('muster_device_disconnects_total', count, { end })
+  for (const [reason, count] of refusals) put('muster_refusals_total', count, { reason })
   put('muster_admission_waiting', gateway.waitingCount)
   put('muster_descriptor_capacity', links.capacity)
   put('muster_descriptors_held', links.heldCount)

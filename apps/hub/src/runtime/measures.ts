@@ -1,25 +1,4 @@
 import type { ErrorKind } from '@muster/actions'
-import type { LinkEnd } from '@muster/link'
-
-/** Why a connection of a device or a command line was refused. Metrics have one label value for each. */
-export type RefusalReason =
-  | 'address_rate'
-  | 'certificate_expired'
-  | 'certificate_invalid'
-  | 'certificate_missing'
-  | 'certificate_pending'
-  | 'certificate_rejected'
-  | 'certificate_revoked'
-  | 'descriptors'
-  | 'disconnected'
-  | 'fingerprint'
-  | 'internal'
-  | 'limit'
-  | 'malformed'
-  | 'overload'
-  | 'stopping'
-  | 'token'
-  | 'token_expired'
 
 /** A batch of telemetry that was committed. */
 export type StoredBatch = {
@@ -34,14 +13,10 @@ export type ForwardCounts = { open: number; toDeviceBytes: number; fromDeviceByt
 
 /**
  * Receives what the hub counts for operators. It exists only while the operator listener is on; otherwise nothing is counted. Each method
- * is called once per connection, call or batch, never per event.
+ * is called once per call or batch, never per event.
  */
 export type Measures = {
   readonly forwards: ForwardCounts
-  /** A device was admitted. One-shot commands of agents open unregistered connections. */
-  connected(isRegistered: boolean): void
-  disconnected(end: LinkEnd['kind']): void
-  refused(reason: RefusalReason): void
   /** An action ended. `name` is one of the registry. */
   ran(name: string, durationMs: number, error: ErrorKind | undefined): void
   stored(batch: StoredBatch): void
