@@ -35,7 +35,7 @@ import { EarlyUpgrades } from './gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
 import { Presence } from './gateway/presence.ts'
 import { createDeviceServer, createServer } from './http/server.ts'
-import { watchTls } from './http/tls.ts'
+import { watchExpiry, watchTls } from './http/tls.ts'
 import { createPipeline, type Pipeline } from './invoke.ts'
 import { jobHandlers } from './jobs/handlers.ts'
 import type { JobContext } from './jobs/job-handler.ts'
@@ -169,6 +169,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
 
   const devices = new DeviceRegistry(right => rights.announce(right))
   const readiness = new Readiness(db)
+  if (config.tls) stack.use(watchExpiry(config.tls, readiness, log))
   const diskSpace = stack.use(
     new DiskSpace({
       disk,

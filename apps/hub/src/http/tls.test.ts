@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { capturedLog, connectDevice, deviceIdentity, testHub, until } from '@mus
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfig, type TlsFiles } from '../config.ts'
 import { ConfigError } from '../config-error.ts'
-import { readTls, tlsOptions, useTicketKeys, watchTls } from './tls.ts'
+import { readTls, tlsOptions, useTicketKeys, watchExpiry, watchTls } from './tls.ts'
 
 let folder: string
 let tls: TlsFiles
@@ -247,4 +247,24 @@ it('names the file and the problem in its error', async () => {
     publicUrl: 'https://localhost:6878',
     tls: { certPath: '/c', keyPath: '/k' },
   })
+})
+
+it('reports an expired certificate until a new one is there', async () => {
+  const { certificatePem: expired } = await deviceIdentity(new Date('2020-01-01T00:00:00Z'))
+  const files = await newFiles('expiring')
+  const { log, named } = capturedLog()
+  const reasons = new Map<string, string>()
+  const readiness = {
+    degrade: (part: string, reason: string) => void reasons.set(part, reason),
+    restore: (part: string) => void reasons.delete(part),
+  }
+  const valid = await readFile(files.certPath)
+  using _watch = watchExpiry(files, readiness, log, 20)
+  expect(reasons.size).toBe(0)
+  await writeFile(files.certPath, expired)
+  await until('it is reported', async () => reasons.size > 0)
+  expect(reasons.get('certificate')).toBe('the certificate of the hub expired at 2020-01-01T00:00:00.000Z')
+  await writeFile(files.certPath, valid)
+  await until('it is no longer reported', async () => reasons.size === 0)
+  expect(named('the certificate of the hub has expired')).toHaveLength(1)
 })

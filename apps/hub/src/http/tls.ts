@@ -5,6 +5,7 @@ import { DEFAULT_CIPHERS, type SecureContext, type TlsOptions } from 'node:tls'
 import type { TlsFiles } from '../config.ts'
 import { ConfigError } from '../config-error.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
+import type { Readiness } from '../database/server/readiness.ts'
 import type { Logger } from '../runtime/log.ts'
 
 /** Interval at which the certificate files are read, in milliseconds. A renewed certificate needs no restart of the hub. */
@@ -113,6 +114,38 @@ export function watchTls(
       log.warn({ err: error }, 'the new certificate cannot be used')
     }
   }, watchMs)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
+}
+
+/**
+ * Reports an expired certificate, which nothing else notices on a machine whose renewal has stopped: in the log, and as a reason for the
+ * state `degraded`.
+ */
+export function watchExpiry(
+  { certPath }: TlsFiles,
+  readiness: Pick<Readiness, 'degrade' | 'restore'>,
+  log: Logger,
+  watchMs = WATCH_MS,
+): Disposable {
+  let isExpired = false
+  const check = (): void => {
+    let endsAt: Date
+    try {
+      endsAt = new X509Certificate(readFileSync(certPath)).validToDate
+    } catch {
+      // `watchTls` reports a file that cannot be used.
+      return
+    }
+    const wasExpired = isExpired
+    isExpired = endsAt.getTime() < Date.now()
+    if (isExpired === wasExpired) return
+    if (isExpired) {
+      readiness.degrade('certificate', `the certificate of the hub expired at ${endsAt.toISOString()}`)
+      log.error({ endsAt }, 'the certificate of the hub has expired')
+    } else readiness.restore('certificate')
+  }
+  check()
+  const timer = setInterval(check, watchMs)
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
 

@@ -1,8 +1,11 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { capturedLog, type TestHub, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../config.ts'
+import { createOperator } from './operator.ts'
 import { loadOperatorToken } from './operator-token.ts'
 
 const TOKEN = 'an-operator-token-of-32-characters'
@@ -15,14 +18,19 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-type Asked = { path?: string; method?: string; headers?: Record<string, string | undefined> }
+type Asked = {
+  port?: number | undefined
+  path?: string
+  method?: string
+  headers?: Record<string, string | undefined>
+}
 
 /** Asks the operator listener with the right token, unless `headers` say otherwise. */
-function ask({ path = '/health', method = 'GET', headers = {} }: Asked = {}) {
+function ask({ port = hub.operatorPort, path = '/health', method = 'GET', headers = {} }: Asked = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>()
   const all = { host: 'localhost', authorization: `Bearer ${TOKEN}`, ...headers }
   const sent = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
-  request({ host: '127.0.0.1', port: hub.operatorPort, path, method, headers: sent }, response => {
+  request({ host: '127.0.0.1', port, path, method, headers: sent }, response => {
     let body = ''
     response.setEncoding('utf8').on('data', (part: string) => {
       body += part
@@ -94,6 +102,26 @@ describe('the operator listener', () => {
     expect((await readFile(path, 'utf8')).trim()).toBe(token)
     await writeFile(path, 'short')
     await expect(loadOperatorToken(hub.dataDir, undefined)).rejects.toThrow('expected 64 hexadecimal digits')
+  })
+})
+
+describe('a hub that starts', () => {
+  it('answers its state, and metrics without the values that are not known yet', async () => {
+    const config = { ...loadConfig({}), operatorPort: 0, operatorToken: TOKEN }
+    await using operator = await createOperator({
+      config,
+      instanceKey: () => Buffer.alloc(32),
+      health: async () => ({ state: 'starting', isReady: false, reasons: [] }),
+      log: captured.log,
+    })
+    await operator.listen()
+    const { port } = operator.server.address() as AddressInfo
+    const health = await ask({ port })
+    expect(health).toEqual({ status: 503, body: '{"state":"starting","isReady":false,"reasons":[]}\n' })
+    const { body } = await ask({ port, path: '/metrics' })
+    expect(body).toContain('muster_health{state="starting"} 1')
+    expect(body).toContain('muster_ready 0')
+    expect(body).not.toContain('muster_connected_devices')
   })
 })
 

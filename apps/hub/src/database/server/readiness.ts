@@ -23,7 +23,7 @@ const REASONS: Record<string, string> = {
 }
 
 /** Parts of the hub to which a reason for the state `degraded` belongs. */
-export const HEALTH_PARTS = ['database', 'disk', 'bus', 'clock'] as const
+export const HEALTH_PARTS = ['database', 'disk', 'bus', 'clock', 'certificate'] as const
 /** Part of the hub to which a reason for the state `degraded` belongs. */
 export type HealthPart = (typeof HEALTH_PARTS)[number]
 
