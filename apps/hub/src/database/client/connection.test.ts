@@ -28,3 +28,19 @@ it('waits for a statement without a timeout', async () => {
   await sql`select pg_sleep(1.5)`.execute(withQueryOptions(db, { timeout: 'none' }))
   await expect(sql`select pg_sleep(1.5)`.execute(db)).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
+
+it('reports slow statements of the pool, with and without Kysely, without their values', async () => {
+  await using scratch = await scratchDatabase()
+  const slow: { text: string; durationMs: number }[] = []
+  const { db, pool, ...database } = openDatabase(scratch.connection, () => {}, {
+    onSlow: (text, durationMs) => slow.push({ text, durationMs }),
+  })
+  await using _ = database
+  await Promise.all([
+    pool.query('select pg_sleep($1)', [1.1]),
+    sql`select pg_sleep(${1.2})`.execute(db),
+    pool.query('select 1'),
+  ])
+  expect(slow.map(({ text }) => text).sort()).toEqual(['select pg_sleep($1)', 'select pg_sleep($1)'])
+  expect(slow.every(({ durationMs }) => durationMs >= 1_000)).toBe(true)
+})
