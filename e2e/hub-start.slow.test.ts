@@ -1,7 +1,7 @@
 // Tests of hub starts that take many seconds each. Shorter tests are in `hub-start.test.ts`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
-import { chown, mkdir, readdir } from 'node:fs/promises'
+import { chown, mkdir, readdir, symlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
@@ -139,12 +139,18 @@ describe('an external PostgreSQL', () => {
     const env = {
       MUSTER_DATABASE_URL: `postgresql://${login}/${database}`,
       MUSTER_INSTANCE_KEY: 'ab'.repeat(32),
+      MUSTER_DRAIN_SECS: '0',
     }
 
+    const files = join(folder.path, 'files')
+    await mkdir(files)
     const hubs = await Promise.all(
-      ['a', 'b', 'c'].map(name =>
-        spawnHub({ dataDir: join(folder.path, name), env: { ...env, MUSTER_NODE_NAME: name } }),
-      ),
+      ['a', 'b', 'c'].map(async name => {
+        const dataDir = join(folder.path, name)
+        await mkdir(dataDir)
+        await symlink(files, join(dataDir, 'blobs'))
+        return spawnHub({ dataDir, env: { ...env, MUSTER_NODE_NAME: name } })
+      }),
     )
     await Promise.all(hubs.map(hub => hub.ready()))
     const first = hubs.filter(({ dataDir }) => existsSync(join(dataDir, 'initial-admin.json')))
