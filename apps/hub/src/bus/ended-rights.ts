@@ -1,12 +1,12 @@
 import type { Bus } from './bus.ts'
 import type { EndedRight } from './messages.ts'
 
-/** Interval at which the permission of an open connection is checked, in milliseconds. A connection may be open for days. */
+/** Interval at which the permission for an open connection is checked again, in milliseconds. A connection may be open for days. */
 const RECHECK_MS = 5_000
 /** Minimum time between two checks of the same connections, in milliseconds. It bounds the cost of forged and repeated messages. */
 const MIN_GAP_MS = 200
 
-/** Collects items and checks them together, at once and then at most every 200 ms. Checks never overlap. */
+/** Collects items and checks them together: the first ones immediately, later ones every 200 ms at most. Checks never overlap. */
 export class PendingChecks<Item> {
   readonly #check: (items: Item[]) => Promise<void>
   readonly #pending = new Set<Item>()
@@ -46,8 +46,8 @@ export class PendingChecks<Item> {
 }
 
 /**
- * Rights that ended, on this node or on another one. Whoever holds a connection open by such a right checks it then, and polls besides,
- * because messages between nodes may be lost.
+ * Distributes reports of ended rights (revoked certificates, tokens, sessions, memberships) inside this node and to the other nodes. The
+ * owner of a connection that depends on a right checks the right after a report. It also polls, because messages between nodes may be lost.
  */
 export class EndedRights {
   readonly #bus: Pick<Bus, 'publish'>
@@ -59,7 +59,7 @@ export class EndedRights {
     bus.subscribe('rights', right => this.#notify(right))
   }
 
-  /** Reports a right that ended, to this node and to the others. Must be called after the commit. */
+  /** Reports an ended right to this node and to the other nodes. Must be called after the commit of the change. */
   announce(right: EndedRight): void {
     this.#notify(right)
     this.#bus.publish('rights', right)

@@ -10,7 +10,7 @@ type InProcessBusOptions = {
   nodes?: Set<InProcessBus>
 }
 
-/** Bus between nodes of one process. Opens nothing, and is always connected. */
+/** Bus between nodes of one process. It has no sockets and is always connected. */
 export class InProcessBus implements Bus {
   readonly kind = 'in process'
   readonly status: BusStatus = { isConnected: true }

@@ -45,7 +45,7 @@ const Change = z.object({
   repositoryId: RepositoryId.optional(),
 })
 
-/** A right that may have ended. A message with the id of a person covers sessions, user tokens and memberships of the person. */
+/** Id of a right that may have ended. The id of a person stands for all sessions, user tokens and memberships of the person. */
 const Ended = z.union([
   z.object({ userId: UserId }),
   z.object({ certificateId: DeviceCertificateId }),
@@ -55,7 +55,7 @@ const Ended = z.union([
   z.object({ organizationId: OrganizationId }),
 ])
 
-/** A connection of the receiving node whose device has connected to another node since. */
+/** Id of a connection at the receiving node that is obsolete, because its device has connected to another node. */
 const Replaced = z.object({ connectionId: DeviceConnectionId })
 
 /** Object with plain texts instead of branded ids, for each member of a union. */
@@ -76,13 +76,13 @@ type SubjectMessages = {
   [node: `node.${string}`]: Plain<z.output<typeof Replaced>>
 }
 
-/** Message of a subject. */
+/** Message with the subject `S`. */
 export type BusMessage<S extends BusSubject> = SubjectMessages[S]
 
-/** A batch of messages of one subject, as it travels. */
+/** Messages with the same subject that are sent as one JSON text. `from` is the sending node. */
 const Batch = z.object({ from: ClusterNodeId, messages: z.array(z.unknown()) })
 
-/** Thrown for a message that is larger than a batch may be. */
+/** Thrown for a message that does not fit into a batch. */
 export class BusMessageTooLarge extends Error {
   constructor(subject: string, sizeBytes: number) {
     super(
@@ -103,7 +103,7 @@ export function messageText(subject: BusSubject, message: unknown): string {
   return text
 }
 
-/** Joins texts of messages of one subject into the texts of batches, none larger than `MAX_BATCH_BYTES`. Keeps the order. */
+/** Joins message texts with the same subject into batch texts of at most `MAX_BATCH_BYTES`. Keeps the order. */
 export function batchTexts(nodeId: string, texts: readonly string[]): string[] {
   const batches: string[][] = []
   let sizeBytes = Number.POSITIVE_INFINITY
@@ -127,8 +127,8 @@ export function parseBatch(text: string): z.output<typeof Batch> {
 }
 
 /**
- * Validates a message of a subject. Throws for a message of another type, with words of a newer version, or with ids of another tenant
- * than its subject.
+ * Validates a message. Throws if the message has another type than its subject needs, has a value that only a newer release knows, or names
+ * another organization or person than its subject.
  */
 export function parseMessage<S extends BusSubject>(subject: S, message: unknown): BusMessage<S>
 export function parseMessage(subject: string, message: unknown): object {

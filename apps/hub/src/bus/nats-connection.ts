@@ -11,7 +11,7 @@ export function natsConnect(urls: readonly string[], instanceId: string): Connec
     const connection = await connect({
       ...serverOptions(urls),
       name: 'muster',
-      // The bus reconnects by itself. The client would keep all messages of the meantime, without a bound.
+      // `RemoteBus` reconnects itself. A reconnecting client would buffer messages without a bound while it is disconnected.
       reconnect: false,
       timeout: CONNECT_TIMEOUT_MS,
       noEcho: true,
@@ -39,7 +39,7 @@ export function natsConnect(urls: readonly string[], instanceId: string): Connec
       },
       async send(batches) {
         for (const { subject, text } of batches) connection.publish(prefix + subject, text)
-        // The client buffers what the server does not read. Waiting for the server bounds that to the batches of one call.
+        // The client buffers data that the server has not read. Awaiting `flush` bounds the buffer to the batches of one call.
         await connection.flush()
       },
       ping: () => connection.flush(),
@@ -47,12 +47,12 @@ export function natsConnect(urls: readonly string[], instanceId: string): Connec
   }
 }
 
-/** Gives the connection up when the server reports an error, such as a missing permission for a subject. */
+/** Reports the connection as lost when the server reports an error, such as a missing permission for a subject. */
 async function reportErrors(connection: NatsConnection, lost: (reason: string) => void): Promise<void> {
   for await (const status of connection.status()) if (status.type === 'error') lost(status.error.message)
 }
 
-/** Options of the client from URLs. User and password, or a token, stand in the URLs; `tls://` requires TLS. */
+/** Client options from URLs, which contain a user name with a password, or a token. `tls://` requires TLS. */
 function serverOptions(urls: readonly string[]) {
   const parsed = urls.map(url => new URL(url))
   const { username, password } = parsed[0]!

@@ -13,7 +13,7 @@ import { testBus } from './testing/conformance.ts'
 
 type NatsServer = AsyncDisposable & { port: number; process: ChildProcess; restart(): Promise<void> }
 
-/** Starts Debian's NATS server on loopback with further lines of its configuration. */
+/** Starts Debian's NATS server on loopback. `configuration` is appended to its configuration file. */
 async function natsServer(configuration = ''): Promise<NatsServer> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-nats-'))
   const port = await freePort()
@@ -48,7 +48,7 @@ async function natsServer(configuration = ''): Promise<NatsServer> {
   return server
 }
 
-/** Opens the bus of a node of an instance. */
+/** Opens a bus for a new node. */
 function openBus(url: string, instanceId = 'test', log = capturedLog()) {
   const bus = new RemoteBus({
     kind: 'NATS',

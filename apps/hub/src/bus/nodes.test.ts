@@ -20,11 +20,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 const KEY = 'ab'.repeat(32)
 const REASON = 'certificate or token is no longer valid'
 
-/** Two nodes. Once both know each other, polls and heartbeats never run, so what reaches a node has come over the bus. */
+/** Two nodes. Once each knows the other, faked timers stop polls and heartbeats, so changes reach a node only over the bus. */
 let a: TestHub
 let b: TestHub
 let database: ScratchDatabase
-/** Way of the bus of `b` to the database. */
+/** TCP proxy between the bus of node `b` and the database. Tests interrupt it. */
 let wire: DatabaseWire
 const stack = new AsyncDisposableStack()
 
@@ -44,14 +44,14 @@ beforeAll(async () => {
       nodeName: 'b',
     }),
   )
-  // A node alone has no session for its bus. The next heartbeat finds the other node.
+  // A node without other nodes does not connect its bus. The next heartbeat finds the second node.
   await vi.advanceTimersByTimeAsync(5_000)
   await until('the bus of a is connected', () => named('the bus between nodes is connected').length > 0)
   expect(await busSessions()).toBe(2)
 })
 afterAll(() => stack.disposeAsync())
 
-/** Sessions of buses at the database. */
+/** Number of database sessions that buses have open. */
 async function busSessions(): Promise<number> {
   const rows = await database.query(
     "select from pg_stat_activity where datname = current_database() and application_name = 'muster bus'",
@@ -136,7 +136,7 @@ describe('a connection of a device ends at once when on another node', () => {
   })
 })
 
-/** Waits until a forward ends, in whichever way. */
+/** Waits until a forwarded connection ends, with or without an error. */
 async function endOf(channel: AsyncIterable<unknown>): Promise<void> {
   try {
     for await (const _piece of channel);
@@ -207,7 +207,7 @@ describe('while the bus is away', () => {
     await using device = await connectDevice({ url: b.url, token })
     await using stream = await liveStream(b, owner)
     wire.hold()
-    // Heartbeats, and the check of the bus whether its server answers, run every few seconds.
+    // The heartbeats and the pings of the bus to its server run every few seconds.
     await until('it is reported', async () => {
       await vi.advanceTimersByTimeAsync(5_000)
       return (await b.readiness.state()).status === 'degraded'

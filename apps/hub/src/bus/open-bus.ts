@@ -10,7 +10,7 @@ import { InProcessBus } from './in-process-bus.ts'
 import { postgresConnect } from './postgres-connection.ts'
 import { RemoteBus } from './remote-bus.ts'
 
-/** Longest time that the start of the hub waits for the first connection, in milliseconds. */
+/** Longest time that the start of the hub waits for the first connection of the bus, in milliseconds. */
 const FIRST_ATTEMPT_MS = 2_000
 /**
  * Minimum time between two notifications of a node through PostgreSQL, in milliseconds. Notifications share one lock in the database;
@@ -27,22 +27,22 @@ type OpenBusOptions = {
 }
 
 /**
- * Opens the bus that the settings name: NATS, else the external database, else this process. The session with the database is opened
- * when another node is alive, so that a node alone needs no further connection. While the bus is away, the hub is `degraded`. Never
- * fails, because the hub works without its bus.
+ * Opens the bus that the settings name: over NATS, else over the external database, else inside this process. The bus connects only once
+ * another node is alive, so a single node needs no further connection. While the bus is disconnected, the hub reports `degraded`. Never
+ * rejects for an unreachable server, because the hub works without its bus.
  */
 export async function openBus({ config, key, node, log, readiness }: OpenBusOptions): Promise<Bus> {
   const { nodeId } = node
   const { databaseUrl, databaseDirectUrl = databaseUrl, natsUrls } = config
   if (databaseDirectUrl === undefined) return new InProcessBus({ nodeId, log })
-  // Short, because PostgreSQL limits the name of a channel to 63 bytes.
+  // 12 characters, because PostgreSQL limits the name of a notification channel to 63 bytes.
   const instanceId = key('bus').toString('hex').slice(0, 12)
   const bus = natsUrls
     ? new RemoteBus({
         kind: 'NATS',
         nodeId,
         log,
-        // The client is loaded only where it is used.
+        // A dynamic import, so that only hubs with NATS load the client.
         connect: (await import('./nats-connection.ts')).natsConnect(natsUrls, instanceId),
         intervalMs: 0,
       })

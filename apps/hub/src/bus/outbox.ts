@@ -1,6 +1,6 @@
 import { batchTexts } from './messages.ts'
 
-/** Largest total of waiting messages in bytes. While the bus is away, older messages make room for newer ones. */
+/** Largest total of waiting messages in bytes. Beyond it, the older half of the messages is dropped. */
 const MAX_WAITING_BYTES = 1024 * 1024
 /** Largest total of messages that are sent together, in bytes. */
 const MAX_SENT_BYTES = 256 * 1024
@@ -8,7 +8,7 @@ const MAX_SENT_BYTES = 256 * 1024
 /** A text for one subject. */
 export type OutgoingBatch = { subject: string; text: string }
 
-/** Messages that wait to be sent, with a bound. */
+/** Bounded queue of messages that wait to be sent. */
 export class Outbox {
   readonly #nodeId: string
   #waiting: OutgoingBatch[] = []
@@ -27,13 +27,13 @@ export class Outbox {
     this.#waiting.push({ subject, text })
     this.#waitingBytes += sizeOf({ subject, text })
     if (this.#waitingBytes <= MAX_WAITING_BYTES) return
-    // Half of the messages are dropped at once, because removing them one by one would move the whole array each time.
+    // Drops half of the messages together, because removing single messages would move the whole array each time.
     const dropped = this.#waiting.splice(0, Math.ceil(this.#waiting.length / 2))
     this.#droppedCount += dropped.length
     this.#waitingBytes -= dropped.reduce((sum, one) => sum + sizeOf(one), 0)
   }
 
-  /** Removes the oldest messages and returns them as batches, in their order for each subject. */
+  /** Removes the oldest messages and returns them as batches. Keeps the order of the messages with the same subject. */
   take(): OutgoingBatch[] {
     const bySubject = new Map<string, string[]>()
     let taken = 0
@@ -62,6 +62,6 @@ export class Outbox {
 }
 
 function sizeOf({ subject, text }: OutgoingBatch): number {
-  // Texts are ASCII: ids and words of the contract.
+  // Messages contain only ids and fixed words, so a character is a byte.
   return subject.length + text.length
 }

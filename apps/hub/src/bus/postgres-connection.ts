@@ -3,13 +3,13 @@ import type { BusConnection, Connect } from './remote-bus.ts'
 
 /** Deadline for connecting, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 3_000
-/** Time that a session gets to end, in milliseconds. */
+/** Time after which the socket of a session that does not end is destroyed, in milliseconds. */
 const CLOSE_MS = 500
 
 /**
- * Settings of the session. A notification costs the database a commit, which holds a lock of all notifications. Without
- * `synchronous_commit`, that commit does not wait for the disk. `tcp_user_timeout` closes the session of a frozen node, because unread
- * notifications fill the server's queue.
+ * Settings of the session. During a commit with `NOTIFY`, PostgreSQL holds one lock for all notifications. With `synchronous_commit` off,
+ * the commit does not wait for the disk. `tcp_user_timeout` closes the session of a node whose process hangs, because unread
+ * notifications would fill the queue of the server.
  */
 const SETTINGS = "set synchronous_commit = off; set statement_timeout = '10s'; set tcp_user_timeout = '30s'"
 
@@ -17,8 +17,8 @@ const NOTIFY =
   'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as b (channel, payload)'
 
 /**
- * Messages over `LISTEN` and `NOTIFY` of PostgreSQL, on a session of their own. Each subject is a channel whose name begins with
- * `instanceId`.
+ * Connects with a session of its own that uses `LISTEN` and `NOTIFY` of PostgreSQL. Each subject is a notification channel whose name
+ * begins with `muster.` and `instanceId`.
  */
 export function postgresConnect(connection: pg.ClientConfig, instanceId: string): Connect {
   const prefix = `muster.${instanceId}.`
@@ -55,7 +55,7 @@ export function postgresConnect(connection: pg.ClientConfig, instanceId: string)
   }
 }
 
-/** Ends the session. A server that hangs does not answer that, so the connection is also destroyed after `CLOSE_MS`. */
+/** Ends the session. A hung server never closes its side, so the socket is destroyed after `CLOSE_MS`. */
 function close(client: pg.Client): void {
   client.end().catch(() => {})
   setTimeout(() => client.connection.stream.destroy(), CLOSE_MS).unref()

@@ -8,7 +8,7 @@ import { type BusConnection, RemoteBus } from './remote-bus.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A server that answers while `isUp`, and never answers while `isFrozen`. */
+/** A bus server that accepts connections while `isUp`, and does not answer while `isFrozen`. */
 function startServer(isUp = true) {
   const server = {
     isUp,
@@ -68,7 +68,7 @@ it('gives up a server that does not answer, within 6 s, and comes back by itself
   expect(bus.status).toMatchObject({ isConnected: false, reason: 'no answer for 4000 ms' })
   expect(server.destroyedCount).toBeGreaterThan(0)
   await vi.advanceTimersByTimeAsync(60_000)
-  // At most one attempt in about 5 s: the deadline and the wait before the next one.
+  // At most one attempt in about 5 s, which is the deadline of an attempt and the wait before the next attempt.
   expect(server.attemptCount).toBeLessThan(25)
   server.isFrozen = false
   await vi.advanceTimersByTimeAsync(15_000)

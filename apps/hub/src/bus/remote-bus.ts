@@ -7,7 +7,7 @@ import { Subscriptions } from './subscriptions.ts'
 
 /** Deadline for each answer of the server, in milliseconds. A server that does not answer is treated as lost. */
 const ANSWER_TIMEOUT_MS = 4_000
-/** Interval of the checks whether the server answers, in milliseconds. With the deadline, a frozen connection is noticed within 6 s. */
+/** Interval of pings to the server, in milliseconds. Together with the deadline, a hung connection is noticed within 6 s. */
 const PING_MS = 2_000
 /** Wait before the first attempt to reconnect, in milliseconds. It doubles up to `MAX_BACKOFF_MS`. */
 const BACKOFF_MS = 250
@@ -15,7 +15,7 @@ const MAX_BACKOFF_MS = 5_000
 
 const NOT_YET = 'not connected yet'
 
-/** A connection to the server that carries the messages. Each promise rejects if the server refuses. */
+/** A connection to the server that carries the messages. Each method rejects if the server reports an error. */
 export type BusConnection = {
   listen(subjects: readonly string[]): Promise<void>
   unlisten(subjects: readonly string[]): Promise<void>
@@ -24,8 +24,8 @@ export type BusConnection = {
 }
 
 /**
- * Opens a connection. `received` is called with each text that arrives, `lost` when the connection has ended. When `signal` aborts, also
- * while the connection opens, the connection is closed without waiting for the server.
+ * Opens a connection. `received` is called with each text that arrives, and `lost` when the connection has ended. When `signal` aborts,
+ * even during the connect, the connection is closed without waiting for the server.
  */
 export type Connect = (events: {
   received: (subject: string, text: string) => void
@@ -43,9 +43,9 @@ type RemoteBusOptions = {
 }
 
 /**
- * Bus over a server outside of the process. From `start` on it keeps one connection, and opens another one when it breaks or when the
- * server stops to answer. Nothing waits for the bus. Before `start` there is no other node, so messages are dropped and the status is
- * connected.
+ * Bus over an external server. After `start` it keeps one connection open, and reconnects when the connection breaks or the server stops
+ * answering. Publishers never wait for the bus. `start` is called when another node exists: until then messages are dropped, and the
+ * status is `isConnected: true`.
  */
 export class RemoteBus implements Bus {
   readonly kind: 'PostgreSQL' | 'NATS'
@@ -60,10 +60,10 @@ export class RemoteBus implements Bus {
   #status: BusStatus = { isConnected: true }
   #connection: BusConnection | undefined
   #lose: (reason: string) => void = () => {}
-  /** Subjects that the server sends to this connection. */
+  /** Subjects to which this connection is subscribed at the server. */
   #listening = new Set<string>()
   #isListeningSoon = false
-  /** Resolves when the changes of `#listening` are in effect, or their connection is given up. */
+  /** Resolves when the server has the last change of `#listening`, or when the connection was given up. */
   #subscribed: Promise<unknown> = Promise.resolve()
   #isSending = false
   #sentAtMs = Number.NEGATIVE_INFINITY
@@ -108,7 +108,7 @@ export class RemoteBus implements Bus {
     this.#listeners.add(listener)
   }
 
-  /** Sends the messages that wait, if the server can be reached, and closes the connection. */
+  /** Sends the waiting messages if the bus is connected, and closes the connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sendRest()
     this.#listeners.clear()
@@ -117,7 +117,7 @@ export class RemoteBus implements Bus {
     await this.#running
   }
 
-  /** Connects again and again until disposal. */
+  /** Keeps the bus connected until disposal. */
   async #run(): Promise<void> {
     const { signal } = this.#closing
     for (let backoffMs = BACKOFF_MS; !signal.aborted; ) {
@@ -139,7 +139,7 @@ export class RemoteBus implements Bus {
     }
   }
 
-  /** Connects, and resolves to the reason when the connection is lost. Rejects if it cannot be opened. */
+  /** Connects. Resolves when the connection is lost, to the reason. Rejects if the connection cannot be opened. */
   async #connectOnce(lost: Promise<string>, signal: AbortSignal): Promise<string> {
     const opening = this.#options.connect({
       received: (subject, text) => this.#subscriptions.receive(subject, text),
@@ -171,7 +171,7 @@ export class RemoteBus implements Bus {
     const isNew = this.#status.isConnected || this.#status.reason === NOT_YET
     const since = this.#status.isConnected ? new Date() : this.#status.since
     this.#status = { isConnected: false, since, reason }
-    // The first failure says that the bus is away. Further attempts that fail only change the reason.
+    // Logs only the first failure. Further failed attempts only change the reason in the status.
     if (!isNew) return
     this.#log.warn(
       { bus: this.kind, reason },
@@ -191,7 +191,7 @@ export class RemoteBus implements Bus {
     if (connection) await inTime(work(connection)).catch((error: Error) => lose(error.message || error.name))
   }
 
-  /** Brings the subjects of the connection in line with the subscriptions, after this event-loop turn. */
+  /** Updates the subjects at the server to the current subscriptions, after this event-loop turn. */
   #listenSoon(): void {
     if (this.#isListeningSoon || !this.#connection) return
     this.#isListeningSoon = true
@@ -209,14 +209,14 @@ export class RemoteBus implements Bus {
     })
   }
 
-  /** Sends what waits, one batch after another. A batch that fails is lost. */
+  /** Sends the waiting messages in batches, one after another. A batch that fails is lost. */
   async #send(): Promise<void> {
     if (this.#isSending) return
     this.#isSending = true
     try {
       while (this.#connection && !this.#outbox.isEmpty) {
         const waitMs = Math.max(0, this.#sentAtMs + this.#options.intervalMs - performance.now())
-        // Messages of the same event-loop turn leave together.
+        // Waits even for 0 ms, so that messages of the same event-loop turn are sent in one batch.
         await this.#pause(waitMs)
         if (!this.#connection) return
         this.#sentAtMs = performance.now()
@@ -228,7 +228,7 @@ export class RemoteBus implements Bus {
     }
   }
 
-  /** Waits, but not beyond the disposal. */
+  /** Waits for `ms`, or until the bus is disposed of. */
   async #pause(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, ms)
@@ -252,7 +252,7 @@ export class RemoteBus implements Bus {
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
-    // After a pause of this process, an answer that has arrived is read before `setImmediate` runs.
+    // When this process was suspended, the timer fires late. `setImmediate` lets an answer that has already arrived be read first.
     timer = setTimeout(
       () => setImmediate(() => reject(new Error(`no answer for ${ANSWER_TIMEOUT_MS} ms`))),
       ANSWER_TIMEOUT_MS,

@@ -6,7 +6,7 @@ const LOG_INTERVAL_MS = 60_000
 
 type Handler = (message: never) => void
 
-/** The subscriptions of one node. Validates what arrives and passes valid messages on. */
+/** The subscriptions of one node. Validates received messages and passes valid ones to the handlers. */
 export class Subscriptions {
   readonly #nodeId: string
   readonly #log: Logger
@@ -31,7 +31,7 @@ export class Subscriptions {
     onChange: () => void = () => {},
   ): () => void {
     const handlers = this.#handlers.get(subject) ?? new Set<Handler>()
-    // A function of its own, so that the same handler may be added twice.
+    // Wraps the handler, so that a handler that is added twice has two entries in the set.
     const added: Handler = message => handler(message)
     handlers.add(added)
     if (handlers.size === 1) {

@@ -5,7 +5,7 @@ import type { Logger } from '../../runtime/log.ts'
 import type { Bus, BusStatus } from '../bus.ts'
 import { BusMessageTooLarge } from '../messages.ts'
 
-/** Something that connects the buses of several nodes. */
+/** Transport that connects the buses of several nodes. */
 export type BusMedium = AsyncDisposable & {
   /** Opens the bus of a node. */
   open(nodeId: string, log: Logger): Bus
@@ -47,7 +47,7 @@ export function testBus(openMedium: () => Promise<BusMedium>, { canBeCut }: { ca
     return { received, unsubscribe: node.bus.subscribe(subject, message => received.push(message)) }
   }
 
-  /** Publishes a right at `a` until these have received one, and waits for the last of them. Empties the collections. */
+  /** Publishes rights at `a` until all collections have received one, waits until the last right arrives, and empties the collections. */
   async function rightsArrive(...collections: { received: object[] }[]): Promise<void> {
     await until('the subscriptions take effect', () => {
       a.bus.publish('rights', { userId: newId('u') })
