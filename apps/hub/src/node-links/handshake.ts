@@ -11,14 +11,14 @@ export const HANDSHAKE_MS = 5_000
 /** Longest proof message: two proofs of 43 characters and a comma. */
 export const MAX_PROOF_CHARACTERS = 87
 
-/** Name, random number and expiry that one side of a handshake contributes. Each side judges the expiry of its own by its own clock. */
+/** Node id, random number and expiry of one side of a handshake. Each side checks the expiry of its own challenge, by its own clock. */
 export type Challenge = { nodeId: string; nonce: string; expiresAtMs: number }
 
 /** The facts that both sides prove to know together with the instance key (docs/node-links.md). */
 export type Handshake = {
   /** The node that opens the link. */
   client: Challenge
-  /** The node that accepts it. */
+  /** The node that accepts the link. */
   server: Challenge
   /** Ties the proofs to one TLS session, as `bindingOf` returns it. */
   binding: string
@@ -51,8 +51,8 @@ export function readChallenge(headers: IncomingHttpHeaders): Challenge | undefin
 }
 
 /**
- * Value that only the two ends of this TLS session share (RFC 9266, exported keying material). A man in the middle has two sessions, whose
- * values differ.
+ * Value that only the two ends of a TLS session know (RFC 9266, exported keying material). A man in the middle has a session with each
+ * side, and the values of the two sessions differ.
  */
 export function bindingOf(socket: Duplex): string {
   if (!(socket instanceof TLSSocket)) return 'plaintext'
@@ -60,14 +60,14 @@ export function bindingOf(socket: Duplex): string {
   return `tls ${exported.toString('hex')}`
 }
 
-/** Keys by which nodes recognise each other, derived from the current and the previous instance key. */
+/** Keys with which nodes authenticate to each other, derived from the current and the previous instance key. */
 export function nodeLinkKeys(current: InstanceKey, previous: InstanceKey | undefined): Buffer[] {
   return [current, previous].flatMap(key => (key === undefined ? [] : [key('node link')]))
 }
 
 /**
  * Proofs that this side knows the instance key, one for each key. During a change of the key the other side may know only one of them.
- * `role` is the side that proves, so that a proof cannot be sent back to its author.
+ * A proof covers `role`, the side that sends it, so that the receiver cannot return it as its own proof.
  */
 export function proofsOf(keys: readonly Buffer[], role: 'client' | 'server', handshake: Handshake): string[] {
   const { client, server, binding } = handshake

@@ -5,8 +5,8 @@ import type { Logger } from '../runtime/log.ts'
 export const MAX_MESSAGE_BYTES = DEFAULT_LIMITS.maxFrameBytes
 
 /**
- * Limits of a link between two nodes. Unlike a device's link, it carries the channels of many people and devices. A channel holds at most
- * one piece of data of usually 16 KiB beyond the peer's credit, so 2,048 stalled channels stay below `maxQueuedBytes`.
+ * Limits of a link between two nodes. Unlike a device's link, it carries the channels of many people and devices. When the other node
+ * grants no credit, each channel queues at most one piece of data, usually 16 KiB. 2,048 such channels stay below `maxQueuedBytes`.
  */
 const LIMITS: Partial<LinkLimits> = {
   maxChannels: 2_048,
@@ -20,11 +20,11 @@ const LIMITS: Partial<LinkLimits> = {
   unknownFramesPerSecond: 8_192,
   maxQueuedBytes: 64 * 1024 * 1024,
   maxQueuedFrames: 16_384,
-  // A frozen node takes no data, so a Ping behind data may not leave this node.
+  // A node whose process hangs reads nothing, so a Ping that is queued behind data would never be sent. This timeout ends the link too.
   flushMs: 5_000,
 }
 
-/** Options of a link between two nodes. A dead or frozen node is found within 8 s: a Ping is due after 2 s, its answer 5 s later. */
+/** Options of a link between two nodes. A dead or hung node is found within 8 s: a Ping is sent after 2 s, its Pong is due in 5 s. */
 export const NODE_LINK = {
   isPeerNode: true,
   limits: LIMITS,
@@ -32,7 +32,7 @@ export const NODE_LINK = {
   pongTimeoutMs: 5_000,
 } as const
 
-/** Logs the end of a link between nodes, as a warning unless one of the nodes has closed it. */
+/** Logs the end of a link between nodes: as information if one of the nodes closed it, else as a warning. */
 export function logNodeLinkEnd(log: Logger, about: object, { kind, reason }: LinkEnd, message: string): void {
   const isWanted = kind === 'LocalClose' || kind === 'PeerClose'
   log[isWanted ? 'info' : 'warn']({ ...about, end: kind, reason }, message)

@@ -26,7 +26,7 @@ import {
 import { logNodeLinkEnd, MAX_MESSAGE_BYTES, NODE_LINK } from './link-settings.ts'
 import { NOT_CONNECTED, REJECTED_BY_DEVICE, type RemoteConnection, remoteEndpoint } from './serve-device.ts'
 
-/** Time that the other node has, beyond the device's own, to answer a channel request, in milliseconds. */
+/** Time that the other node gets to answer a channel request, in addition to the timeout of the device, in milliseconds. */
 const RELAY_MS = 5_000
 /** Timeout of a channel to a device, in milliseconds, unless the caller sets one. */
 const OPEN_TIMEOUT_MS = 15_000
@@ -37,7 +37,7 @@ type NodeLinkOptions = {
   keys: readonly Buffer[]
   /** Whether links without TLS to other machines are allowed. */
   allowPlaintext: boolean
-  /** Time after which an unused device, and then the link, is given up, in milliseconds. */
+  /** Time after which an unused device is forgotten, in milliseconds. The link closes when no device is left. */
   idleMs: number
   log: Logger
 }
@@ -46,8 +46,8 @@ type NodeLinkOptions = {
 export type PeerNode = { nodeId: string; url: string }
 
 /**
- * A link that this node opens to another node, for all devices there. It connects at once, and closes when no device was used for a while.
- * After its end it is not used again.
+ * A link that this node opens to another node, for all devices that are connected there. The constructor starts to connect. The link
+ * closes when no device was used for `idleMs`. An ended link is never reopened.
  */
 export class NodeLink {
   readonly peer: PeerNode
@@ -84,12 +84,12 @@ export class NodeLink {
     return !this.#isOver
   }
 
-  /** True once this node has closed the link. Another one may be opened at once. */
+  /** True once this node has closed the link. A new link may then be opened without a pause. */
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  /** Returns the device with a connection to the other node: the same object as long as the connection and this link last. */
+  /** Returns the device of a connection at the other node: the same object as long as the connection and this link last. */
   device(connection: RemoteConnection): ReachableDevice {
     const { connectionId } = connection
     const known = this.#devices.get(connectionId)
@@ -173,12 +173,12 @@ class RemoteDevice implements ReachableDevice {
     }
   }
 
-  /** Ends this device when its connection ends on the other node. */
+  /** Waits until the device's connection to the other node ends, and then ends this object. */
   async watch(): Promise<void> {
     try {
       this.#watching = await this.#openRemote('watch', { timeoutMs: RELAY_MS })
     } catch {
-      // A connection that has ended already has ended this device. Without a watch, its next channel finds the end.
+      // Without a watch, the end of the connection is found when the next channel to the device is opened.
       return
     }
     if (this.#hasEnded) this.#watching.close()
@@ -193,7 +193,7 @@ class RemoteDevice implements ReachableDevice {
     this.#resolveEnded()
   }
 
-  /** Opens a channel through the other node. Errors are those of a device of this node. */
+  /** Opens a channel through the other node. Rejects with the same errors as a device that is connected to this node. */
   async #openRemote(endpoint: string, options: OpenOptions): Promise<Channel> {
     try {
       return await this.#node.open(remoteEndpoint(this.#connection, endpoint), options)
@@ -210,8 +210,8 @@ class RemoteDevice implements ReachableDevice {
 }
 
 /**
- * Connects to another node and proves the instance key in both directions. Rejects when the other side cannot prove it, or answers for
- * another node, or does not answer in time.
+ * Connects to another node. Both sides prove that they know the instance key. Rejects when the other side cannot prove it, is another node
+ * than expected, or does not answer in time.
  */
 async function openLink(
   peer: PeerNode,

@@ -17,13 +17,13 @@ import { type NodeRelay, relayTo } from './testing/relay.ts'
 const KEY = 'ab'.repeat(32)
 /** Size of a body, in bytes. */
 const LARGE_BYTES = 100 * 1024 * 1024
-/** Limit of additional memory during a transfer, in bytes. Both hubs, device and browser share this process. */
+/** Limit of additional memory during a transfer, in bytes. Both hubs, the device and the client run in this process. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 
-/** The node that holds the device, and the node that people use. */
+/** The node to which the device is connected, and the node that people use. */
 let holder: TestHub
 let entry: TestHub
-/** Carries the link from the entry node to the holder. */
+/** TCP proxy for the link from the node `entry` to the node `holder`. */
 let relay: NodeRelay
 let page: DevicePage
 const app = createServer({ keepAliveTimeout: 0 }, (request, response) => void application(request, response))

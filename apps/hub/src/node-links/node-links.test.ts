@@ -41,14 +41,14 @@ import { relayTo, tlsRelayTo } from './testing/relay.ts'
 const KEY = 'ab'.repeat(32)
 const OTHER_KEY = 'cd'.repeat(32)
 
-/** The node that holds the device, and the node that people use. */
+/** The node to which the device is connected, and the node that people use. */
 let holder: TestHub
 let entry: TestHub
 let holderLog: CapturedLog
 let entryLog: CapturedLog
 let page: DevicePage
 let person: Awaited<ReturnType<typeof connectPerson>>
-/** Port on the device that sends back what it gets. */
+/** Port of a TCP echo service on the device. */
 let echoPort: number
 const app = createServer({ keepAliveTimeout: 0 }, application)
 const echo = createTcpServer({ allowHalfOpen: true }, socket => socket.on('error', () => {}).pipe(socket))
@@ -77,7 +77,7 @@ afterAll(async () => {
   echo.close()
 })
 
-/** Starts a hub on the database of the holder. */
+/** Starts a second hub node with the database of the node `holder`. */
 function secondNode(settings: Parameters<typeof testHub>[0], { log }: CapturedLog): Promise<TestHub> {
   const databaseUrl = holder.pool.options.connectionString
   return testHub({ databaseUrl, instanceKey: KEY, ...settings }, log)
@@ -120,7 +120,7 @@ async function linkUrlOf({ nodeId }: TestHub): Promise<string> {
   return row.link_url!
 }
 
-/** A second way from the entry node to the holder, with other settings than the entry node has. */
+/** A second `Reach` of the node `entry`, with other settings than the hub's own. */
 function reachOf(options: Partial<ConstructorParameters<typeof Reach>[0]> = {}): Reach {
   return new Reach({
     config: { ...loadConfig({}), databaseUrl: 'postgresql://shared' },
@@ -134,7 +134,7 @@ function reachOf(options: Partial<ConstructorParameters<typeof Reach>[0]> = {}):
   })
 }
 
-/** Lets the holder's row name another address while `work` runs. */
+/** Publishes another address in the database row of the node `holder` while `work` runs. */
 async function withLinkUrl(url: string | null, work: () => Promise<void>): Promise<void> {
   const before = await linkUrlOf(holder)
   const set = (link_url: string | null) =>
@@ -224,7 +224,7 @@ describe('a device of another node', () => {
 
     device.webSocket.terminate()
     await broken
-    // The end of the device's connection does not look like the end of its data, even after this side has ended its own.
+    // A lost device connection must be an error and not a normal end of the data, even after this side has ended its own data.
     await expect(half.read()).rejects.toThrow('the peer aborted the channel')
     await until('the forward is closed', () => channel.hasPeerStopped)
     await expect.poll(() => cli.open(forward(deviceId)).catch(String)).toContain('device not connected')
@@ -246,7 +246,7 @@ describe('a device of another node', () => {
     const outcomes = Array.from({ length: 1_000 }, () =>
       device!.open(`forward/tcp/${echoPort}`).catch(error => refusals.push(String(error))),
     )
-    // The device has 16 channels and 256 requests wait for one. All others are refused at once.
+    // 16 channels to the device are in use and 256 requests are queued. All further requests are refused immediately.
     await until('the others are refused', () => refusals.length >= 1_000 - 16 - 256)
     expect(new Set(refusals)).toEqual(
       new Set(['ChannelRejectedError: channel rejected: too many channels are waiting']),
@@ -309,7 +309,7 @@ describe('a link between nodes', () => {
     const device = await reach.find(page.device.deviceId)
     await expect(device!.open(`forward/tcp/${echoPort}`)).rejects.toThrow('does not prove the instance key')
     await device!.ended
-    // The next attempt waits, so that an unusable node does not get one for each request.
+    // Requests within a second of the failure cause no further attempt.
     expect(await reach.find(page.device.deviceId)).toBeUndefined()
     expect(log.named('node link ended')).toHaveLength(1)
     await refusedAs('closed without a proof')
@@ -389,7 +389,7 @@ describe('channels of another node', () => {
     const foreign = link.device({ ...connection, projectId: newId('p') })
     await foreign.ended
     await expect(foreign.open(`forward/tcp/${echoPort}`)).rejects.toThrow('device not connected')
-    // The watch and the forward were refused with one line each.
+    // Two refused channels, each with one line: the watch of the device's connection, and the forward.
     expect(refused()).toBe(before + 2)
     const older = link.device({ ...connection, connectionId: newId('d_conn') })
     await older.ended
@@ -476,11 +476,11 @@ describe('a handshake', () => {
         .named('node link of another node ended')
         .some(({ end, level }) => end === 'Violation' && level === 'warn'),
     )
-    // This link had replaced the one of the entry node, which opens another.
+    // The test's link had replaced the link of the node `entry`, which now opens a new one.
     await expect.poll(() => textAt('/')).toBe('hello')
   })
 
-  /** Begins a handshake with the holder in the name of the entry node. */
+  /** Begins a handshake with the node `holder`, with the id of the node `entry`. */
   async function begun(): Promise<{ webSocket: WebSocket; handshake: Handshake; serverProof: string }> {
     const client = newChallenge(entry.nodeId)
     const webSocket = new WebSocket((await linkUrlOf(holder)).replace('http', 'ws') + NODE_LINK_PATH, {
@@ -495,7 +495,7 @@ describe('a handshake', () => {
   }
 })
 
-/** Waits until the holder has refused a link, with exactly one line. */
+/** Waits until the node `holder` has refused a link, and checks that it logged exactly one line. */
 async function refusedAs(reason: string): Promise<void> {
   await until(`one line "${reason}"`, () => holderLog.named('node link refused').length > 0)
   expect(holderLog.named('node link refused')).toMatchObject([{ reason, level: 'warn' }])

@@ -22,15 +22,15 @@ import {
 } from './handshake.ts'
 import { logNodeLinkEnd, MAX_MESSAGE_BYTES, NODE_LINK } from './link-settings.ts'
 
-/** Maximum number of connections to the listener, also of programs that are no nodes. */
+/** Maximum number of connections to the listener, including unauthenticated clients. */
 const MAX_CONNECTIONS = 512
-/** Maximum number of handshakes at once. */
+/** Maximum number of concurrent handshakes. */
 const MAX_HANDSHAKES = 64
 /** Refusals that are logged within a minute; further ones are only counted. */
 const LOGGED_REFUSALS = 100
 const MINUTE_MS = 60_000
 
-/** Deadlines of connections that are no links yet. Node enforces them at this interval. */
+/** Deadlines before the handshake, in milliseconds. Node.js checks them every `connectionsCheckingInterval`. */
 const SERVER = {
   headersTimeout: HANDSHAKE_MS,
   requestTimeout: HANDSHAKE_MS,
@@ -44,14 +44,14 @@ type ListenerOptions = {
   isSecure: boolean
   /** Whether plain HTTP is accepted from other machines. */
   allowPlaintext: boolean
-  /** Whether a node is in the cluster and stored a heartbeat lately. */
+  /** Whether a node is in the cluster and has stored a heartbeat in the last 20 s. */
   isRunning: (nodeId: string) => Promise<boolean>
   /** Serves a channel request of another node. */
   serve: (request: ChannelRequest) => Promise<void>
   log: Logger
 }
 
-/** Accepts links of other nodes, on a port of its own. Refuses everybody who does not know the instance key, with one line in the log. */
+/** Accepts links from other nodes on a separate port. Refuses clients that cannot prove the instance key, and logs each refusal. */
 export class NodeListener implements AsyncDisposable {
   readonly #options: ListenerOptions
   readonly #server: Server
@@ -61,7 +61,7 @@ export class NodeListener implements AsyncDisposable {
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
   })
-  /** Headers of the answer to each accepted upgrade request. */
+  /** Response headers for each accepted upgrade request. */
   readonly #answers = new WeakMap<IncomingMessage, Record<string, string>>()
   /** The link of each node. A newer link of a node replaces its older one. */
   readonly #links = new Map<string, Link>()
@@ -158,7 +158,7 @@ export class NodeListener implements AsyncDisposable {
     webSocket.once('message', (data: Buffer, isBinary) => {
       if (isDecided) return
       if (isBinary || data.length > MAX_PROOF_CHARACTERS) return refuse('the first message is no proof')
-      // A process that was suspended reads a late message before its timer fires.
+      // After this process was suspended, a late message can be read before the timer of the deadline fires.
       if (Date.now() > handshake.server.expiresAtMs) return refuse('expired proof')
       if (!isProven(keys, 'client', handshake, data.toString())) return refuse('wrong proof')
       isDecided = true
@@ -204,7 +204,7 @@ export class NodeListener implements AsyncDisposable {
   }
 }
 
-/** HTTPS with a certificate that is made at each start. Nobody checks it: the proofs authenticate both ends of the session. */
+/** HTTPS server with a new self-signed certificate. Clients do not check it: the proofs authenticate both ends of the TLS session. */
 function tlsServer(): Server {
   const { certificatePem: cert, keyPem: key } = createCertificate('muster node')
   return createTlsServer({ ...SERVER, cert, key, minVersion: 'TLSv1.3', handshakeTimeout: HANDSHAKE_MS })

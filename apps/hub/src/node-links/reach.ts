@@ -11,7 +11,7 @@ import { serveDevice } from './serve-device.ts'
 
 /** Time after which unused links close, in milliseconds. */
 const IDLE_MS = 60_000
-/** Rest after a link could not be opened, in milliseconds. Until then devices of the node count as not connected. */
+/** Pause after a link could not be opened, in milliseconds. During it, devices of that node count as not connected. */
 const REST_MS = 1_000
 /** Minimum time between two warnings about nodes without an address, in milliseconds. */
 const WARN_MS = 60_000
@@ -42,8 +42,8 @@ type ReachOptions = {
 }
 
 /**
- * Finds devices wherever they are connected: to this node, or to another one, which this node then reaches over a link (docs/node-links.md).
- * There is one link for each node that this node needs, opened on demand.
+ * Finds connected devices: at this node, or at another node, to which it then opens a link (docs/node-links.md). There is at most one
+ * link to each node, opened on demand.
  */
 export class Reach implements AsyncDisposable {
   readonly #options: ReachOptions
@@ -59,8 +59,8 @@ export class Reach implements AsyncDisposable {
   }
 
   /**
-   * Accepts links of other nodes if `MUSTER_NODE_PORT` is set, and publishes the address in this node's row. Rejects with the error of the
-   * operating system when the port cannot be bound.
+   * Accepts links from other nodes if `MUSTER_NODE_PORT` is set, and stores the address for them in the row of this node. Rejects with the
+   * error of the operating system when the port cannot be bound.
    */
   async listen(): Promise<void> {
     const { config, db, devices, nodeId, log } = this.#options
@@ -77,14 +77,14 @@ export class Reach implements AsyncDisposable {
     })
     const port = await this.#listener.listen(nodeHost, nodePort)
     const url = new URL(nodeUrl ?? `http://${isIPv6(nodeHost) ? `[${nodeHost}]` : nodeHost}`)
-    // The operating system has chosen the port, or nothing maps it to another one.
+    // Uses the bound port, unless `nodeUrl` names a fixed port at which other nodes reach this node.
     if (nodePort === 0 || nodeUrl === undefined) url.port = String(port)
     await db.updateTable('cluster_node').set({ link_url: url.origin }).where('node_id', '=', nodeId).execute()
   }
 
   /**
-   * Returns the connection of a device to this node, else to another node; undefined if there is none. Rejects when the database does not
-   * answer.
+   * Returns the connection of a device to this node, else to another node; undefined if it is not connected. Rejects when the database
+   * does not answer.
    */
   async find(deviceId: string): Promise<ReachableDevice | undefined> {
     const { config, db, devices, nodeId } = this.#options

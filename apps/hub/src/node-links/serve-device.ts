@@ -6,12 +6,12 @@ import type { Logger } from '../runtime/log.ts'
 const ENDPOINT =
   /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/(d_conn_[1-9A-HJ-NP-Za-km-z]{22})\/(p_[1-9A-HJ-NP-Za-km-z]{22})\/(?:watch|forward\/tcp\/(\d{1,5}))$/
 
-/** Reason of a rejected channel whose device has no such connection to this node. */
+/** Reason of a rejected channel if the device does not have the requested connection to this node. */
 export const NOT_CONNECTED = 'device not connected'
-/** Begin of the reason of a channel that the device rejected. The device's reason follows. */
+/** Prefix of the reason if the device rejected the channel. The reason of the device follows. */
 export const REJECTED_BY_DEVICE = 'device: '
 
-/** A connection of a device, as the node that holds it is asked for it. */
+/** Names a device's connection in a request to the node that has the connection. */
 export type RemoteConnection = { deviceId: string; connectionId: string; projectId: string }
 
 /** Endpoint of a channel to another node: `watch`, which ends with the device's connection, or `forward/tcp/<port>`. */
@@ -21,8 +21,8 @@ export function remoteEndpoint(connection: RemoteConnection, endpoint: string): 
 }
 
 /**
- * Answers a channel request of another node for a device of this node. The other node has checked the person's permission. This node only
- * checks that the device has exactly this connection here and belongs to this project.
+ * Serves a channel request from another node for a device at this node. The other node has checked the person's permission. This node
+ * only checks that the device still has the requested connection and belongs to the requested project.
  */
 export async function serveDevice(
   request: ChannelRequest,
@@ -36,7 +36,7 @@ export async function serveDevice(
   }
   const session = devices.get(deviceId)
   if (session?.connectionId !== connectionId || session?.projectId !== projectId) {
-    // A connection that has just ended is usual, another project is not.
+    // A connection that has just ended is normal. A device in another project is a sign of a bug or an attack.
     const isForeign = session?.connectionId === connectionId
     log[isForeign ? 'warn' : 'debug'](
       { deviceId, connectionId, projectId },
@@ -57,7 +57,10 @@ export async function serveDevice(
   await pipeChannels(request.accept(), device)
 }
 
-/** Channels of other nodes that end with a connection. One listener for all of them, because a connection may last for months. */
+/**
+ * Channels from other nodes that must end with a device's connection. Each connection has one listener for all of its channels, because
+ * listeners would pile up on a connection that lasts for months.
+ */
 const watching = new WeakMap<DeviceSession, Set<Channel>>()
 
 function watch(session: DeviceSession, channel: Channel): void {
@@ -75,6 +78,6 @@ function watch(session: DeviceSession, channel: Channel): void {
     channels.delete(channel)
     channel.close()
   }
-  // The other node sends nothing: it only ends the channel.
+  // The other node sends no data on this channel. The read ends when the other node closes the channel.
   channel.read().then(leave, leave)
 }

@@ -3,15 +3,15 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { createCertificate } from '@muster/link/certificate'
 
-/** A relay between nodes that breaks its connections on request. `freeze` keeps them open and carries no more bytes. */
+/** A TCP proxy between nodes. `cut` destroys its connections, `freeze` keeps them open but forwards no more bytes. */
 export type NodeRelay = AsyncDisposable & { port: number; cut(): void; freeze(): void }
 
-/** A TCP relay to a port of this machine. */
+/** Starts a TCP proxy to a port of this machine. */
 export async function relayTo(target: number): Promise<NodeRelay> {
   return relayOf(createServer(), () => connect(target, '127.0.0.1'))
 }
 
-/** A relay that ends TLS with a certificate of its own, like a man in the middle. */
+/** Starts a proxy that terminates TLS with its own certificate, like a man in the middle. */
 export async function tlsRelayTo(target: number): Promise<NodeRelay> {
   const { certificatePem: cert, keyPem: key } = createCertificate('relay')
   const server = createTlsServer({ cert, key })
