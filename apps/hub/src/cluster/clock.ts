@@ -1,12 +1,12 @@
 /**
- * Difference between the clock of a node and the clock of the database from which the hub warns, in milliseconds: 5 s. Links and tokens
- * that one node signs and another node checks have lives of minutes, and no clock that is synchronized differs by more than 1 s.
+ * The hub warns when the clocks of a node and of the database differ by more than this, in milliseconds. Synchronized clocks differ by less
+ * than 1 s. Links and tokens that one node signs and another node checks are valid for minutes.
  */
 export const MAX_CLOCK_DIFFERENCE_MS = 5_000
 
 /**
- * Runs a statement and compares its time with the clock of this process. `aheadMs` is the least difference that the two clocks can have:
- * the time that the answer took counts as inaccuracy, so that a busy process does not take its own delay for a wrong clock.
+ * Runs a statement that returns the time of the database, and compares it with the clock of this process. `aheadMs` is the smallest
+ * possible difference of the clocks: the duration of the statement counts as inaccuracy, so a busy process does not report its own delay.
  */
 export async function clockDifference<Value>(
   run: () => Promise<Value>,

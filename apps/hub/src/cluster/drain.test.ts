@@ -11,7 +11,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 const NEVER = new AbortController().signal
 const REASON = 'the hub is shutting down'
 
-/** Asks over a connection that is kept open. */
+/** Sends a request over a keep-alive connection. */
 async function askKept(
   agent: Agent,
   url: string,

@@ -5,11 +5,11 @@ import type { DeviceRegistry } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { ClusterNode } from './node.ts'
 
-/** Time for which new connections are still accepted, in milliseconds: load balancers look for a failed `/readyz` every 1 to 5 s. */
+/** Time for which new connections are still accepted, in milliseconds. Load balancers request `/readyz` every 1 to 5 s. */
 const MAX_LISTEN_MS = 2_000
-/** Share of the whole time for which new connections are still accepted, at most. */
+/** The same time as a share of `drainMs`. The shorter of the two times applies. */
 const LISTEN_SHARE = 0.2
-/** Interval of the portions of devices, in milliseconds. */
+/** Interval at which portions of the devices are released, in milliseconds. */
 const PORTION_MS = 100
 
 type DrainOptions = {
@@ -20,7 +20,7 @@ type DrainOptions = {
   readiness: Readiness
   /** Stops listening for new connections and closes idle ones. */
   stopListening: () => void
-  /** Time in which the devices go, in milliseconds; 0 to let all of them go at the stop. */
+  /** Time over which the devices are released, in milliseconds. 0 releases none before the hub stops. */
   drainMs: number
   /** Ends the wait. */
   signal: AbortSignal
@@ -28,9 +28,9 @@ type DrainOptions = {
 }
 
 /**
- * Hands the devices of a stopping node over to other nodes: `/readyz` fails, upgrades are refused, the listeners close, and the devices
- * are asked to go in portions spread over `drainMs`, those without an open connection to one of their ports first. Requests in flight
- * go on. Resolves at once if no other node is alive, and earlier if the last one goes.
+ * Hands the devices of a stopping node over to other nodes. `/readyz` fails, upgrades are refused and the listeners close. Portions of the
+ * devices are asked to reconnect, spread over `drainMs`; devices with a connection to one of their ports come last. Requests in flight
+ * continue. Resolves immediately if no other node is alive, and early if the last other node stops.
  */
 export async function drain(options: DrainOptions): Promise<void> {
   const { node, devices, gateway, readiness, stopListening, drainMs, signal, log } = options

@@ -19,7 +19,7 @@ type NodeReportsOptions = {
   db: Db
   nodeId: string
   log: Logger
-  /** Folders with data of the hub. The report has the fullest of their disks. */
+  /** Folders with data of the hub. Only the fullest of their disks is reported. */
   folders: readonly string[]
   tls: TlsFiles | undefined
   /** Number of events that this node has stored since its start. */
@@ -31,8 +31,8 @@ type NodeReportsOptions = {
 }
 
 /**
- * Reports what this node knows about itself (`NodeFacts`) in its row of `cluster_node`, and adds its stored events to `event_rate`. The
- * first report is written before the promise resolves. The state of the bus is reported when it changes. A report that fails is logged, and its events are in the next one.
+ * Writes facts about this node (`NodeFacts`) to its row of `cluster_node`, and adds its number of stored events to `event_rate`: before the
+ * promise resolves, then every 30 s, and when the state of the bus changes. A failed report is logged, and the next one has its events.
  */
 export async function startNodeReports(options: NodeReportsOptions): Promise<AsyncDisposable> {
   const { db, nodeId, log, eventCount, connections, bus, reportMs = REPORT_MS } = options
@@ -91,7 +91,7 @@ async function diskFacts(folders: readonly string[]): Promise<Pick<NodeFacts, 'd
   }
 }
 
-/** The names and the end of the hub's own certificate, or the reason why they are not known. */
+/** The names and the expiry of the hub's TLS certificate, or the reason why they are not known. */
 export function certificateFacts(
   tls: TlsFiles | undefined,
 ): Pick<NodeFacts, 'certificates' | 'certificatesFailure'> {

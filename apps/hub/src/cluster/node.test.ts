@@ -108,7 +108,7 @@ it('ends connections that a node recorded after it was marked as dead', async ()
 
 it('a node that was frozen runs no action of a device before it knows whether it was marked as dead', async () => {
   await using hub = await testHub()
-  // So long an interval that only the action itself causes a heartbeat.
+  // The interval of heartbeats is so long that only the action itself can cause a heartbeat.
   await using frozen = await secondNode(hub, { heartbeatMs: 120_000 })
   const { owner, token } = await hub.fleet()
   await using device = await connectDevice({ url: frozen.url, token })

@@ -16,13 +16,13 @@ const STALE_AFTER_MS = 20_000
 const SILENT_AFTER_MS = 12_000
 /** Timeout for leaving the cluster, in milliseconds. Closing 10,000 connections in the database takes 1 to 2 s. */
 const LEAVE_TIMEOUT_MS = 15_000
-/** Deadline of the statement with which a node begins to drain, in milliseconds. Without an answer the node stops at once. */
+/** Deadline of the statement with which a node begins to drain, in milliseconds. After it the node stops without handing devices over. */
 const DRAIN_TIMEOUT_MS = 2_000
 /** Age up to which nodes that left or died are listed, in hours: a day. */
 const FORMER_HOURS = 24
 const MAX_FORMER_NODES = 50
 
-/** Row of this node after a heartbeat, with what it needs to know about the other nodes. */
+/** Row of this node after a heartbeat, with facts about the other nodes. */
 export type Heartbeat = {
   nodeId: string
   wasEvicted: boolean
@@ -33,12 +33,12 @@ export type Heartbeat = {
   /** True if another node with the same name had a heartbeat after this node's start. */
   isNameTaken: boolean
   databaseMs: number
-  /** Connected devices a node, on average over all nodes that are alive and not stopping. */
+  /** Average number of connected devices per node, over all nodes that are alive and not stopping. */
   averageConnections: number
   /** Number of devices that this node is asked to release; null if it is not asked. */
   releaseTotal: number | null
   releaseDone: number
-  /** Time since the request, in seconds. */
+  /** Time since the request to release devices, in seconds. */
   releaseSecs: number | null
 }
 
@@ -72,12 +72,12 @@ export type ClusterNode = AsyncDisposable & {
   readonly hasOthers: boolean
   /** Resolves after the first heartbeat at which another node was alive. */
   readonly otherSeen: Promise<void>
-  /** True if a node that is not stopping was alive at the last heartbeat, besides this one. */
+  /** True if another node was alive and not stopping at the last heartbeat. */
   readonly hasSuccessor: boolean
   /**
-   * Undefined while the last heartbeat is so young that no other node can have evicted this one. Else a promise that resolves after
-   * the next heartbeat, when the connections of an evicted node are closed. Actions of devices wait for it: their rights may have ended
-   * while this process was frozen or without a database.
+   * Undefined while the last heartbeat is so recent that no other node can have evicted this one. Else a promise that resolves after
+   * the next heartbeat; if this node was evicted, its connections are closed by then. Actions of devices await it, because their rights
+   * may have ended while this process was suspended or had no database.
    */
   current(): Promise<void> | undefined
   /** Records that this node stops. Resolves to whether another node is alive and takes its devices. */
@@ -170,7 +170,7 @@ export async function joinCluster({
     current() {
       if (isAlone || passedMs(sentAt) < staleAfterMs) return undefined
       const renew = async (): Promise<void> => {
-        // A heartbeat that was in flight when the process froze tells nothing about the time since.
+        // Repeats a heartbeat that was in flight when the process was suspended: it proves nothing about the time since then.
         while (passedMs(sentAt) >= staleAfterMs) await beatOnce()
       }
       return retryWhileUnavailable(renew, () => isStopping)
@@ -200,17 +200,17 @@ export async function joinCluster({
   }
 }
 
-/** Times of the two clocks of this process: the monotonic one stands still while the machine is suspended, the other one may be set. */
+/** Both clocks of this process. The monotonic clock stands still while the machine is suspended, and the system time may be changed. */
 function clocks(): { steadyMs: number; dateMs: number } {
   return { steadyMs: performance.now(), dateMs: Date.now() }
 }
 
-/** The longer of the two times that may have passed. */
+/** Time since `since` in milliseconds, by the clock that shows the longer time. */
 function passedMs(since: ReturnType<typeof clocks>): number {
   return Math.max(performance.now() - since.steadyMs, Date.now() - since.dateMs)
 }
 
-/** Condition for the columns of a node: it stored a heartbeat in the last `ms` milliseconds and has not left. */
+/** SQL condition that a node stored a heartbeat in the last `ms` milliseconds and has not left. `alias` is its `cluster_node`. */
 const isAlive = (alias: string, ms: number) =>
   sql<boolean>`(${sql.ref(`${alias}.left_at`)} is null
     and ${sql.ref(`${alias}.last_heartbeat`)} > now() - make_interval(secs => ${ms / 1000}))`
@@ -236,7 +236,7 @@ export function shownNodes(db: Db) {
 }
 
 /**
- * Nodes that left or died in the last day, the latest first, without those whose name a running node has. `endedAt` of a dead node
+ * Nodes that left or died in the last 24 h, latest first, except nodes whose name a running node has taken over. `endedAt` of a dead node
  * is its last heartbeat.
  */
 export async function formerNodes(db: Db) {
@@ -397,7 +397,7 @@ async function evictDeadNodes(
   for (const node of evicted) log.warn(node, 'another node was marked as dead')
 }
 
-/** Ends all open connections of nodes. `endedAt` may refer to the connection as `c`. Resolves to the numbers of connections by node id. */
+/** Ends all open connections of nodes. `endedAt` may refer to the connection as `c`. Resolves to connection counts by node id. */
 async function endConnections(
   tx: Tx,
   nodeIds: string[],

@@ -12,8 +12,9 @@ import { cancelRebalance, releaseSecs, startRebalance } from './rebalance.ts'
 const USAGE = 'Usage: muster-hub rebalance [--status | --cancel]'
 
 /**
- * Runs `muster-hub rebalance`: starts a rebalance, ends it with `--cancel`, or prints its progress with `--status`. The running nodes
- * do the work. Throws `UsageError` for wrong arguments, and `ConfigError` without an external database, which several nodes need.
+ * Runs `muster-hub rebalance`: starts a rebalance, ends it with `--cancel`, or prints its progress with `--status`. The command only writes
+ * to the database; the running nodes do the work. Throws `UsageError` for wrong arguments, and `ConfigError` without an external database,
+ * which several nodes need.
  */
 export async function runRebalance(
   words: string[],

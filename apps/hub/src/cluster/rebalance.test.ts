@@ -16,7 +16,7 @@ async function command(...words: string[]): Promise<string> {
   return text
 }
 
-/** Lets the hub release the devices of some minutes at once. */
+/** Moves the start of the release back in time, so that the next heartbeat releases the devices of these minutes. */
 function minutesPass(minutes: number): Promise<unknown> {
   return sql`update cluster_node set release_started_at = now() - make_interval(mins => ${minutes})
               where node_id = ${hub.nodeId}`.execute(hub.db)

@@ -5,14 +5,14 @@ import type { DeviceRegistry } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
 import { type Heartbeat, runningNodes } from './node.ts'
 
-/** Share of its devices that a node releases in a minute, but at least one device: 1 %. */
+/** Share of its devices that a node releases per minute (1 %), but at least one device. */
 const SHARE_A_MINUTE = 0.01
-/** A node with more devices than the average and this share of it has a surplus: 5 %. */
+/** A node whose number of devices exceeds the average by more than this share (5 %) has a surplus. */
 const TOLERANCE = 0.05
 
 /** Node that was asked to release devices. */
 type Release = { nodeId: string; name: string; releaseCount: number; lastsSecs: number }
-/** Requests of a rebalance, with the number of all devices and the time of the slowest node. */
+/** Requests of a rebalance, with their total number of devices and the duration at the slowest node. */
 type Rebalance = { releases: Release[]; deviceCount: number; lastsSecs: number }
 
 /** Number of devices that a node with this number of connections releases in a minute. */
@@ -26,8 +26,8 @@ export function releaseSecs(count: number, connections: number): number {
 }
 
 /**
- * Asks each node with a surplus to release it. The nodes read the request with their next heartbeat. No node is asked if none has a
- * surplus, as when only one node is alive. A later call replaces the requests of an earlier one.
+ * Asks each node that has a surplus of devices to release the surplus. The nodes read the request with their next heartbeat. A later call
+ * replaces the requests of an earlier one.
  */
 export async function startRebalance(tx: Tx): Promise<Rebalance> {
   const nodes = (await runningNodes(tx)).filter(node => node.draining_at === null)
@@ -63,8 +63,8 @@ export async function cancelRebalance(tx: Tx): Promise<string[]> {
 }
 
 /**
- * Returns a function that releases the next portion of the devices that this node was asked to release. It is called after each
- * heartbeat, and ends the release when the node has no surplus any more or no other node is left.
+ * Returns a function for the time after each heartbeat. It releases the next portion of the devices that this node was asked to release,
+ * and ends the release when the node has no surplus any more or no other node is alive.
  */
 export function releaseAfterHeartbeats({
   db,
@@ -85,7 +85,7 @@ export function releaseAfterHeartbeats({
     const surplus = Math.floor(connectedCount - averageConnections)
     const leftCount = successorCount === 0 ? 0 : Math.min(releaseTotal - releaseDone, surplus)
     const rate = perMinute(connectedCount) / 60
-    // A node that was frozen must not make up for the time.
+    // A node whose process was paused must not release the devices of the missed heartbeats all together.
     const allowedCount = Math.min(
       Math.floor(releaseSecs * rate) - releaseDone,
       Math.ceil((releaseSecs - lastSecs) * rate),
@@ -94,7 +94,7 @@ export function releaseAfterHeartbeats({
     const count = Math.max(0, Math.min(leftCount, allowedCount))
     const isOver = leftCount <= count
     if (count === 0 && !isOver) return
-    // The row is written first, so that devices go only if the request was not withdrawn meanwhile.
+    // An administrator may have cancelled the release since the heartbeat. The update finds no row then, and no device is released.
     const { rows } = await sql<{ done: number }>`
       update cluster_node set release_done = release_done + ${count},
              release_total = case when ${isOver}::boolean then null else release_total end

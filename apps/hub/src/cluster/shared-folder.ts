@@ -10,14 +10,14 @@ import { blobFolder } from '../storage/local-folder.ts'
 import { runningNodes } from './node.ts'
 
 const SETTING = 'blob-folder'
-/** File that marks the folder. The sweep of the folder touches subfolders only. */
+/** File with the id of the folder. The job that removes unused files from the folder looks at subfolders only. */
 const MARKER = 'folder-id'
 
 /**
- * Throws `ConfigError` when this node's folder of repository files is not the one that the running nodes use: files that one node stores
- * would be missing on the others. The folder has a marker with an id, which the database keeps as well. A node without other running
- * nodes replaces the id in the database, as after a move or a restored backup, and logs a warning if files are missing then. Instances
- * that have all their files in object stores are not checked.
+ * Throws `ConfigError` when the nodes do not share one folder of repository files: files that one node stores would be missing on the
+ * others. A marker file in the folder has an id that the database has as well. If no other node runs, the id in the database is replaced,
+ * as after a move or a restored backup, and missing files are logged as a warning. Instances that have all files in object stores are
+ * not checked.
  */
 export async function requireSharedFolder(options: {
   db: Db
@@ -55,7 +55,7 @@ export async function requireSharedFolder(options: {
     )
 }
 
-/** Id of a folder. The first call creates the folder and its marker. */
+/** Id of a folder, from its marker file. The first call creates the folder and the file. */
 async function markerOf(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, MARKER)
