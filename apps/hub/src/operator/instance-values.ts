@@ -6,14 +6,14 @@ import type { Db } from '../database/client/connection.ts'
 import { readSilentNodes } from '../database/queries/instance/health.ts'
 import { JOB_KINDS } from '../jobs/kinds.ts'
 
-/** Number of projects with values of their own. The other projects are added up. */
+/** Maximum number of projects that have separate values. The values of all other projects are added up. */
 export const MAX_NAMED_PROJECTS = 200
 /** Time for which the values are kept, in milliseconds: the usual interval of scrapes. */
 const KEPT_MS = 15_000
-/** Longest time that a scrape waits for new values, in milliseconds. Until they are there, it gets the values before. */
+/** Longest time that a scrape waits for new values, in milliseconds. Later it gets the previous values. */
 const WAIT_MS = 2_000
 
-/** Numbers of devices of a project. Without an id they are the sums of the projects beyond `MAX_NAMED_PROJECTS`. */
+/** Device counts of a project. If `projectId` is null, they are the sums of all projects beyond `MAX_NAMED_PROJECTS`. */
 type ProjectValues = {
   projectId: string | null
   name: string | null
@@ -54,8 +54,8 @@ const READS: { [Part in ValuesPart]: (db: Db) => Promise<NonNullable<Values[Part
 }
 
 /**
- * Values of the whole instance for metrics. They are read from the database when they are asked for, one part after another, each for at
- * most 2 s, and kept for 15 s.
+ * Values of the whole instance for metrics. `read` gets them from the database, one part after another with 2 s for each part, and keeps
+ * them for 15 s.
  */
 export class InstanceValues {
   readonly #db: Db
@@ -103,7 +103,7 @@ export class InstanceValues {
   }
 }
 
-/** The projects with most devices, and the sums of the others. Each count comes from an index of the devices in that state. */
+/** Device counts of the largest projects, and the sums of all others. Counts by state read an index of the devices in that state. */
 async function readProjects(db: Db): Promise<ProjectValues[]> {
   const { rows } = await sql<ProjectValues>`
     with total as (

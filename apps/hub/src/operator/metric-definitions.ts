@@ -2,11 +2,11 @@
 export type MetricDefinition = {
   type: 'counter' | 'gauge' | 'histogram'
   help: string
-  /** Names of its labels. Their values are from closed lists, except for the 200 projects with most devices. */
+  /** Names of the labels. Label values come from closed lists, except for the ids and names of the 200 largest projects. */
   labels?: readonly string[]
   /** Upper bounds of the buckets of a histogram. */
   buckets?: readonly number[]
-  /** True for a value of the whole instance, which every node exports. Other values are of one node. */
+  /** True if every node exports the same value for the whole instance, false if the value describes one node. */
   isOfInstance?: boolean
 }
 

@@ -65,7 +65,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
-/** Does once everything that the hub counts. */
+/** Makes each counter of the hub count something. */
 async function makeTraffic(): Promise<void> {
   const { token, owner } = fleet
   const device = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
@@ -99,7 +99,7 @@ async function makeTraffic(): Promise<void> {
   })
   open.push(await liveStream(hub, owner))
   await echoThroughDevice()
-  // Rows are sealed 5 s after they were written.
+  // Audit rows are sealed (hashed and signed in batches) 5 s after they were written.
   await sql`update audit_event set created_at = created_at - interval '10 seconds'`.execute(hub.db)
   await hub.runJob('audit_SealRows', {})
   await hub.runJob('audit_VerifySeals', {})
@@ -137,7 +137,7 @@ function samplesOf(text: string): Sample[] {
   }))
 }
 
-/** Sum of the values of a metric with these labels. Undefined if there is none. */
+/** Sum of all samples of a metric that have these labels. Undefined if there is no sample. */
 function sumOf(name: string, labels: Record<string, string> = {}, from = samples): number | undefined {
   const found = from.filter(
     sample =>

@@ -34,7 +34,7 @@ export type MeasuredParts = {
   ingest: Ingest
   bus: Pick<Bus, 'kind' | 'status'>
   slowStatements: SlowStatements
-  /** Folders by the label that they have in metrics. */
+  /** Path of each measured folder, by the value of its label. */
   folders: Record<string, string>
   tls: TlsFiles | undefined
 }
@@ -43,8 +43,8 @@ type Labels = Record<string, string>
 type Put = (name: MetricName, value: number, labels?: Labels) => void
 
 /**
- * The metrics of one hub. Counters and histograms are counted as it happens, and everything else is read at the scrape. A value that is
- * not known, as while the hub starts, is absent.
+ * The metrics of one hub. Counters and histograms are updated by events, all other values are read at the scrape. An unknown value, for
+ * example while the hub starts, is absent.
  */
 export class Metrics implements Measures, Disposable {
   readonly forwards: ForwardCounts = { open: 0, toDeviceBytes: 0, fromDeviceBytes: 0 }
@@ -64,7 +64,7 @@ export class Metrics implements Measures, Disposable {
   }
 
   ran(name: string, durationMs: number, error: ErrorKind | undefined): void {
-    // Callers choose the name, so one that the hub does not have must not become a label.
+    // Callers choose the name, so the names of unknown actions must not become labels.
     const action = findAction(name)?.name ?? 'unknown'
     this.#actions.observe({ action }, durationMs / 1000)
     if (error !== undefined) this.#actionErrors.inc({ action, kind: error })
@@ -83,7 +83,7 @@ export class Metrics implements Measures, Disposable {
     this.#limitHits.inc({ limit })
   }
 
-  /** Makes further scrapes read the values of a running hub. */
+  /** Makes scrapes read the values of a running hub from now on. */
   watch(parts: MeasuredParts): void {
     const values = new InstanceValues(parts.db, part => this.#scrapeFailures.inc({ part }))
     this.#parts = { ...parts, values }
@@ -96,7 +96,7 @@ export class Metrics implements Measures, Disposable {
 
   /** Resolves to the metrics as Prometheus text, within a few seconds also while the database is down. */
   async text(health: Health): Promise<string> {
-    // Values that are read at the scrape live in a registry of their own, so that an unknown value is absent and not 0.
+    // A new registry for the values that are read at the scrape, so that an unknown value is absent and not 0.
     const read = new Registry()
     const put = putterOf(read)
     putHealth(put, health)
@@ -148,7 +148,7 @@ function describe(name: MetricName) {
   return { name, help, labelNames: [...labels] }
 }
 
-/** Returns a function that sets a value in a registry, and makes the metric at its first value. */
+/** Returns a function that sets a value in a registry. It creates the metric at the first value. */
 function putterOf(registry: Registry): Put {
   return (name, value, labels = {}) => {
     const options = { ...describe(name), registers: [registry] }

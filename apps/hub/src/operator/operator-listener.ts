@@ -22,32 +22,32 @@ import type { Logger } from '../runtime/log.ts'
 const MAX_CONNECTIONS = 64
 /** Deadline for receiving a request, in milliseconds. Requests have no body. */
 const REQUEST_TIMEOUT_MS = 5_000
-/** Time after which a connection is closed if its client reads nothing of the answer, in milliseconds. */
+/** Time after which a connection is closed if its client does not read the response, in milliseconds. */
 const STALL_MS = 30_000
-/** Refusals that are logged within a minute. */
+/** Maximum number of refusals that are logged per minute. */
 const LOGGED_REFUSALS = 10
 const MINUTE_MS = 60_000
 
-/** Headers that proxies add. A proxy on this machine would make everybody's requests come from loopback. */
+/** Headers that proxies add. They show that a request from loopback was forwarded by a proxy on this machine. */
 const FORWARDING =
   /^(forwarded|via|x-forwarded-.*|x-real-ip|x-(original|cluster)-.*|(true-|x-)?client-ip|cf-.*|x-envoy-.*)$/
 
-/** An answer of the operator listener. */
+/** A response of the operator listener. */
 export type OperatorAnswer = { status: number; contentType: string; body: string }
 
 type OperatorListenerOptions = {
   config: Pick<Config, 'operatorHost' | 'publicUrl' | 'hosts' | 'tls'>
   instanceKey: InstanceKey
   token: string
-  /** Answers by path. */
+  /** Functions that make the response, by path. */
   routes: Record<string, () => Promise<OperatorAnswer>>
   log: Logger
 }
 
 /**
  * Creates the listener for operators, which serves metrics and health. Every request needs the token in its `Authorization` header.
- * Requests that came through a proxy are refused, so that the listener is not published by accident. The listener has TLS unless only this
- * machine can reach it.
+ * Requests that came through a proxy are refused, so that the listener is not published by accident. The listener uses TLS unless it
+ * listens on loopback only.
  */
 export function createOperatorListener(options: OperatorListenerOptions): Server {
   const { config, instanceKey, token, routes, log } = options
@@ -91,7 +91,7 @@ export function createOperatorListener(options: OperatorListenerOptions): Server
   return server
 }
 
-/** Refusal of a request, or undefined for a request that is answered. */
+/** Response that refuses a request, or undefined for an allowed request. */
 function refusalOf(
   request: IncomingMessage,
   config: OperatorListenerOptions['config'],
@@ -110,14 +110,14 @@ function refusalOf(
       'Found another host, expected an address, MUSTER_OPERATOR_HOST, the host of MUSTER_PUBLIC_URL or a name in MUSTER_HOSTS.',
     )
   const [, sent] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
-  // Digests have one length, which `timingSafeEqual` needs.
+  // Compares digests, because `timingSafeEqual` needs buffers of the same length.
   if (sent === undefined || !timingSafeEqual(digestOf(sent), digest))
     return text(401, 'Expected the header Authorization with "Bearer" and the operator token.')
   if (method !== 'GET' && method !== 'HEAD') return text(405, 'Expected GET.')
   return undefined
 }
 
-/** Whether a `Host` header names this listener. A page of another site that uses DNS rebinding has a name of its own there. */
+/** Whether a `Host` header names this listener. The requests of a website that uses DNS rebinding have the name of the website. */
 function isOwnHost(header: string | undefined, config: OperatorListenerOptions['config']): boolean {
   const url = URL.parse(`http://${header ?? ''}`)
   if (url === null || header === undefined) return false

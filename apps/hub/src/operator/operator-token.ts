@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { ConfigError } from '../config-error.ts'
 
 /**
- * Bearer token of the operator listener: the setting, else the content of the file `operator-token` in the data folder. An absent file is
- * made with a random token, readable for the hub's account only. Throws `ConfigError` when the file is damaged.
+ * Bearer token of the operator listener: the setting, else the content of the file `operator-token` in the data folder. If the file is
+ * absent, it is created with a random token, readable for the hub's account only. Throws `ConfigError` when the file is damaged.
  */
 export async function loadOperatorToken(dataDir: string, setting: string | undefined): Promise<string> {
   if (setting !== undefined) return setting
@@ -32,7 +32,7 @@ async function makeToken(path: string): Promise<string> {
   const draft = `${path}.${process.pid}`
   await writeFile(draft, `${token}\n`, { mode: 0o600, flush: true })
   try {
-    // `link` makes the complete file visible at once.
+    // `link` is atomic, so no other process reads a partly written file.
     await link(draft, path)
   } finally {
     await rm(draft)

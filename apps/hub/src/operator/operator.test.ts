@@ -25,7 +25,7 @@ type Asked = {
   headers?: Record<string, string | undefined>
 }
 
-/** Asks the operator listener with the right token, unless `headers` say otherwise. */
+/** Sends a request to the operator listener, with the right token unless `headers` replace it. */
 function ask({ port = hub.operatorPort, path = '/health', method = 'GET', headers = {} }: Asked = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>()
   const all = { host: 'localhost', authorization: `Bearer ${TOKEN}`, ...headers }

@@ -15,7 +15,7 @@ type OperatorOptions = {
   log: Logger
 }
 
-/** The listener for operators with the metrics that it serves. */
+/** Listener for operators (metrics and health), and the metrics that it serves. */
 export type Operator = AsyncDisposable & {
   server: Server
   metrics: Metrics
@@ -24,7 +24,7 @@ export type Operator = AsyncDisposable & {
 }
 
 /**
- * Creates the listener with `/metrics` and `/health`. Both answer from the first moment, also while the hub starts or stops. Throws
+ * Creates the listener with `/metrics` and `/health`. Both respond as soon as it listens, even while the hub starts or stops. Throws
  * `ConfigError` when its token or certificate cannot be used.
  */
 export async function createOperator({
