@@ -65,7 +65,7 @@ type Enrolling = {
   about: RefusalSubject
 }
 
-/** Project and organization of a deployment token. */
+/** Deployment token, with its project and organization. */
 type Place = { tokenId: string; organizationId: string; projectId: string }
 
 /** Maximum number of cached `Place` objects, one per token. A full cache is cleared. */
@@ -214,8 +214,8 @@ export function createAuthenticator({
       isNewDevice = enrolled.isNewDevice
       return enrolled
     } finally {
-      // If another connection enrolled the device first, or if the enrolment failed, this call created no device. It then gives
-      // back the place that it took in the budget for new devices.
+      // If another connection enrolled the device first, or if the enrolment failed, this call created no device. The device is then
+      // subtracted from the budget for new devices again.
       if (!isNewDevice) await budget.giveBack({ tokenId, address })
     }
   }
@@ -230,9 +230,8 @@ export function createAuthenticator({
     if (request.socket.destroyed)
       throw new Refusal('disconnected', 503, 'Internal', 'the device disconnected', about)
     const enrolled = await db.transaction().execute(async tx => {
-      // The row lock delays a concurrent delete of the token or its project until this transaction ends. If such a delete came
-      // first, no row is found and no device is enrolled. `auto_accept` is read again because it may have changed since the
-      // look-up.
+      // The row lock delays a concurrent delete of the token or its project until this transaction ends. If the delete came first, no
+      // row is found and no device is enrolled. `auto_accept` is read again because it may have changed since the look-up.
       const token = await tx
         .selectFrom('deployment_token')
         .where('token_id', '=', tokenId)
@@ -341,8 +340,8 @@ function refusedCertificate(status: Exclude<CertificateStatus, 'Active'>, about:
 }
 
 /**
- * Returns a refusal of the certificate instead of throwing it. The caller throws it after the token is verified, because no answer may
- * refer to the certificate before that (docs/protocol.md 1.4).
+ * Returns a refusal of the certificate instead of throwing it. The caller throws it after the token is verified, because the response to a
+ * client without a valid token must not reveal anything about the certificate (docs/protocol.md 1.4).
  */
 function attempt(
   read: () => string,

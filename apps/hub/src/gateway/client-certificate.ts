@@ -7,8 +7,8 @@ import { isLoopbackAddress, remoteAddress, trustedProxy } from '../net/trusted-p
 import { Refusal } from './refusal.ts'
 
 /**
- * Maximum length of `X-Client-Cert` in bytes, enough for a chain of several certificates. Node answers 431 when all headers exceed
- * 16 KiB.
+ * Maximum length of `X-Client-Cert` in bytes, enough for a chain of several certificates. Node responds with 431 when all headers
+ * together exceed 16 KiB.
  */
 const MAX_HEADER_BYTES = 12 * 1024
 

@@ -27,7 +27,7 @@ export class ConnectionCounts {
     return this.#ends
   }
 
-  /** Refused connections of devices and command lines by reason. */
+  /** Refused connections of devices and command-line clients by reason. */
   get refusals(): ReadonlyMap<RefusalReason, number> {
     return this.#refusals
   }
@@ -51,7 +51,7 @@ export class ConnectionCounts {
 
 /**
  * Logs each minute how many connections began, ended and were refused, at level info. Lines of single connections have the level debug,
- * because a large fleet would fill the log. A minute without any has no line.
+ * because a large fleet would fill the log. A minute without changes has no line.
  */
 export function logConnections(
   counts: ConnectionCounts,
@@ -80,7 +80,7 @@ export function logConnections(
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
 
-/** The counts that have grown, by how much. */
+/** Differences between two states of the counts, without the counts that did not grow. */
 function added<Key extends string>(
   now: ReadonlyMap<Key, number>,
   before: ReadonlyMap<Key, number>,

@@ -30,7 +30,7 @@ export const MAX_PING_INTERVAL_MS = 60_000
 /**
  * Limits of links to devices (docs/protocol.md 2.10). Each one-shot command of a 2026 agent opens a channel on the link of the agent's
  * service (docs/protocol.md 3.8). Scripts may run many commands per second, so the limit of requests per second is high enough not to end
- * the link. The limits of open channels and of frames per second also apply to such commands.
+ * the link. The limits of open channels and of frames per second also apply to one-shot commands.
  *
  * A 2026 agent may have 32 requests pending and 32 channels open. The hub adds the 16 channels that it may open itself (docs/protocol.md
  * R-17). The sum leaves room for channels that the agent has closed and the hub has not yet closed.
@@ -60,15 +60,15 @@ export type DeviceServices = {
     name: string,
     input: Uint8Array,
   ) => Promise<string>
-  /** True while the node stops, also while other nodes take its devices. */
+  /** True while the node hands its devices over to other nodes and stops. */
   isDraining: () => boolean
   isClosing: () => boolean
 }
 
 /**
  * The connection of a device from its first frame to its end. Each device has a connection that is mostly idle, so its memory
- * must be small: the object is also the options of its link and runs its actions, stores nothing twice, and keeps no promise pending for
- * its end.
+ * must be small: the object itself serves as the options of its link and as the runner of its actions, stores nothing twice, and has no
+ * promise for the end of the connection.
  */
 export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRunner {
   readonly certificateId: string
@@ -84,7 +84,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
    */
   #connectionId: string | undefined
   #openedChannels = 0
-  /** Options shared by all executor channels, which run the device's actions, of this connection. The first channel creates the options. */
+  /** Options of all executor channels (over which the device runs actions) of this connection. The first channel creates them. */
   #executorOptions: ExecutorOptions | undefined
 
   constructor(
@@ -239,7 +239,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
   }
 }
 
-/** Logs the end of a link, as a warning when the peer was at fault. */
+/** Logs the end of a link: as a warning if the peer (device or client) was at fault, else at level debug. */
 export function logEnd(log: Logger, about: object, end: LinkEnd): void {
   const isFault = end.kind === 'Violation' || end.kind === 'ConsumerTooSlow'
   log[isFault ? 'warn' : 'debug']({ ...about, end: end.kind, reason: end.reason }, 'connection ended')

@@ -17,8 +17,8 @@ const MAX_HELD_MS = 30_000
 const MAX_HELD = 20_000
 
 /**
- * Holds upgrade requests until the hub has started. After a restart the whole fleet reconnects at once, and a refused published
- * Nexigon agent retries only after a minute.
+ * Holds upgrade requests until the hub has started. After a restart the whole fleet reconnects within seconds, and a published Nexigon
+ * agent that is refused retries only after a minute.
  */
 export class EarlyUpgrades implements Disposable {
   readonly #headers: Record<string, string>

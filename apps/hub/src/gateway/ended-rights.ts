@@ -36,10 +36,10 @@ const ENDED = {
 
 /**
  * Closes connections whose token or certificate was deleted or revoked through another node. The other node sends the id over the bus.
- * Each node also polls the database, because such messages may be lost. Both ways also close the connection of a device that has
- * connected to another node since, because the newest connection wins (docs/decisions.md, "Connections"). Checking tokens and certificates
- * is enough: deleting a project or organization deletes its tokens, and deleting a device deletes its certificates. The poll is skipped
- * while no other node had a heartbeat within the last minute.
+ * Each node also polls the database, because messages of the bus may be lost. Message and poll also close the connection of a device that
+ * has connected to another node since, because the newest connection wins (docs/decisions.md, "Connections"). Checking tokens and
+ * certificates is enough: deleting a project or organization deletes its tokens, and deleting a device deletes its certificates. The poll
+ * is skipped while no other node had a heartbeat within the last minute.
  */
 export function watchRights({ db, pool, devices, rights, bus, nodeId, log }: Options): AsyncDisposable {
   const closeEnded = async (sessions: readonly DeviceSession[]): Promise<void> => {

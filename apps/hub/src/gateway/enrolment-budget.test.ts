@@ -110,7 +110,7 @@ describe('the budget of a token for new devices', () => {
       expect(retryAfterSecs).toBeGreaterThan(0)
       expect(retryAfterSecs).toBeLessThanOrEqual(3600)
     }
-    // `Retry-After` differs between devices, so that they do not all return at once.
+    // `Retry-After` differs between devices, so that they do not all retry at the same time.
     expect(new Set(refused.map(({ retryAfterSecs }) => retryAfterSecs)).size).toBeGreaterThan(20)
     expect(await rowsOf(projectId)).toEqual({ devices: 100, events: 200 })
     expect(await tokenOf(owner, projectId, tokenId)).toMatchObject({

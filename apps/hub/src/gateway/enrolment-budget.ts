@@ -24,9 +24,9 @@ type TokenRow = {
   enrolled_devices: number
   at_once: number
   per_hour: number
-  /** New devices that counted against the budget before this statement. */
+  /** Number of new devices that counted against the budget before this statement. */
   used: number
-  /** New devices that this statement added. */
+  /** Number of new devices that this statement allowed. */
   granted: number
 }
 

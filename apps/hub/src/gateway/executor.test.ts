@@ -203,7 +203,7 @@ describe('the envelope', () => {
     )
     expect(bytes).toEqual(expected)
 
-    // Several requests, sent at once in pieces of 7 bytes, are answered in order.
+    // Several requests, sent in pieces of 7 bytes without waiting for answers, are answered in order.
     const many = Buffer.concat([
       request('devices_SetProperty', JSON.stringify({ deviceId, name: 'a', value: { b: null } })),
       request('devices_GetProperty', JSON.stringify({ deviceId, name: 'none' })),

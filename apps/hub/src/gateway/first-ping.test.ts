@@ -76,7 +76,7 @@ afterAll(async () => {
 
 type Ends = { agent: PublicAgent; cli: PublicCommandLine }
 
-/** Connects a new agent and a new command-line client. */
+/** Connects a new agent and a new command-line client, both simulated. */
 async function newEnds(cli: readonly [Age, FirstPing?], agent: readonly [Age, FirstPing?]) {
   const identity = await deviceIdentity()
   const ends: Ends = {
@@ -138,7 +138,7 @@ function expectContent(body: Buffer, size: number): void {
   expect(body.equals(content.subarray(0, size))).toBe(true)
 }
 
-/** Requests a web page at a closed port of the device. Returns the status and the time until the answer. */
+/** Requests a web page at a closed port of the device. Returns the status and the time until the response. */
 async function browseClosedPort(deviceId: string): Promise<{ status: number; tookMs: number }> {
   const { url, jwt } = await owner.invoke('devices_IssueHttpProxyToken', { deviceId, port: 1 })
   const startedAt = performance.now()

@@ -55,14 +55,14 @@ const PATH = '/api/v1/connect/ws'
 /** Largest WebSocket message in bytes: the longest frame of a link (docs/protocol.md 2.10). */
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
 /**
- * Limits of links to command-line clients, above the defaults (docs/protocol.md 2.10). A command-line client opens one channel for each
- * connection to its local port, and a connection is lost when its channel is rejected. So the hub accepts the channel requests of the
- * client and queues the channel requests that it sends to the device (docs/protocol.md R-17).
+ * Limits of links to command-line clients. A client opens one channel for each TCP connection to its forwarded local port, and a rejected
+ * channel breaks that connection. So the limits are above the defaults (docs/protocol.md 2.10), and the hub queues the requests that exceed
+ * the lower limits of the device (docs/protocol.md R-17).
  */
 const COMMAND_LINE_LIMITS = { maxChannels: 256, maxPendingRequests: 256, requestsPerSecond: 512 }
 /** Limits of concurrent authentications (docs/protocol.md 1.4). Further connections wait in order of arrival. */
 const AUTHENTICATIONS = { max: 32, maxWaiting: 20_000, waitMs: 30_000 }
-/** Minimum time between two warnings that device connections hold all file descriptors that they may use, in milliseconds. */
+/** Minimum time between two warnings that device connections use up their share of the file descriptors, in milliseconds. */
 const FULL_LOG_INTERVAL_MS = 60_000
 /** Deadline at shutdown for recording the ends of connections, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000
@@ -96,7 +96,7 @@ type GatewayOptions = {
 export type Gateway = {
   /** Connections since the start of this node. */
   readonly counts: ConnectionCounts
-  /** Number of upgrade requests that wait for their authentication. */
+  /** Number of upgrade requests whose authentication has not ended. */
   readonly waitingCount: number
   /** Number of open links of command-line clients. */
   readonly personCount: number
@@ -108,7 +108,7 @@ export type Gateway = {
   close(): Promise<void>
 }
 
-/** Answers plain HTTP requests to the gateway's path with 426, because it expects a WebSocket upgrade. */
+/** Refuses plain HTTP requests to the gateway's path with 426, because it expects a WebSocket upgrade. */
 export function refusePlainRequests(app: FastifyInstance): void {
   app.get(PATH, async (_request, reply) => {
     reply.header('upgrade', 'websocket')
@@ -236,8 +236,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Takes a slot for an unregistered link, such as a one-shot command's. Throws `Refusal` when its device or organization has reached
-   * the limit of such links.
+   * Takes a slot for an unregistered link, such as the link of a one-shot command. Throws `Refusal` when its device or organization has
+   * reached the limit of unregistered links.
    */
   async function takeSlot({ caller }: Connected & { kind: 'device' }, socket: Socket): Promise<void> {
     const { deviceId, tokenId, projectId, organizationId } = caller
@@ -306,7 +306,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     )
   }
 
-  /** Answers a refused upgrade with the status and JSON error body of the HTTP API (docs/protocol.md 1.6). */
+  /** Responds to a refused upgrade with the status and JSON error body of the HTTP API (docs/protocol.md 1.6). */
   function answer(socket: Socket, refusal: ActionError): void {
     endWithResponse(socket, bareAnswer(headers, refusal))
   }
@@ -390,8 +390,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Runs an action of an executor channel. `now` resolves to the caller with current rights. Without `now`, the caller keeps the
-   * rights that the connection was authenticated with. The answer to a device that sends too fast is delayed.
+   * Runs an action that arrived on an executor channel. `now` resolves to the caller with current rights. Without `now`, the caller keeps
+   * the rights that the connection was authenticated with. The answer to a device that sends too fast is delayed.
    */
   async function execute(
     caller: Caller,

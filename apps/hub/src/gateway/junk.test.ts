@@ -304,7 +304,7 @@ describe('clients that disconnect while they are authenticated', () => {
       return socket
     })
     // The look-up of the first client waits for the lock of `session`, and the look-ups of the other clients queue behind it.
-    // The answer of the health check shows that the hub has read all requests above.
+    // The response to the health check shows that the hub has read all requests above.
     await session.waitingStatements(1)
     await fetch(`${hub.url}/healthz`)
     for (const [index, socket] of sockets.entries()) {

@@ -400,8 +400,8 @@ describe.each<Age>(['2025', '2026'])('a command line of %s', age => {
       return refusal
     }
     for (let n = 0; n < 40 && !refusal; n++) await ask()
-    // I1: for up to 5 s after a client's Hello, the hub does not know whether the client understands `RateLimited`. Until then it
-    // sends `Internal`.
+    // For up to 5 s after a client's Hello, the hub does not know whether the client understands `RateLimited`, so it sends `Internal`
+    // (docs/protocol.md I1).
     expect(refusal).toMatchObject({ kind: 'Internal' })
     if (age === '2026') await expect.poll(ask, { interval: 500 }).toMatchObject({ kind: 'RateLimited' })
     expect(refusal).not.toBeInstanceOf(MalformedOutput)

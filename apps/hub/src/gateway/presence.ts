@@ -16,7 +16,7 @@ type Opening = {
 type EndReason = 'Disconnected' | 'ServerShutdown'
 type Closing = { close: string; reason: EndReason }
 type Change = { open: Opening } | Closing
-/** Written connection, with the open connection on another node that it replaces. */
+/** Connection whose row was written, and the open connection to another node that it replaces, if any. */
 type Opened = { connection_id: string; replaced_id?: string | null; replaced_node_id?: string | null }
 
 // The statement checks token and certificate again, so that a device is not admitted if they were revoked after the look-up. The last
@@ -43,9 +43,9 @@ const OPEN = {
              on before.connection_id = d.connection_id and before.ended_at is null and before.node_id <> $5`,
 }
 
-// After a connection is closed, the row of its device refers to the newest other connection that is still open. Such a
-// connection can exist, because the hub writes the row of a new connection first and then closes the older connection. If the new
-// connection ends before its row is written, the hub leaves the older connection open.
+// Closes connections. If a device row refers to a closed connection, it then refers to the newest other open connection of the device.
+// A second connection can be open, because a reconnect writes the row of the new connection before the older connection is closed. If
+// the new connection ends early, the older one stays open.
 const CLOSE = {
   name: 'presence-close',
   text: `
@@ -76,14 +76,15 @@ const MAY_CONNECT = {
 }
 
 /**
- * Minimum time between the starts of two batches, in milliseconds. When many devices connect at once, each batch then has many
+ * Minimum time between the starts of two batches, in milliseconds. When many devices connect at the same time, each batch then has many
  * rows. The fixed cost of a statement is higher than the cost of a few rows.
  */
 const LINGER_MS = 20
 
 /**
  * Writes the rows that show which device is connected to which node. The changes are written in their order and in batches, so that few
- * statements suffice when many devices connect at once. The node of a replaced connection is notified, so that it closes that connection.
+ * statements suffice when many devices connect at the same time. When a new connection replaces a connection to another node, the other
+ * node is notified and closes it.
  */
 export class Presence {
   readonly #pool: pg.Pool
@@ -128,7 +129,7 @@ export class Presence {
 
   /**
    * Splits the changes into runs of opens and runs of closes, and writes the runs in order, so that the last change of a device
-   * decides. A run opens each device once, because one statement can update a row only once.
+   * wins. A run opens each device at most once, because one statement can update a row only once.
    */
   async #write(changes: Change[]): Promise<void> {
     for (let from = 0; from < changes.length; ) {

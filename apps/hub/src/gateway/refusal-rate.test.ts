@@ -50,7 +50,7 @@ it('answers a flood of refused connections with 429, does not log it, and admits
   expect(new Set(statuses.slice(0, 50))).toEqual(new Set([403]))
   expect(new Set(statuses.slice(50, 100))).toEqual(new Set([401]))
   expect(new Set(statuses.slice(100))).toEqual(new Set([429]))
-  // The hub delays the answers with 429 by 1 s, which slows down a client that reconnects in a loop.
+  // The hub delays responses with 429 by 1 s, which slows down a client that reconnects in a loop.
   expect(performance.now() - startedMs).toBeGreaterThan(900)
   const last = answers.at(-1)!
   expect(last.body.kind).toBe('RateLimited')

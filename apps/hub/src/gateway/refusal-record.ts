@@ -5,7 +5,7 @@ import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
 type Refused = { tokenId: string; deviceId: string | undefined; reason: string }
 /**
  * Refusals of one token or device within a batch. `count` is the number of consecutive refusals with the last reason. If `isOnly` is
- * true, the batch has no other reason. The count is then added to the stored count if that is of the same reason, too.
+ * true, the batch has no other reason, and `count` is added to the stored count if the stored reason is the same.
  */
 type Tally = { reason: string; count: number; isOnly: boolean }
 
@@ -28,8 +28,8 @@ const RECORD = {
 
 /**
  * Stores the last refusal of each token and device, with the number of times that it occurred consecutively (docs/decisions.md, "Tokens
- * and enrolment"). When many connections are refused at once, many refusals concern the row of one token, so they are counted in memory
- * and written in batches.
+ * and enrolment"). When many connections are refused at the same time, many refusals concern the row of one token, so they are counted in
+ * memory and written in batches.
  */
 export class RefusalRecord {
   readonly #pool: pg.Pool

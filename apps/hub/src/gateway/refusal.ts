@@ -2,7 +2,7 @@ import { ActionError, type ErrorKind } from '@muster/actions'
 import { LimiterRejection } from '@muster/concurrency'
 import type { LimitReached } from '../limits/limit-reached.ts'
 
-/** Why a connection of a device or a command line was refused. Logs and metrics count by it. */
+/** Reason why a connection of a device or a command-line client was refused, for logs and metrics. */
 export type RefusalReason =
   | 'address_rate'
   | 'certificate_expired'
@@ -29,7 +29,7 @@ export type RefusalSubject = {
   place?: { organizationId: string; projectId: string }
 }
 
-/** A refused connection: status and reason for the peer, and the ids that the log and the console show. */
+/** A refused connection: status and reason for the client, and the ids that the log and the console show. */
 export class Refusal extends ActionError {
   readonly reason: RefusalReason
   readonly tokenId: string | undefined

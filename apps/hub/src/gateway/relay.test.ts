@@ -117,7 +117,7 @@ it('delivers the answer of a service that closes while the client still sends', 
       onRequest: wish => {
         const channel = wish.accept()
         void channel.read().then(() => {
-          // Sends the answer, its end, and the notice that the device reads no more in a single write.
+          // Sends three frames in a single write: the data, the end of the data, and the notice that the device reads no more.
           const socket = socketOf(hasty.webSocket)
           socket.cork()
           channel.tryWrite(Buffer.from('too large'))
@@ -140,7 +140,7 @@ it('delivers the answer of a service that closes while the client still sends', 
   channel.onPeerStopped = () => heard.push('it reads no more')
   for (let n = 0; n < 1_000 && channel.canWrite; n++)
     await channel.write(Buffer.alloc(64_000)).catch(() => {})
-  // Command-line clients treat the notice "reads no more" as the end of the whole channel, so that notice must come last.
+  // Command-line clients treat the notice "reads no more" as the end of the whole channel, so it must come last.
   await until('the last notice has arrived', () => heard.includes('it reads no more'))
   expect(heard).toEqual(['too large', 'its end', 'it reads no more'])
 })
@@ -184,7 +184,7 @@ it('accepts no channel before the audit event is written, also for two concurren
   })
   await until('the device has accepted both', () => served.length === before + 2)
   await session.waitingStatements(1)
-  // The answer to this later request shows that the hub had time to accept the two requests before it.
+  // The rejection of this later request shows that the hub had time to accept the two requests before it.
   await expect(cli.open(endpoint('d_1111111111111111111111'))).rejects.toThrow('forbidden')
   expect(accepted).toBe(0)
   await session.release()

@@ -28,9 +28,9 @@ type RelayOptions = {
 }
 
 /**
- * Pipes a person's channel to a TCP port of a device, in both directions and with backpressure. The channel to the device is opened
- * first, so that the person gets the device's reason if the device rejects it. Both channels are closed when the person loses the
- * permission.
+ * Pipes the channel of a command-line client to a TCP port of a device, in both directions and with backpressure. The hub first opens the
+ * channel to the device and then accepts the client's, so that a rejection by the device reaches the client with its reason. Both channels
+ * are closed when the person may no longer manage the device.
  */
 export async function relay(
   request: ChannelRequest,

@@ -109,7 +109,7 @@ describe('files of repositories behind nginx configured as in docs/operating.md'
         readFileSync(join(front.folder, 'muster.log'), 'utf8').includes(`${probeHeaders['x-request-id']}\n`),
       )
 
-      // From here on only the cache of nginx has the bytes.
+      // After the removal only the cache of nginx has the bytes.
       rmSync(join(hub.dataDir, 'blobs'), { recursive: true })
       expect((await fetch(hub.url + path)).status).toBe(404)
       const again = await ask(front.port, path)
