@@ -2,8 +2,8 @@ import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 
 /**
- * Limits of counts, suggestions and searches. Each person may run one at a time, so typing occupies at most one connection.
- * `waitMs` is the time of two such queries and a margin.
+ * Limits of counts, suggestions and searches, each of which may take 2 s. A person may run one at a time, so typing occupies at most one
+ * connection. `waitMs` is the duration of two queries and a margin.
  */
 const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 200, waitMs: 5_000 }
 

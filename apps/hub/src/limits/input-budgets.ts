@@ -10,15 +10,15 @@ const SHARED_BYTES = 256 * 1024 * 1024
 type InputLimit = 'device-input-bytes' | 'organization-input-bytes' | 'person-input-bytes'
 
 /**
- * Memory budgets for inputs that are still arriving over links: one budget for each device, organization and person, and one for
- * all of them together. Incomplete inputs of one device therefore leave memory for other devices. packages/link closes a channel
- * whose input is incomplete after 30 s.
+ * Memory budgets for inputs of actions that have not arrived completely over their link: one budget for each device, organization and
+ * person, and one for all links together. So incomplete inputs of one device leave memory for other devices. packages/link closes a
+ * channel whose input is still incomplete after 30 s.
  */
 export class InputBudgets {
   readonly #limits: LimitValues
   readonly #reports: LimitReports
   readonly #shared = new ByteBudget(SHARED_BYTES)
-  /** Bytes in use, by limit and id. An id without bytes in use has no entry. */
+  /** Reserved bytes by the name of a limit and the id of a device, organization or person. There are no entries of 0 bytes. */
   readonly #used = new Map<string, number>()
 
   constructor(limits: LimitValues, reports: LimitReports) {
@@ -111,7 +111,7 @@ function keysOf({ deviceId, organizationId, userId }: LimitSubject): [limit: Inp
   return keys.filter((key): key is [InputLimit, string] => key[1] !== undefined)
 }
 
-/** Ids to report. A device's subject is its caller, which has further fields. */
+/** Ids to report. The subject of a device is its `Caller` object, whose other fields are left out. */
 function idsOf(subject: LimitSubject): LimitSubject {
   return subject.userId === undefined ? writeSubject(subject) : { userId: subject.userId }
 }

@@ -34,7 +34,7 @@ type LimitReportsOptions = { db: Db; log: Logger; measures?: Measures | undefine
 
 /**
  * Reports hit limits to operators. Each subject and limit gets at most one log line and one audit event in 10 minutes, with the
- * count of hits since the previous report. The first hit is reported at once. `limit_hit` keeps the last report for the device's
+ * count of hits since the previous report. The first hit is reported immediately. `limit_hit` keeps the last report for the device's
  * page.
  */
 export class LimitReports implements AsyncDisposable {

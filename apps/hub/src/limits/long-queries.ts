@@ -3,7 +3,7 @@ import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 
 /**
  * Limits of queries that read many rows to return a few, such as filtered lists, and may run until the statement timeout. `max`
- * leaves connections of the pool to other statements, and `maxPerOwner` leaves long queries to other callers. `waitMs` equals the
+ * leaves connections of the pool to other statements, and `maxPerOwner` leaves part of `max` to other callers. `waitMs` equals the
  * longest wait for a connection of the pool, 10 s.
  */
 const LONG_QUERIES = { max: 4, maxPerOwner: 2, waitMs: 10_000 }

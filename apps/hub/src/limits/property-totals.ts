@@ -12,8 +12,8 @@ export const PROPERTY_OVERHEAD_BYTES = 160
  */
 const UNCHECKED_BYTES = 256 * 1024
 /**
- * Bytes that a device which is new to this node may write before its total is read. Without this allowance, a reconnecting fleet would
- * cause a query for each device.
+ * Bytes that a device which has just connected to this node may write before its total is read. Without this allowance, a reconnecting
+ * fleet would cause a query for each device.
  */
 const FIRST_UNCHECKED_BYTES = 16 * 1024
 /** Number of devices in `PropertyTotals.#room` at which the next check clears the map. */
@@ -69,7 +69,7 @@ export class PropertyTotals {
       }
       const running = this.#checks.get(deviceId)
       if (!running) break
-      // The running check may leave room for this value.
+      // The running check may allow further bytes, so the room is looked up again after it.
       await running.catch(() => {})
     }
     const check = this.#reserve(write, bytes).finally(() => this.#checks.delete(deviceId))

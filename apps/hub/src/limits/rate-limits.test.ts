@@ -50,7 +50,7 @@ const PER_ADDRESS: [ActionName, number, () => unknown][] = [
   ['users_CompletePasswordReset', 30, () => ({ resetToken: `x${++count}`, password: PASSWORD })],
 ]
 
-// The timeout is long, because 200 calls at once take long on a busy machine.
+// The timeout is long, because 200 concurrent calls take long on a busy machine.
 describe('from one address', { timeout: 90_000 }, () => {
   it.each(PER_ADDRESS)(
     'a burst of %s is limited to %i calls, and other addresses are not',

@@ -9,30 +9,30 @@ type Rate = { calls: number; perSecs: number }
 
 /**
  * Rates of failed authentications, by client IP address, account, browser or person. A password attempt is counted before its
- * verification, and the count is given back if the password is right. Attempts in flight are therefore bounded too.
+ * verification and subtracted again if the password is right. So concurrent attempts are bounded too.
  */
 const FAILURES = {
   'sign-in address': { calls: 50, perSecs: 60 },
   'sign-in account': { calls: 20, perSecs: 15 * 60 },
-  // Browsers known to the account have a count of their own, because other people can use up the count of the account.
+  // Browsers that the account has used before have a separate count, because other people can use up the count of the account.
   'sign-in known browser': { calls: 10, perSecs: 15 * 60 },
   'current password': { calls: 10, perSecs: 15 * 60 },
   'bad token': { calls: 100, perSecs: 60 },
-  // Commands without credentials are counted because each refused command writes an audit row. The count of a permitted call,
-  // such as a call on a public repository, is given back.
+  // Counts commands without credentials, because each refused command writes an audit row. A permitted call, such as a read of a
+  // public repository, is subtracted again.
   'no credentials': { calls: 100, perSecs: 60 },
   'device refused': { calls: 100, perSecs: 60 },
 } satisfies Record<string, Rate>
 type Failure = keyof typeof FAILURES
 
 /**
- * Kinds that each node counts for itself. A flood of them must not cost a statement each, and a node refuses such calls without much
- * work.
+ * Kinds of calls that each node counts in memory and not in the database. During a flood, the hub must not run a statement for each of
+ * these calls.
  */
 const COUNTED_BY_NODE = new Set<string>(['no credentials', 'device refused'] satisfies Failure[])
 /**
- * Time for which a node refuses a key that has exceeded a shared rate without asking the database, in seconds. It bounds the statements
- * of a flood to one per key in this time. It is short, because another node may give a call back or clear the count.
+ * Time for which a node refuses a key without a query after the key has exceeded a shared rate, in seconds. So a flood costs one statement
+ * per key in this time. The time is short, because another node may subtract a call or clear the count.
  */
 const REFUSED_SECS = 5
 

@@ -1,13 +1,13 @@
 import { ask, secondNode, type TestNode, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-// Long enough that a busy machine does not take the other node for dead.
+// The interval is long enough that on a busy machine no node is marked as dead.
 const heartbeatMs = 1_000
 const hub = await testHub({ heartbeatMs })
 let second: TestNode
 beforeAll(async () => {
   second = await secondNode(hub, { heartbeatMs })
-  // Each attempt has a key of its own, because a key is limited as well.
+  // Each attempt uses a new key, because the attempts for one key are limited.
   let attempts = 0
   await until('both know each other', async () => {
     const probe = `probe ${++attempts}`
@@ -33,7 +33,7 @@ function signIn(node: { url: string }, email: string) {
 
 it('limits failed sign-ins on two nodes as on one, until the right one gives the count back', async () => {
   const { userId, email } = await hub.user()
-  // The account may fail 20 times in 15 minutes. The limiter counts the first 18 here, because hashing passwords takes long.
+  // 20 failed sign-ins in 15 minutes are allowed per account. The test counts 18 of them directly, because hashing passwords takes long.
   for (let n = 0; n < 18; n++) await (n % 2 === 0 ? hub : second).limits.take('sign-in account', userId)
   expect((await signIn(hub, email)).status).toBe(401)
   expect((await signIn(second, email)).status).toBe(401)
@@ -42,7 +42,7 @@ it('limits failed sign-ins on two nodes as on one, until the right one gives the
     expect(answer.status).toBe(429)
     expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
   }
-  // A refused attempt uses up nothing.
+  // A refused attempt is not counted.
   expect(await counts(userId)).toEqual([{ key: `sign-in account:${userId}`, points: 20 }])
   await second.limits.clear('sign-in account', userId)
   await second.limits.take('sign-in account', userId)
