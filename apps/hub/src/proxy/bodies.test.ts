@@ -26,7 +26,7 @@ const LARGE_BYTES = 256 * 1024 * 1024
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 const TEXT = 'The quick brown fox jumps over the lazy dog.'
 const ETAG = '"fox"'
-/** Short answer timeout for tests, in milliseconds. */
+/** Short response timeout for tests, in milliseconds. */
 const IMPATIENT_MS = 200
 
 let hub: TestHub
@@ -58,7 +58,7 @@ async function application(request: IncomingMessage, response: ServerResponse): 
   } else if (request.url === '/hash') response.end(await hashOf(request))
   else if (request.url === '/text') sendText(request, response)
   else if (request.url!.startsWith('/identity?')) {
-    // Writes the answer directly to the socket. Old small web servers send `Transfer-Encoding: identity`, Node does not.
+    // Writes the response directly to the socket. Old small web servers send `Transfer-Encoding: identity`, Node does not.
     const [length, text, close] = decodeURIComponent(request.url!.slice('/identity?'.length)).split('&')
     const lengthLine = length ? `Content-Length: ${length}\r\n` : ''
     request.socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n${lengthLine}\r\n${text}`)
@@ -68,7 +68,7 @@ async function application(request: IncomingMessage, response: ServerResponse): 
     await hashOf(request)
     setTimeout(() => response.end(' and done'), 3 * IMPATIENT_MS)
   } else if (request.url === '/silent') {
-    // Requests to this path never get an answer.
+    // Requests to this path never get a response.
   } else response.end('hello')
 }
 
@@ -329,6 +329,6 @@ it('does not forward a request whose browser disconnected during the token check
   await left
   await session.release()
   expect(await textOf(await page.ask('/after', { port: patient.port }))).toBe('hello')
-  // Idle connections close after 4 s. The device's executor channel is the only one that stays open.
+  // Idle connections to the service close after 4 s. The last channel is the device's own, over which it runs actions.
   await until('no connection is left', () => page.device.link.channelCount === 1)
 })

@@ -78,7 +78,7 @@ export class ChannelSocket extends Duplex {
     return this
   }
 
-  /** Delivers all data that arrives within this event-loop turn at once, so that it is forwarded in one write. */
+  /** Delivers all data that arrives within this event-loop turn together, so that it is forwarded in one write. */
   #pump(): void {
     if (this.#isPumping) return
     this.#isPumping = true
@@ -111,7 +111,7 @@ export class ChannelSocket extends Duplex {
 
   /**
    * Completes a write. Fails it if the link to the device broke. A device's service that no longer reads is not an error: it
-   * may have answered already, so the socket stays open for reading.
+   * may have sent its response already, so the socket stays open for reading.
    */
   #endWrite(done: (error?: Error | null) => void): void {
     done(this.#channel.isTruncated ? this.#failure() : null)

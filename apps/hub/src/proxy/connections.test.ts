@@ -70,7 +70,7 @@ async function ask(
   return { status: answer.statusCode, title: /<title>(.*)<\/title>/.exec(text)?.[1] }
 }
 
-/** Uses up all connections with requests that stay in flight. */
+/** Uses up all connections to the device's port with requests that stay in flight. */
 async function holdAll(): Promise<Promise<PageAnswer>[]> {
   const held = Array.from({ length: IN_FLIGHT }, () => ask('/held'))
   await until('the device has received them', () => asked.length === IN_FLIGHT)
@@ -203,8 +203,8 @@ it.each([0, 300])(
     const { device, headers } = await customDevice(wish => {
       const channel = wish.accept()
       void channel.read().then(async () => {
-        // The upload of 32 MiB exceeds the channel's window, so the hub has not sent all of it yet. With a pause of 0 ms, the
-        // answer and the end of the channel arrive at the hub together.
+        // The upload of 32 MiB exceeds the receive window of the channel, so the hub has not sent all of it yet. `cork` joins the
+        // response and the end of the channel in one write if the pause is 0 ms.
         const socket = socketOf(device.webSocket)
         socket.cork()
         channel.tryWrite(Buffer.from('HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'))
@@ -224,7 +224,7 @@ it.each([0, 300])(
       sent = once(outgoing.end(bytes), 'finish')
     })
     expect(await received).toMatchObject({ status: 413 })
-    // Browsers show the answer only after the upload is complete.
+    // Browsers show the response only after the upload is complete.
     await sent
     agent.destroy()
   },

@@ -102,7 +102,7 @@ export function isSafe({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 
-/** The headers of a device's answer without its hop-by-hop headers. Cookies and redirects are limited to the device's own host. */
+/** The headers of a device's response without its hop-by-hop headers. Cookies and redirects are limited to the device's own host. */
 export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, place: Place): string[] {
   const dropped = droppedOf(answer)
   const kept = pairsOf(answer.rawHeaders).flatMap(([name, value]): string[] => {
@@ -122,7 +122,7 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
 }
 
 /**
- * Whether `Content-Length` determines the end of an answer's body. Chunked encoding takes precedence over `Content-Length`.
+ * Whether `Content-Length` determines the end of a response's body. Chunked encoding takes precedence over `Content-Length`.
  * `identity` means no encoding (RFC 2616, 4.4).
  */
 function isReadByLength({ headers }: IncomingMessage): boolean {
@@ -135,7 +135,7 @@ function isIdentity(encoding: string): boolean {
 }
 
 /**
- * The body of a device's answer to a request with this method. With `Transfer-Encoding: identity`, Node reads until the
+ * The body of a device's response to a request with this method. With `Transfer-Encoding: identity`, Node reads until the
  * connection closes, but a device may keep the connection open. An `identity` body is therefore truncated at its
  * `Content-Length`.
  */
@@ -146,7 +146,7 @@ export function bodyOf(answer: IncomingMessage, method: string | undefined): Asy
   return firstBytes(answer, Number(length))
 }
 
-/** Yields the first `length` bytes of an answer and then closes its connection. Throws if the answer is shorter. */
+/** Yields the first `length` bytes of a response and then closes its connection. Throws if the response is shorter. */
 async function* firstBytes(answer: IncomingMessage, length: number): AsyncGenerator<Buffer> {
   let left = length
   if (left === 0) return void answer.destroy()
@@ -164,12 +164,12 @@ function reachable(address: string, { host, origin }: Place): string {
   return named?.toLowerCase() === host ? origin + address.slice(start!.length) : address
 }
 
-/** The reason phrase of a device's answer, or the standard phrase of its status if the device's phrase is not valid header text. */
+/** The reason phrase of a device's response, or the standard phrase of its status if the device's phrase is not valid header text. */
 export function reasonOf({ statusCode, statusMessage = '' }: IncomingMessage): string {
   return HEAD_TEXT.test(statusMessage) ? statusMessage : (STATUS_CODES[statusCode!] ?? '')
 }
 
-/** The head of an answer for a raw socket without an HTTP server, in Latin-1. */
+/** The head of a response for a raw socket without an HTTP server, in Latin-1. */
 export function headText(answer: IncomingMessage, isUpgrade: boolean, place: Place): string {
   const pairs = pairsOf(responseHeaders(answer, isUpgrade, place))
   const lines = pairs.map(([name, value]) => `${name}: ${value}\r\n`)

@@ -86,7 +86,7 @@ function application(incoming: IncomingMessage, response: ServerResponse): void 
   } else if (url.pathname === '/moved') {
     response.writeHead(301, { location: url.search.slice(1), 'content-location': url.search.slice(1) }).end()
   } else if (url.pathname === '/silent') {
-    // Requests to this path never get an answer.
+    // Requests to this path never get a response.
   } else response.end(`you asked ${incoming.method} ${incoming.url}`)
 }
 

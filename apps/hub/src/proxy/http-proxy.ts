@@ -31,11 +31,11 @@ import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
 import { PAGES, type PageName, pageHtml, Unreachable } from './pages.ts'
 import type { ProxyTokens } from './proxy-tokens.ts'
 
-/** Deadline for a device's service to begin its answer, in milliseconds. */
+/** Deadline for a device's service to begin its response, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
 /** Deadline for the rest of a request's body that the device's service no longer reads, in milliseconds. */
 const REST_TIMEOUT_MS = 120_000
-/** Largest size of an answer's head, in bytes. Browsers have the same limit. */
+/** Largest size of a response's head, in bytes. Browsers have the same limit. */
 const MAX_HEAD_BYTES = 256 * 1024
 
 type ProxyOptions = {
@@ -46,7 +46,7 @@ type ProxyOptions = {
   rights: EndedRights
   measures?: Measures | undefined
   log: Logger
-  /** Deadline for a service to begin its answer, in milliseconds; `ANSWER_TIMEOUT_MS` by default. */
+  /** Deadline for a service to begin its response, in milliseconds; `ANSWER_TIMEOUT_MS` by default. */
   answerTimeoutMs?: number
   /** Longest wait of a request for a connection, in milliseconds; `WAIT_TIMEOUT_MS` by default. */
   waitTimeoutMs?: number
@@ -132,7 +132,7 @@ export function createHttpProxy({
   }
 
   /**
-   * Sends a request to the device and resolves to the head of the answer. `over` is the browser's response or socket. When `over`
+   * Sends a request to the device and resolves to the head of the response. `over` is the browser's response or socket. When `over`
    * closes, the request to the device is aborted and its permit is released. Throws `Unreachable`.
    */
   async function forward(
@@ -145,7 +145,7 @@ export function createHttpProxy({
     const access = await checked(tokens.check(jwt, host))
     if (!access) throw new Unreachable((await checked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
-    // Refuses service workers. A service worker could answer the request of the next link inside the browser, so that the link's
+    // Refuses service workers. A service worker could respond to the request of the next link inside the browser, so that the link's
     // token would never reach the hub. Without the hub, the page would use plain HTTP, where browsers allow no service workers either.
     if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
     const session = await checked(reach.find(access.deviceId))
@@ -238,12 +238,12 @@ export function createHttpProxy({
         socket.once('finish', () => socket.destroy())
         return await pipeline(bodyOf(answer, request.method), socket)
       }
-      // Forwards the bytes that arrived together with the head of the request or of the answer.
+      // Forwards the bytes that arrived together with the head of the request or of the response.
       device.write(head)
       socket.write(first!)
       await Promise.all([pipeline(socket, device), pipeline(device, socket)])
     } catch (error) {
-      // After the head of the device's answer, the hub cannot send another answer.
+      // After the head of the device's response, the hub cannot send another response.
       if (hasBegun) return void socket.destroy()
       const { status, title } = PAGES[pageOf(error)]
       endWithResponse(socket, `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
@@ -273,7 +273,7 @@ async function checked<Found>(look: Promise<Found>): Promise<Found> {
 type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
 
 /**
- * Error for a reused connection that closed before the first byte of the answer. The device may have closed the connection
+ * Error for a reused connection that closed before the first byte of the response. The device may have closed the connection
  * before it received the request.
  */
 class StaleConnection extends Unreachable {
@@ -282,14 +282,14 @@ class StaleConnection extends Unreachable {
   }
 }
 
-/** Waits for the head of an answer and rejects if there is none. Calls `onClosed` when an answer with a head has ended. */
+/** Waits for the head of a response and rejects if there is none. Calls `onClosed` when a response with a head has ended. */
 function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => void): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   let timer: NodeJS.Timeout | undefined
   let hasBegun = false
   let isAnswered = false
   upstream.once('socket', socket => socket.once('data', () => (hasBegun = true)))
-  // The timeout starts when the service has received the whole request, unless it has begun to answer by then.
+  // The timeout starts when the service has received the whole request, unless its response has begun by then.
   const startTimer = (): void => {
     timer = setTimeout(() => upstream.destroy(new Unreachable('timeout')), timeoutMs)
   }
@@ -312,8 +312,8 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   })
   upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
   upstream.on('error', (error: NodeJS.ErrnoException) => {
-    // After the head, errors of `upstream` are ignored. A truncated answer emits an error on `answer`. Other errors come from
-    // services that send more bytes than announced, whose answers are complete.
+    // After the head, errors of `upstream` are ignored. A truncated response emits an error on `answer`. Other errors come from
+    // services that send more bytes than announced, whose responses are complete.
     if (isAnswered) return
     const isStale = upstream.reusedSocket && !hasBegun && error.code === 'ECONNRESET'
     failed(isStale ? new StaleConnection(error) : error)
@@ -322,7 +322,7 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
 }
 
 /**
- * Reads and drops the rest of a request that the device's service no longer reads. Most browsers show an answer only after they
+ * Reads and drops the rest of a request that the device's service no longer reads. Most browsers show a response only after they
  * have sent the whole request.
  */
 function takeRest(request: IncomingMessage): void {

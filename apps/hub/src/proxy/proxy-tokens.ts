@@ -22,7 +22,7 @@ type NewToken = {
 
 type AccessRow = { device_id: string; port: number; user_id: string; expires_at: Date }
 
-/** Limit of cached JWTs with a verified signature. A page sends the same JWT for dozens of resources at once. */
+/** Limit of cached JWTs with a verified signature. A browser sends the same JWT with dozens of concurrent requests of a page. */
 const MAX_VERIFIED = 1_000
 
 /** Limit of chosen host names per device. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 let hub: TestHub
 let page: DevicePage
 let app: Server
-/** The bytes that reached the device's server, and the answer that it sends to every request. */
+/** The bytes that reached the device's server, and the response that it sends to every request. */
 let arrived = ''
 let answer = ''
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
@@ -41,7 +41,7 @@ async function exchange(request: string): Promise<string> {
   const ended = once(socket, 'close')
   socket.write(request.replace('HOST', `Host: ${page.host}\r\nCookie: ${page.cookie}`), 'latin1')
   await until('the hub answered', () => received.includes('\r\n\r\n') || socket.destroyed)
-  // If the hub read part of the request as a second request, the answer to that part would precede the answer to this request.
+  // If the hub read part of the request as a second request, the response to that part would precede the response to this request.
   socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
   await ended
   return received
@@ -104,7 +104,7 @@ describe('an ambiguous request', () => {
     const received = await exchange(`${request}GET /smuggled HTTP/1.1\r\nHOST\r\n\r\n`)
     expect(received).not.toContain('ok')
     expect(arrived).not.toContain('/smuggled')
-    // A device may answer before the request has ended. That answer must not be used for another request.
+    // A device may respond before the request has ended. The early response must not be used for another request.
     expect(received === '' || /^HTTP\/1\.1 (4\d\d|50\d) /.test(received), received.slice(0, 200)).toBe(true)
   })
 
@@ -170,7 +170,7 @@ describe('an ambiguous answer of a device', () => {
     expect(received).not.toMatch(/evil/)
   })
 
-  // Small devices send such imprecise answers, and browsers accept them.
+  // Small devices send imprecise responses like these, and browsers accept them.
   it.each([
     ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok', 'Content-Length: 2', '\r\n\r\nok'],
     [
