@@ -19,9 +19,9 @@ type AuditEntry = {
 
 /** Outcome of an action, for its audit row. */
 export type Ending = {
-  /** `result` field of an answer that counts as failed, such as `InvalidToken`; added to the row's data. */
+  /** Field `result` of an output that means a failure, such as `InvalidToken`. It is added to the row's data. */
   result?: string | undefined
-  /** Reason of the failure: the message of the error that the caller got, or a more precise one. */
+  /** Reason of the failure: the error message that the caller got, or a more precise reason. */
   reason?: string | undefined
   /** Resource whose logs list a failed action. Without it, only the log of the instance lists the action. */
   scope?: Scope | undefined

@@ -4,8 +4,8 @@ import { parseExact, RawJson } from '@muster/actions/exact-json'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 
 /**
- * Hash format of audit rows and of the chain of seals (docs/operating.md, "Audit log"). A seal is a signed hash of a batch of rows
- * and of the previous seal. A change of this format would make existing seals invalid.
+ * Hash format of audit rows and of seals (docs/operating.md, "Audit log"). A seal is the signed hash of a batch of rows and of the
+ * previous seal, so the seals form a chain. A change of this format would make existing seals invalid.
  */
 
 /** Audit row in the form that is hashed. */
@@ -18,9 +18,9 @@ export type SealedRow = {
 }
 
 /**
- * Forms of the hashed texts. Form 1 covers the columns that audit rows had at first. Form 2 also covers the columns that were added later:
- * ids of the resource of a failed action, reason, values before a change, IP address and browser. The number of the form is part of each
- * hashed text, so a seal cannot be passed off as one of another form.
+ * Versions of the hashed texts. Form 1 covers the original columns of audit rows. Form 2 also covers the columns that were added later:
+ * resource ids of failed actions, reason, values before a change, IP address and browser. The number of the form is part of each hashed
+ * text, so a seal cannot be presented as a seal of another form.
  */
 export type SealForm = 1 | 2
 
@@ -161,12 +161,12 @@ export function hashSeal(seal: Seal): Buffer {
   )
 }
 
-/** Returns the hash of the note that the rows of a seal were removed after the retention time. The note is signed like the seal. */
+/** Hash of the note that the rows of a seal were removed because they were older than the retention time. The note is signed. */
 export function hashRemoval(sealHash: Buffer, removedAt: string): Buffer {
   return sha256(canonical(['muster audit removal 1', sealHash.toString('hex'), removedAt]))
 }
 
-/** Ed25519 key pair that signs seals, derived from the instance key. The public key is enough to verify them. */
+/** Ed25519 key pair for signatures of seals (hashes of batches of audit rows). Derived from the instance key. The public key verifies. */
 export class SealKeys {
   readonly #private: KeyObject
   readonly #public: KeyObject

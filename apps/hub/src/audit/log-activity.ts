@@ -22,7 +22,7 @@ const BINS = 96
 const DAY_SECS = 24 * 60 * 60
 
 /**
- * Counts events and failed actions in the time range of a filter, or in the last 24 h. The answer has no numbers if counting takes more
+ * Counts events and failed actions in the time range of a filter, or in the last 24 h. The result has no counts if counting takes more
  * than 2 s.
  */
 export async function queryActivity(

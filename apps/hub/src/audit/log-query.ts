@@ -85,7 +85,7 @@ type EntryPage = {
 
 /**
  * Statement that reads one page of events and failed actions. Each table contributes at most a page of rows, in the order of an index.
- * Names and seals are looked up for the rows of the page only.
+ * Names and seals (signed hashes) are looked up for the rows of the page only.
  */
 export function entries(
   filter: ResolvedFilter,

@@ -4,7 +4,7 @@ import { wireTime } from '../runtime/times.ts'
 /** Row of `instance_setting` with the result of the last verification. */
 export const VERIFICATION = 'audit.verification'
 
-/** Result of the daily verification of new seals. `problem` describes the first difference. */
+/** Result of the daily verification of new seals (signed hashes of audit rows). `problem` describes the first difference. */
 export type Verification = { verifiedAt: string; seal: number; hash: string; problem?: string }
 
 type SealingRow = {

@@ -32,17 +32,17 @@ type Entry = {
 const MAX_IDS_PER_ENTRY = 12
 
 /**
- * Maximum number of events that are read to find the deletion of one object, its newest ones. The deletion is the last event of an object
- * or one of its last, while its whole history may have millions.
+ * Maximum number of an object's newest events that are read to find its deletion. The deletion is among the last events of an object,
+ * whose whole history may have millions of events.
  */
 const MAX_EVENTS_READ = 200
 
 const ID = /^((?:[a-z]+_)+)[1-9A-HJ-NP-Za-km-z]{22}$/
 
 /**
- * Looks up the objects whose ids occur in entries. In the log of an organization, ids of other tenants are not resolved. The ids in the data
- * of a failed action come from its caller. A person among them is resolved only as a member of the organization. An object is called
- * deleted only if the log has its deletion. So a caller cannot find out which foreign ids exist.
+ * Looks up the objects whose ids occur in entries. In the log of an organization, ids of other tenants are not resolved. The ids in the
+ * data of a failed action were chosen by its caller, who must not find out which foreign ids exist. So people among these ids are
+ * resolved only if they are members of the organization, and an object is shown as deleted only if the log has its deletion.
  */
 export async function findSubjects(
   db: Db,
@@ -234,8 +234,8 @@ function deletions(of: LogOf | undefined): Record<string, Deletion> {
 }
 
 /**
- * SQL that selects the ids without a row, each with the last values of its object if the log has the event of the deletion. Because of
- * `limit` and `offset 0`, PostgreSQL reads only events about the object. Otherwise it may read all events of this name in the order of time.
+ * SQL that selects the ids without a row, each with the last values of its object if the log has the event of the deletion. `limit` and
+ * `offset 0` make PostgreSQL read only events about the object. Otherwise it may read all events of this name in the order of time.
  */
 function former(ids: string[], { table, key, event, read }: Deletion, of: LogOf | undefined) {
   return sql`

@@ -12,9 +12,9 @@ const SEALS_AT_ONCE = 20
 const BEGIN: VerifiedUpTo = { seal: 0, hash: '' }
 
 /**
- * Verifies the seals after the last verified one and stores the result, which the console shows with the audit log. After a difference,
- * the next run begins again at the last intact seal. The stored result is for display: somebody who can write to the database can change
- * it, but not what `muster-hub audit verify` finds.
+ * Verifies the seals (signed hashes of audit rows) after the last verified seal and stores the result, which the console shows with the
+ * audit log. After a difference, the next run begins again at the last intact seal. The stored result is for display only: an attacker
+ * with write access to the database can change it, but cannot deceive `muster-hub audit verify`.
  */
 export async function verifyNewSeals(
   { db, pool, log }: { db: Db; pool: pg.Pool; log: Logger },

@@ -93,7 +93,7 @@ export async function verifyAuditLog(
  */
 export type VerifiedUpTo = { seal: number; hash: string }
 
-/** Result of the verification of a part of the chain. `isAtEnd` is true if no further seal exists. */
+/** Result of verifying a part of the chain. `isAtEnd` is true if no further seal exists. */
 export type PartReport = { upTo: VerifiedUpTo; isAtEnd: boolean; problem?: string }
 
 /**
