@@ -5,7 +5,7 @@ const ACCEPTED_PER_TURN = 4
 
 /**
  * Accepts the connections of a server a few at a time, in order of arrival. A TLS handshake blocks the event loop for one or
- * two signatures. If a whole fleet reconnects at once, handling every connection in one event-loop turn would delay all other
+ * two signatures. If a whole fleet reconnects at the same time, handling every connection in one event-loop turn would delay all other
  * requests, which need several event-loop turns each. Spreading the handshakes costs the fleet nothing, because the total work
  * does not change.
  */

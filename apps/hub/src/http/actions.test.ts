@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** Sends raw bytes and returns the answer: up to its `Content-Length`, or up to the end of the connection. */
+/** Sends raw bytes and returns the response: up to its `Content-Length`, or up to the end of the connection. */
 async function raw(text: string): Promise<string> {
   const socket = connect(hub.address.port, '127.0.0.1')
   let answer = ''

@@ -51,7 +51,7 @@ const statusOf = async (assetId: string): Promise<string> =>
   (await owner.invoke('repositories_GetAssetDetails', { assetId })).status
 const incoming = async (): Promise<string[]> => readdir(join(hub.dataDir, 'blobs/incoming')).catch(() => [])
 
-/** Sends a PUT with raw headers and returns the status line of the answer. */
+/** Sends a PUT with raw headers and returns the status line of the response. */
 async function rawAnswer(url: string, head: string[], body: Uint8Array = Buffer.alloc(0)): Promise<string> {
   const { pathname, search } = new URL(url)
   const socket = connect(hub.address.port, '127.0.0.1')
@@ -393,7 +393,7 @@ describe('a file by its path', () => {
       )
     }
     expect([...refusals].filter(status => ![400, 403, 404, 414].includes(status))).toEqual([])
-    // A hostile file name cannot add a parameter to `Content-Disposition` or another header to the answer.
+    // A hostile file name cannot add a parameter to `Content-Disposition` or another header to the response.
     const { attachment } = await import('../net/attachment.ts')
     for (const name of names)
       expect(attachment(decodeURIComponentSafely(name))).toMatch(

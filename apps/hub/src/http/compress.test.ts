@@ -20,7 +20,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
-/** Returns the answer with its raw body. It does not use `fetch`, which would decompress the body. */
+/** Returns the response with its raw body. It does not use `fetch`, which would decompress the body. */
 function raw(action: string, input: object, encodings?: string): Promise<Answer> {
   return new Promise((done, failed) => {
     const headers = {

@@ -56,7 +56,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-/** Sends text on a raw socket and returns the head of the first answer. */
+/** Sends text on a raw socket and returns the head of the first response. */
 async function headOf(text: string, at = url): Promise<{ status: number; headers: Headers }> {
   const socket = connect(Number(new URL(at).port), '127.0.0.1')
   socket.on('error', () => {})

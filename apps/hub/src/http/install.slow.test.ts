@@ -437,7 +437,7 @@ async function modeOf(path: string): Promise<string> {
   return ((await stat(join(root, path))).mode & 0o777).toString(8)
 }
 
-/** Calls of the stand-in for `systemctl`. */
+/** Calls of the fake `systemctl`. */
 async function calls(): Promise<string[]> {
   return readOrEmpty(join(root, 'run/calls')).split('\n').filter(Boolean)
 }

@@ -25,7 +25,7 @@ function connectionsOf(server: Server): Promise<number> {
 
 type Client = { socket: Socket; answer: () => string; closed: Promise<unknown> }
 
-/** Opens a connection, sends a text and collects the answer. */
+/** Opens a connection, sends a text and collects the response. */
 async function opened(text: string, port = hub.address.port): Promise<Client> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -131,7 +131,7 @@ it('disconnects a client that does not read its answer', async () => {
     publicUrl: () => 'http://hub.example',
     stallMs: 300,
   })
-  // The answer is larger than the socket buffers of the system.
+  // The response is larger than the socket buffers of the system.
   app.get('/large', async () => Buffer.alloc(64 * 1024 * 1024))
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as { port: number }
@@ -196,7 +196,7 @@ describe('a hostile request', () => {
   ])('with %s is refused', async (_what, text) => {
     const { answer, closed } = await opened(text)
     await closed
-    // The bytes that the client is still sending may reset the connection before the client reads the answer, so an empty answer is
+    // The bytes that the client is still sending may reset the connection before the client reads the response, so an empty response is
     // accepted.
     expect(answer()).toMatch(/^(HTTP\/1\.1 431 [\s\S]*"The headers are too large\.".*)?$/)
   })

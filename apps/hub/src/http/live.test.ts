@@ -360,7 +360,7 @@ describe('a client of the live stream', () => {
   it('that disconnects at any moment leaves no subscription behind', async () => {
     for (let count = 0; count < 30; count++) {
       const socket = await opened()
-      // Every third client disconnects at once, every third while the hub checks its session, and every third after the stream has
+      // Every third client disconnects immediately, every third while the hub checks its session, and every third after the stream has
       // begun.
       if (count % 3 === 1) await new Promise(setImmediate)
       if (count % 3 === 2) await once(socket, 'data')

@@ -42,7 +42,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     const found = findAction(name)
     request.note = { actorId: actorId(caller), ...(found && { action: found.name }) }
     if (found?.action.kind !== 'query') requireSameOrigin(request, caller, cookie)
-    // A page of another site cannot read the answer of a query. But a query by an instance administrator writes an audit row, so a
+    // A page of another site cannot read the response of a query. But a query by an instance administrator writes an audit row, so a
     // foreign origin is refused for queries as well.
     else if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
     let ownerId: string | undefined
@@ -64,7 +64,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       .type('application/json; charset=utf-8')
       .header('cache-control', 'no-store')
       .header('vary', 'accept-encoding')
-    // Answers with a secret stay uncompressed. Their compressed length would reveal whether other text in the answer resembles
+    // Responses with a secret stay uncompressed. Their compressed length would reveal whether other text in the response resembles
     // the secret (BREACH).
     if (found!.action.shownOnce.length > 0) return reply.send(output)
     const small = await compressed(output, request.headers['accept-encoding'])
@@ -72,7 +72,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
   })
 }
 
-/** Signal that aborts when the client closes the connection before it has the answer. */
+/** Signal that aborts when the client closes the connection before it has the response. */
 function leavingSignal({ raw }: FastifyReply): AbortSignal {
   const leaving = new AbortController()
   raw.once('close', () => {
@@ -85,7 +85,7 @@ function leavingSignal({ raw }: FastifyReply): AbortSignal {
 /** Streams a body without `Content-Length`. Throws `Invalid` with 413 above `MAX_ANONYMOUS_BODY_BYTES`. */
 async function* small(body: Readable): AsyncGenerator<Buffer> {
   let bytes = 0
-  // Without this option, an error would destroy the connection, which is still needed for the answer.
+  // Without this option, an error would destroy the connection, which is still needed for the response.
   for await (const chunk of body.iterator({ destroyOnReturn: false })) {
     bytes += (chunk as Buffer).length
     if (bytes > MAX_ANONYMOUS_BODY_BYTES) throw tooLarge()

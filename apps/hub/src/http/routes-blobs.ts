@@ -11,7 +11,7 @@ import type { BlobGrant } from '../storage/blob-urls.ts'
 import { replyWithFile } from './send-file.ts'
 
 /**
- * Time for which the rest of a refused body is read and dropped, in milliseconds. A client often reads the answer only after it has sent
+ * Time for which the rest of a refused body is read and dropped, in milliseconds. A client often reads the response only after it has sent
  * its body.
  */
 const LINGER_MS = 1_000
@@ -42,7 +42,7 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
     request.note = { actorId: actorId(caller) }
     const { '*': filename, ...path } = request.params
     const found = await resolvePath(db, caller, { ...path, filename })
-    // The answer is the same whether or not the repository exists, so that its existence is not revealed.
+    // The response is the same whether or not the repository exists, so that its existence is not revealed.
     if (!found) throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
     const asset = found.assetId === null ? undefined : await findAsset(db, found.assetId)
     if (asset?.status !== 'Available')
@@ -81,7 +81,7 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
   })
 }
 
-/** Ends the connection after the answer. Otherwise the unread rest of the body would be parsed as the next request. */
+/** Ends the connection after the response. Otherwise the unread rest of the body would be parsed as the next request. */
 function closeAfterAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.readableEnded) return
   reply.header('connection', 'close')

@@ -62,7 +62,7 @@ export async function consoleRoutes(
       return reply.header('cache-control', 'no-cache').sendFile(name, { cacheControl: false })
     }
     const isPage = isConsolePath(path) || name === 'index.html'
-    // A person gets the console's "not found" page. A program gets an error, so that it does not parse the page as an answer.
+    // A person gets the console's "not found" page. A program gets an error, so that it does not parse the page as a response.
     if (!isPage && !isForPage(request)) throw noSuchPath(request, path)
     return reply
       .code(isPage ? 200 : 404)

@@ -28,8 +28,8 @@ const FORMATS: Record<string, Format> = {
 }
 
 /**
- * Exports a whole list as a file: `GET /api/v1/export/{action}.{csv|jsonl}?input={JSON}`. Works for every query that answers in pages. Each
- * page is an ordinary call of the action, so the action alone decides which rows the caller sees.
+ * Exports a whole list as a file: `GET /api/v1/export/{action}.{csv|jsonl}?input={JSON}`. Works for every query with a paginated output.
+ * Each page is an ordinary call of the action, so the action alone decides which rows the caller sees.
  */
 export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   app.get<{ Params: { action: string; format: string }; Querystring: { input?: unknown } }>(
@@ -78,7 +78,7 @@ export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
   )
 }
 
-/** A query that answers in pages: its name, the property of its output that holds the rows, and the columns of a row. */
+/** A query with a paginated output: its name, the property of its output that holds the rows, and the columns of a row. */
 function listOf(name: string): { name: string; member: string; columns: string[] } | undefined {
   const found = findAction(name)
   if (found?.action.kind !== 'query' || !(found.action.output instanceof z.ZodObject)) return undefined

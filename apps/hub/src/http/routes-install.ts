@@ -18,11 +18,11 @@ const AGENT = join(import.meta.dirname, '../../../agent/dist/muster-agent')
 const PLACEHOLDER = '@MUSTER_PUBLIC_URL@'
 const DEVICE_PLACEHOLDER = '@MUSTER_DEVICE_URL@'
 /**
- * Concurrent downloads of agent and Node, in all and of one address. Anybody may download them, and each download holds a file
- * descriptor.
+ * Limits of concurrent downloads of the agent and of Node, in total and per client IP. Anybody may download them, and each download holds
+ * a file descriptor.
  */
 const DOWNLOADS = { max: 32, maxPerOwner: 16, maxWaiting: 0 }
-/** Time after which a refused client may try again, in seconds. */
+/** `Retry-After` for refused clients, in seconds. */
 const RETRY_SECS = 10
 
 /**
@@ -36,7 +36,7 @@ export function installRoutes(
   agentFile = AGENT,
 ): void {
   const template = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8')
-  // In the script, the URLs stand between single quotes.
+  // The script has the URLs in single quotes.
   const quoted = (url: string): string => url.replaceAll("'", "'\\''")
   const script = () =>
     template
@@ -47,7 +47,7 @@ export function installRoutes(
   const node = process.platform === 'linux' ? `node-linux-${process.arch}` : undefined
   const downloads = new FairLimiter(DOWNLOADS)
 
-  /** Throws `Forbidden` if a third party on the network could change the answer. */
+  /** Throws `Forbidden` if a third party on the network could change the response. */
   const requireSafe = ({ raw }: FastifyRequest): void => {
     const isLocal = isLoopbackAddress(remoteAddress(raw))
     const isSafe = isLoopback(publicUrl())

@@ -63,7 +63,7 @@ export function liveRoutes(
     try {
       await check(core().db, some)
     } catch {
-      // The next check of all streams finds what this one did not.
+      // A failed check changes nothing. The next check finds the ended rights.
     }
   })
   app.addHook('onClose', async () => {
@@ -128,7 +128,7 @@ export function liveRoutes(
     scheduleCheck()
     raw.on('error', () => {})
     raw.on('close', stop)
-    // The headers leave with the first event. Changes made on other nodes after that moment must not be missed.
+    // The headers are sent with the first event. No change on another node after that moment may be missed.
     await waitUpTo(SUBSCRIBE_TIMEOUT_MS, live.subscribed())
     if (raw.destroyed || raw.writableEnded) return
     isOpen = true

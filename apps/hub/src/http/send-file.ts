@@ -96,7 +96,7 @@ export async function replyWithFile(
     await sendFile(request.raw, reply.raw, { ...file, requestId: request.id })
   } catch (error) {
     if (!reply.raw.headersSent) throw error
-    // The answer has begun, so only closing the connection early can show the client that it failed.
+    // The response has begun, so only closing the connection early can show the client that it failed.
     reply.raw.destroy()
   }
   return reply.hijack()

@@ -46,13 +46,13 @@ import { boundUnfinished } from './unfinished.ts'
 const HEAD_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 120_000
 /**
- * Maximum number of unanswered requests per connection. Well-behaved clients wait for an answer before the next request. Each
- * answer to a pipelined request is held in memory, or its file kept open, until the client reads it.
+ * Maximum number of unanswered requests per connection. Well-behaved clients wait for a response before the next request. Each
+ * response to a pipelined request is held in memory, or its file kept open, until the client reads it.
  */
 const MAX_PIPELINED = 8
 /**
- * Time after which a client is disconnected if it reads nothing of its answer, in milliseconds. Answers up to `SMALL_BYTES` fit into
- * socket buffers and are exempt.
+ * Time after which a client is disconnected if it reads nothing of its response, in milliseconds. Responses of at most `SMALL_BYTES` fit
+ * into socket buffers and are exempt.
  */
 const STALL_MS = 60_000
 const SMALL_BYTES = 16 * 1024
@@ -93,7 +93,7 @@ type ServerOptions = {
   agentFile?: string
   /** Deadline for receiving a whole request, in milliseconds; `REQUEST_TIMEOUT_MS` by default. */
   requestTimeoutMs?: number
-  /** Time after which a connection is closed if its client does not read the answer, in milliseconds; `STALL_MS` by default. */
+  /** Time after which a connection is closed if its client does not read the response, in milliseconds; `STALL_MS` by default. */
   stallMs?: number
 }
 
@@ -112,7 +112,7 @@ export async function createServer({
   const headers = securityHeaders(config)
   const requestIdOf = requestIdReader(config)
   const traceIdOf = traceIdReader(config)
-  /** Log fields by which lines of other systems on the same request are found. */
+  /** Log fields that other systems log for the same request too, such as the request id of a proxy. */
   const idsOf = ({ id, raw }: FastifyRequest): object => {
     const traceId = traceIdOf(raw)
     return { requestId: id, ...(traceId !== undefined && { traceId }) }
@@ -299,7 +299,7 @@ function admitRequest(socket: Socket, response: ServerResponse): boolean {
   return true
 }
 
-/** Whether an answer is small enough for the socket buffers. Such an answer leaves the process even if the client does not read it. */
+/** Whether a response is small enough for the socket buffers. Such a response leaves the process even if the client does not read it. */
 function isSmall(payload: unknown): boolean {
   const { length = Number.POSITIVE_INFINITY } = (payload ?? '') as { length?: number }
   return length <= SMALL_BYTES

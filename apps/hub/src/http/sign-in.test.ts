@@ -185,7 +185,7 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
     expect((await signIn(hub, ada.email, password, elsewhere())).status).toBe(429)
     const from = { ...elsewhere(), cookie: knownBrowser(answer) }
     expect((await signIn(hub, ada.email, password, from)).status).toBe(200)
-    // The answer to a request from a page of another site sets no cookie in the visitor's browser.
+    // The response to a request from a page of another site sets no cookie in the visitor's browser.
     const foreign = await open({ origin: 'https://evil.example' })
     expect(foreign.headers.getSetCookie()).toEqual([])
   })

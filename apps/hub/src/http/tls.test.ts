@@ -112,7 +112,7 @@ it('serves 100 clients while 200 other connections fail their handshakes', async
   const { port } = hub.address
   const otherClients = Array.from({ length: 200 }, (_, at) => {
     const socket = connectTcp(port, '127.0.0.1').on('error', () => {})
-    // A third of the connections sends nothing, a third sends plain HTTP and a third disconnects at once.
+    // A third of the connections sends nothing, a third sends plain HTTP and a third disconnects immediately.
     if (at % 3 === 1) socket.write('GET / HTTP/1.1\r\n\r\n')
     if (at % 3 === 2) socket.once('connect', () => socket.resetAndDestroy())
     return socket

@@ -118,8 +118,8 @@ export function watchTls(
 }
 
 /**
- * Reports an expired certificate, which nothing else notices on a machine whose renewal has stopped: in the log, and as a reason for the
- * state `degraded`.
+ * Reports an expired certificate in the log, and as a reason for the state `degraded`. Otherwise nobody notices that its renewal has
+ * stopped.
  */
 export function watchExpiry(
   { certPath }: TlsFiles,
@@ -133,7 +133,7 @@ export function watchExpiry(
     try {
       endsAt = new X509Certificate(readFileSync(certPath)).validToDate
     } catch {
-      // `watchTls` reports a file that cannot be used.
+      // Ignores an unusable file here, because `watchTls` reports it.
       return
     }
     const wasExpired = isExpired

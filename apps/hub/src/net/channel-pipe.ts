@@ -3,8 +3,8 @@ import type { ForwardCounts } from '../runtime/measures.ts'
 
 /**
  * Pipes bytes between two channels until both directions have ended; each direction may end first. Reads from a channel only while
- * the other channel has room, so a stalled reader stops the sender and no bytes are buffered here. `counts` counts the bytes; `device` is
- * then the side of the device.
+ * the other channel has room, so a stalled reader stops the sender and no bytes are buffered here. `counts` counts the bytes in each
+ * direction, as seen from the device.
  */
 export async function pipeChannels(person: Channel, device: Channel, counts?: ForwardCounts): Promise<void> {
   if (counts) counts.open++

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 
 /**
- * Sends a last answer on the socket of an upgrade request, if the socket is still writable, and then destroys the socket.
+ * Sends a last response on the socket of an upgrade request, if the socket is still writable, and then destroys the socket.
  * Without the destruction, a peer that does not close its side would keep the socket open for ever and block the hub's
  * shutdown.
  */

@@ -3,7 +3,7 @@ export function pathOf(url: string): string {
   return url.split('?', 1)[0]!
 }
 
-/** True for the health routes. They answer under every host name and while the hub starts. */
+/** True for the health routes, which respond under every host name and even while the hub starts. */
 export function isHealthPath(path: string): boolean {
   return path === '/healthz' || path === '/readyz'
 }

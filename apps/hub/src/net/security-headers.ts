@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
 import type { ActionError } from '@muster/actions'
 import type { Config } from '../config.ts'
 
-/** Time for which browsers use only HTTPS for the hub after an HTTPS answer, in seconds: one year. */
+/** Time for which browsers use only HTTPS for the hub after an HTTPS response, in seconds: one year. */
 const HTTPS_ONLY_SECS = 365 * 24 * 60 * 60
 
 /** Browser features that the hub's pages never use. Switching them off limits what an injected script can do. */
@@ -20,9 +20,9 @@ const UNUSED_FEATURES = [
 ]
 
 /**
- * Security headers of every answer: no scripts, no framing, no MIME sniffing, no `Referer`, no sharing with other origins. Pages
+ * Security headers of every response: no scripts, no framing, no MIME sniffing, no `Referer`, no sharing with other origins. Pages
  * replace the Content-Security-Policy by one that allows their own scripts. CORS headers are missing on purpose: no other origin
- * may read answers.
+ * may read responses.
  */
 export function securityHeaders({ publicUrl }: Pick<Config, 'publicUrl'>): Record<string, string> {
   return {
@@ -39,7 +39,7 @@ export function securityHeaders({ publicUrl }: Pick<Config, 'publicUrl'>): Recor
 }
 
 /**
- * Makes a response class that sets headers at construction, so that the answers of routes, of hijacked streams and of Node
+ * Makes a response class that sets headers at construction, so that the responses of routes, of hijacked streams and of Node
  * itself have the headers.
  */
 export function responseWith(headers: Record<string, string>): typeof ServerResponse {

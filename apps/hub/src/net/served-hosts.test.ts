@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** Sends a raw HTTP request with these header lines and returns the answer. */
+/** Sends a raw HTTP request with these header lines and returns the response. */
 async function raw(first: string, lines: string[], body = ''): Promise<{ status: number; text: string }> {
   const socket = connect(hub.address.port, '127.0.0.1').setEncoding('utf8')
   let text = ''

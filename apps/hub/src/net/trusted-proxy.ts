@@ -55,7 +55,7 @@ export function requestIdReader(config: Config): (request: IncomingMessage) => s
   }
 }
 
-/** Creates the function that reads the trace id in the `traceparent` of a trusted proxy; undefined for other clients. */
+/** Creates the function that reads the trace id from the header `traceparent`. It returns undefined unless a trusted proxy sent it. */
 export function traceIdReader(config: Config): (request: IncomingMessage) => string | undefined {
   const isProxy = trustedProxy(config)
   return request => {

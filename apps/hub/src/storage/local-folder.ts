@@ -24,7 +24,7 @@ const MAX_RESERVED_BYTES = 1024 ** 3
  */
 const KEEP_LOST_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Folder of a hub's blobs. Nodes that store files in folders share it. */
+/** Folder of a hub's blobs (repository files). Nodes of a cluster that store files in folders must share it. */
 export function blobFolder(dataDir: string): string {
   return join(dataDir, 'blobs')
 }

@@ -53,7 +53,7 @@ function sentenceOf(message: string): string {
   return message.charAt(0).toUpperCase() + message.slice(1)
 }
 
-/** What to change after a failure. */
+/** Advice on what to change after a failure. */
 function adviceOf(
   step: (typeof S3_STEPS)[number],
   { code, status }: S3Failure,

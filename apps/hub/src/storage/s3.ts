@@ -167,7 +167,7 @@ export class S3Bucket implements BlobDriver {
     return { takesConditions: conditional.status === 412 }
   }
 
-  /** Sends an unsigned request to the endpoint. Any answer counts. Resolves to a description of the answer. */
+  /** Sends an unsigned request to the endpoint. Any response counts as success. Resolves to its description. */
   async reach(signal: AbortSignal): Promise<string> {
     const url = new URL(this.#settings.endpoint)
     try {

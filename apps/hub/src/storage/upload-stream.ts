@@ -7,7 +7,7 @@ export class UploadCut extends Error {
 
 /**
  * Pipes until the end of the source. Unlike `stream.pipeline`, leaves the source open when the sink fails, so that the client still
- * gets an answer.
+ * gets a response.
  */
 export function pipeUpload(source: Readable, sink: Writable, signal: AbortSignal): Promise<void> {
   return new Promise<void>((done, failed) => {
@@ -29,7 +29,7 @@ export function pipeUpload(source: Readable, sink: Writable, signal: AbortSignal
 }
 
 /**
- * Yields the chunks of a source. Leaves the source open when the reader stops, so that the client still gets an answer. Throws
+ * Yields the chunks of a source. Leaves the source open when the reader stops, so that the client still gets a response. Throws
  * `UploadCut` if the client disconnects before the end.
  */
 export async function* chunksOf(source: Readable): AsyncGenerator<Buffer> {
