@@ -1,12 +1,12 @@
 import type { Logger } from '../../runtime/log.ts'
 
-/** Lines that are logged within a minute. A database under load would otherwise fill the log. */
+/** Maximum number of lines that are logged per minute. A database under load would otherwise fill the log. */
 const MAX_LINES = 10
 const MINUTE_MS = 60_000
-/** Longest part of a statement that is logged, in characters. */
+/** Maximum length of a logged statement, in characters. Longer statements are cut. */
 const MAX_LENGTH = 300
 
-/** Counts slow statements and logs the first ones of each minute, without their values. */
+/** Counts slow statements and logs the first `MAX_LINES` of each minute, without their values. */
 export class SlowStatements {
   readonly #log: Logger
   #count = 0

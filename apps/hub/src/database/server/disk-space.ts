@@ -92,7 +92,7 @@ export class DiskSpace implements AsyncDisposable {
     const { bavail, bsize } = await statfs(disk.folder)
     const freeBytes = bavail * bsize
     if (isFull || freeBytes < Math.max(reserveBytes / 2, lowBytes / 4)) await this.#deleteReserve(freeBytes)
-    // Hysteresis: the low state ends a tenth above the threshold, so that it does not begin again at once.
+    // Hysteresis: the low state ends a tenth above the threshold, so that it does not begin again immediately.
     const isLow = freeBytes < (this.#lowReason === undefined ? lowBytes : lowBytes * 1.1)
     if (isLow) {
       const isSpent = this.#hasReserve ? '' : ', and the reserve is used up'

@@ -10,11 +10,11 @@ import { sqlState } from '../client/errors.ts'
 const FOLDER = join(import.meta.dirname, '../migrations')
 
 /**
- * Oldest release that can run on the schema of this one: the release before it, or this one while there is none. A release raises it
+ * Oldest release that can run on the database schema of this release: the previous release, if there is one. It is raised with each release
  * (CONTRIBUTING.md, recipe 2).
  */
 const OLDEST_RELEASE = '0.1.0'
-/** First line of a migration that the release before cannot live with, such as one that drops a column. */
+/** First line of a migration on whose schema the previous release cannot run, such as a migration that drops a column. */
 const CONTRACT = /^-- contract\b/
 
 /**
@@ -31,13 +31,13 @@ export class MigrationError extends Error {
 }
 
 type Migration = { name: string; sql: string; checksum: string; isContract: boolean }
-/** Row of the table `migration`. `oldest_release` is null if no release that does not know the migration can run on it. */
+/** Row of the table `migration`. `oldest_release` is null if only releases that know the migration can run on its schema. */
 type Applied = { name: string; checksum: string; oldest_release: string | null }
 
 /**
  * Migrates the hub's schema and then the schema of the job queue. Migrations are plain SQL files that run in number order, forward
  * only, each in its own transaction. An advisory lock lets only one of several starting nodes run them. A migration that begins with
- * `-- contract` waits until no node of a release is alive that does not know it. Resolves to the name of the newest migration that this
+ * `-- contract` waits until no node is alive whose release does not know it. Resolves to the name of the newest migration that this
  * release knows. Throws `MigrationError` when an applied file was edited, when this release is too old for the schema, or when a
  * migration fails.
  */
@@ -92,7 +92,7 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
   }
 }
 
-/** Migrations that were not applied, in their order. Throws `MigrationError` unless this release can run on those that were. */
+/** Migrations that are not applied yet, in order. Throws `MigrationError` if this release cannot run on the applied migrations. */
 function pendingMigrations(migrations: Migration[], applied: Applied[], log: Logger): Migration[] {
   const newer: string[] = []
   for (const { name, checksum, oldest_release: oldest } of applied) {
@@ -119,7 +119,7 @@ function pendingMigrations(migrations: Migration[], applied: Applied[], log: Log
   return pending
 }
 
-/** Names of the nodes that are alive and do not know a migration. A release without `newest_migration` knows none. */
+/** Names of the nodes that are alive and whose release does not know a migration. Releases before `newest_migration` know none. */
 async function nodesWithout(client: pg.Client, migration: string): Promise<string[]> {
   const { rows: columns } = await client.query(
     "select from pg_attribute where attrelid = to_regclass('cluster_node') and attname = 'newest_migration'",
@@ -134,7 +134,7 @@ async function nodesWithout(client: pg.Client, migration: string): Promise<strin
   return rows.map(({ name }) => name)
 }
 
-/** Whether a version such as `0.1.0` is older than another one. */
+/** Whether the first version, such as `0.1.0`, is older than the second. */
 function isOlder(version: string, other: string): boolean {
   return version.localeCompare(other, 'en', { numeric: true }) < 0
 }

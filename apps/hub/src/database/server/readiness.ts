@@ -27,7 +27,7 @@ export const HEALTH_PARTS = ['database', 'disk', 'bus', 'clock', 'certificate'] 
 /** Part of the hub to which a reason for the state `degraded` belongs. */
 export type HealthPart = (typeof HEALTH_PARTS)[number]
 
-/** Health of this hub: whether it can serve, and why something does not work. */
+/** Health of this hub: whether it can serve requests, and which parts do not work for which reason. */
 export type Health = {
   state: 'starting' | 'ready' | 'degraded' | 'draining'
   /** Whether load balancers should send requests to this node. */
@@ -108,7 +108,7 @@ export class Readiness {
     return { state: degraded.length > 0 ? 'degraded' : 'ready', isReady: true, reasons: degraded }
   }
 
-  /** Returns the answer of `GET /readyz`, which is the health in fewer words. Never throws. */
+  /** Returns the response body of `GET /readyz`, a short form of the health. Never throws. */
   async state(): Promise<ReadyState> {
     const { state, isReady, reasons } = await this.health()
     if (state === 'draining') return { status: 'not ready', reason: 'draining' }

@@ -19,7 +19,7 @@ export async function emailOf(db: Db, userId: string): Promise<string | undefine
   return user?.email
 }
 
-/** Context of a command that ends rights of a person. */
+/** Context of a command that revokes rights of a person, for example by a new password. */
 type EndingContext = CommandTransaction & { services: { rights: EndedRights } }
 
 type PasswordChange = {

@@ -49,8 +49,8 @@ export const CLAIMED_AT = '-infinity'
 
 /**
  * Like `INSERT_EVENTS`, but also for late events (`EventRow.lateDay`). Ids are unique only within a partition, so a late event
- * first claims its id in the partition of the date in its id. The event is stored only if the id was free. If two events have the
- * same id, the first one is kept, whichever of them is late.
+ * first reserves its id in the partition of the date in its id. The event is stored only if the id was free. If two events have the
+ * same id, the first event is kept, no matter which of them is late.
  */
 const INSERT_LATE_EVENTS = {
   name: 'ingest-late-events',
@@ -149,7 +149,7 @@ export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
  * the latest days and of `NO_DAY`.
  */
 export const MAX_DAYS_LATE = 1
-/** Day under which late events and events without a date in their id are stored. Its rows are in the default partition. */
+/** Day under which late events, and events whose id has no date, are stored. Its rows are in the default partition. */
 export const NO_DAY = '0001-01-01'
 
 /** A day in milliseconds. */

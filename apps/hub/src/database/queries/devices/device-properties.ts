@@ -49,8 +49,8 @@ export function isShownInLists(name: string): boolean {
 }
 
 /**
- * Values that a property sets in the summary columns of the device row: `null` for a column that this property does not set, an
- * empty string if the property's value lacks the field.
+ * Values for the columns `hostname` and `health` of the device row when a property is written: `null` leaves a column unchanged, and an
+ * empty string means that the property's value lacks the field.
  */
 export function summaryOf(name: string, text: string): { hostname: string | null; health: string | null } {
   const summary = { hostname: null, health: null }

@@ -34,7 +34,7 @@ export async function readPeople(db: Db): Promise<Value<'people'>> {
     .executeTakeFirstOrThrow()
 }
 
-/** Running nodes with their last reports. A report of a newer release that has another form counts as absent. */
+/** Running nodes with their last reports. A report in another format, by a newer release, counts as absent. */
 export async function readNodes(db: Db): Promise<Value<'nodes'>> {
   const nodes = await runningNodes(db)
   return nodes.map(({ node_id, name, uptimeSecs, facts }) => ({

@@ -25,7 +25,7 @@ const FULL_DAYS = 30
 /** Time for which nodes of different versions may run, as during an upgrade, in milliseconds: an hour. */
 const UPGRADE_MS = 60 * 60 * 1000
 
-/** Problems of the instance: the urgent ones first, then by age. */
+/** Problems of the instance: urgent problems first, then by age. */
 export function problemsOf(findings: Findings): Problem[] {
   const found = [
     ...failingJobs(findings),

@@ -4,7 +4,7 @@ import type { Tx } from '../../client/connection.ts'
 /** Time from the mail of an invitation to its end, in seconds: 7 days. */
 const LIFE_SECS = 7 * 24 * 60 * 60
 /**
- * Time after which a mail counts as not sent, in seconds. The attempts of its job have ended by then: their deadlines and the pauses
+ * Time after which a mail counts as not sent, in seconds. It is longer than all attempts of the mail's job: their deadlines and the pauses
  * between them add up to at most 75 min.
  */
 const GIVEN_UP_SECS = 2 * 60 * 60
@@ -13,8 +13,8 @@ const GIVEN_UP_SECS = 2 * 60 * 60
 const MAX_MAILS_A_DAY = 4
 
 /**
- * Counts a mail to an address, unless it has got `MAX_MAILS_A_DAY` of them. Then nothing is counted, and the result says why and when the
- * next one is possible.
+ * Counts a mail to an address. If the address has got `MAX_MAILS_A_DAY` mails already, nothing is counted, and the result has the reason
+ * and the time at which the next mail is possible.
  */
 export async function countMail(
   tx: Tx,

@@ -3,7 +3,7 @@ import type { Tx } from '../../client/connection.ts'
 
 /**
  * Locks the members and invitations of an organization until the end of the transaction, which serializes their changes. Without
- * the lock, two administrators who remove each other at once would each still see the other as an administrator. Throws for an
+ * the lock, two administrators who remove each other at the same time would each still see the other as an administrator. Throws for an
  * absent organization.
  */
 export async function lockMembers(tx: Tx, organizationId: string): Promise<void> {

@@ -113,7 +113,7 @@ export async function keepCounts(db: Db, projectId: string, counts: ProjectCount
     .execute()
 }
 
-/** Whether the stored counts of a project are these. */
+/** Whether the stored counts of a project equal `counts`. */
 async function hasCounts(db: Db, projectId: string, counts: ProjectCounts): Promise<boolean> {
   const { devices, connected, warnings, errors, pending } = counts
   const [row] = await select(
@@ -170,7 +170,7 @@ export async function sampleConnected(db: Db): Promise<void> {
      where s.sampled_step is null or s.sampled_step < excluded.sampled_step`.execute(db)
 }
 
-/** States by which a list of projects is filtered: projects with at least one such device or pending certificate. */
+/** States by which a list of projects is filtered: projects with at least one device, or pending certificate, in the state. */
 type ProjectState = NonNullable<NonNullable<ParsedInput<'organizations_QueryProjects'>['filter']>['state']>
 
 const IN_STATE: Record<ProjectState, RawBuilder<boolean>> = {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../client/connection.ts'
 
-/** Maximum number of former names under which a repository is still found. The oldest ones are forgotten. */
+/** Maximum number of former names under which a repository is still found. The oldest names are forgotten. */
 const MAX_FORMER_NAMES = 5
 
 /**

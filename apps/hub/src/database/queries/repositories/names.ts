@@ -5,7 +5,7 @@ import { isSlugTaken, keepFormerName, lockSlugs } from './former-names.ts'
 
 type Work = Pick<CommandTransaction, 'tx' | 'events' | 'changed'>
 
-/** Number of free slugs that are suggested when the wanted one is taken. */
+/** Number of free slugs that are suggested when the wanted slug is taken. */
 const SUGGESTED = 2
 /** Number of slugs that are tried for a suggestion. */
 const TRIED = 20
@@ -43,7 +43,7 @@ export async function changeSlug(
   return true
 }
 
-/** Changes the display name of a repository that `lockNames` has locked. The former one still resolves to the repository. */
+/** Changes the display name of a repository that `lockNames` has locked. The former display name still resolves to the repository. */
 export async function changeDisplayName(
   { tx, events, changed }: Work,
   repositoryId: string,
@@ -64,7 +64,7 @@ export async function changeDisplayName(
   changed('repositories')
 }
 
-/** Free slugs that are made from a taken one by a number at its end. */
+/** Free slugs that are made from a taken slug by adding a number. */
 export async function freeSlugs(tx: Tx, taken: string, maxLength: number): Promise<string[]> {
   const stem = taken.slice(0, maxLength - String(TRIED + 1).length - 1)
   const tried = Array.from({ length: TRIED }, (_, index) => `${stem}-${index + 2}`)

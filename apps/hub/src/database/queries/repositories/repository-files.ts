@@ -6,7 +6,7 @@ import type { Db, Tx } from '../../client/connection.ts'
 import { metadataOf } from './metadata.ts'
 import { type AssetStatus, storageOf } from './repositories.ts'
 
-/** Owner of files: a version of a package, or the package itself. */
+/** Owner of files: a version of a package, or a package. */
 type FileHolder = { of: 'version'; id: string } | { of: 'package'; id: string }
 
 const TABLE = {

@@ -1,11 +1,11 @@
 import type { Db } from '../../client/connection.ts'
 
-/** Time, in milliseconds, for which answers are kept by default. */
+/** Default time, in milliseconds, for which results are cached. */
 const KEPT_MS = 2_000
-/** Maximum number of kept answers of a kind. */
+/** Maximum number of cached results in one `KeptAnswers`. */
 const MAX_KEPT = 500
 
-/** Answers of expensive queries, cached so that consoles share them. Each database has its own cache. */
+/** Cache for the results of expensive queries, so that consoles share them. Each database has its own cache. */
 export class KeptAnswers<Answer> {
   readonly #keptMs: number
   readonly #byDb = new WeakMap<Db, Map<string, { answer: Answer; untilMs: number }>>()
@@ -14,13 +14,13 @@ export class KeptAnswers<Answer> {
     this.#keptMs = keptMs
   }
 
-  /** The kept answer to a question. */
+  /** The cached result of a query; undefined if there is none. `question` identifies the query. */
   find(db: Db, question: string): Answer | undefined {
     const kept = this.#byDb.get(db)?.get(question)
     return kept && kept.untilMs > performance.now() ? kept.answer : undefined
   }
 
-  /** Keeps an answer and removes the expired ones. */
+  /** Caches a result and removes expired results. */
   keep(db: Db, question: string, answer: Answer): void {
     const all = this.#byDb.get(db) ?? new Map<string, { answer: Answer; untilMs: number }>()
     this.#byDb.set(db, all)

@@ -6,10 +6,10 @@ import { matchedSoftware, REPORT } from './reported-software.ts'
 /** Maximum number of versions per project that are listed although the hub does not know them. */
 const MAX_REPORTED = 50
 
-/** What a device does about its software. */
+/** Activity of a device's update script. */
 type Doing = 'running' | 'updating' | 'failed'
 
-/** Devices of a project with the same version. If `versionId` and `reported` are null, they report no version or an unlisted one. */
+/** Devices of a project with the same version. If `versionId` and `reported` are null, they report no version or an unlisted version. */
 export type VersionCount = {
   packageId: string | null
   versionId: string | null
@@ -17,7 +17,7 @@ export type VersionCount = {
   reported: string | null
   /** Whether the version is unknown and beyond `MAX_REPORTED`. */
   isOther: boolean
-  /** Whether the devices report a path that leads to no linked package. */
+  /** Whether the devices report an update path (repository/package/tag) that names no package linked to their project. */
   isElsewhere: boolean
   doing: Doing
   devices: number
@@ -69,12 +69,12 @@ export function keepSoftware(db: Db, counts: ReadonlyMap<string, SoftwareCounts>
 }
 
 /**
- * Memory for the hash tables of a count, until the end of its transaction. With PostgreSQL's default of 4 MB, the join of 100,000 devices is
- * written to disk, and the count takes a third longer (bench `releases`).
+ * `work_mem` for a count, until the end of its transaction. With PostgreSQL's default of 4 MB, the hash join of 100,000 devices spills to
+ * disk, and the count takes a third longer (bench `releases`).
  */
 const WORK_MEM = '32MB'
 
-/** Counts the devices of projects by the software that they report. Reads the narrow row of each device once. */
+/** Counts the devices of projects by the software that they report. Reads one small row for each device, from `device_update`. */
 export async function countSoftware(
   db: Db,
   projectIds: readonly string[],

@@ -30,7 +30,7 @@ export function matchesSoftware(condition: Condition, projectId: string): RawBui
 
 function matchesVersion(versionId: string, is: Relation, projectId: string): RawBuilder<boolean> {
   const packageId = sql`(select package_id from package_version where version_id = ${versionId})`
-  // Text of the version. Null if a newer version of its package has the same text, because reports then count for the newer one.
+  // Text of the version. Null if a newer version of its package has the same text, because reports then count for the newer version.
   const word = sql`(
     select w.word from (select ${WORD} as word, v.version_id, v.created_at from package_version v
                          where v.package_id = ${packageId}) w

@@ -9,12 +9,12 @@ const KEPT_DAYS = 14
 /** Projects and rows per statement of the job. */
 const PROJECTS = 20
 const REMOVED_ROWS = 5_000
-/** Maximum number of versions of a project in a sample, those with the most devices. */
+/** Maximum number of versions of a project in a sample. Versions with the most devices are kept. */
 const MAX_VERSIONS = 500
 
 /**
  * Stores the numbers of devices that run each version for the next projects after `projectId` that have no sample of this hour. Resolves to
- * the last of these projects, or to undefined when none is left. `onSkip` is called for a project whose count reached the statement timeout.
+ * the last of these projects, or to undefined when none is left. `onSkip` is called for a project whose count reached the timeout.
  */
 export async function sampleSoftware(
   db: Db,
@@ -46,7 +46,7 @@ export async function sampleSoftware(
   return last
 }
 
-/** Counts all projects in one statement. If that reaches the statement timeout, each project is counted by a statement of its own. */
+/** Counts all projects in one statement. If it reaches the statement timeout, each project is counted in a separate statement. */
 async function countEach(
   db: Db,
   projectIds: readonly string[],
@@ -96,7 +96,7 @@ export async function samplesState(db: Db, projectIds: readonly string[]): Promi
 /** Devices of some projects that ran a version, one number an hour, oldest first. Null where a project was not counted. */
 export type VersionSeries = { fromSecs: number; counts: (number | null)[]; compared: (number | null)[] }
 
-/** Reads the samples of the last 14 days for a version and for another one to compare; undefined without samples. */
+/** Reads the samples of the last 14 days for a version and for a second version to compare; undefined without samples. */
 export async function readSeries(
   db: Db,
   projectIds: readonly string[],

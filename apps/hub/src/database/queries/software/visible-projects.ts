@@ -4,15 +4,16 @@ import { isAuditedReader, isMemberOf } from '../../../access/visible.ts'
 import type { Caller } from '../../../caller.ts'
 import type { Db } from '../../client/connection.ts'
 
-/** Maximum number of projects of a repository whose devices are counted, those with the most devices. */
+/** Maximum number of projects of a repository whose devices are counted. Projects with the most devices come first. */
 const MAX_PROJECTS = 200
 
 /** A project whose devices may read a repository. */
 export type LinkedProject = { projectId: string; organizationId: string; name: string }
 
 /**
- * Projects that are linked to a repository and that the caller can see, most devices first, and their number: those of the caller's
- * organizations. An administrator of the instance also gets those of the repository's organization where the read is audited for it.
+ * Projects that are linked to a repository and that the caller can see, most devices first, and their number. These are projects of the
+ * caller's organizations. An administrator of the instance also gets projects of the repository's organization if the read is audited
+ * for it.
  */
 export async function visibleProjects(
   db: Db,
