@@ -252,14 +252,14 @@ export type Config = {
   /** URLs of the NATS servers that carry messages between nodes; undefined to use the database. */
   natsUrls: string[] | undefined
   nodeName: string
-  /** Port of the listener for links of other nodes; undefined if this node accepts none. */
+  /** Port of the listener for links from other nodes; undefined if this node accepts no links. */
   nodePort: number | undefined
   nodeHost: string
-  /** Origin under which other nodes reach that listener; undefined for the listener's own address. */
+  /** Origin under which other nodes reach the listener for links; undefined for the listener's own address. */
   nodeUrl: string | undefined
-  /** Whether links between nodes may be without TLS beyond this machine. */
+  /** Whether links to nodes on other machines may be without TLS. */
   allowPlaintextNodes: boolean
-  /** Time in which the devices of a stopping node go to other nodes, in seconds; 0 to let all of them go at once. */
+  /** Time over which a stopping node hands its devices over to other nodes, in seconds; 0 to close all connections together. */
   drainSecs: number
   /** Interval of heartbeats in milliseconds; undefined for the default. Tests shorten it. */
   heartbeatMs?: number
@@ -272,7 +272,7 @@ export type Config = {
   diskLowBytes: number
   diskReserveBytes: number
   eventRetentionDays: number
-  /** Days for which sealed audit rows are kept; undefined keeps them for ever. */
+  /** Days for which sealed (hashed and signed) audit rows are kept; undefined keeps them for ever. */
   auditRetentionDays: number | undefined
   /** Instance key, shared by all nodes; undefined to use the key in the data folder. */
   instanceKey: string | undefined
@@ -466,7 +466,7 @@ function tlsFiles({
   )
 }
 
-/** Settings of links between nodes. Throws `ConfigError` when a setting needs another one. */
+/** Settings of links between nodes. Throws `ConfigError` when a setting requires another setting that is missing. */
 function nodeLinks({
   MUSTER_DATABASE_URL: databaseUrl,
   MUSTER_NODE_PORT: nodePort,
@@ -489,7 +489,7 @@ function nodeLinks({
   return { nodePort, nodeHost, nodeUrl, allowPlaintextNodes }
 }
 
-/** Settings of the operator listener. Throws `ConfigError` if its token would leave this machine without TLS. */
+/** Settings of the operator listener. Throws `ConfigError` if its token would be sent to other machines without TLS. */
 function operatorListener({
   MUSTER_OPERATOR_PORT: operatorPort,
   MUSTER_OPERATOR_HOST: operatorHost,

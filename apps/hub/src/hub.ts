@@ -77,7 +77,7 @@ export type { JobData, JobName } from './jobs/jobs.ts'
 
 /** Maximum time, in milliseconds, that a stopping hub waits for actions in flight, and again the same time for running jobs. */
 const DRAIN_TIMEOUT_MS = 5_000
-/** Backlog of the listening socket. A whole fleet may reconnect at once, and a client repeats a dropped SYN only after 1 s. */
+/** Backlog of the listening socket. A whole fleet may reconnect at the same time, and a client repeats a dropped SYN only after 1 s. */
 const BACKLOG = 4096
 
 /** A running hub. Disposal stops it. */
@@ -102,7 +102,7 @@ export type Hub = AsyncDisposable &
      * failure; never throws.
      */
     tryServers(): Promise<void>
-    /** Hands the devices over to other nodes before disposal, if any are alive. The signal ends the wait. */
+    /** Hands the devices over to other nodes before disposal, if other nodes are alive. The signal ends the wait. */
     drain(signal: AbortSignal): Promise<void>
   }
 
@@ -201,7 +201,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const rights = new EndedRights(bus)
   const reach = stack.use(new Reach({ config, db, devices, nodeId: node.nodeId, key, previousKey, log }))
   await listening('MUSTER_NODE_PORT', config.nodeHost, config.nodePort ?? 0, () => reach.listen())
-  // Only this hub uses an embedded database, so no other node has consoles.
+  // With an embedded database this hub is the only node, so no bus is needed to notify consoles.
   const live = new LiveHub(config.databaseUrl === undefined ? undefined : bus)
   stack.defer(() => live.close())
   const jwts = new Jwts(key)
@@ -449,8 +449,8 @@ async function listening(
 }
 
 /**
- * Opens the storage of repository files. Secrets encrypted with the previous instance key are encrypted again with the current
- * one.
+ * Opens the storage of repository files. Secrets that are encrypted with the previous instance key are encrypted again with the
+ * current key.
  */
 async function openBlobs({
   config,

@@ -64,7 +64,10 @@ const NEVER_ABORTED = new AbortController().signal
 type CallOptions = Origin & {
   /** Called with the id of an account when the caller has opened a link that was mailed to the account's owner. */
   onOwnerProved?: (userId: string) => void
-  /** Aborts when the caller no longer waits for the answer. Queries that run by `runBrief` end then; all other actions run to their end. */
+  /**
+   * Aborts when the caller no longer waits for the answer. Cancels only the statements of `runBrief` (long reads); all other work of an
+   * action is completed.
+   */
   signal?: AbortSignal | undefined
 }
 
@@ -380,8 +383,8 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
 const PANICKED = 'Something went wrong on the hub.'
 
 /**
- * Reason of a failure for the audit log: the message that the caller got. A refused member of the organization gets only a general message;
- * the log has the precise one.
+ * Reason of a failure for the audit log: the message that the caller got. A refused member of the organization gets only a general
+ * message, and the log has the precise reason.
  */
 function reasonOf(error: unknown): string {
   return error instanceof RefusedMember ? error.reason : (expectedError(error)?.message ?? PANICKED)
@@ -447,8 +450,8 @@ function failedResult({ failedResults }: Action, output: unknown): string | unde
 }
 
 /**
- * Error for a command of this node while another node has marked it as dead. That node has already recorded the command as
- * failed in its audit row, so the transaction is rolled back.
+ * Error for a command of a node that another node has marked as dead. The other node has already recorded the command as failed in its
+ * audit row, so the transaction is rolled back.
  */
 function evictedError(): ActionError {
   return new ActionError('Internal', 'The hub took too long and was taken for dead; nothing was changed.', {

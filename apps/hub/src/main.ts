@@ -53,7 +53,7 @@ async function runHub(): Promise<void> {
   for (const tag of unshownBannerTags(config))
     log.warn({ tag }, 'the console does not show this element of the banner')
 
-  // Signal handlers are installed after the start, so a signal during the start ends the process at once. The next start repairs
+  // Signal handlers are installed after the start, so a signal during the start ends the process immediately. The next start repairs
   // what an interrupted start left.
   await using hub = await createHub(config, log)
   const stopped = new Promise<string>(done => {
@@ -66,13 +66,13 @@ async function runHub(): Promise<void> {
   await drained(hub)
 }
 
-/** Waits until other nodes have taken the devices. Another signal ends the wait. */
+/** Waits until the devices were handed over to other nodes. Another stop signal ends the wait. */
 async function drained(hub: Hub): Promise<void> {
   const hurry = new AbortController()
   const stopWaiting = (): void => hurry.abort()
   for (const signal of STOP_SIGNALS) process.once(signal, stopWaiting)
   await hub.drain(hurry.signal)
-  // From here on a signal ends the process at once.
+  // Without handlers, the next signal ends the process immediately.
   for (const signal of STOP_SIGNALS) process.off(signal, stopWaiting)
 }
 

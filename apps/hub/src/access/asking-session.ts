@@ -2,9 +2,9 @@ import { ActionError, type AskedBy } from '@muster/actions'
 import type { Caller } from '../caller.ts'
 
 /**
- * Throws `Forbidden` unless the request comes from the person and the session of the click that asked for a deletion. A console sends the
- * deletion some seconds after the click, and the browser may have another session by then. `remedy` is the last sentence of the error
- * message.
+ * Throws `Forbidden` unless the request for a deletion has the person and the session of the click that started it. A console sends the
+ * request some seconds after the click (Undo), and the browser may have a new session at that time. `remedy` is the last sentence of the
+ * error message.
  */
 export function requireAskingSession(caller: Caller, askedBy: AskedBy | undefined, remedy: string): void {
   if (!askedBy) return

@@ -258,7 +258,7 @@ describe('permission to run', () => {
     const input = (await ACTION_ROWS[name].input(world, world.people.member)) as never
     const token = { actor: 'UserToken', userId: world.people.member.userId } as const
     const permitted = ACTORS.filter(actor => {
-      // A user token does not count as a recent sign-in.
+      // User tokens are refused where an action needs a browser session or a recent sign-in.
       if (actor === 'userToken' && action.needsSession) return false
       if (actor === 'userToken' && action.recentSignIn?.isNeeded(input, token)) return false
       return ACTOR_ROLES[actor].some(role => roles.has(role))
@@ -279,8 +279,8 @@ describe('permission to run', () => {
     expect(comparable(toMissing!)).toEqual(comparable(toForeign!))
 
     const { siblingDevice, foreignDevice } = world.devices
-    // An action with the role `linkedDevice` reads repositories that are linked to the device's project. `siblingDevice` is in the same
-    // project and may run it, so such an action is tested with a device of another tenant.
+    // An action with the role `linkedDevice` may be run by all devices of a project to which the repository is linked. `siblingDevice`
+    // is one of them, so these actions are tested with a device of another tenant.
     const device = rolesOf(permission).has('linkedDevice') ? foreignDevice : siblingDevice
     const [foreignToDevice, absentToDevice] = await Promise.all(
       [input, missing].map(one => device.invoke(name, one).catch((error: Error) => error.message)),

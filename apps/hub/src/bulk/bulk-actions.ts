@@ -130,7 +130,7 @@ export class BulkActions {
       signal.throwIfAborted()
       if (!(await this.#runPortion(bulkActionId, jobId))) return
     }
-    // Bulk actions are taken in the order of `due_at`, so this one goes to the end of the queue.
+    // Bulk actions are taken in the order of `due_at`, so the current bulk action goes to the end of the queue.
     await this.#db
       .updateTable('bulk_action')
       .set({ due_at: sql`now()` })

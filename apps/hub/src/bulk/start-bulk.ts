@@ -33,7 +33,7 @@ type Start = {
 /**
  * Starts a previewed bulk action. Up to `MAX_INLINE_BULK_ITEMS` items are processed before the request is answered. A job processes
  * larger bulk actions. It begins a deletion after 10 s, so that the person can cancel it. Throws `Forbidden` for an absent preview,
- * `Invalid` for an old or started one.
+ * `Invalid` for an old or started preview.
  */
 export async function startBulkAction({
   context: { tx, events, enqueue, afterCommit, caller, actionId },

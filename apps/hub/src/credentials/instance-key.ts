@@ -37,7 +37,7 @@ async function keyOfFile(path: string, mayMake: boolean): Promise<string> {
     const fresh = `${path}.${process.pid}`
     await writeFile(fresh, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
     try {
-      // `link` makes the complete file visible at once, and fails if another process has created the file first.
+      // `link` is atomic: no process reads a partly written file. It fails if another process has created the file first.
       await link(fresh, path)
     } finally {
       await rm(fresh)

@@ -8,7 +8,7 @@ import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 import { isCommonPassword } from './common-passwords.ts'
 import type { PasswordAnswer, PasswordTask } from './passwords-process.ts'
 
-/** Argon2id with OWASP's parameters: 19 MiB, two passes, one lane. */
+/** Argon2id with OWASP's parameters: 19 MiB, two passes, one lane (no parallelism). */
 const ARGON2ID = 2
 const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
 
@@ -30,8 +30,8 @@ const NICENESS = 10
 const KEEP_MS = 60_000
 
 /**
- * Time for which a flood is remembered, in milliseconds. A wrong password within this time after the queue was full counts as
- * part of a flood. From then on, the limits of a flood apply for the same time.
+ * Time for which a flood of sign-ins is remembered, in milliseconds. A wrong password within this time after the queue was full counts
+ * as part of a flood. After each such password, the limits of a flood apply for the same time.
  */
 const FLOOD_MEMORY_MS = 10_000
 /** Limits of verifications for unauthenticated clients. During a flood, one of the two hashing threads stays free for other callers. */

@@ -56,7 +56,7 @@ export const instance_CleanupExpired = jobHandler(
     await db.deleteFrom('user_token').where('expires_at', '<', daysAgo(KEEP_EXPIRED_TOKENS_DAYS)).execute()
     await db.deleteFrom('limit_hit').where('last_hit_at', '<', daysAgo(KEEP_LIMIT_HITS_DAYS)).execute()
     await sql`delete from invitation_mail where now() - interval '1 day' >= all (queued_at)`.execute(db)
-    // The limiter compares `expire` with the clocks of nodes, so a count stays for another hour.
+    // The limiter compares `expire` with the clock of a node, which may differ from the database's, so a count stays for another hour.
     await sql`delete from rate_limit_count where expire < (extract(epoch from now()) - 3600) * 1000`.execute(
       db,
     )

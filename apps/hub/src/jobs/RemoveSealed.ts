@@ -1,7 +1,7 @@
 import { removeSealed } from '../audit/seal.ts'
 import { jobHandler } from './job-handler.ts'
 
-/** Removes sealed audit rows older than `MUSTER_AUDIT_RETENTION_DAYS`. Without this setting, audit rows are kept for ever. */
+/** Removes sealed (hashed and signed) audit rows older than `MUSTER_AUDIT_RETENTION_DAYS`. Without the setting all rows are kept. */
 export const audit_RemoveSealed = jobHandler(
   'audit_RemoveSealed',
   async ({ db, key, log, auditRetentionDays }) => {

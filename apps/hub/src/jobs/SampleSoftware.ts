@@ -2,8 +2,8 @@ import { removeOldSamples, sampleSoftware } from '../database/queries/software/s
 import { jobHandler } from './job-handler.ts'
 
 /**
- * Samples the versions that devices run, once an hour for each project, and removes the samples that are older than 14 days. Fails if a
- * project could not be counted in time, after all others have their sample.
+ * Samples the versions that devices run, once an hour for each project, and removes samples older than 14 days. If a project could not be
+ * counted in time, the job fails after it has sampled the other projects.
  */
 export const projects_SampleSoftware = jobHandler(
   'projects_SampleSoftware',

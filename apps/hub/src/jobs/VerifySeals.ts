@@ -2,7 +2,7 @@ import { SealKeys } from '../audit/chain.ts'
 import { verifyNewSeals } from '../audit/verification.ts'
 import { jobHandler } from './job-handler.ts'
 
-/** Verifies the audit seals made since the last run. Stores the result, which the console shows with the audit log. */
+/** Verifies the seals (signed hashes of audit rows) since the last run. Stores the result, which the console shows with the audit log. */
 export const audit_VerifySeals = jobHandler(
   'audit_VerifySeals',
   async ({ db, pool, log, key, previousKey }, _data, { signal }) =>

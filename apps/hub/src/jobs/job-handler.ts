@@ -29,7 +29,7 @@ export type JobContext = {
   publicUrl: string
   signup: Config['signup']
   eventRetentionDays: number
-  /** Days for which sealed audit rows are kept; undefined keeps them for ever. */
+  /** Days for which sealed (hashed and signed) audit rows are kept; undefined keeps them for ever. */
   auditRetentionDays: number | undefined
   limits: LimitValues
   limitReports: LimitReports

@@ -30,6 +30,6 @@ export type JobName = keyof JobData
 export type Jobs = {
   /** Queues a job that runs only if this transaction commits; returns its id. */
   enqueue<N extends JobName>(tx: Tx, job: N, data: JobData[N]): Promise<string>
-  /** Makes this node poll for jobs of a kind at once. Call it after the commit. */
+  /** Makes this node poll for jobs of a kind immediately. Call it after the commit. */
   wake(job: JobName): void
 }

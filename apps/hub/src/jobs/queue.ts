@@ -42,7 +42,7 @@ type QueueOptions = {
 }
 
 /**
- * Poll interval of a worker in seconds. Jobs queued by this node wake it at once; polling finds retries and jobs of other nodes.
+ * Poll interval of a worker in seconds. Jobs queued by this node wake it immediately; polling finds retries and jobs of other nodes.
  */
 const POLL_SECS = 5
 /** Poll interval for recurring jobs in seconds. */
@@ -134,7 +134,7 @@ export async function openQueue({
         } finally {
           // The listener is removed because pg-boss aborts the signal after every attempt, even after a completed attempt.
           signal.removeEventListener('abort', logAbort)
-          // Fetches the next job at once instead of at the next poll.
+          // Fetches the next job immediately instead of at the next poll.
           wake(name)
         }
       }
@@ -145,7 +145,7 @@ export async function openQueue({
         )
         workers.set(name, worker)
       }
-      // Spreads the recurring jobs over the interval. Queued all at once, they would delay other requests by 0.1 s.
+      // Spreads the recurring jobs over the interval. Queued all together, they would delay other requests by 0.1 s.
       let nextIndex = 0
       const queueNextRecurring = (): void => {
         const [name, everySecs] = recurring[nextIndex++ % recurring.length]!

@@ -84,7 +84,7 @@ describe('unregistered links', () => {
         }),
       ),
     )
-    // Of 256 links, 153 are admitted (half of 307 descriptors), 77 wait, and 26 are refused at once. A few more are refused while
+    // Of 256 links, 153 are admitted (half of 307 descriptors), 77 wait, and 26 are refused immediately. A few more are refused while
     // sockets of earlier tests are still closing.
     await expect.poll(() => countOf(answered, 101)).toBeGreaterThan(140)
     await expect.poll(() => countOf(answered, 429)).toBeGreaterThanOrEqual(26)

@@ -61,7 +61,7 @@ export class LinkSlots implements Disposable {
     return this.#capacity
   }
 
-  /** Number of descriptors that connections of devices hold. */
+  /** Number of file descriptors that connections of devices hold. */
   get heldCount(): number {
     return this.#held
   }

@@ -18,7 +18,7 @@ export type DeviceSession = {
   readonly connectionId: string | undefined
   /** Resolves when the connection has ended. */
   readonly ended: Promise<unknown>
-  /** Number of open channels that the hub has opened to the device, such as connections to its ports. */
+  /** Number of open channels that the hub has opened, such as connections to ports of the device. */
   readonly openedChannels: number
   /** Opens a channel to the device (docs/protocol.md 3.1). Rejects with `ChannelRejectedError` or `LinkEndedError`. */
   open(endpoint: string, options?: OpenOptions): Promise<Channel>
@@ -26,7 +26,7 @@ export type DeviceSession = {
   close(reason: string): void
 }
 
-/** A connected device as proxies use it, whichever node holds its connection. */
+/** A connected device as the proxies use it, no matter to which node it is connected. */
 export type ReachableDevice = Pick<DeviceSession, 'ended' | 'open'>
 
 /** Opens a channel to a TCP port of a device. Rejects with `ChannelRejectedError` or `LinkEndedError`. */
@@ -34,7 +34,7 @@ export function openPort(session: ReachableDevice, port: number): Promise<Channe
   return session.open(`forward/tcp/${port}`, { timeoutMs: OPEN_TIMEOUT_MS })
 }
 
-/** Close reason of a connection whose device has opened a newer one. */
+/** Close reason of a connection whose device has opened a newer connection. */
 export const REPLACED = 'replaced by a newer connection of this device'
 
 /**
@@ -55,7 +55,7 @@ export class DeviceRegistry {
     return [...this.#sessions]
   }
 
-  /** Number of connections, also of unregistered ones. */
+  /** Number of connections, including unregistered connections. */
   get count(): number {
     return this.#sessions.size
   }

@@ -8,7 +8,7 @@ type Subscriber = {
   deliver: (changes: LiveChange[]) => void
   /** Called after changes of other nodes may have been missed. */
   missed: () => void
-  /** Subscriptions on the bus by subject, with the functions that end them. */
+  /** Functions that end the subscriptions on the bus, by subject. */
   onBus: Map<`live.${string}`, () => void>
 }
 
@@ -24,8 +24,8 @@ const MAX_NAMED_DEVICES = 200
 const MAX_SUMMARIES = 50_000
 
 /**
- * Notifies open consoles of changes, on this node and over the bus on the others. Changes are collected for 200 ms. A timer runs only
- * while notices are pending.
+ * Notifies open consoles of changes: consoles at this node directly, consoles at other nodes over the bus. Changes are collected for
+ * 200 ms. A timer runs only while notices are pending.
  */
 export class LiveHub {
   readonly #bus: Bus | undefined
@@ -36,7 +36,7 @@ export class LiveHub {
   readonly #summaries = new Map<string, Readonly<Record<string, string>>>()
   #timer: NodeJS.Timeout | undefined
 
-  /** Without a bus, this node is the only one. */
+  /** `bus` is undefined if there are no other nodes. */
   constructor(bus?: Bus) {
     this.#bus = bus
     bus?.onStatus(({ isConnected }) => {
@@ -44,7 +44,7 @@ export class LiveHub {
     })
   }
 
-  /** Resolves when changes of other nodes reach the subscribers, or cannot reach them because the bus is away. */
+  /** Resolves when changes of other nodes reach the subscribers, or cannot reach them because the bus is disconnected. */
   async subscribed(): Promise<void> {
     await this.#bus?.subscribed()
   }

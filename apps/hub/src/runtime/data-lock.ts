@@ -58,8 +58,8 @@ async function linkDraft(draft: string, file: string): Promise<boolean> {
 }
 
 /**
- * Removes a stale lock. Several processes may find it stale, and a late one must not remove the new lock of another process. A
- * second lock therefore guards reading the lock again and removing it. Resolves to the id of a process that holds the second lock
+ * Removes a stale lock. Several processes may find it stale, and a late process must not remove the new lock of another process.
+ * A second lock therefore guards reading the lock again and removing it. Resolves to the id of a process that holds the second lock
  * beyond the deadline.
  */
 async function removeStale(

@@ -1,6 +1,6 @@
 import type { ErrorKind } from '@muster/actions'
 
-/** A batch of telemetry that was committed. */
+/** A committed batch of telemetry (events and property values of devices). */
 export type StoredBatch = {
   kind: 'events' | 'properties'
   rows: number
@@ -12,12 +12,12 @@ export type StoredBatch = {
 export type ForwardCounts = { open: number; toDeviceBytes: number; fromDeviceBytes: number }
 
 /**
- * Receives what the hub counts for operators. It exists only while the operator listener is on; otherwise nothing is counted. Each method
- * is called once per call or batch, never per event.
+ * Receives the measurements of the hub for operators. It exists only if the operator listener is on; otherwise nothing is measured. Each
+ * method is called once per call or batch, never per event.
  */
 export type Measures = {
   readonly forwards: ForwardCounts
-  /** An action ended. `name` is one of the registry. */
+  /** Called when an action has ended. `name` may be unknown to the registry. */
   ran(name: string, durationMs: number, error: ErrorKind | undefined): void
   stored(batch: StoredBatch): void
   lookedUp(durationMs: number): void

@@ -31,7 +31,7 @@ type SessionRow = TokenRow & { signedInAt: Date }
 
 /**
  * Sessions and user tokens: finds the caller of a request. The database is read for each request, so that a session that ends on
- * one node ends on all.
+ * one node ends on all nodes.
  */
 export class Sessions {
   readonly #db: Db
@@ -119,7 +119,7 @@ export class Sessions {
     address?: string
     countsBadTokens?: boolean
   }): Promise<Caller> {
-    // Each secret is accepted in its own place only: a session's secret is not a bearer token, and a user token is not a cookie.
+    // Each kind of secret has one place: a session's secret is not accepted as a bearer token, and a user token not as a cookie.
     if (!bearer) {
       const caller = cookie ? await this.#bySession(cookie) : ANONYMOUS
       if (caller.actor === 'User') this.#uses.people.add(caller.userId, {})

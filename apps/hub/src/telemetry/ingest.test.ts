@@ -454,7 +454,7 @@ describe('a property', () => {
       '{"\\u0000":1}',
       '{"\\udfff":[1e-17000]}',
     ]
-    // Sends all values at once, so that they share batches.
+    // Sends all values together, so that they share batches.
     const results = await Promise.all(
       values.map((value, index) =>
         invoke('devices_SetProperty', `{"deviceId":"${deviceId}","name":"p${index}","value":${value}}`),

@@ -322,7 +322,7 @@ export class Ingest {
     return this.#eventCount
   }
 
-  /** Size of the telemetry that waits for its batch, in bytes. */
+  /** Size of the telemetry that waits to be written in a batch, in bytes. */
   get waitingBytes(): number {
     return this.#events.waitingWeight + this.#properties.waitingWeight
   }

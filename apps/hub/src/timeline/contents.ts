@@ -34,7 +34,7 @@ export async function rowsThatFit(db: Db, deviceId: string, reads: readonly Read
   return rowsWithin(MAX_EVENTS_BYTES, measured)
 }
 
-/** Reads the content of the rows of a page. Rows that were deleted meanwhile are left out. */
+/** Reads the content of the rows of a page. Rows that were deleted since the page was read are left out. */
 export async function entriesOf(
   db: Db,
   { caller, scope }: { caller: Caller; scope: Scope },

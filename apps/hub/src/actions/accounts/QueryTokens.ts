@@ -3,7 +3,7 @@ import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Lists the user tokens of an account, including expired ones that are not deleted yet. */
+/** Lists the user tokens of an account, including expired tokens that are not deleted yet. */
 export const users_QueryTokens = handler('users_QueryTokens', async ({ db }, { userId, filter, ...page }) => {
   const query = db
     .selectFrom('user_token as t')

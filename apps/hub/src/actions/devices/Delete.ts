@@ -4,8 +4,8 @@ import { handler } from '../../handler.ts'
 
 /**
  * Deletes a device and closes its connections. The job `devices_SweepHistory` removes its history. A console sends the deletion some
- * seconds after the click, so that the person can undo it. By then, the browser may have another session, even a session of another
- * person. `askedBy` names the session of the click, and the hub refuses the deletion from any other session.
+ * seconds after the click, so that the person can undo it. In these seconds another person may sign in to the browser. `askedBy` names
+ * the session of the click, and the hub refuses the deletion from any other session.
  */
 export const devices_Delete = handler('devices_Delete', async (context, { deviceId, askedBy }) => {
   const { caller, scope, services, enqueue } = context

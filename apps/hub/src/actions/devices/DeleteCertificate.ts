@@ -1,7 +1,7 @@
 import { lockDevice, recordCertificateChange } from '../../database/queries/devices/device-certificates.ts'
 import { handler } from '../../handler.ts'
 
-/** Deletes a certificate. A tombstone remains of a rejected or revoked certificate, so that the hub still refuses it. */
+/** Deletes a certificate. For a rejected or revoked certificate a tombstone row is kept, so that the hub still refuses it. */
 export const devices_DeleteCertificate = handler(
   'devices_DeleteCertificate',
   async ({ tx, events, scope, caller, changed, afterCommit, services }, { certificateId }) => {

@@ -96,8 +96,8 @@ async function pageOf(db: Db, deviceId: string, { fromDay, limit, cursor }: Page
       sql<number>`octet_length(e.body::text) + octet_length(e.attributes::text)`.as('bytes'),
     )
     const { rows: measured } = await queryPage(sizes, page, sorts, sql`e.event_id`, ORDER)
-    // Shortens the page when its events would not fit into one answer. The next page begins with the first event that was left
-    // out.
+    // Shortens the page to `MAX_BODIES_BYTES` of events, but never below the default limit. The next page begins with the first event
+    // that was left out.
     page.limit = Math.max(DEFAULT_LIMIT, rowsWithin(MAX_BODIES_BYTES, measured))
   }
   const columns = events.select([

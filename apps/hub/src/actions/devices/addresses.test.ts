@@ -165,7 +165,7 @@ describe('the job that fills the addresses after an upgrade', () => {
     const before = await versions()
     expect(await fill()).toMatchObject({ status: 'Completed' })
     expect(await versions()).toEqual(before)
-    // A node with an older version of the hub has written the property meanwhile.
+    // Simulates a write of the property by a node with an older version of the hub.
     await hub.pool.query(`update device_property set version = 8, value = '{}' where device_id = $1`, [
       ids[0],
     ])

@@ -116,7 +116,7 @@ async function deviceCount(): Promise<number> {
   return (await owner.invoke('projects_GetDetails', { projectId })).deviceCount
 }
 
-/** Makes a bulk action due that is not due yet, so that the job continues with it at once. */
+/** Makes a bulk action due that is not due yet, so that the job continues with it immediately. */
 async function dueNow(bulkActionId: string): Promise<void> {
   await hub.pool.query('update bulk_action set due_at = now() where bulk_action_id = $1', [bulkActionId])
   await hub.services.bulkActions.resume()

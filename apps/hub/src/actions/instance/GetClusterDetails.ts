@@ -8,8 +8,8 @@ import { wireTime } from '../../runtime/times.ts'
 type Node = HandlerOutput<'cluster_GetDetails'>['nodes'][number]
 
 /**
- * Lists the running nodes of the hub, and those that left or died lately. `status` is always `Active`. Nexigon clients of April 2026 require
- * this field.
+ * Lists the running nodes of the hub, and the nodes that left or died in the last 24 h. `status` is always `Active`. Nexigon clients of
+ * April 2026 require this field.
  */
 export const cluster_GetDetails = handler('cluster_GetDetails', async ({ db }) => ({
   nodes: (await shownNodes(db)).map(node => ({

@@ -8,8 +8,8 @@ import { isRepeatable } from '../../jobs/kinds.ts'
 import { wireTime } from '../../runtime/times.ts'
 
 /**
- * Sort key that puts failed jobs before waiting and running ones, and these before all others. Within each of the three groups, jobs are
- * sorted by age. The added years exceed the age of any job.
+ * Sort key for three groups: failed jobs first, then waiting and running jobs, then all others. Within each group, jobs are sorted by age.
+ * The added years exceed the age of any job.
  */
 const problemsFirst = sql`j.created_on + case
   when j.state = 'failed' then interval '200 years'
@@ -64,7 +64,7 @@ export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, 
   }
 })
 
-/** Numbers of processed and of all items of the bulk actions that jobs have taken up, by job id. */
+/** Number of processed items, and number of all items, of the bulk actions that jobs process, by job id. */
 async function progressOf(db: Db, jobIds: string[]): Promise<Map<string, { done: number; total: number }>> {
   if (jobIds.length === 0) return new Map()
   const rows = await db

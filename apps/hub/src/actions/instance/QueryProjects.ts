@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
-/** Lists the projects of all organizations, those with most devices first. */
+/** Lists the projects of all organizations, most devices first. */
 export const instance_QueryProjects = handler(
   'instance_QueryProjects',
   async ({ db }, { filter, ...page }) => {

@@ -1,7 +1,7 @@
 import { startRebalance } from '../../cluster/rebalance.ts'
 import { handler } from '../../handler.ts'
 
-/** Asks the nodes with most devices to release their surplus. The nodes read the request with their next heartbeat. */
+/** Asks the nodes with more devices than average to release their surplus. The nodes read the request with their next heartbeat. */
 export const cluster_StartRebalance = handler('cluster_StartRebalance', async ({ tx, events }) => {
   const { releases, deviceCount, lastsSecs } = await startRebalance(tx)
   if (releases.length === 0) return { result: 'Balanced' as const, deviceCount: 0, lastsSecs: 0 }

@@ -262,7 +262,7 @@ describe('jobs_Retry', () => {
       },
     ])
     await using session = await databaseSession(hub)
-    // The attempt reads this table, so it does not end before all three are answered.
+    // The locked table delays the attempt of the job, so it does not end before all three calls are answered.
     await session.lock('mailed_token')
     const results = await Promise.all([1, 2, 3].map(() => admin.invoke('jobs_Retry', { jobId: jobId! })))
     await session.release()

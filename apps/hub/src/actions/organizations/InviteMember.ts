@@ -8,8 +8,8 @@ import { requireRoom } from '../../limits/require-room.ts'
 
 /**
  * Invites an email address by mail. If the address already has an open invitation, returns that invitation. An invitation that has
- * ended is replaced. An address that has got too many invitations by mail gets no mail; the invitation then says so. Throws `Invalid`
- * (409) for the address of a member, and `LimitReached` for too many invitations.
+ * ended is replaced. An address that has got too many invitations by mail gets no mail, which is stored as the mail state of the
+ * invitation. Throws `Invalid` (409) for the address of a member, and `LimitReached` for too many invitations.
  */
 export const organizations_InviteMember = handler(
   'organizations_InviteMember',

@@ -5,7 +5,7 @@ import { countMail, queuedMail } from '../../database/queries/organizations/invi
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
-/** Time, in seconds, in which a second call sends no second mail: two administrators may click at once. */
+/** Time, in seconds, in which a second call sends no second mail: two administrators may click at the same time. */
 const SAME_CALL_SECS = 30
 
 /**

@@ -270,7 +270,7 @@ describe('organizations_SetMemberIsAdmin', () => {
       },
     ])
     await until('the notice of the roles', () => console.changes.some(({ topic }) => topic === 'members'))
-    // A demoted administrator loses the rights of the role at once.
+    // A demoted administrator loses the rights of the role immediately.
     const again = ada.invoke('organizations_SetName', { organizationId, name: 'Still mine' })
     await expect(again).rejects.toMatchObject(NOT_PERMITTED)
   })

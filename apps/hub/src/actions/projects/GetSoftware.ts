@@ -23,8 +23,8 @@ const MAX_PACKAGES = 100
 const MAX_VERSIONS = 200
 
 /**
- * Returns the versions that the devices of a project report, by package. Each version has three numbers of devices: those that only run
- * it, those that install another version, and those that failed to. Counts are cached for 2 s.
+ * Returns the versions that the devices of a project report, by package. The devices of a version are counted in three groups: devices
+ * that only run it, devices that install another version, and devices that failed to install another version. Counts are cached for 2 s.
  */
 export const projects_GetSoftware = handler('projects_GetSoftware', async ({ db, signal }, { projectId }) => {
   const kept = keptSoftware(db, [projectId]).get(projectId)

@@ -19,12 +19,12 @@ import { handler } from '../../handler.ts'
 import { wireTime, wireTimeOf } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 50
-/** Maximum number of addresses in the field `newAddress` of a group. */
+/** Maximum number of known IP addresses that the field `newAddress` of a group names. */
 const NAMED_ADDRESSES = 3
 
 /**
- * Lists the pending certificates of a project, grouped by the deployment token and the IP address with which they were first seen. The
- * answer also has facts that help a person to decide, for example that an address is new for a token.
+ * Lists the pending certificates of a project, grouped by deployment token and by the IP address of their first connection. The output
+ * also has facts for the decision to accept them, for example that an address is new for a token.
  */
 export const projects_QueryPendingCertificates = handler(
   'projects_QueryPendingCertificates',

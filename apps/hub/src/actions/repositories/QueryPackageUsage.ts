@@ -12,10 +12,10 @@ import {
 import { visibleProjects } from '../../database/queries/software/visible-projects.ts'
 import { handler } from '../../handler.ts'
 
-/** Maximum number of packages in the answer, those with the most devices. */
+/** Maximum number of packages in the answer. Packages with the most devices come first. */
 const MAX_PACKAGES = 500
 
-/** Counts the devices that report packages of a repository, and those that run the latest version. Counts are cached for 2 s. */
+/** Counts the devices that report packages of a repository, and the devices that run the latest version. Counts are cached for 2 s. */
 export const repositories_QueryPackageUsage = handler(
   'repositories_QueryPackageUsage',
   async ({ db, signal, caller, scope }, { repositoryId }) => {
