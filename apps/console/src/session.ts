@@ -95,8 +95,8 @@ export async function logIn(
 /** Signs out at the hub. If that fails, the session stays. After success the caller leaves the page and calls `endSession`. */
 export async function logOut(): Promise<void> {
   await post('logout')
-  // The session has ended, so the device counts that the offline page shows are removed at once. `endSession` removes them too, but only
-  // after the navigation to the login page, and the page may be reloaded or closed before that.
+  // Removes the device counts that the offline page shows, because the session has ended. `endSession` removes them too, but only after
+  // the navigation to the login page, and the page may be reloaded or closed before that.
   forgetCounts()
 }
 

@@ -42,7 +42,7 @@ export function usePublicUrl(): string {
   return useConfig().publicUrl ?? window.location.origin
 }
 
-/** The URL to which devices connect. Its port differs from that of `usePublicUrl` where devices have a port of their own. */
+/** The URL to which devices connect. Its port differs from the port of `usePublicUrl` if devices have a separate port. */
 export function useDeviceUrl(): string {
   return useConfig().deviceUrl ?? window.location.origin
 }

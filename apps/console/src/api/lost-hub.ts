@@ -13,7 +13,7 @@ export type LostHub = {
 
 const lost = externalStore<LostHub | undefined>(undefined)
 
-/** Reports a lost connection, or `undefined` when it is back. */
+/** Reports a lost connection, or `undefined` when the connection is restored. */
 export function setLostHub(next: LostHub | undefined) {
   lost.set(next)
 }

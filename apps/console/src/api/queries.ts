@@ -15,7 +15,7 @@ import { forgetCounts } from '../offline/counts-key.ts'
 import { invoke } from './client.ts'
 import { refreshOf } from './refresh.ts'
 
-/** Runs the request of a query, at once or when a limit allows it. */
+/** Runs the request of a query, immediately or when a limit allows it. */
 type QueryLimits = <T>(name: ActionName, run: () => Promise<T>, signal: AbortSignal) => Promise<T>
 
 let limited: QueryLimits = (_name, run) => run()

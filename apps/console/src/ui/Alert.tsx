@@ -26,7 +26,7 @@ type AlertProps = {
   ref?: Ref<HTMLDivElement>
 }
 
-/** A message box. Failures are announced to screen readers at once (`alert`), other messages politely (`status`). */
+/** A message box. Failures are announced to screen readers immediately (`alert`), other messages politely (`status`). */
 export function Alert({ tone, title, icon, children, action, ref }: AlertProps) {
   const Icon = icon ?? ICON[tone]
   return (

@@ -3,7 +3,7 @@ import { createContext, type ReactNode, useContext } from 'react'
 /** The product's name in texts for users. */
 export const PRODUCT = 'Muster'
 
-/** Name of this instance, which stands before the product's name in document titles. */
+/** Name of this instance, which precedes the product's name in document titles. */
 export const InstanceName = createContext<string | undefined>(undefined)
 
 const Scope = createContext<readonly string[]>([])

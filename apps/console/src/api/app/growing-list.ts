@@ -20,7 +20,7 @@ type Kept<Entry, Page> = {
   last: Page
   /** Entries on screen. */
   shown: readonly Entry[]
-  /** Entries that are newer than those on screen, newest first. */
+  /** Entries that are newer than the entries on screen, newest first. */
   newer: readonly Entry[]
   /** Whether entries between `newer` and `shown` may be missing, because the first page contains none of the entries on screen. */
   hasGap: boolean
@@ -35,7 +35,7 @@ type Options<Entry, Page> = {
   idOf: (entry: Entry) => string
   /** Loads the page of older entries at a cursor. */
   load: (cursor: string) => Promise<Page>
-  /** Whether the newest entries are in view. New entries are then shown at once. */
+  /** Whether the newest entries are in view. New entries are then shown immediately. */
   isAtNewest?: () => boolean
 }
 
@@ -91,7 +91,7 @@ export function useGrowingList<Entry, Page extends GrowingPage<Entry>>({
   }
 }
 
-/** Takes over an answer for the first page: replaces entries that are on screen, and puts new entries into `newer`. */
+/** Merges an answer for the first page into the list: updates entries that are on screen, and puts new entries into `newer`. */
 function withFirst<Entry, Page extends GrowingPage<Entry>>(
   kept: Kept<Entry, Page> | undefined,
   key: string,
@@ -114,7 +114,7 @@ function withFirst<Entry, Page extends GrowingPage<Entry>>(
   }
 }
 
-/** Shows the new entries. If entries between them and those on screen may be missing, the list begins again with the first page. */
+/** Shows the new entries. If entries between the new and the shown entries may be missing, the list restarts with the first page. */
 function withNewer<Entry, Page extends GrowingPage<Entry>>(
   kept: Kept<Entry, Page>,
   idOf: (entry: Entry) => string,

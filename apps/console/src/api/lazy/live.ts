@@ -218,7 +218,7 @@ function holdSharedStream(signal: AbortSignal, publish: (message: Message) => vo
     })
 }
 
-/** Reconnects at once. Set only in the tab that holds the stream. */
+/** Reconnects immediately. Set only in the tab that holds the stream. */
 let retryHere: (() => void) | undefined
 /** Whether this page has ever received an event of the hub. */
 let hasOpened = false
@@ -297,8 +297,8 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
 }
 
 /**
- * Asks whether the hub answers, for at most 1.7 s. The error of an event stream does not say why it broke: an ended session breaks it as
- * well, although the hub answers. Resolves to `undefined` if the hub answers.
+ * Checks whether the hub answers, for at most 1.7 s. The error of an event stream has no reason: an ended session breaks the stream too,
+ * although the hub answers. Resolves to `undefined` if the hub answers.
  */
 async function probeHub(): Promise<{ proxyStatus?: number } | undefined> {
   try {
@@ -313,7 +313,7 @@ async function probeHub(): Promise<{ proxyStatus?: number } | undefined> {
 }
 
 /**
- * Refetches the queries that changes affect. The first change causes a refetch at once. Later changes are collected and cause
+ * Refetches the queries that changes affect. The first change causes a refetch immediately. Later changes are collected and cause
  * the next batch of refetches, at least `FLUSH_MS` after the last batch. A query is left out of a batch while its request is in
  * flight and during its pause (`REST_FACTOR`).
  */

@@ -25,7 +25,7 @@ function inWords(secs: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** A duration in its two largest units: "50 s", "38 min", "2 h 11 min", "4 d 22 h". */
+/** A duration: in one unit below an hour, in two units from there on. "50 s", "38 min", "2 h 11 min", "4 d 22 h". */
 export function durationInWords(secs: number): string {
   const whole = Math.max(0, Math.floor(secs))
   if (whole < 60) return `${whole} s`

@@ -2,8 +2,8 @@ import { useState } from 'react'
 import { afterPaint } from './after-paint.ts'
 
 /**
- * Value that a control shows, and a function that changes it. The control shows a new value at once; `onChange` runs after the paint, with
- * the event that was passed to the function.
+ * Value that a control shows, and a function that changes it. The control shows a new value immediately. `onChange` runs after the
+ * paint, with the event that was passed to the function.
  */
 export function useShownFirst<T>(
   value: T,

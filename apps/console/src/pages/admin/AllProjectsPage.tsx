@@ -17,7 +17,7 @@ const SORTS = ['name', 'organization', 'devices', 'stored'].flatMap(field => [fi
 
 const route = getRouteApi('/authenticated/admin/projects')
 
-/** Projects of all organizations, by default those with the most devices first. */
+/** Projects of all organizations, by default sorted by their number of devices, largest first. */
 export function AllProjectsPage() {
   const search = route.useSearch()
   const change = useChangeSearch<ProjectSearch>()

@@ -13,7 +13,7 @@ type Details = ActionOutput<'cluster_GetDetails'>
 type NodeTableProps = {
   /** `undefined` while the nodes load. */
   nodes: Details['nodes'] | undefined
-  /** Nodes that left or died lately. */
+  /** Nodes that left the cluster or died in the last 24 h. */
   formerNodes?: Details['formerNodes']
   /** Time at which the answer with `nodes` arrived, in milliseconds. */
   answeredAt: number
@@ -28,7 +28,7 @@ const LOOKS: Record<Details['nodes'][number]['state'] | Details['formerNodes'][n
   }
 
 /**
- * Table of the cluster nodes, the running ones first. A timer advances the uptimes between two answers of the hub.
+ * Table of the cluster nodes, running nodes first. A timer advances the uptimes between two answers of the hub.
  */
 export function NodeTable({ nodes, formerNodes = [], answeredAt }: NodeTableProps) {
   return (

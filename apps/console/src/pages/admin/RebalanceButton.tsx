@@ -9,7 +9,7 @@ import { Button } from '../../ui/Button.tsx'
 const WARNING =
   'The nodes with most devices release their surplus, at most 1 % of their devices a minute. Devices with a published Nexigon agent stay away for about 60 seconds. Rebalance now?'
 
-/** Starts a rebalance of the devices, or ends the running one. A single node has nothing to rebalance and no button. */
+/** Button that starts or ends a rebalance of devices between nodes. Not shown if there is only one node. */
 export function RebalanceButton({ nodes }: { nodes: ActionOutput<'cluster_GetDetails'>['nodes'] }) {
   const invalidates = ['cluster_GetDetails'] as const
   const start = useCommand('cluster_StartRebalance', { invalidates })

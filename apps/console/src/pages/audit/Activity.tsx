@@ -3,7 +3,7 @@ import { formatCount } from '../../lib/app/format.ts'
 import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import { durationInWords } from '../../lib/app/relative-time.ts'
 
-/** Numbers of log entries and of failures per interval of time. */
+/** Counts of log entries, and of failures, per time interval. */
 type LogActivity = NonNullable<ActionOutput<'projects_QueryAuditLogActivity'>['activity']>
 
 type ActivityProps = {
@@ -13,7 +13,7 @@ type ActivityProps = {
 
 const BIN_WIDTH = 10
 const HEIGHT = 36
-/** Heights of the red cap that marks failures, and of the line that stands for an interval without entries. */
+/** Heights of the red cap that marks failures, and of the line that represents an interval without entries. */
 const CAP = 4
 const EMPTY = 1
 /** Positions of the axis labels, as fractions of the time range. */

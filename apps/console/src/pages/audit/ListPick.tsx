@@ -28,7 +28,7 @@ type ListPickProps = {
   maxLength: number
 }
 
-/** Maximum number of options that the popover shows. A text in the find box brings up the others. */
+/** Maximum number of options that the popover shows. The other options are found with the search box. */
 const MAX_SHOWN = 100
 
 /** A filter with a list of choices and a find box. */

@@ -25,7 +25,7 @@ const MAX_LISTED = 50
 
 type LogDetailProps = { group: Group; sealing: Sealing | undefined }
 
-/** The unfolded details of a row: changed values, raw data, ids, times, actor and seal. */
+/** The unfolded details of a row: changed values, raw data, ids, times, actor, and the seal (signed hash) that covers the row. */
 export function LogDetail({ group: { entries }, sealing }: LogDetailProps) {
   const [entry] = entries
   const data = shownData(entry.data)

@@ -21,7 +21,7 @@ type LogFiltersProps = {
   subjects: Subjects
   isInstance: boolean
   counting: RangeCounting | undefined
-  /** Filter by outcome or, in the log of actions, by status. Stands at the end of the line. */
+  /** Filter by outcome or, in the log of actions, by status. It is at the end of the line of filters. */
   children: ReactNode
 }
 
@@ -122,7 +122,7 @@ function subjectOptions(entries: readonly Entry[], subjects: Subjects, isInstanc
     .sort(byLabel)
 }
 
-/** Number of characters, from the end of an id, that tell deleted objects without a name apart. */
+/** Number of characters at the end of an id that are shown for deleted objects without a name, to distinguish them. */
 const TAIL_CHARS = 8
 
 function distinctLabel(id: string, { label, isNoun }: SubjectLink): string {

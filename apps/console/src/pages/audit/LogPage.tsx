@@ -23,7 +23,7 @@ type LogPageProps = {
   log: ReturnType<typeof useLog>
   search: AuditSearch
   isFiltered: boolean
-  /** Counts entries; absent for the log of actions, which the hub does not count. */
+  /** Number of entries by time range. Absent for the log of actions, because the hub does not count actions. */
   counting?: RangeCounting
   columns: LogColumns
   /** Filter by outcome or, in the log of actions, by status. */

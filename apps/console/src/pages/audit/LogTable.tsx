@@ -104,8 +104,8 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
 }
 
 /**
- * Index of the group above which the line between waiting and sealed entries stands; -1 while no group below it is sealed. The line keeps
- * its place when a seal is made, so that no row moves, until newer entries are shown.
+ * Index of the first group below the line between waiting and sealed (hashed and signed) entries; -1 without such a group. When entries
+ * are sealed, the line keeps its place until newer entries are shown, so that no row moves.
  */
 function useSealPlace(groups: readonly Group[]): number {
   const idAt = (index: number) => groups[index]?.entries[0].eventId

@@ -5,11 +5,11 @@ import type { Sealing } from './sentences/entry.ts'
 
 type SealLineProps = {
   sealing: Sealing
-  /** Entries above the line: none, waiting for their seal, or sealed since the list was loaded. */
+  /** Entries above the line: none, not sealed yet, or sealed since the list was loaded. */
   above: 'none' | 'waiting' | 'sealed'
 }
 
-/** The line between entries that wait for their seal and sealed entries, with the result of the last verification. */
+/** The line between entries that are not sealed (hashed and signed) yet and sealed entries, with the result of the last verification. */
 export function SealLine({ sealing: { newest, verified }, above }: SealLineProps) {
   if (verified && !verified.isIntact) {
     return (

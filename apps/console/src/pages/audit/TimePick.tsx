@@ -91,7 +91,7 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
       isOn: !draft.moving && isSame(range, weekend),
     },
   ]
-  // Typing into a field replaces a moving range, such as the last hour, by a fixed one.
+  // Typing into a field replaces a moving range, such as the last hour, by a fixed range.
   const change = (next: Partial<Draft>) => {
     const { moving: _, ...rest } = draft
     setDraft({ ...rest, ...next })
@@ -192,7 +192,7 @@ function Said({ range, hours, nowMs, children }: SaidProps) {
   )
 }
 
-/** The number of entries of a range. It is requested when the form has not changed for a moment. */
+/** The number of entries in a time range. It is requested after a pause in the changes of the form. */
 function RangeCount({ counting, search }: { counting: RangeCounting; search: Required<TimeSearch> }) {
   const text = JSON.stringify(search)
   const asked = useDebounced(text)

@@ -92,7 +92,7 @@ export function useLog(
 
 const NO_SUBJECTS: Subjects = {}
 
-/** The answer of a log of events or of actions as a page. */
+/** A page of the audit log, from the answer of the hub for events or for actions. */
 function pageOf(logKey: string, answer: Answer): LogPage {
   const { nextCursor, total, subjects, sealing } = answer
   const entries =

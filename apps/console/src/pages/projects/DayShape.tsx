@@ -9,7 +9,7 @@ import type { Summary } from './summary.ts'
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Number of marks of a small project: one for each half hour. */
 const TICKS = 48
-/** Height of the lowest mark, as a share of the highest one. */
+/** Height of the lowest mark, as a share of the height of the highest mark. */
 const LOWEST_SHARE = 0.32
 /** Size of the area in SVG units. CSS stretches it to the size of its box. */
 const WIDTH = 300
@@ -19,8 +19,8 @@ const TOP = 3
 const BOTTOM = 8
 
 /**
- * Connected devices of a project in the last 24 h: an area, or a mark for each half hour of a project with few devices. The scale is the
- * range of the day and does not start at zero, so the caption says the lowest number and its time.
+ * Connected devices of a project in the last 24 h: an area, or a mark for each half hour if the project has few devices. The scale is the
+ * range of the day and does not start at zero, so the caption names the lowest number and its time.
  */
 export function DayShape({ deviceCount, connectedCount, connectedSeries }: Summary) {
   const nowMs = useNow()

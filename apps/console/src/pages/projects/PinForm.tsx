@@ -11,7 +11,7 @@ import { TextField } from '../../ui/TextField.tsx'
 export type ProjectPin = { name: string; label?: string | undefined }
 
 type PinFormProps = {
-  /** The pin that is changed; `undefined` for a new one. */
+  /** The pin that is changed; `undefined` for a new pin. */
   pin: ProjectPin | undefined
   /** Names of the other pins. */
   taken: readonly string[]

@@ -13,7 +13,7 @@ import { PinForm, type ProjectPin } from './PinForm.tsx'
 /** Value of `edited` while a new pin is added. Other values are indexes of pins. */
 const NEW = -1
 
-/** Properties that are pinned in a project for everyone. Each change is saved at once. */
+/** Properties that are pinned in a project for everyone. Each change is saved immediately. */
 export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
   const { data, error } = useActionState('projects_GetPins', { projectId })
   const pins = data?.projectProperties ?? []

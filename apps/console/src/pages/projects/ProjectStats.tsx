@@ -11,7 +11,7 @@ import type { DeviceSearch } from '../devices/list/devices-input.ts'
 import type { ProjectState } from './project-states.ts'
 import { type Summary, summaryInput } from './summary.ts'
 
-/** Counts over the devices of all projects, with the numbers of projects that have such devices. */
+/** Counts of devices in all projects by state, and per state the number of projects that have devices in it. */
 export type ProjectTotals = NonNullable<ActionOutput<'organizations_QueryProjects'>['totals']>
 
 type FreshStatsProps = { projectIds: string[] }
@@ -55,7 +55,10 @@ type ProjectStatsProps = {
   failure?: string | undefined
 }
 
-/** Totals over the devices of all projects. Each leads to the projects with such devices, or to the devices if only one project has any. */
+/**
+ * Counts of devices in all projects by state. Each count links to the projects with devices in the state, or to the devices if only one
+ * project has any.
+ */
 export function ProjectStats({ totals, summaries = [], failure }: ProjectStatsProps) {
   const { deviceCount: devices, connectedCount: connected, errorProjects, warningProjects } = totals ?? {}
   const disconnected = devices !== undefined && connected !== undefined ? devices - connected : undefined

@@ -1,4 +1,4 @@
-/** States of devices by which the list of projects is filtered, with the words for the projects that have such devices. */
+/** States of devices by which the list of projects is filtered, with the words for projects that have devices in the state. */
 export const PROJECT_STATES = {
   connected: 'Projects with connected devices',
   disconnected: 'Projects with disconnected devices',

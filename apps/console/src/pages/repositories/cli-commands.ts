@@ -1,4 +1,4 @@
-/** A command of the CLI `muster` with its description. Words in capitals stand for values. */
+/** A command of the CLI `muster` with its description. Words in capitals are placeholders for values. */
 export type CliCommand = { what: string; command: string }
 
 /** Command that signs the CLI in to this hub. */

@@ -13,7 +13,7 @@ type CountLinkProps = {
   count: number
   /** Words after the number, hidden from sight, for example "devices run 2.23.0". */
   words: string
-  /** Words that stand visibly before and after the number. */
+  /** Visible words before and after the number. */
   before?: string
   after?: string
   projects: readonly CountedProject[]

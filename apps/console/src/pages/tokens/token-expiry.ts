@@ -19,7 +19,7 @@ export function expiryTimeMs(expiry: Expiry, date: string, nowMs: number): numbe
   return Number.isNaN(atMs) ? undefined : atMs
 }
 
-/** The consequence of an expiry. Undefined stands for never. */
+/** The consequence of an expiry time. Undefined means that the token never expires. */
 export function expirySentence(expiresAtMs: number | undefined): string {
   return expiresAtMs === undefined
     ? 'Admits new devices until it is deleted.'

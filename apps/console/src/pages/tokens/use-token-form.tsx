@@ -16,8 +16,8 @@ export type TokenChoices = Pick<ActionInput<'projects_CreateDeploymentToken'>, '
 type TokenForm = { name: string; autoAccept: boolean; expiry: Expiry; expiresOn: string }
 
 /**
- * A form for name, automatic acceptance and expiry of a new deployment token. `defaultName` stands in the field at first. `fields` is an
- * element with the fields and the error of `create`.
+ * A form for name, automatic acceptance and expiry of a new deployment token. `defaultName` is the initial value of the name field.
+ * `fields` is an element with the fields and the error of `create`.
  */
 export function useTokenForm(defaultName: string, create: (choices: TokenChoices) => Promise<unknown>) {
   const [failure, setFailure] = useState<unknown>()

@@ -7,7 +7,7 @@ import { Button, type ButtonProps } from '../Button.tsx'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** Set by links that lead to a page and open its create dialog at once. */
+    /** Set by links that lead to a page and open its create dialog immediately. */
     isCreating?: boolean
   }
 }
@@ -15,7 +15,7 @@ declare module '@tanstack/react-router' {
 type CreateButtonProps = Pick<ButtonProps, 'variant' | 'icon'> & {
   children: string
   onClick: () => void
-  /** Shows only the icon on phones, for pages whose heading and buttons do not fit into one line there. */
+  /** Shows only the icon on phones, for pages whose heading and buttons do not fit into one line on a phone. */
   iconOnPhones?: boolean
 }
 

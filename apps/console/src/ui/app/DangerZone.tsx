@@ -24,7 +24,7 @@ type DangerLineProps = {
   /** Text of the button, if it differs from `name`. */
   button?: string
   busyLabel: string
-  /** Text of the confirmation prompt. Without it the action runs at once. */
+  /** Text of the confirmation prompt. Without it the action runs immediately. */
   question?: string
   act: () => Promise<unknown>
   /** Title of the error message, for example "Could not delete the project". */

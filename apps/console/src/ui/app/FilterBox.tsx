@@ -23,7 +23,7 @@ export function FilterBox({ value, onChange, ...rest }: FilterBoxProps) {
   }
   function type(text: string) {
     clearTimeout(timer.current)
-    // Clearing the box takes effect at once.
+    // Clearing the box takes effect immediately.
     if (text === '') return apply(text)
     setDraft(text)
     timer.current = setTimeout(() => apply(text), TYPING_PAUSE_MS)

@@ -6,7 +6,7 @@ const GAP = 4
 const EDGE = 8
 
 type OptionsPopupProps = {
-  /** Element below which the options stand, with its width. */
+  /** Element below which the options are placed. They get its width. */
   anchor: RefObject<HTMLElement | null>
   children: ReactNode
 }

@@ -15,7 +15,7 @@ import type { MenuAnchorProps, MenuChoiceProps, MenuItemProps } from '../app/men
 import '../../styles/menu.css'
 
 type MenuPopupProps = {
-  /** Element around the trigger, in which the menu stands. */
+  /** Element around the trigger, inside which the menu is placed. */
   root: RefObject<HTMLElement | null>
   trigger: RefObject<HTMLElement | null>
   triggerId: string

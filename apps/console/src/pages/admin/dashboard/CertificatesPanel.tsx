@@ -8,7 +8,7 @@ import type { Health } from './health.ts'
 import { Unread } from './Unread.tsx'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Days before the end of a certificate from which it is marked. The hub adds it to the list of problems at the same time. */
+/** Days before its expiry from which a certificate is marked. The hub lists it as a problem from the same day. */
 const WARN_DAYS = 21
 
 /** Certificates with which the nodes serve TLS. Nodes with the same certificate share a line. */

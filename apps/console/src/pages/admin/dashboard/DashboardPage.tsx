@@ -20,7 +20,7 @@ import { NodesPanel } from './NodesPanel.tsx'
 import { VersionPanel } from './VersionPanel.tsx'
 import '../../../styles/admin.css'
 
-/** Dashboard: what needs attention, the counters of the instance, its events, database, nodes, versions and certificates. */
+/** Dashboard: problems, counters of the instance, events, database, nodes, versions and certificates. */
 export function DashboardPage() {
   const statistics = useActionState('instance_GetStatistics', {})
   const cluster = useActionState('cluster_GetDetails', {})

@@ -4,7 +4,7 @@ import { Section } from '../../../ui/app/Section.tsx'
 import type { Health } from './health.ts'
 import { Unread } from './Unread.tsx'
 
-/** Number of failed jobs of the last 24 hours, as a link to these jobs. */
+/** Number of failed jobs of the last 24 hours, with a link to the list of these jobs. */
 export function JobsPanel({ jobs: { value, failure } }: Pick<Health, 'jobs'>) {
   return (
     <Section

@@ -65,7 +65,7 @@ export function JobsPage() {
     }, RUNNING_REFRESH_MS)
     return () => clearTimeout(timer)
   }, [isAnyRunning, refetch, dataUpdatedAt])
-  // The newest jobs of 48 hours are read, so the counts of 24 hours are exact unless all of the read jobs are that young.
+  // The hub reads a limited number of the newest jobs of 48 hours. The counts of 24 hours are exact unless the limit was reached.
   const isExact = !tookTooLong && summary.data && summary.data.total < MAX_SUMMARIZED_JOBS
   const counts = isDay && !search.type && isExact ? summary.data : undefined
   return (

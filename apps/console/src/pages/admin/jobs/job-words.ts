@@ -4,7 +4,7 @@ import type { Job } from './job.ts'
 type Words = {
   /** Name of the kind, as a command. */
   name: string
-  /** Work that is not done while such a job fails, as a sentence without its period. */
+  /** Work that is not done while jobs of this kind fail, as a sentence without its period. */
   failed: string
   /** Consequence of the failure. */
   harm?: string

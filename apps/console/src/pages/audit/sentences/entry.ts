@@ -8,7 +8,7 @@ export type Entry = LogOutput['events'][number]
 /** Objects whose ids occur in entries, by id. */
 export type Subjects = NonNullable<LogOutput['subjects']>
 
-/** How far the log is sealed against later changes: its newest seal, and the result of the last verification of its seals. */
+/** The newest seal (signed hash of entries) of the log, and the result of the last verification of its seals. */
 export type Sealing = NonNullable<LogOutput['sealing']>
 
 /** Fields of an entry from which its sentence is made. */

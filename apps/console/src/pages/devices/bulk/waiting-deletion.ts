@@ -46,7 +46,7 @@ export function closeBulk() {
   current.set(undefined)
 }
 
-/** Sends a waiting deletion at once. Synchronous up to the request, so that it works while the page closes. */
+/** Sends a waiting deletion immediately. Synchronous up to the request, so that it works while the page closes. */
 export function sendBulkDeletion(queryClient: QueryClient) {
   const deletion = current.get()
   if (deletion?.state !== 'waiting') return

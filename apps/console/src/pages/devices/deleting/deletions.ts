@@ -63,7 +63,7 @@ export function undoLast(): boolean {
   return last !== undefined
 }
 
-/** Sends all waiting deletions at once. Synchronous up to the requests, so that it works while the page closes. */
+/** Sends all waiting deletions immediately. Synchronous up to the requests, so that it works while the page closes. */
 export function sendAll(queryClient: QueryClient) {
   for (const { state, deviceId } of deletions.get()) if (state === 'waiting') void send(queryClient, deviceId)
 }

@@ -19,7 +19,7 @@ const SECTIONS = [
 
 type SectionId = (typeof SECTIONS)[number]['id']
 
-/** Distance in pixels from the top of the window. The last section whose top is above this line is the current section. */
+/** Distance of a line from the top of the window, in pixels. The last section that begins above the line is the current section. */
 const READING_LINE_PX = 140
 
 /** Links to the sections of a device's page. The link of the current section is marked while the page scrolls. */

@@ -90,8 +90,8 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
 }
 
 /**
- * Whether a device has never connected and has no properties. The sections of such a page have one sentence each and stand side by side.
- * False while the answers load.
+ * Whether a device has never connected and has no properties. Each section of its page then has only one sentence, and the sections are
+ * side by side. False while the answers load.
  */
 function useIsNew(deviceId: string, details: ActionOutput<'devices_GetDetails'> | undefined): boolean {
   const history = useQuery(connectionsQuery(deviceId)).data?.connections

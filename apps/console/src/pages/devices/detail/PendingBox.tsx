@@ -28,7 +28,7 @@ const LONGEST_REASON = 200
 
 /**
  * Box for a certificate that waits for approval: the fingerprint for comparing it with the device, what is known about the device,
- * and the decision. Of several certificates the oldest is shown. After the acceptance a line says what comes next.
+ * and the buttons for the decision. If several certificates wait, the oldest is shown. After the acceptance a line says what comes next.
  */
 export function PendingBox({ details }: { details: Details }) {
   const [acceptedId, setAcceptedId] = useState<string>()

@@ -72,7 +72,7 @@ function badHealth(properties: Properties): Problem[] {
 /** Minimum time without a connection, in milliseconds, that counts as a problem. */
 export const SHORTEST_OFFLINE_MS = 10 * 60_000
 /**
- * Period, in milliseconds, before the end of the last connection: 30 days. Earlier interruptions in it show what is usual for the device.
+ * Period before the end of the last connection, 30 days in milliseconds. Its longest interruption is what is usual for the device.
  */
 const USUAL_MS = 30 * 24 * 3_600_000
 

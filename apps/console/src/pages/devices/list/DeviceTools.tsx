@@ -73,7 +73,7 @@ export function DeviceTools({
   const [shownPanel, openPanel] = useShownFirst(panel, setPanel)
   const isNarrow = useIsNarrow()
   const id = useId()
-  // A panel stands below the button that opened it, or below the condition that it changes.
+  // Element below which the panel is placed: the condition that is being edited, else the button that opened the panel.
   const opener = () =>
     typeof panel === 'object'
       ? document.querySelector(`[data-condition="${panel.edited}"]`)

@@ -18,7 +18,7 @@ export function LastSeen({ currentConnectionDurationSecs: secs, ...device }: Las
   return at === undefined ? <span className="muted">Never</span> : <Time at={at} />
 }
 
-/** The duration in the hub's answer plus the time since then by the browser's clock alone, because the hub's clock may differ. */
+/** The duration in the hub's answer plus the time since the answer, by the browser's clock alone, because the hub's clock may differ. */
 function ConnectedFor({ secs }: { secs: number }) {
   const nowMs = useKnownNow(useNow())
   const [answer, setAnswer] = useState({ secs, atMs: nowMs })

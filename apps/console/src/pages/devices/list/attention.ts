@@ -16,7 +16,7 @@ export const ATTENTION = {
 /** Name of a filter for devices that need attention. */
 export type Attention = keyof typeof ATTENTION
 
-/** Labels of the filters. */
+/** Label of each filter in the console. */
 export const ATTENTION_LABELS: Record<Attention, string> = {
   healthy: 'Healthy',
   warning: 'Warning',

@@ -26,7 +26,7 @@ export function columnsBeside({ columns }: ColumnView, properties: readonly stri
   return others.slice(0, Math.max(0, MAX_PROPERTY_COLUMNS - chosen.length))
 }
 
-/** The view that the hub has stored, or the default one. Columns that this version of the console does not know are left out. */
+/** The view that the hub has stored, or the default view. Columns that this version of the console does not know are left out. */
 export function readView({ columns, nameWidthPx, order }: ActionOutput<'users_GetView'>): ColumnView {
   const sorted = order === undefined ? {} : { sort: order }
   if (!columns) return { ...DEFAULT_VIEW, widths: nameWidthPx ? { name: nameWidthPx } : {}, ...sorted }

@@ -21,7 +21,7 @@ type Column = {
   cell: (device: DeviceRow) => ReactNode
 }
 
-/** Columns of the device list that do not show a property. The first ones have the names and the order of docs/product.md 5. */
+/** Columns of the device list that do not show a property. The first columns have the names and the order of docs/product.md 5. */
 const COLUMNS: Readonly<Record<ColumnId, Column>> = {
   name: { label: 'Name', className: 'c-name', widthPx: 200, sort: 'name', cell: () => null },
   deviceId: {
@@ -120,7 +120,7 @@ function Update({ text, tone, error }: UpdateWords & { error: string | undefined
 function PropertyText({ text }: { text: string | undefined }) {
   if (text === undefined) return <span className="sr">not set</span>
   return (
-    // `bdi`, because the value may be written from right to left.
+    // `bdi` isolates the value, which may be written from right to left, from the text around it.
     <bdi className="trunc" title={text}>
       {text}
     </bdi>

@@ -12,8 +12,8 @@ type FieldCondition = NonNullable<Filter['fields']>[number]
 export type Operator = PropertyCondition['operator']
 
 /**
- * A condition on a property in the hub's format, or on another column. A column stands in `property` with the prefix `#`, with which no
- * name of a property begins. A value of `#lastSeen` is a duration such as "24 h".
+ * A condition on a property in the hub's format, or on another column. For a column, `property` has its name with the prefix `#`, which no
+ * property name has. A value of `#lastSeen` is a duration such as "24 h".
  */
 export type Condition = PropertyCondition | { property: ColumnName; operator: Operator; value?: string }
 

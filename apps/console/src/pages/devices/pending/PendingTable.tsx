@@ -265,7 +265,7 @@ function factsOf(loaded: readonly PendingCertificate[]): string[] {
   return loaded.length > 1 ? [] : loaded.flatMap(certificateFacts)
 }
 
-/** Sentences about unusual facts of a certificate's device. */
+/** Warnings about a pending certificate: its device has another certificate, or another device has the same host name. */
 function certificateFacts({ known, sameHostname, hostname }: PendingCertificate): string[] {
   return [
     ...(known ? [knownWords(known)] : []),

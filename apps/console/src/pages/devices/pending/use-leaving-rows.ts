@@ -5,7 +5,7 @@ import type { PendingCertificate } from './use-pending-list.ts'
 const STAY_MS = 4_000
 /**
  * Maximum number of rows that stay on screen for `STAY_MS`. If more certificates leave the list together, a bulk action has decided on
- * them, and their rows disappear at once.
+ * them, and their rows disappear immediately.
  */
 const MOST = 5
 
@@ -13,7 +13,7 @@ type Left = { certificate: PendingCertificate; index: number }
 
 /**
  * Keeps the row of a certificate on screen for 4 s after another user has decided on it. After a decision of this user, the row disappears
- * at once. `listKey` identifies the filter and the grouping. When it changes, the kept rows disappear.
+ * immediately. `listKey` identifies the filter and the grouping. When it changes, the kept rows disappear.
  */
 export function useLeavingRows(certificates: readonly PendingCertificate[], listKey: string) {
   const [left, setLeft] = useState<readonly Left[]>([])

@@ -35,7 +35,7 @@ export function useSelectedCertificates(list: PendingList) {
     selected,
     /** Whether ids of rows that are not loaded are being fetched. */
     isAsking,
-    /** Toggles a row. With `isRange`, all rows from the last clicked row to this one get the new state of this row. */
+    /** Toggles a row. With `isRange`, all rows between the last clicked row and this row get the same new state. */
     toggle({ certificateId }: PendingCertificate, isRange: boolean) {
       const isOn = !selected.has(certificateId)
       const order: string[] = certificates.map(one => one.certificateId)

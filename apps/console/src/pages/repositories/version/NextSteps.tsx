@@ -218,7 +218,7 @@ function FailingBefore({ name, usage: { before } }: { name: string; usage: Usage
   )
 }
 
-/** The command of the current step. Its button is the main one of the page. */
+/** The command of the current step. Its button is the primary button of the page. */
 function CurrentCommand({ text }: { text: string }) {
   const { state, copy } = useCopy(text)
   return (

@@ -21,8 +21,8 @@ const END_DISTANCE = 20
 type VersionChartProps = { series: NonNullable<Usage['series']>; moves: Usage['moves']; name: string }
 
 /**
- * Devices that ran the version, hour by hour. The second line is the version that had its tag before, else the version created before.
- * Flags stand where a tag moved here.
+ * Devices that ran the version, hour by hour. The second line is for the version that had its tag before, else for the version created
+ * before it. Flags mark the times at which a tag moved to the version.
  */
 export function VersionChart({ series, moves, name }: VersionChartProps) {
   const isNarrow = useIsNarrow()

@@ -12,7 +12,7 @@ export function projectsBy({ projects }: Usage, relation: Relation): CountedProj
   return projects.map(({ counts, ...project }) => ({ ...project, count: counts?.[relation] ?? 0 }))
 }
 
-/** The projects that a part of the answer names, with the numbers of devices there. Projects beyond the listed ones are left out. */
+/** The projects that a part of the answer names, with the numbers of devices there. Projects beyond the listed projects are left out. */
 export function namedProjects(
   { projects }: Usage,
   shares: readonly { projectId: string; deviceCount: number }[],

@@ -9,7 +9,7 @@ export type Option = {
   label: string
   /** Content of the label in place of its text, for example with the found part marked. */
   shown?: ReactNode
-  /** Grey text after the label. On phones it stands below the label. */
+  /** Grey text after the label. On phones it is below the label. */
   hit?: ReactNode
   /** Further texts that the search matches. */
   also?: string | undefined
@@ -28,7 +28,7 @@ export type Option = {
   staysOpen?: boolean
 }
 
-/** Options under a heading. `aside` stands at the end of the heading. */
+/** Options under a heading. `aside` is shown at the end of the heading. */
 export type OptionGroup = { label: string; aside?: ReactNode; options: Option[] }
 
 /** Maximum number of options of a group while a text is searched. */

@@ -13,7 +13,7 @@ export function useDisks(deviceId: string): readonly Disk[] {
   return info && info !== 'unreadable' ? info.disks : []
 }
 
-/** The version that a device tries to install: the one with this tag in the device's package. `undefined` if the user may not read it. */
+/** The version that a device tries to install: it has this tag in the device's package. `undefined` if the user may not read it. */
 export function useUpdateVersion(deviceId: string, targetVersion: string | undefined) {
   const status = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS }).data
   const follows = useFollowedPath(deviceId, status?.result === 'Found' ? status.value : undefined)
@@ -34,7 +34,7 @@ export function useBundleBytes(deviceId: string, targetVersion: string | undefin
   return data && bundleOf(data.assets)?.size
 }
 
-/** The bundle among the files of a version: the only file, or the only one that update scripts install (docs/protocol.md 9). */
+/** The bundle among the files of a version: the only file, or the only file that update scripts install (docs/protocol.md 9). */
 function bundleOf(assets: Assets): Assets[number] | undefined {
   const stored = assets.filter(({ status }) => status === 'Available')
   const bundles = stored.filter(({ metadata }) => recordOf(metadata.rugix)?.bundleHash !== undefined)

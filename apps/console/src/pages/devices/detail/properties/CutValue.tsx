@@ -10,7 +10,7 @@ type CutValueProps = { deviceId: string; name: string; start: string; sizeBytes:
 
 const START_CHARS = 300
 
-/** A value that the hub has truncated. A click loads the whole value, which is kept up to date from then on. */
+/** A value that the hub has truncated. A click loads the whole value, which is then kept up to date. */
 export function CutValue({ deviceId, name, start, sizeBytes }: CutValueProps) {
   const [isWanted, setWanted] = useState(false)
   const { data, error, isFetching, refetch } = useActionState(

@@ -20,7 +20,7 @@ type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
 type PastValuesProps = {
   deviceId: string
   name: string
-  /** Version of the property; undefined if it was removed. Setting a past value again fails if the hub has another version by then. */
+  /** Version of the property; undefined if it was removed. Setting a past value again fails if the hub has a newer version. */
   version: number | undefined
 }
 

@@ -25,7 +25,7 @@ const NO_ACTORS: Properties = {}
 /** Prefix of the keys in `opened` for rows in the block of pinned properties. Names of properties contain no blanks. */
 const PINNED = 'pinned '
 
-/** A property, or the name of a removed one whose past values are open. */
+/** A property, or the name of a removed property whose past values are still shown. */
 type Item = Properties[string] | { name: string }
 
 /** All properties of a device by key, including those that other sections show. They can be searched, edited and set. */
@@ -79,7 +79,7 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
     () => Object.values(properties).sort((a, b) => compareNames(a.name, b.name)),
     [properties],
   )
-  // Open rows are kept here by name, because rows outside of the viewport are unmounted, and a property may be removed meanwhile.
+  // Open rows are kept here by name, because rows outside of the viewport are unmounted. A property may be removed while its row is open.
   const [opened, setOpened] = useState<Readonly<Record<string, Opened>>>({})
   const found = useMemo(() => {
     const matching = needle ? all.filter(property => searchText(property).includes(needle)) : all
@@ -123,7 +123,7 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
     ) : (
       <RemovedRow deviceId={deviceId} name={item.name} onClose={() => open(item.name, undefined)} />
     )
-  // The person's own pins stand above those of the project.
+  // The person's own pins are listed before the pins of the project.
   const labels = new Map(projectPins.map(({ name, label }) => [name, label]))
   const pinned = needle
     ? []

@@ -174,7 +174,7 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
   }
 }
 
-/** Id of a person who acted. It is all that is known of a deleted account. */
+/** Id of the person who acted. For a deleted account, nothing else is known. */
 function Account({ entry: { actor } }: { entry: EntryOf<'property' | 'audit'> }) {
   if (!('userId' in actor)) return null
   return (

@@ -27,7 +27,7 @@ export function daysOf(entries: readonly Entry[], dayOf: (ms: number) => string)
   return days.map(day => ({ ...day, lines: withRuns(day.lines) }))
 }
 
-/** Whether an entry is the beginning of an update whose result stands above it. */
+/** Whether an entry is the beginning of an update whose result is listed above it. */
 function isFolded(entries: readonly Entry[], index: number): boolean {
   const entry = entries[index]!
   if (entry.kind !== 'property' || updateChangeOf(entry)?.what !== 'begun') return false

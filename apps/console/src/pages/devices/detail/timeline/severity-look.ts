@@ -15,7 +15,7 @@ const LOOKS: Record<Severity, SeverityLook> = {
   Critical: { icon: OctagonAlert, tone: 'bad' },
 }
 
-/** Look of a severity; a question mark for one that this console does not know. */
+/** Look of a severity; a question mark for a severity that this console does not know. */
 export function severityLook(severity: string): SeverityLook {
   return lookUp(LOOKS, severity, { icon: CircleQuestionMark, tone: 'dbg' })
 }

@@ -9,10 +9,10 @@ type Answer = ActionOutput<'devices_QueryTimeline'>
 
 /** Number of entries per request. */
 const PAGE_SIZE = 64
-/** New entries are shown at once while the page is scrolled down by less than this, in pixels. */
+/** New entries are shown immediately while the page is scrolled down by less than this, in pixels. */
 const AT_TOP_PX = 160
 
-/** The timeline of a device. While the top of the page is in view, new entries appear at once. */
+/** The timeline of a device. While the top of the page is in view, new entries appear immediately. */
 export function useTimeline(deviceId: string, filter: TimelineFilter) {
   const input = { deviceId, filter, limit: PAGE_SIZE }
   const first = useActionState(

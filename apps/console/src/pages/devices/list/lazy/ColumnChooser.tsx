@@ -24,7 +24,7 @@ type ColumnChooserProps = {
   onClose: () => void
 }
 
-/** Panel in which a person chooses the columns of the device list and their order. Each change is applied to the list at once. */
+/** Panel in which a person chooses the columns of the device list and their order. Each change is applied to the list immediately. */
 export function ColumnChooser({ projectId, view, onChange, opener, onClose }: ColumnChooserProps) {
   const [text, setText] = useState('')
   const asked = useDebounced(text.trim())

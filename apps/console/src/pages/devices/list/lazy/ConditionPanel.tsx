@@ -107,7 +107,7 @@ export function ConditionPanel({
     { projectId, property: isTime ? 'none' : (chosen ?? 'none'), filter: rest },
     { enabled: chosen !== undefined && !isTime },
   ).data
-  // Until typing pauses, `found` has the values of the previously typed property, which must not be offered for the new one.
+  // Until typing pauses, `found` has the values of the previously typed property, which must not be offered for the new property.
   const values = settled.property === typed.property ? found : undefined
 
   const columnOptions = Object.entries(CONDITION_COLUMNS)

@@ -9,7 +9,7 @@ type Dip = { atMs: number; count: number; minutes: number | undefined }
 /** Fraction of the median number of connected devices. A dip begins below it, and ends when the number reaches it again. */
 const DIP_SHARE = 0.9
 
-/** The samples of the last 24 h, with the present number as the last one. */
+/** The samples of the last 24 h, ending with the current number. */
 export function samplesOf(
   series: { from: string; stepSecs: number; counts: (number | null)[] } | undefined,
   connectedCount: number,
