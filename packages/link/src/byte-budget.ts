@@ -6,7 +6,7 @@ export interface InputBudget {
   release(bytes: number): void
 }
 
-/** Memory limit shared by many partially received messages, so that large messages at once cannot exhaust the memory. */
+/** Memory limit shared by many partially received messages, so that many large messages cannot exhaust the memory. */
 export class ByteBudget implements InputBudget {
   readonly #limitBytes: number
   readonly #parent: ByteBudget | undefined

@@ -38,7 +38,7 @@ export class ByteQueue {
     }
   }
 
-  /** Removes and returns the first piece, of any size; undefined when the queue is empty. */
+  /** Removes and returns the first piece, whose size the queue chose (see `COPY_BELOW`). Returns undefined if the queue is empty. */
   shift(): Uint8Array | undefined {
     if (this.#head === this.#pieces.length) this.#seal()
     const first = this.#pieces[this.#head]

@@ -74,7 +74,7 @@ export class ChannelCore {
     this.#resolveClosed?.()
   }
 
-  /** Ends both directions at once. */
+  /** Ends both directions immediately. */
   close(): void {
     if (this.#isDead || this.linkEnd !== undefined) return
     this.output.abort()
@@ -88,7 +88,7 @@ export class ChannelCore {
     else this.input.receiveEnd()
   }
 
-  /** Ends both directions at once after a failure. */
+  /** Ends both directions immediately after a failure. */
   abort(): void {
     if (this.#isDead || this.linkEnd !== undefined) return
     this.input.stop()

@@ -11,7 +11,7 @@ export interface ChannelHost {
   readonly wheel: Wheel
   readonly limits: LinkLimits
   readonly peerAge: PeerAge
-  /** The option `isPeerNode` of the link. */
+  /** Option `isPeerNode` of the link: true if the peer is another node of the same hub. */
   readonly isPeerNode: boolean
   /** Current time of the link's clock in milliseconds. */
   now(): number
@@ -42,7 +42,7 @@ export interface ChannelState {
   readonly remoteId: number
   /** Set when the link ended before the channel did. */
   readonly linkEnd: LinkEnd | undefined
-  /** Ends both directions at once. */
+  /** Ends both directions immediately. */
   close(): void
   /** Removes the channel from the link once both directions have ended. */
   settle(): void

@@ -6,8 +6,8 @@ import { encodeAdjust, encodeFrame, FRAME } from './frames.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
-// Milliseconds without data after which a peer's ChannelClose also ends the peer's data, while it is unknown whether the peer
-// is a legacy one (docs/protocol.md 1.7).
+// While it is unknown whether the peer is a legacy peer, its ChannelClose also ends its data after this time without data, in
+// milliseconds (docs/protocol.md 1.7).
 const STOP_IDLE_MS = 300
 
 interface Reader {

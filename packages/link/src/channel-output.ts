@@ -29,7 +29,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   hasPeerStopped = false
   /** ChannelClosed was sent: this side has ended its data. */
   hasSentEnd = false
-  /** True if the data are answers of actions, on a served executor channel. */
+  /** True if the data are answers to actions that the peer runs (executor channel). */
   isAnswers = false
   /** True if data was sent since the peer's last Adjust, so the peer's next Adjust is a reaction to that data. */
   hasSentSinceAdjust = false
@@ -126,7 +126,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   }
 
   /**
-   * True when more than half of the peer's window is still closed. A legacy peer that has read everything has reopened at least
+   * True when this side has less than half of the peer's window as credit. A legacy peer that has read everything has returned at least
    * half of its window (docs/protocol.md 2.5).
    */
   get #isSurelyUnread(): boolean {
@@ -170,7 +170,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     if (this.queuedBytes === 0) this.#finish()
   }
 
-  /** Drops queued data and ends this direction at once. `reason` is sent with the end. */
+  /** Drops queued data and ends this direction immediately. `reason` is sent with the end. */
   abort(reason?: Uint8Array): void {
     this.#isEnding = true
     this.#drop()
@@ -250,9 +250,10 @@ export class ChannelOutput implements DataSource, WheelEntry {
   }
 
   /**
-   * True when ChannelClosed right behind the data could make the peer discard unread data. Served executor channels are exempt while the
-   * peer's generation (`peerAge`) is unknown: a client ends its data only after reading its answers, and the server ends after the client.
-   * Current peers allow only few channels, so they get ChannelClosed at once, which frees the channel (docs/protocol.md R-14).
+   * True when ChannelClosed right behind the data could make the peer discard unread data. Channels with answers to actions are exempt
+   * while the peer's generation (`peerAge`) is unknown: a client ends its data only after reading its answers, and the server ends after
+   * the client. Current peers allow only few channels, so they get ChannelClosed immediately, which frees the channel (docs/protocol.md
+   * R-14).
    */
   get #mayLoseData(): boolean {
     const { peerAge } = this.#core.host

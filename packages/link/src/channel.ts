@@ -125,14 +125,14 @@ export class Channel {
     this.#core.input.stop()
   }
 
-  /** Ends both directions at once. Queued and unread bytes are dropped. */
+  /** Ends both directions immediately. Queued and unread bytes are dropped. */
   close(): void {
     this.#core.close()
   }
 
   /**
-   * Ends both directions at once after a failure. Stops reading first, so that a device or a command line does not see a regular end of
-   * data; another node (`isPeerNode`) reads truncated data.
+   * Ends both directions immediately after a failure. Stops reading first, so that a device or a command-line client does not see a
+   * regular end of the data. At another node (`isPeerNode`), reads reject.
    */
   abort(): void {
     this.#core.abort()

@@ -55,8 +55,8 @@ export class ChannelRejectedError extends Error {
 }
 
 /**
- * The channel accepts no more data: this side ended it, the peer stopped reading, or the link ended (`cause`). Also a read of a channel that
- * another node aborted.
+ * A write failed because the channel accepts no more data: this side ended it, the peer stopped reading, or the link ended (`cause`). Or a
+ * read failed because another node aborted the channel.
  */
 export class ChannelClosedError extends Error {
   override name = 'ChannelClosedError'

@@ -13,7 +13,7 @@ import type { WheelEntry } from './wheel.ts'
 export interface ExecutorClientOptions {
   /**
    * Milliseconds from sending a request to its answer. No limit by default, since the protocol sets none. On timeout the
-   * channel is closed: answers carry no id, so a late answer would be taken for that of the next request.
+   * channel is closed: answers have no id, so a late answer would be mistaken for the answer to the next request.
    */
   readonly answerTimeoutMs?: number | undefined
   /** Memory budget for outputs over 64 KiB that arrive in pieces. By default all clients of the process share 256 MiB. */

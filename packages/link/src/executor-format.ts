@@ -1,6 +1,6 @@
 import { encodeText } from './bytes.ts'
 
-/** Limits of both sides of an executor channel, in bytes and milliseconds (docs/protocol.md 3.2). */
+/** Limits of an executor channel, over which actions run, in bytes and milliseconds. They hold for both sides (docs/protocol.md 3.2). */
 export const EXECUTOR = {
   maxNameBytes: 255,
   maxInputBytes: 8 * 1024 * 1024,

@@ -13,13 +13,13 @@ export type ExecutorAnswer = string | Uint8Array
 /** Runs one action. `input` is raw JSON bytes, valid until the answer is returned. */
 export type ExecutorHandle = (name: string, input: Uint8Array) => ExecutorAnswer | Promise<ExecutorAnswer>
 
-/** An object that runs actions, for servers of many channels: it needs no function of its own for each channel. */
+/** An object that runs actions. It saves memory at servers of many channels, because no function object per channel is needed. */
 export interface ExecutorRunner {
   /** Runs one action, as an `ExecutorHandle` does. */
   runAction: ExecutorHandle
 }
 
-/** Options of a served executor channel. */
+/** Options for serving an executor channel, over which the peer runs actions. */
 export interface ExecutorOptions {
   /** Memory budget for inputs over 64 KiB that arrive in pieces. By default all servers of the process share 256 MiB. */
   readonly budget?: InputBudget | undefined
@@ -32,7 +32,7 @@ export interface ExecutorOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** A served executor channel. */
+/** An executor channel that this side serves: the peer runs actions on it. */
 export interface ExecutorService {
   /** Resolves when the channel has ended on either side. Never rejects. */
   readonly ended: Promise<void>
@@ -52,7 +52,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   readonly #handle: ExecutorHandle | ExecutorRunner
   readonly #options: ExecutorOptions
   readonly #requests: RequestReader
-  // True while an action runs or its answer waits for room in the output queue. Meanwhile the server reads no further request.
+  // True while an action runs or its answer waits for room in the output queue. While true, the server reads no further request.
   #isBusy = false
   #isOver = false
   #isWaiting = false

@@ -6,7 +6,7 @@ export const MAGIC: Uint8Array = Uint8Array.from([
   27, 27, 46, 134, 44, 205, 244, 157, 82, 109, 227, 13, 167, 171, 225, 140,
 ])
 
-/** Sizes and credits that the wire format fixes, in bytes and frames (docs/protocol.md 2.5, 2.10). */
+/** Sizes in bytes, and credits in bytes and frames (docs/protocol.md 2.5, 2.10). Only `chunkBytes` is a choice of this implementation. */
 export const FRAME = {
   /** Longest frame that peers accept, in bytes: 1 MiB of payload and the header. */
   maxBytes: 1024 * 1024 + 9,

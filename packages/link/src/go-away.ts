@@ -1,6 +1,6 @@
 /**
- * Reasons of a Close with which a hub asks a device to connect again soon, to this or another node (docs/protocol.md 1.6). A client that
- * knows them counts such an end as no failure.
+ * Reasons of a Close frame with which a hub asks a device to reconnect soon, to this or another node (docs/protocol.md 1.6). Agents that
+ * know the reasons do not count the end as a failure.
  */
 export const GO_AWAY = {
   shutdown: 'the hub is shutting down',

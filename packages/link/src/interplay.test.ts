@@ -18,7 +18,7 @@ for (let i = 0, state = 1; i < CYCLE; i++) {
 }
 PATTERN.copy(PATTERN, CYCLE, 0, 70_000)
 
-/** Bytes from `position` of the endless sequence that every stream carries. */
+/** Bytes from `position` of the endless sequence that is sent on every stream. */
 const pattern = (position: number, length: number): Buffer => {
   const start = position % CYCLE
   return PATTERN.subarray(start, start + length)

@@ -17,7 +17,7 @@ export interface LinkLimits {
    * wait (docs/protocol.md R-17).
    */
   readonly opensPerSecond: number
-  /** Number of waiting calls of open(); further calls are rejected at once. */
+  /** Number of waiting calls of open(); further calls are rejected immediately. */
   readonly maxWaitingOpens: number
   /** Number of the peer's channel requests per second; a higher rate ends the link. */
   readonly requestsPerSecond: number

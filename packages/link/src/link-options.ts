@@ -5,7 +5,7 @@ import type { ChannelRequest } from './request.ts'
 
 /** Options of a link. The hooks are called as methods of this object. */
 export interface LinkOptions {
-  /** Accepts or rejects channel requests of the peer, at once or later. Without this hook every request is rejected. */
+  /** Accepts or rejects channel requests of the peer, immediately or later. Without this hook every request is rejected. */
   readonly onRequest?: ((request: ChannelRequest) => void) | undefined
   /** Receives errors thrown by hooks of the application; the channel concerned is closed. */
   readonly onError?: ((error: unknown) => void) | undefined
@@ -26,8 +26,8 @@ export interface LinkOptions {
   /** Milliseconds within which a peer that sends no other frames must answer a Ping, 15,000 by default. */
   readonly pongTimeoutMs?: number | undefined
   /**
-   * The peer is another node of the same hub (docs/node-links.md). Its generation is known to be `Current`, and a reason in its
-   * ChannelClosed means that it has aborted the channel: the data before is truncated.
+   * True if the peer is another node of the same hub (docs/node-links.md). Its generation is then known to be `Current`, and a reason in
+   * its ChannelClosed means that it has aborted the channel, so that the data received before is truncated.
    */
   readonly isPeerNode?: boolean | undefined
 }

@@ -18,7 +18,7 @@ const NO_OPTIONS: LinkOptions = {}
 export class Link {
   readonly #core: LinkCore
 
-  /** Sends Hello at once (docs/protocol.md R-7). */
+  /** Sends Hello immediately (docs/protocol.md R-7). */
   constructor(transport: Transport, options: LinkOptions = NO_OPTIONS) {
     const clock = options.clock ?? systemClock
     this.#core = new LinkCore(transport, options, clock, wheelOf(clock))

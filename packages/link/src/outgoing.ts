@@ -58,7 +58,7 @@ export class Outgoing {
   }
 
   /**
-   * Hands a frame to the transport at once. The link sends Hello, Pings and Pongs this way. A channel sends a data frame this
+   * Hands a frame to the transport immediately. The link sends Hello, Pings and Pongs this way. A channel sends a data frame this
    * way when no frame is queued before it, or when the rotation reaches the channel.
    */
   send(frame: Uint8Array): void {

@@ -1,7 +1,7 @@
 import type { Channel } from './channel.ts'
 import type { WheelEntry } from './wheel.ts'
 
-/** A channel request of the peer. The application must accept or reject it, at once or later. */
+/** A channel request of the peer. The application must accept or reject it, immediately or later. */
 export interface ChannelRequest {
   /** Requested endpoint, for instance `executor` (docs/protocol.md 3.1); always valid UTF-8. */
   readonly endpoint: string

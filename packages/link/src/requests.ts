@@ -21,7 +21,7 @@ export interface RequestsHost {
   report(error: unknown): void
 }
 
-/** Channels requested by the peer (docs/protocol.md 2.4, 2.10): rejected at once, or passed to the application. */
+/** Channels requested by the peer (docs/protocol.md 2.4, 2.10): rejected immediately, or passed to the application. */
 export class Requests implements RequestOwner {
   readonly #host: RequestsHost
   readonly #options: Pick<LinkOptions, 'onRequest'>

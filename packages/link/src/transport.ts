@@ -8,7 +8,7 @@ export interface Transport {
   /** Number of bytes accepted by send() and not yet taken by the operating system. */
   readonly bufferedBytes: number
   /**
-   * Closes the transport. With `abort` it closes at once, without delivering buffered data. The code is a WebSocket close code:
+   * Closes the transport. With `abort` it closes immediately, without delivering buffered data. The code is a WebSocket close code:
    * 1000 by default, 1013 (try again later) for a peer that was too slow.
    */
   close(abort?: boolean, code?: 1000 | 1013): void

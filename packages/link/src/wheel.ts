@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts'
 export const TICK_MS = 100
 
 const SLOTS = 512
-// Longest time, in milliseconds, for which the wheel runs missed ticks at once after the process was blocked or suspended.
+// Longest time, in milliseconds, for which the wheel runs missed ticks in a row after the process was blocked or suspended.
 // Bytes that arrived while the process was blocked are still unread then. Further missed ticks are dropped, so that the blocked
 // time does not count as silence of the peer.
 const MAX_CATCH_UP_MS = 1000

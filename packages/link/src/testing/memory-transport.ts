@@ -6,7 +6,7 @@ import type { Transport } from '../transport.ts'
 export class MemoryTransport implements Transport {
   /** Messages sent and not delivered yet. */
   readonly pending: Uint8Array[] = []
-  /** The way in which the transport was closed, undefined while it is open. */
+  /** Whether the transport was closed gracefully or aborted; undefined while it is open. */
   closed: 'Graceful' | 'Abort' | undefined = undefined
   /** WebSocket close code with which the transport was closed. */
   closeCode: number | undefined = undefined
