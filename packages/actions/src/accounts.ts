@@ -29,7 +29,7 @@ export const Actor = z.discriminatedUnion('actor', [
 export type Actor = z.output<typeof Actor>
 
 /**
- * The actor of a stored row. A node of a newer release may have written one of a kind that this release does not know, see `openWord`.
+ * The actor of a stored row. A node of a newer release may have stored a kind of actor that this release does not know, see `openWord`.
  */
 export const StoredActor = z.union([
   Actor,

@@ -35,7 +35,7 @@ const JobKindSummary = z.object({
   lastCompletedAt: Timestamp.optional(),
 })
 
-/** What a node last reported about itself. */
+/** Facts that a node has last reported about itself. */
 export const NodeFacts = z.object({
   version: z.string(),
   connections: U32.describe('Connected devices.'),

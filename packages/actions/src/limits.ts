@@ -1,6 +1,6 @@
 /** Limits that both the hub and its clients know (docs/decisions.md, "Devices"). */
 
-/** Largest body of an action, over HTTP and over an executor channel, in bytes. */
+/** Largest input or output of an action in bytes, over HTTP and over the executor channel of a link. */
 export const MAX_ACTION_BODY_BYTES = 8 * 1024 * 1024
 /** Longest JWT of `devices_IssueDeviceToken`, in characters. It must fit into an action body with the surrounding JSON. */
 export const MAX_DEVICE_JWT_LENGTH = MAX_ACTION_BODY_BYTES - 1024

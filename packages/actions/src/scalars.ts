@@ -147,8 +147,8 @@ export const JsonObject = z
   .meta({ type: 'object', propertyNames: { type: 'string' }, additionalProperties: {} })
 
 /**
- * A word of an output that comes from the database. A node of a newer release may have written one that this release does not know. The
- * hub passes it on, and clients show it as it is. Its type has the known words only.
+ * A word of an output that comes from the database. A node of a newer release may have stored a word that this release does not know. The
+ * hub passes it on, and clients show it unchanged. The TypeScript type has only the known words.
  */
 export function openWord<Known extends z.ZodEnum>(known: Known): z.ZodType<z.output<Known>> {
   return z.union([known, z.string()]) as unknown as z.ZodType<z.output<Known>>

@@ -42,7 +42,7 @@ type Waiting<Item> = { item: Item; weight: number; done: () => void; failed: (er
 
 /**
  * Collects items of many callers while earlier batches are in flight and writes them as one statement. At low load an item is
- * written at once. At high load it waits until a batch in flight ends. Each caller is answered only after its batch is durable.
+ * written immediately. At high load it waits until a batch in flight ends. Each caller is answered only after its batch is durable.
  */
 export class Batcher<Item> {
   readonly #options: BatcherOptions<Item>

@@ -1,10 +1,10 @@
 /** Limits of a `FairLimiter`. An absent field means no limit. */
 export type FairLimiterOptions = {
-  /** Number of tasks that may run at once. */
+  /** Number of tasks that may run concurrently. */
   max: number
-  /** Number of tasks of one owner that may run at once. */
+  /** Number of tasks of one owner that may run concurrently. */
   maxPerOwner?: number
-  /** Number of tasks that may wait; further tasks are rejected at once. With 0, every task that would wait is rejected. */
+  /** Number of tasks that may wait; further tasks are rejected immediately. With 0, every task that would wait is rejected. */
   maxWaiting?: number
   /** Longest wait of a task in milliseconds. */
   waitMs?: number
@@ -75,7 +75,7 @@ export class FairLimiter {
     return this.#queue.size
   }
 
-  /** True when the queue is full: a task that cannot begin at once is rejected. */
+  /** True when the queue is full: a task that cannot begin immediately is rejected. */
   get isFull(): boolean {
     return this.#queue.size >= this.#maxWaiting
   }
