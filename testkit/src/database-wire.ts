@@ -6,7 +6,7 @@ import type { ScratchDatabase } from './scratch-database.ts'
 /** File name of the socket in the folder that PostgreSQL clients use as host. */
 const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** A proxy in front of a database server that delays or drops answers on request. */
+/** A TCP proxy in front of a database server that delays or drops the server's answers on request. */
 export type DatabaseWire = AsyncDisposable & {
   /** URL of the database through this proxy, for `MUSTER_DATABASE_URL`. */
   url: string

@@ -14,7 +14,7 @@ export type DevicePage = AsyncDisposable & {
   cookie: string
   /**
    * Requests the device's page through the hub on a keep-alive connection. Resolves when the status and the headers of the
-   * answer have arrived. `body` sends the request body and ends the request.
+   * response have arrived. `body` sends the request body and ends the request.
    */
   ask(
     path: string,

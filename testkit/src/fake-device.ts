@@ -36,7 +36,7 @@ export type FakeDevice = AsyncDisposable & {
   identity: DeviceIdentity
   link: Link
   webSocket: WebSocket
-  /** Runs an action over the device's executor channel. */
+  /** Runs an action over the device's executor channel (docs/protocol.md 3.2). */
   invoke(name: string, input: unknown): Promise<unknown>
 }
 
@@ -92,7 +92,7 @@ export function deviceHeaders(
   >
 }
 
-/** Opens a WebSocket to the hub's gateway. Rejects with `ConnectionRefused` if the hub answers with an HTTP error. */
+/** Opens a WebSocket to the hub's gateway. Rejects with `ConnectionRefused` if the hub responds with an HTTP error. */
 export async function openWebSocket(
   url: string,
   headers: Record<string, string>,

@@ -18,11 +18,11 @@ type Fault = {
   | { does: 'hangs' }
   /** Handles the request correctly, but only after `until` has resolved. */
   | { does: 'hesitates'; until: Promise<unknown> }
-  /** Reads the object at once and sends it after `for` has resolved. */
+  /** Reads the object immediately and sends it after `for` has resolved. */
   | { does: 'waits'; for: Promise<unknown> }
   /** Sends an endless body. */
   | { does: 'streams-forever' }
-  /** Stores bytes that differ from those of the request, and answers with success. */
+  /** Stores bytes that differ from those of the request, and responds with success. */
   | { does: 'spoils' }
 )
 

@@ -11,10 +11,10 @@ import { until } from './until.ts'
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/operating.md')
 
-/** The secret that the examples of docs/operating.md send, for `MUSTER_PROXY_SECRET`. */
+/** The value of `MUSTER_PROXY_SECRET` in the examples of docs/operating.md. */
 export const FRONT_SECRET = 'at least sixteen characters'
 
-/** A program that ends TLS in front of one or more hubs. */
+/** A reverse proxy that terminates TLS in front of one or more hubs. */
 export type FrontProgram = 'caddy' | 'haproxy' | 'nginx'
 
 /** A running proxy in front of hubs. `folder` holds its logs and its cache. */
@@ -23,7 +23,7 @@ export type Front = AsyncDisposable & { url: string; port: number; pid: number; 
 type Place = { folder: string; port: number; hubPorts: readonly number[] }
 type Example = { files: (place: Place) => Record<string, string>; arguments: (folder: string) => string[] }
 
-/** Descriptors and connections that the tests and benches need of a proxy. */
+/** Number of connections, and of file descriptors, that the proxy must allow for the tests and benches. */
 const CONNECTIONS = 10_000
 
 const EXAMPLES: Record<FrontProgram, Example> = {
@@ -124,7 +124,7 @@ export async function startFront(
   return front
 }
 
-/** The block of this language that follows a heading of docs/operating.md. */
+/** The first code block in this language after a heading of docs/operating.md. */
 function exampleOf(heading: string, language: string): string {
   const text = readFileSync(DOCUMENT, 'utf8')
   const at = text.indexOf(`\n${heading}\n`)
@@ -133,7 +133,7 @@ function exampleOf(heading: string, language: string): string {
   return block
 }
 
-/** Replaces the paths and the addresses of hubs in an example. Leaves out the lines of nodes that do not exist. */
+/** Replaces the paths and the addresses of hubs in an example. Removes the lines of nodes that the test does not start. */
 function moved(text: string, { folder, hubPorts }: Place): string {
   const nodes = hubPorts.map((hubPort, at) => [`10.0.0.1${at + 1}:6878`, `127.0.0.1:${hubPort}`] as const)
   return [
@@ -148,7 +148,7 @@ function moved(text: string, { folder, hubPorts }: Place): string {
     .replaceAll(/^ *server .*10\.0\.0\.1\d:6878.*\n/gm, '')
 }
 
-/** Whether the proxy answers, with whichever status: the hubs may not run yet. */
+/** Whether the proxy responds. Any status counts, because the hubs may not run yet. */
 function answers(port: number): Promise<boolean> {
   return new Promise(done => {
     get({ port, host: '127.0.0.1', path: '/healthz', rejectUnauthorized: false }, answer => {

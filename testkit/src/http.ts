@@ -1,6 +1,6 @@
 import type { TestHub, TestUser } from './test-hub.ts'
 
-/** An HTTP answer of the hub. */
+/** An HTTP response of the hub. */
 export type Answer = {
   status: number
   headers: Headers
@@ -19,7 +19,7 @@ export type AskOptions = {
   headers?: Record<string, string>
 }
 
-/** Sends one HTTP request to the hub. For tests of the status, headers and text of the answer. */
+/** Sends one HTTP request to the hub. For tests of the status, headers and text of the response. */
 export async function ask(
   { url }: Pick<TestHub, 'url'>,
   path: string,

@@ -7,10 +7,10 @@ import { createLog, type Logger } from '@muster/hub/log'
 import { shareFiles } from './share-files.ts'
 import type { TestHub } from './test-hub.ts'
 
-/** Another hub on the database of a test hub, as a further node of the cluster. */
+/** A second hub with the database of a test hub: another node of the cluster. */
 export type TestNode = Hub & { url: string }
 
-/** Starts another hub on the database and the folder of files of a test hub. It is stopped on disposal. */
+/** Starts a second hub with the database and the repository files of a test hub. It is stopped on disposal. */
 export async function secondNode(
   hub: TestHub,
   settings: Partial<Config> = {},

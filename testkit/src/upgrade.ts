@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Answer to the upgrade request of a device. */
+/** Response to the upgrade request of a device. */
 export type UpgradeAnswer = {
   status: number
   /** Error body of a refusal. */

@@ -41,7 +41,7 @@ export const organizationRows: Rows<typeof organizations> = {
       sorts: {
         name: text('name'),
         createdAt: createdAt('projectId'),
-        // The projects of this test have no devices: without problems the name decides.
+        // The projects of this test have no devices and thus no problems, so they are sorted by name.
         problems: item => `9${item.name as string}`,
         devices: () => 0,
       },

@@ -58,7 +58,7 @@ export const repositoryRows: Rows<typeof repositories> = {
       id: 'packageId',
       sorts: { name: text('name'), createdAt: time('createdAt') },
       defaultSort: 'name',
-      hasText: false, // Names are unique in a repository, so no two are alike.
+      hasText: false, // Names are unique in a repository, so a text filter cannot be tested with equal names.
       add: async ({ hub, repositoryId }, _name, index) => {
         await hub.db
           .insertInto('package')

@@ -141,7 +141,10 @@ export async function deviceReplay({ age, update, ...options }: ReplayOptions): 
   }
 }
 
-/** Runs everything: start, one-shot commands, an update with its commit, and a check without a newer version. */
+/**
+ * Replays the whole sequence: the agent starts and runs its one-shot commands (one action, then exit), installs and commits an update, and
+ * then finds no newer version.
+ */
 export async function replayDevice(options: ReplayOptions): Promise<void> {
   await using replay = await deviceReplay(options)
   await replay.oneShots()

@@ -7,7 +7,7 @@ import type { Peer, PeerChannel, PeerEnd, PeerRequest } from './peer.ts'
 const PING_MS = 5_000
 
 /**
- * Simulates the link of a published Nexigon client of 2025 over a real WebSocket. It sends Hello and Ping at once, in the order
+ * Simulates the link of a published Nexigon client of 2025 over a real WebSocket. It sends Hello and Ping immediately, in the order
  * of `firstPing`. It ignores text messages, does not check the magic of Hello, never times out, and crashes on the frames that
  * crashed the real clients.
  */
