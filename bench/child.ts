@@ -26,7 +26,7 @@ export function ask<Result>(child: ChildProcess, message: object): Promise<Resul
   })
 }
 
-/** Main loop of a forked process: sends a ready message, then one answer to each request. */
+/** Main loop of a forked process: sends a ready message, then one result for each request. */
 export function answering<Question>(
   answer: (question: Question) => Promise<unknown>,
   ready: object = {},
@@ -35,7 +35,7 @@ export function answering<Question>(
   process.send!(ready)
 }
 
-/** Like answering() but without the ready message, for processes that receive their first request at once. */
+/** Like answering() without the ready message, for processes whose parent sends requests without waiting for it. */
 export function answerAll<Question>(answer: (question: Question) => Promise<unknown>): void {
   process.on('message', (question: Question) => {
     answer(question).then(

@@ -28,13 +28,13 @@ import type { GetsRun, Target } from './stream-client.ts'
 import type { DeviceReady } from './tunnel-device.ts'
 import { type LoadClient, report, reportGoal, startLoadClient } from './yardsticks.ts'
 
-/** The proxy in front of the nodes, by what carries their messages. */
+/** The proxy in front of the nodes, by the transport of their messages. */
 const FRONT: Record<CarrierKind, FrontProgram> = { PostgreSQL: 'nginx', NATS: 'haproxy' }
 const PARALLEL = 64
-/** Devices that publish, and the pause of each after an answer: 500 events a second. */
+/** Number of devices that publish, and the pause of each device after an acknowledged event. Together they publish 500 events a second. */
 const LEDGER_DEVICES = 250
 const LEDGER_PAUSE_MS = 500
-/** Time in which the devices of a stopping node go, for a third of 3,000 devices. */
+/** Time over which a stopping node hands its devices over, a third of 3,000. */
 const DRAIN_SECS = 5
 const ROUNDS = 3
 const SMALL_PER_SEC = 50
@@ -45,14 +45,15 @@ const GROWTH = { devices: 500, publishing: 200, window: 20, secs: 6, connections
 /** Devices in the database when starts are measured, and number of starts. */
 const SEEDED_DEVICES = 100_000
 const STARTS = 5
-/** Time after which a wait of this bench has failed, in milliseconds. */
+/** Timeout of each wait for a condition, in milliseconds. */
 const WAIT_MS = 120_000
 
 type World = { kind: CarrierKind; nodes: Nodes; devices: number; client: LoadClient }
 
 /**
- * Repeats the promises of several nodes with a whole fleet (goals P20, P21, P22, R5), on PostgreSQL behind nginx and on NATS behind HAProxy,
- * and measures what three nodes carry against one. Arguments: number of devices, carriers separated by commas.
+ * Checks the promises about several nodes (docs/operating.md) with a whole fleet: goals P20, P21, P22 and R5. Runs with messages over
+ * PostgreSQL behind nginx, and with messages over NATS behind HAProxy. Also compares the throughput of three nodes with that of one node.
+ * Arguments: number of devices, message transports separated by commas.
  */
 export async function cluster(deviceCount = '3000', carriers = 'PostgreSQL,NATS'): Promise<void> {
   // The certificates of the proxies are self-signed.
@@ -86,7 +87,7 @@ async function measure(kind: CarrierKind, devices: number): Promise<void> {
   await starts(nodes)
 }
 
-/** Waits until all nodes have opened the bus, which a node does when it has seen another node. */
+/** Waits until all nodes are connected to the message bus. A node connects to it when it has seen another node. */
 async function onBus({ hubs }: Nodes): Promise<void> {
   await until(
     'all nodes are on the bus',
@@ -95,7 +96,7 @@ async function onBus({ hubs }: Nodes): Promise<void> {
   )
 }
 
-/** Connects the fleet through the proxy. Reports how it is spread and what a device costs nodes and proxy. */
+/** Connects the fleet through the proxy. Reports the number of devices at each node, and the memory that a device costs. */
 async function connectFleet({ nodes, devices, client }: World): Promise<void> {
   const { front, hubs, token, database } = nodes
   const memory = () => ({
@@ -180,7 +181,7 @@ async function proxied({ nodes }: World): Promise<void> {
   for (const child of [source, device, client]) child.disconnect()
 }
 
-/** Measures when another node shows that a device has connected or gone (goal P21). */
+/** Measures the time until another node shows that a device has connected or disconnected (goal P21). */
 async function presence({ nodes }: World): Promise<void> {
   const invoke = nodes.at(0)
   const opened: number[] = []
@@ -206,7 +207,7 @@ async function presence({ nodes }: World): Promise<void> {
     reportTimes('P21', `${name} shown on another node`, times, 1_000)
 }
 
-/** Measures changes and ended rights on other nodes, with the bus, and while it is frozen and then away. */
+/** Measures the delay of changes and ended rights at other nodes: with the message bus, while the bus hangs, and while it is down. */
 async function messages({ nodes }: World): Promise<void> {
   await using echo = await echoService()
   await using device = await deviceAt(nodes, 1)
@@ -240,7 +241,7 @@ async function messages({ nodes }: World): Promise<void> {
   reportGoal('', 'bus heals by itself', `${(healedMs / 1000).toFixed(1)} s`, '<= 15 s', healedMs <= 15_000)
 }
 
-/** Disturbs the nodes while devices publish 500 events a second and a person uses the console (goals P20, R5). */
+/** Stops, restarts and kills nodes while devices publish 500 events a second and a browser uses the console (goals P20, R5). */
 async function disturbed({ nodes, devices, client }: World): Promise<void> {
   await using folder = await newFolder()
   const browser = await launchBrowser()
@@ -355,7 +356,7 @@ async function rollNodes(nodes: Nodes, client: LoadClient, name: string, main?: 
   await reportAbsences('', `${name}: devices`, client)
 }
 
-/** Kills a node, starts it, and at once stops the others, so that only the node is left that the proxy has seen fail. */
+/** Kills a node, restarts it, and then stops the other nodes, so that only the node remains that the proxy has marked as failed. */
 async function leaveOne(nodes: Nodes, client: LoadClient, main: string): Promise<void> {
   nodes.hubs[0]!.kill('SIGKILL')
   await nodes.hubs[0]!.exited
@@ -386,7 +387,7 @@ async function takesDevices(nodes: Nodes, at: number): Promise<void> {
   )
 }
 
-/** Waits until no device is away, and reports how long they were. */
+/** Waits until all devices are connected, and reports how long they were disconnected. */
 async function reportAbsences(id: string, name: string, client: LoadClient): Promise<void> {
   const absencesMs: number[] = []
   let failures = 0
@@ -410,7 +411,7 @@ async function reportAbsences(id: string, name: string, client: LoadClient): Pro
   reportGoal(id, name, measured, 'p99 <= 30 s', p99 <= 30)
 }
 
-/** Compares connects, events and queries of one node with those of three. The load clients share the cores with the nodes. */
+/** Compares the rates of connects, events and queries of one node and of three nodes. The load clients run on the same cores. */
 async function growth(nodes: Nodes): Promise<void> {
   const others = [1, 2].map(at => nodes.hubs[at]!)
   for (const hub of others) hub.kill('SIGTERM')
@@ -431,7 +432,7 @@ async function growth(nodes: Nodes): Promise<void> {
 
 type Carried = Record<'connects' | 'events' | 'queries', { perSec: number; microsecs: number }>
 
-/** Loads the nodes with three clients; `targets` has the node of each. */
+/** Loads the nodes with three load clients. `targets` has the index of the node for each client. */
 async function carried(nodes: Nodes, targets: readonly number[]): Promise<Carried> {
   const running = [...new Set(targets)].map(at => nodes.hubs[at]!.pid)
   const costed = async (work: () => Promise<{ count: number; secs: number }>) => {
@@ -499,7 +500,7 @@ async function starts(nodes: Nodes): Promise<void> {
   reportTimes('P20', `start with ${SEEDED_DEVICES} devices`, times, 2_000)
 }
 
-/** Waits until `/readyz` of all nodes says this. */
+/** Waits until `/readyz` of every node reports the expected status. */
 async function allAre({ hubs }: Nodes, expected: string): Promise<void> {
   await until(
     `all nodes are ${expected}`,

@@ -24,7 +24,8 @@ import {
 /** Number of devices that connect at the same time. */
 const PARALLEL = 64
 /**
- * Number of devices that publish during the last reconnect storm, and the pause of each device after an answer, in milliseconds.
+ * Number of devices that publish while the whole fleet reconnects for the last time, and the pause of each device after an answer, in
+ * milliseconds.
  */
 const LEDGER_DEVICES = 200
 const LEDGER_PAUSE_MS = 200
@@ -50,8 +51,8 @@ type Tls = {
 
 /**
  * Measures a whole fleet on one hub (goals P4, P5, P6, P17, P18). Compares the memory of idle devices with that of idle sockets
- * of a plain WebSocket server. Measures a property write by every device, an idle fleet, and the reconnect storm after the hub
- * was killed. Arguments: number of devices, idle seconds.
+ * of a plain WebSocket server. Measures a property write by every device, an idle fleet, and the reconnect storm (all devices
+ * reconnect at the same time) after the hub was killed. Arguments: number of devices, idle seconds.
  */
 export async function fleet(deviceCount = '10000', idleSecs = '60'): Promise<void> {
   const devices = Number(deviceCount)

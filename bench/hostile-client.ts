@@ -60,7 +60,7 @@ answering(async ({ kind, ...load }: HostileLoad) => {
   return run
 })
 
-/** Calls actions one after the other on each of four executor channels of one link. */
+/** Calls actions on four executor channels (over which a device runs actions) of one link, one after the other on each channel. */
 async function onFourChannels(
   { url, token, run, isOver }: Attack,
   bytes: number,

@@ -23,7 +23,7 @@ export type HttpLoad = {
   perSec?: number
 }
 
-/** An HTTP request without the size of the load (connections, duration, rate). */
+/** An HTTP request, without the parameters of the load (connections, duration, rate). */
 export type HttpRequest = Omit<HttpLoad, 'connections' | 'secs' | 'perSec'>
 
 export type HttpRun = {
@@ -32,7 +32,7 @@ export type HttpRun = {
   p50Ms: number
   p95Ms: number
   p99Ms: number
-  /** Number of answers by status code. */
+  /** Number of responses by status code. */
   statuses: Record<string, number>
 }
 
@@ -125,7 +125,7 @@ class Connection {
     })
   }
 
-  /** Sends a request; resolves to the status of the answer. */
+  /** Sends a request; resolves to the status of the response. */
   exchange(request: Buffer): Promise<string> {
     return new Promise((done, failed) => {
       this.#answered = done

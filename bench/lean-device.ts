@@ -7,7 +7,7 @@ const PATH = '/api/v1/connect/ws'
 const HELLO = frameOf(encodeFrame({ type: 'Hello', magic: MAGIC, info: new Uint8Array() }))
 const PING = frameOf(encodeFrame({ type: 'Ping' }))
 const PONG = frameOf(encodeFrame({ type: 'Pong' }))
-/** Id of the only channel that a device opens, its executor. */
+/** Id of the only channel that a device opens: its executor channel, over which it runs actions. */
 const EXECUTOR_ID = 1
 const OPEN_EXECUTOR = frameOf(
   encodeFrame({

@@ -127,8 +127,8 @@ const VERSION_TAIL = `lpad(translate(i::text, '0', 'z'), 22, '9')`
 type SeededSoftware = { repositoryId: string; versionId: string; projectId: string }
 
 /**
- * Spreads all devices over a number of projects that are linked to a repository, and gives each an update status of one of a number of
- * versions. Half of the devices run the newest version, one in 200 failed to install it, and samples of 14 days exist.
+ * Spreads all devices over projects that are linked to a repository, and gives each device an update status with one of several versions.
+ * Half of the devices run the newest version, and one in 200 failed to install it. Also adds the samples (counts over time) of 14 days.
  */
 export async function seedSoftware(
   hub: BenchHub,

@@ -56,9 +56,9 @@ export type ReconnectRun = {
   resumed: number
 }
 export type AbsencesRun = {
-  /** How long each device was away that has come back, in milliseconds and in ascending order. */
+  /** Time for which each reconnected device was disconnected, in milliseconds, in ascending order. */
   absencesMs: number[]
-  /** Number of devices that are away. */
+  /** Number of devices that are disconnected. */
   away: number
   /** Number of attempts to reconnect that failed. */
   failures: number
@@ -76,9 +76,9 @@ const PING_GROUPS = 50
 /** Pause in milliseconds before a refused device retries during a reconnect storm. */
 const RETRY_MS = 50
 
-/** Longest pause before an attempt to reconnect, in milliseconds. Muster's agent returns within a second. */
+/** Longest pause before an attempt to reconnect, in milliseconds. Muster's agent reconnects within a second. */
 const COME_BACK_MS = 1_000
-/** Interval at which lost connections are looked for, in milliseconds. */
+/** Interval of the checks for lost connections, in milliseconds. */
 const LOOK_MS = 50
 
 const devices: LeanDevice[] = []
@@ -89,7 +89,7 @@ const ECHO_PING = frameOf(Buffer.alloc(1))
 let target: HubTarget | undefined
 let ledger: { isOver: boolean; ended: Promise<LedgerRun> } | undefined
 
-/** Devices that are away, and what is known since the last answer about absences. Undefined until the devices are to stay. */
+/** Disconnected devices, and the absences since the last `absences` command. Undefined until `stay` makes the devices reconnect. */
 let staying: { away: Set<LeanDevice>; absencesMs: number[]; failures: number } | undefined
 
 answerAll(run)
@@ -266,7 +266,7 @@ async function schedule(load: { secs: number; devices: number; perSec: number })
   return { acknowledged: latencies.length, secs: secondsSince(started), ...quantiles(latencies) }
 }
 
-/** Sets one property on every device at once. Resolves when all devices have an acknowledgement. */
+/** Sets one property on all devices concurrently. Resolves when all devices have an acknowledgement. */
 async function setProperty({ name }: { name: string }): Promise<{ secs: number }> {
   const started = performance.now()
   await Promise.all(
@@ -328,7 +328,7 @@ function keepLedger(load: { devices: number; pauseMs: number }): object {
   return {}
 }
 
-/** From here on each device reconnects when its connection is lost, as agents do. */
+/** Makes each device reconnect whenever its connection is lost, as agents do. */
 function stay(): object {
   const book = { away: new Set<LeanDevice>(), absencesMs: [] as number[], failures: 0 }
   const comeBack = async (device: LeanDevice): Promise<void> => {
@@ -392,7 +392,7 @@ async function connectEchoes({
   return { secs: secondsSince(started) }
 }
 
-/** Sends `window` messages at once on each connection, and again whenever all of them have been echoed. */
+/** Sends `window` messages together on each connection, and again whenever all of them have been echoed. */
 async function echo(load: { secs: number; window: number; messageBytes: number }): Promise<PublishRun> {
   const frames = Buffer.concat(
     Array.from({ length: load.window }, () => frameOf(Buffer.alloc(load.messageBytes, 'x'))),

@@ -100,7 +100,7 @@ async function loadSlowly(browser: Browser, url: string, cookies: Cookies, ready
   }
 }
 
-/** Measures the time from the moment when the hub falls silent, with its connections open, until the page reports it. */
+/** Measures the time until the page reports that the hub has stopped answering, although its connections stay open. */
 async function measureSilence(browser: Browser, hub: BenchHub, cookies: Cookies): Promise<void> {
   const context = await browser.newContext({ serviceWorkers: 'block' })
   await context.addCookies(cookies)

@@ -13,8 +13,8 @@ type CostedRun = HttpRun & { serverMicrosecs: number; databaseMicrosecs: number 
 
 /**
  * Measures actions by signed-in users, and sign-ins (goals P7, P8 and the first half of P19). Compares each action with the
- * three SQL statements that it needs at least, in alternating measurements. Also measures sign-ins on a schedule and all at
- * once, and their effect on other users' requests.
+ * three SQL statements that it needs at least, in alternating measurements. Also measures sign-ins on a schedule and in one burst,
+ * and their effect on other users' requests.
  */
 export async function people(): Promise<void> {
   await using hub = await startBenchHub()

@@ -8,7 +8,7 @@ import { report, reportGoal } from './yardsticks.ts'
 const DEVICES = 100_000
 const PROJECTS = 20
 const VERSIONS = 50
-/** One request in 2.5 s, so that each of them counts: the hub keeps answers for 2 s. */
+/** One request in 2.5 s. The hub caches results for 2 s, so each request runs its queries. */
 const PER_SEC = 0.4
 const SECS = 30
 const LIMIT_MS = 200

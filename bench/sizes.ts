@@ -25,7 +25,7 @@ const DEVICE_TABLES = [
 
 /**
  * Measures the bytes on disk that a fleet takes in the database, rows and indexes. docs/scaling.md calculates with these figures. The hub
- * writes all rows itself but those of `device_stored_bytes`. Argument: number of devices.
+ * itself writes all rows except those of `device_stored_bytes`. Argument: number of devices.
  */
 export async function sizes(deviceCount = DEFAULT_DEVICES): Promise<void> {
   const devices = Number(deviceCount)

@@ -16,7 +16,7 @@ const CHUNK = Buffer.alloc(128 * 1024, 'muster')
 const FRAME_BYTES = 16 * 1024
 /** Limit of bytes buffered by the WebSocket. Above it, streams are not read. */
 const HIGH_WATER_BYTES = 1024 * 1024
-/** Id of the stream that carries the ids of new streams. */
+/** Id of the stream that transfers the ids of new streams. */
 const OPENINGS = 0
 
 process.on('disconnect', () => process.exit(0))
