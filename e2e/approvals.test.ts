@@ -168,7 +168,7 @@ it('accepts and deletes devices that are selected in the list, with a preview an
   await remove()
   await bar.getByRole('button', { name: 'Undo' }).click()
   await remove()
-  // Leaving the list sends the deletion at once.
+  // Leaving the list sends the deletion immediately.
   await page.getByRole('link', { name: 'Tokens' }).click()
   await page.getByRole('heading', { name: 'Tokens' }).waitFor()
   await expect

@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 import { firstToken, type HubChild, newFolder, signedIn, startedHub } from './hub-child.ts'
 
 const INSTANCE_KEY = 'ab'.repeat(32)
-/** Time within which the devices of a dead node must be shown as disconnected. */
+/** Deadline, in milliseconds, for showing the devices of a dead node as disconnected. */
 const DEAD_WITHIN_MS = 30_000
 
 it('nodes are killed, frozen and stopped, and the others go on', { timeout: 240_000 }, async () => {

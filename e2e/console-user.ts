@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 
-/** Time in which a page must be shown, in milliseconds. The console tries three times within 3 s by itself. */
+/** Time in which a page must be shown, in milliseconds. The console itself makes three attempts within 3 s. */
 const SHOWN_MS = 15_000
-/** Pause between two pages, in milliseconds. */
+/** Pause between two clicks of the person, in milliseconds. */
 const LOOK_MS = 250
 
-/** What a person who uses the console has seen. */
+/** Results of a simulated person who uses the console. */
 type Seen = {
   /** Number of pages that were loaded or clicked. */
   loads: number
-  /** Pages that were shown only when the person loaded them again. */
+  /** Pages that were shown only after the person reloaded them. */
   repeated: string[]
-  /** Pages that were not even shown then. */
+  /** Pages that were not shown even after a reload. */
   failed: string[]
 }
 
@@ -20,8 +20,8 @@ type Seen = {
 export type ConsoleUser = { page: Page; seen: Seen; stop(): Promise<Seen> }
 
 /**
- * Opens the console with a session cookie, and clicks from the project list to devices and back until it is stopped. `url` is the address of
- * a proxy that ends TLS.
+ * Opens the console with a session cookie, and clicks from the project list to devices and back until `stop` is called. `url` is the
+ * address of a proxy that terminates TLS.
  */
 export async function consoleUser(
   browser: Browser,

@@ -5,8 +5,8 @@ import { inject } from 'vitest'
 import type { Folder } from './hub-child.ts'
 
 /**
- * Copies the data folder that the global set-up made (`first-start.ts`) into a folder, and resolves to the path of the copy. A hub on it
- * needs no first start, which takes longer.
+ * Copies the data folder that the global set-up made (`first-start.ts`) into a folder, and resolves to the path of the copy. A hub with
+ * the copy starts faster than a hub that has to initialize its data folder.
  */
 export async function copyFirstStart({ path }: Folder): Promise<string> {
   const dataDir = join(path, 'data')

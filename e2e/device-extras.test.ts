@@ -101,7 +101,7 @@ it('shows in its header that a part of the page could not be refreshed', async (
   await head.getByText(/^Updated /).waitFor()
   const mendDetails = await failAction(page, 'devices_GetDetails')
   const mendEvents = await failAction(page, 'devices_QueryEvents')
-  // The page polls once a minute. A change makes it refetch at once.
+  // The page polls once a minute. A change makes it refetch immediately.
   await invoke(page, 'devices_SetName', { deviceId, name: 'crane' })
   await head.getByText('Last update failed just now').waitFor()
   // The data of the last successful refresh stay on screen.

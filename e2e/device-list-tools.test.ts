@@ -65,7 +65,7 @@ afterAll(() => resources.disposeAsync())
 
 const rows = () => page.locator('tr[data-index]')
 const bar = () => page.getByRole('region', { name: 'Selection' })
-/** Lets the time pass after which the page stores the looks of the list, without waiting. */
+/** Advances the fake clock by the time after which the page saves the columns and the sort order of the list. */
 const passSavingTime = () => page.clock.fastForward(2_000)
 const box = (index: number) => rows().nth(index).getByRole('checkbox')
 

@@ -10,7 +10,7 @@ import type { Nodes } from './nodes.ts'
 /** A member of the organization with a session and a user token. */
 export type Member = { userId: string; cookie: string; sessionId: string; token: string; tokenId: string }
 
-/** Makes a member of the first organization, by rows. */
+/** Inserts the database rows of a new member of the first organization. */
 export async function newMember({ database, project }: Nodes): Promise<Member> {
   const [userId, session, token] = [newId('u'), newId('u_session_sk'), newId('u_sk')] as const
   const [sessionId, tokenId] = [publicIdOf(session), publicIdOf(token)]
@@ -39,12 +39,12 @@ export function streamAt(nodes: Nodes, at: number, { cookie }: Member): Promise<
   return liveStream(nodes.hubs[at]!, { cookie })
 }
 
-/** Connects a device directly to a node, so that it is known where it is. It forwards to ports of this machine. */
+/** Connects a device directly to the given node and not through the proxy. The device forwards to ports of this machine. */
 export function deviceAt({ hubs, token }: Nodes, at: number) {
   return connectDevice({ url: hubs[at]!.url, token, link: { onRequest: forwardLocally } })
 }
 
-/** Starts a service that sends back what it gets, for forwards to a device of this machine. */
+/** Starts a TCP echo service on this machine, as the target of forwards to a device. */
 export async function echoService(): Promise<AsyncDisposable & { port: number }> {
   const server = createServer(
     { allowHalfOpen: true },
@@ -70,9 +70,9 @@ export async function timeOf(work: Promise<unknown>): Promise<number> {
 }
 
 /**
- * Ends a certificate, a user token, a session and a membership at the first node, and resolves to the times in milliseconds after which the
- * connections that they opened at the other nodes ended. `echoPort` is a service that sends back what it gets. Throws when another node
- * still accepts one of them, or when a connection of somebody else ended.
+ * Revokes a certificate, a user token, a session and a membership at the first node. Resolves to the times in milliseconds after which the
+ * connections that depend on them ended at the other nodes. `echoPort` is the port of a TCP echo service. Throws when another node still
+ * accepts one of these credentials, or when another connection ended.
  */
 export async function endRights(nodes: Nodes, echoPort: number): Promise<Record<string, number>> {
   const { hubs, project, token } = nodes

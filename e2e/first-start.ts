@@ -61,7 +61,7 @@ async function startOnce(dataDir: string): Promise<void> {
   if (code !== 0) throw new Error(`the first start of the hub ended with ${code}: ${output}`)
 }
 
-/** Replaces PostgreSQL's programs, which are half of the data folder, by a link, so that all copies use the same ones. */
+/** Replaces PostgreSQL's programs, which are half of the data folder, by a link, so that all copies share the programs. */
 async function shareRuntime(home: string, folder: string): Promise<void> {
   const name = (await readdir(home)).find(entry => entry.startsWith('runtime-'))
   if (!name) throw new Error(`found no runtime in ${home}`)

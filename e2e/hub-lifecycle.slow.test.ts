@@ -51,7 +51,7 @@ async function waitingCommand(dataDir: string, invoke: Invoke) {
   return { projectId, session, outcome }
 }
 
-/** A device that publishes events one after the other and records the ids of acknowledged events. */
+/** A device that publishes events one after another and records the ids of acknowledged events. */
 class Ledger {
   readonly acknowledged: string[] = []
   readonly device: FakeDevice

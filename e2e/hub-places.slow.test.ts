@@ -1,5 +1,5 @@
-// Tests of hubs that take many seconds each but measure no time, so that another test file may run beside them. Those that measure
-// time are in `hub-lifecycle.slow.test.ts`.
+// Tests of hubs that take many seconds each but measure no time, so another test file may run at the same time. Tests that measure time
+// are in `hub-lifecycle.slow.test.ts`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { chmod, chown, cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -119,7 +119,7 @@ describe.runIf(isRoot)('as root', () => {
     try {
       const admin = await adminOf(dataDir)
       await first[Symbol.asyncDispose]()
-      // Goal O10: when the data folder is gone, `doctor` lists the database that is left.
+      // Goal O10: when the data folder is missing, `doctor` lists the remaining database.
       const doctor = () => spawnSync(process.execPath, [MAIN, 'doctor'], { encoding: 'utf8' }).stdout
       expect(doctor()).toContain(`${dirname(home)}: in use by the data folder ${dataDir}, last started `)
       await rename(dataDir, `${dataDir}.gone`)

@@ -67,7 +67,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   await tokenDialog.getByRole('button', { name: 'Done' }).click()
   expect(await page.content()).not.toContain(token)
 
-  // Without auto-accept, a person approves each device. The switch applies at once.
+  // Without auto-accept, a person approves each device. The switch applies immediately.
   const autoAccept = page.getByRole('switch')
   expect(await autoAccept.getAttribute('aria-checked')).toBe('true')
   await autoAccept.click()
@@ -128,7 +128,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   await page.getByRole('button', { name: 'Delete Device' }).click()
   await page.getByText(/^Deleting in \d+ s\.$/).waitFor()
   const sent = page.waitForResponse('**/invoke/devices_Delete')
-  // Leaving the list sends the deletion at once.
+  // Leaving the list sends the deletion immediately.
   await page.getByRole('link', { name: 'Tokens' }).last().click()
   expect((await sent).status()).toBe(200)
   await page

@@ -76,7 +76,7 @@ it('keeps the list and the filter box in place while a filter without matches is
     await box.fill('nothing like it')
     await page.getByText(/^No \w+ match this filter\./).waitFor()
     isHeld = true
-    // Without a reload, the console would show the cached unfiltered list at once.
+    // Without a reload, the console would show the cached unfiltered list immediately.
     await page.reload()
     await page.getByText(/^No \w+ match this filter\./).waitFor()
     await box.focus()

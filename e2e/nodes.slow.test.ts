@@ -1,5 +1,5 @@
-// The promises of several nodes, with counts: three hub processes on one PostgreSQL, behind a proxy that is configured as
-// docs/operating.md prints it. `npm run bench -- cluster` repeats them with 3,000 devices.
+// Tests the promises about several nodes (docs/operating.md, "Several nodes") with three hub processes on one PostgreSQL. The proxy in
+// front has the configuration that docs/operating.md prints. `npm run bench -- cluster` repeats the tests with 3,000 devices.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer as createHttpServer, request } from 'node:http'
@@ -21,11 +21,11 @@ import { newFolder } from './hub-child.ts'
 import { type CarrierKind, INSTANCE_KEY, type Nodes, nextBuild, startNodes } from './nodes.ts'
 import { connectThrough, StormDevice } from './storm-device.ts'
 
-/** Devices through the proxy, and those of them that publish an event every `PAUSE_MS`. */
+/** Number of devices that connect through the proxy, and how many of them publish an event every `PAUSE_MS`. */
 const DEVICES = 40
 const REPORTING = 20
 const PAUSE_MS = 50
-/** Time for which a published agent stays away, in milliseconds: systemd starts it again then. */
+/** Time until systemd restarts a published Nexigon agent that has exited, in milliseconds. */
 const PUBLIC_PAUSE_MS = 60_000
 /** Limits of the promises, in milliseconds (docs/operating.md, "Several nodes"). */
 const WITHIN = {
@@ -39,7 +39,7 @@ const WITHIN = {
 
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
 
-/** Services on the devices that send back what they get: over TCP, and over HTTP. */
+/** Echo services on the devices: over TCP, and over HTTP. */
 let echo: Awaited<ReturnType<typeof echoService>>
 const pages = createHttpServer((incoming, response) => void incoming.pipe(response))
 beforeAll(async () => {
@@ -142,7 +142,7 @@ describe.each([
       )
       const agentBackMs = performance.now() - killedAtMs
 
-      // The killed node returns as the next release, and at once it is the only one left.
+      // The killed node is restarted as the next release, and then the other nodes stop.
       await nodes.hubs[lost]!.exited
       await nodes.start(lost, build)
       // HAProxy finds a node within a second of its start, nginx with the next request.
@@ -234,7 +234,7 @@ describe.each([
     })
 
     it('a console on one node shows within 1 s what changes on another', async () => {
-      // A node opens its bus when it has seen another node.
+      // A node connects its bus when it has seen another node.
       await until('all nodes are on the bus', () =>
         nodes.hubs.every(hub => hub.logged('the bus between nodes is connected').length > 0),
       )
@@ -244,7 +244,7 @@ describe.each([
       await using live = await streamAt(nodes, 0, person)
       await using other = await streamAt(nodes, 2, person)
       const times: number[] = []
-      // A node learns only some time after the stream has opened that it gets the changes of this organization.
+      // The first change is not measured, because the subscription of a node takes effect only some time after the stream has opened.
       for (let round = 0; round < 6; round++) {
         const [before, beforeOther] = [live.changes.length, other.changes.length]
         await device.invoke('devices_SetProperty', { deviceId, name: 'round', value: round })
@@ -291,7 +291,7 @@ describe.each([
       await using cutOff = await deviceAt(nodes, 2)
       await using live = await streamAt(nodes, 0, await newMember(nodes))
       nodes.wires[2]!.set('silent')
-      // A slow subscriber: the carrier keeps for the third node what the others publish meanwhile.
+      // The third node reads nothing, so the server queues the messages of the other nodes for it.
       for (let n = 0; n < 200; n++)
         await device.invoke('devices_SetProperty', { deviceId: device.deviceId, name: 'burst', value: n })
       expect(live.changes.length).toBeGreaterThan(0)
@@ -359,7 +359,7 @@ describe.each([
         ['rights', batch([7, null, { userId: "u_' or true --" }])],
       ]
       for (const [subject, text] of messages) await publishForged(subject, text)
-      // PostgreSQL itself refuses notifications of that size.
+      // PostgreSQL itself refuses notifications of this size.
       const huge = publishForged('rights', batch([{ userId: 'u'.repeat(1_000_000) }]))
       if (carrierKind === 'PostgreSQL') await expect(huge).rejects.toThrow('payload string too long')
       else await huge
@@ -382,7 +382,7 @@ describe.each([
       await expect(other.open(`forward/tcp/${echo.port}`)).rejects.toThrow()
       node.close('done')
 
-      // The messages have been read: a change after them arrives.
+      // A later change arrives, so the nodes have read the forged messages before it.
       await using after = await streamAt(nodes, 2, own)
       await until('a later change arrives', async () => {
         await device.invoke('devices_SetProperty', { deviceId: device.deviceId, name: 'later', value: 1 })
@@ -402,7 +402,7 @@ describe.each([
         text,
       )
 
-    // Once is enough, because it takes a minute.
+    // Runs with one of the transports only, because it takes a minute.
     if (carrierKind === 'PostgreSQL')
       it('a published agent of the killed node is back within 90 s', async () => {
         const ms = await publicBackMs

@@ -14,25 +14,25 @@ import pg from 'pg'
 import { adminOf, type Folder, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
 import { type TcpWire, tcpWire } from './tcp-wire.ts'
 
-/** What carries the messages between nodes. */
+/** Server that forwards the messages between nodes. */
 export type CarrierKind = 'PostgreSQL' | 'NATS'
 
 /** Instance key of all nodes. */
 export const INSTANCE_KEY = 'ab'.repeat(32)
 const ROOT = join(import.meta.dirname, '..')
 const NAMES = ['node-1', 'node-2', 'node-3'] as const
-/** Connections of PostgreSQL: 13 of each node, and those of the test. */
+/** Maximum number of connections to PostgreSQL. Each of the three nodes needs 13, the test needs the others. */
 const MAX_CONNECTIONS = 100
 
-/** The carrier of messages, which fails as a whole. For single nodes see `Nodes.wires`. */
+/** Makes the server that carries the messages fail for all nodes. `Nodes.wires` cuts off single nodes. */
 type Carrier = {
-  /** Lets it answer nothing, until `stop` or `start`. */
+  /** Stops all answers until `stop` or `start`. Connections stay open. */
   freeze(): void
-  /** Ends it. */
+  /** Stops the server or ends its sessions, so that all connections break. */
   stop(): Promise<void>
-  /** Brings it back. */
+  /** Makes the server work again. */
   start(): Promise<void>
-  /** Sends a text on a channel, past the wires. */
+  /** Publishes a text on a channel directly, not through the TCP proxies of the nodes. */
   publish(channel: string, text: string): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export type Nodes = AsyncDisposable & {
   carrier: Carrier
   /** The processes, in the order of their addresses in the proxy. */
   hubs: HubChild[]
-  /** Carry the messages between each node and the carrier. With PostgreSQL that is only the session for notifications. */
+  /** TCP proxy between each node and the carrier. With PostgreSQL, only the session for notifications goes through it. */
   wires: TcpWire[]
   /** The first project. */
   project: { organizationId: string; projectId: string }
@@ -50,7 +50,7 @@ export type Nodes = AsyncDisposable & {
   token: string
   /** Address and password of the first administrator. */
   admin: { email: string; password: string }
-  /** Session cookie of that person. */
+  /** Session cookie of the first administrator. */
   cookie: string
   /** Connection to the database as its superuser. */
   database: pg.Pool
@@ -58,7 +58,7 @@ export type Nodes = AsyncDisposable & {
   start(at: number, main?: string): Promise<void>
   /** Runs actions at one node, as the first administrator or with the session cookie of another person. */
   at(node: number, cookie?: string): Invoke
-  /** The index of the node that holds a device's connection. Waits until one does. */
+  /** Index of the node to which a device is connected. Waits until the device is connected. */
   holderOf(deviceId: string): Promise<number>
 }
 
@@ -183,7 +183,7 @@ export async function nextBuild({ path }: Folder): Promise<string> {
   return join(root, 'apps/hub/muster-hub.js')
 }
 
-/** PostgreSQL as carrier: the sessions for notifications freeze and end, and nothing else. */
+/** PostgreSQL as carrier of messages. Only the sessions for notifications hang and end; all other connections keep working. */
 function wiredCarrier(wires: readonly TcpWire[], database: pg.Pool): Carrier {
   const set = (state: Parameters<TcpWire['set']>[0]): void => {
     for (const wire of wires) wire.set(state)

@@ -300,7 +300,7 @@ it('says that the hub is silent, and how old the page is, until the hub is back'
   try {
     await page.getByText(/^Connection to the hub lost at \d\d:\d\d:\d\d\.$/).waitFor()
     await page.getByText(/It is \d+ s old\. (Next try in \d+ s|Trying now), the \d+(st|nd|rd|th)\./).waitFor()
-    // A button that needs the hub says why it does nothing.
+    // While the hub cannot be reached, a button that needs the hub is inactive and shows the reason.
     const refresh = page.getByRole('button', { name: 'Refresh' })
     expect(await refresh.getAttribute('aria-disabled')).toBe('true')
     expect(await refresh.getAttribute('data-tip')).toBe('The hub cannot be reached.')

@@ -340,7 +340,7 @@ it('shows jobs, which are not in the navigation, and the nodes of the cluster', 
     .getByText(/^\d+ (s|m)$/)
     .waitFor()
 
-  // The hub of this test is the only node, so rows stand for the others.
+  // The hub of this test is the only node, so database rows represent the other nodes.
   await changeDatabase(
     stage.hub,
     `insert into cluster_node (node_id, name, last_heartbeat, left_at, evicted_at, draining_at, clock_ahead_ms)

@@ -191,7 +191,7 @@ it('S8: shows time and address of the last use of a token, and its expiry', asyn
   await row.getByText(/^in 4 weeks$/).waitFor()
   const invoke = createClient({ baseUrl: stage.hub.url, headers: { authorization: `Bearer ${secret}` } })
   await invoke('actor_GetActor', {})
-  // The page refetches the list of tokens at intervals. A reload refetches it at once.
+  // The page refetches the list of tokens at intervals. A reload refetches it immediately.
   await expect
     .poll(
       async () => {

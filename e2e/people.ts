@@ -147,14 +147,14 @@ export async function invoke<N extends ActionName>(
   return (await response.json()) as ActionOutput<N>
 }
 
-/** Lets the 10 s pass in which a deletion can be undone, without waiting. The page needs `page.clock.install()` before the deletion. */
+/** Advances the fake clock by the 10 s in which a deletion can be undone. The page needs `page.clock.install()` before the deletion. */
 export async function passUndoTime(page: Page) {
   await page.clock.fastForward(10_000)
 }
 
 /**
- * Waits until an element is visible that a page shows after its next poll. The time between two polls passes without waiting, in
- * steps of `intervalMs`. The page needs `page.clock.install()` before the poll is due.
+ * Waits until an element is visible that a page shows after its next poll. Advances the fake clock of the page in steps of `intervalMs`,
+ * so that the test need not wait. The page needs `page.clock.install()` before the poll is due.
  */
 export async function polled(expected: Locator, intervalMs: number) {
   const { clock } = expected.page()
@@ -195,7 +195,7 @@ export async function mailedLink(
   return found!
 }
 
-/** A way to show a screen. `zoom` is the factor of the browser's zoom. */
+/** Settings with which a screen is shown. `zoom` is the factor of the browser's zoom. */
 type Look = {
   width: number
   height: number
@@ -260,7 +260,7 @@ function looksNow(): Look[] {
   return inject('onlyPictures') ? LOOKS.slice(0, 4) : [DESKTOP, { ...DESKTOP, ...SIZES[1]! }]
 }
 
-/** Options for a screenshot of the whole page, at most 2,400 pixels high. With an open dialog, menu or panel, only the viewport is taken. */
+/** Options for a screenshot of the whole page, at most 2,400 pixels high, or of the viewport if a dialog, menu or panel is open. */
 async function wholePage(page: Page) {
   const height = await page.evaluate<number>(
     `document.querySelector('dialog[open], .menu, :popover-open') ? 0 : Math.min(2400, document.documentElement.scrollHeight)`,
@@ -286,8 +286,8 @@ function nameOf({ width, colorScheme, forcedColors, zoom }: Look): string {
 }
 
 /**
- * Rows of a table or list that axe checks in `npm test`. Its time grows with the number of elements: a list of 50 devices takes the
- * browser 3 s. `npm run test:axe` checks all rows.
+ * Number of rows per table or list that axe (the accessibility checker) checks in `npm test`. The duration of a check grows with the number
+ * of elements: 3 s for a list of 50 devices. `npm run test:axe` checks all rows.
  */
 const CHECKED_ROWS = 15
 
@@ -306,7 +306,7 @@ export async function violations(page: Page, look: Look = DESKTOP): Promise<stri
     runOnly: isDark ? { type: 'rule', values: ['color-contrast'] } : { type: 'tag', values: tags },
     rules: look.forcedColors ? { 'color-contrast': { enabled: false } } : {},
   }
-  // A document keeps axe, whose half a megabyte takes the browser longer to load than many screens take to check.
+  // The script of axe has 0.5 MB and often takes longer to load than the check itself, so each document loads it only once.
   if (!(await page.evaluate('Boolean(globalThis.axe)'))) await page.evaluate(axe.source)
   const context = { exclude: inject('allLooks') ? [] : [`:is(tr, li):nth-child(n + ${CHECKED_ROWS + 1})`] }
   return page.evaluate<string[]>(
@@ -316,8 +316,8 @@ export async function violations(page: Page, look: Look = DESKTOP): Promise<stri
 }
 
 /**
- * Moves the mouse away, because tooltips and hovered rows are not part of the screen, and scrolls up. Otherwise the sticky bar would stand
- * in the middle of a picture of the whole page, and a target that it partly covers would count as too small.
+ * Moves the mouse away, because tooltips and hovered rows are not part of the screen, and scrolls up. Otherwise the sticky bar would be in
+ * the middle of a picture of the whole page, and a touch target that the bar partly covers would count as too small.
  */
 async function showTop(page: Page) {
   await page.mouse.move(0, 0)

@@ -32,7 +32,7 @@ let page: Page
 let proxy: CuttingProxy
 /** The command-line client that makes the releases. */
 let cli: Muster
-/** Folder on this machine that stands for the device. */
+/** Folder on this machine that represents the file system of the device. */
 let device: string
 let organizationId: string
 let projectId: string

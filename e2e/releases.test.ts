@@ -20,7 +20,7 @@ const NO_SPACE = 'no space left on device'
 
 let stage: Stage
 let page: Page
-/** The command-line client in which the person pastes commands. */
+/** The command-line client that runs the commands which the person pastes. */
 let cli: Muster
 /** Devices that follow the tag `stable` of the package. */
 let followers: FakeDevice[]
@@ -205,7 +205,7 @@ it('shows versions that nobody made as devices report them', async () => {
   expect(stage.faults).toEqual([])
 })
 
-/** Adds 500 devices that run 2.23.0 and 27 that failed to install it, 19 of them for want of space. */
+/** Adds 500 devices that run 2.23.0 and 27 devices that failed to install it, 19 of them because of a full disk. */
 async function addFailing(): Promise<void> {
   await changeDatabase(
     stage.hub,

@@ -90,7 +90,7 @@ it('pins properties of a project for everyone, in an order that people change', 
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices/${deviceId}`)
   const properties = page.getByRole('region', { name: 'Properties' })
   await properties.getByRole('heading', { name: 'Pinned' }).waitFor()
-  // A person's own pins stand above those of the project.
+  // A person's own pins are listed before the pins of the project.
   const pinned = await properties.locator('h3:has-text("Pinned") + ul > li .k').allInnerTexts()
   expect(pinned).toEqual(['app.crane.load', 'Site\nsite'])
 })

@@ -8,7 +8,7 @@ export type SpecifiedText =
   | { part: string }
   /** The whole text of a heading. */
   | { heading: string }
-  /** Column headers of one table, in this order. Other columns may stand between them. */
+  /** Column headers of one table, in this order. Other columns may be between them. */
   | { columns: readonly string[] }
   /** Texts of cells in one row of a table. Each is the whole text of its cell. */
   | { row: readonly string[] }

@@ -10,7 +10,7 @@ import {
 } from '@muster/testkit/device'
 import { until } from '@muster/testkit/until'
 
-/** A device of a fleet that is disturbed. It reconnects, and publishes unacknowledged events again. */
+/** A device of a fleet whose hubs or connections fail. It reconnects, and publishes unacknowledged events again. */
 export class StormDevice {
   readonly acknowledged: string[] = []
   readonly absencesMs: number[] = []
@@ -57,7 +57,7 @@ export class StormDevice {
     )
   }
 
-  /** Reconnects whenever the connection ends, until `stop` is called. Keeps the time of each absence, in milliseconds. */
+  /** Reconnects whenever the connection ends, until `stop` is called. Records how long each interruption lasted, in milliseconds. */
   async stay(): Promise<void> {
     for (;;) {
       await this.#device.link.ended
@@ -102,7 +102,7 @@ export class StormDevice {
   }
 }
 
-/** Connects a device to a hub, or to a proxy that ends TLS for hubs. There the device proves its certificate. */
+/** Connects a device to a hub, or to a proxy that terminates TLS for hubs. With TLS, the device proves its certificate in the handshake. */
 export async function connectThrough(
   url: string,
   token: string,

@@ -2,15 +2,15 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
 /**
- * State of a wire. `open` carries bytes, `silent` keeps connections open and carries nothing, as a network that drops packets does, and
+ * State of a `TcpWire`. `open` forwards bytes. `silent` keeps connections open but forwards nothing, like a network that drops packets.
  * `down` closes all connections and refuses new ones.
  */
 type WireState = 'open' | 'silent' | 'down'
 
-/** A TCP proxy that fails as networks and servers do. What was sent while it was silent arrives when it is open again. */
+/** A TCP proxy that fails on request, like a network or a server. Bytes that were sent while it was `silent` arrive when it is `open`. */
 export type TcpWire = AsyncDisposable & { port: number; set(state: WireState): void }
 
-/** Starts a wire on a free port. `open` connects to the server behind it. */
+/** Starts the proxy on a free port. `open` connects to the server behind it. */
 export async function tcpWire(open: () => Socket): Promise<TcpWire> {
   const sockets = new Set<Socket>()
   let state: WireState = 'open'
