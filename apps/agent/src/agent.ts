@@ -79,8 +79,8 @@ class Agent {
 
   /**
    * Loads files that may have been renewed on the disk: the device's certificate and, if the hub's certificate was not trusted in the last
-   * attempt, the system's certificate authorities. Published Nexigon agents restart for each connection, so they read renewed files as
-   * well. Unusable files cause only a warning.
+   * attempt, the system's certificate authorities. Published Nexigon agents restart for each connection, so they read renewed files
+   * too. Unusable files cause only a warning.
    */
   async #takeRenewed(failure: unknown): Promise<void> {
     const { certificatePath, keyPath, acceptInvalidCertificates } = this.#options
@@ -145,7 +145,7 @@ class Agent {
       } catch (error) {
         if (!over.aborted) this.#log.warn(`system information not published: ${describeError(error)}`)
         // If the hub refused the action, the connection is still useful: port forwarding works, and the hub may accept the next
-        // system information. Any other error means that the executor channel is broken, so the link is closed and the agent reconnects.
+        // system information. Any other error means that the channel for actions is broken, so the link is closed and the agent reconnects.
         if (!(error instanceof RemoteActionError)) link.close('the executor channel failed')
       }
       await this.#clock.sleep(SYSTEM_INFO_INTERVAL_MS, over).catch(() => {})

@@ -22,7 +22,7 @@ export async function askSecret(question: string, { input, write, signal }: Term
   const onAbort = () => reject(signal.reason)
   const onEnd = () => resolve(typed)
   signal.addEventListener('abort', onAbort, { once: true })
-  // Raw mode switches the echo off. The question comes after it, so that a text that is pasted at once is not shown.
+  // Raw mode switches the echo off. The question is printed after that, so that a text that is pasted immediately is not shown.
   input.setRawMode(true)
   write(question)
   input.on('data', onData).once('end', onEnd).resume()

@@ -4,7 +4,7 @@ import { setTimeout as sleepFor } from 'node:timers/promises'
 export interface Clock {
   /** Monotonic time in milliseconds since an arbitrary moment. */
   elapsed(): number
-  /** Resolves after `ms` milliseconds; rejects at once when the signal is aborted. */
+  /** Resolves after `ms` milliseconds; rejects immediately when the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 

@@ -61,7 +61,7 @@ function defaultDataDir(): string {
 /**
  * Reads a configuration file in the format of the published Nexigon agents of 2025 or 2026. Unknown keys are ignored; relative
  * paths are resolved against the file's folder (docs/protocol.md 8.1). Throws `ConfigError` with the key, the found value and the
- * expected one.
+ * expected value.
  */
 export async function readConfigFile(path: string): Promise<AgentConfig> {
   return parseConfig(await readText(path), path)
@@ -94,7 +94,7 @@ export function parseConfig(text: string, path: string): AgentConfig {
   }
 }
 
-/** Creates a configuration from options. Throws `ConfigError` with the option, the found value and the expected one. */
+/** Creates a configuration from options. Throws `ConfigError` with the option, the found value and the expected value. */
 export function configFromOptions(options: ConfigOptions): AgentConfig {
   const table = new ConfigTable({ '--hub': options.hub, '--token': options.token }, '')
   const dataDir = resolve(options.data ?? defaultDataDir())

@@ -10,7 +10,7 @@ const OK_PREFIX = '{"result":"Ok","value":'
  */
 export async function invokeExactly(channel: Channel, action: string, input: JsonText): Promise<string> {
   try {
-    // Reads while writing, so that a failed read ends the call at once, even if the write still waits for flow-control credit.
+    // Reads while writing, so that a failed read ends the call immediately, even if the write still waits for flow-control credit.
     const [output] = await Promise.all([readResponse(channel), channel.write(encodeRequest(action, input))])
     const value = parseEnvelope(output)
     return output.startsWith(OK_PREFIX) ? output.slice(OK_PREFIX.length, -1) : JSON.stringify(value)

@@ -36,7 +36,7 @@ export type HubConnection = {
 /** Latest TLS session by credentials. Resuming a session saves a full handshake on reconnecting, even after a hub's restart. */
 const sessions = new WeakMap<HubCredentials, Buffer>()
 
-// Longer than the 30 s that valid connections may wait at the hub during a reconnect storm (docs/decisions.md, "Devices").
+// Longer than the 30 s that valid connections may wait at the hub while a whole fleet reconnects (docs/decisions.md, "Devices").
 const HANDSHAKE_TIMEOUT_MS = 45_000
 // Must exceed the largest frame, which has 1 MiB and 9 bytes (protocol 2.10). A longer frame is then rejected by the link and not by
 // the WebSocket library.

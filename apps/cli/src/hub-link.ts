@@ -6,7 +6,7 @@ import { WebSocket } from 'ws'
 import type { Access } from './config.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** Longer than the 30 s that valid connections may wait at the hub during a reconnect storm (docs/decisions.md, "Devices"). */
+/** Longer than the 30 s that valid connections may wait at the hub while a whole fleet reconnects (docs/decisions.md, "Devices"). */
 const HANDSHAKE_TIMEOUT_MS = 45_000
 /**
  * Must exceed the largest frame, which has 1 MiB and 9 bytes (protocol 2.10). A longer frame is then rejected by the link and not by

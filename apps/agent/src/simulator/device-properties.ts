@@ -40,8 +40,8 @@ export function systemInfoOf(profile: DeviceProfile, atMs: number): SystemInfo {
 }
 
 /**
- * Value of the property for software updates (docs/protocol.md 4.4). Before its first simulated update, a device reports an older
- * completed update or the state `idle`.
+ * Value of the property that reports the state of software updates (docs/protocol.md 4.4). Without a `step`, as before the first simulated
+ * update, a device reports `idle` or an update that was completed earlier.
  */
 export function otaStatusOf(profile: DeviceProfile, step: UpdateStep | undefined): Record<string, unknown> {
   const { hardware, firmware } = profile

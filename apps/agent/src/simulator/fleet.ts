@@ -40,7 +40,7 @@ export type SimulatedFleet = AsyncDisposable & {
 const MAX_EVENTS_PER_MINUTE = 6000
 
 /**
- * Starts simulated devices in this process and returns at once. A bounded number of devices connects at a time. Throws
+ * Starts simulated devices in this process and returns immediately. A bounded number of devices connects at a time. Throws
  * `RangeError` for an invalid count or rate.
  */
 export function simulateFleet(options: SimulateFleetOptions): SimulatedFleet {

@@ -9,7 +9,7 @@ const SPKI_HEADER = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d0301070
 
 /**
  * Derives the fingerprint and certificate of a simulated device, including the certificate's signature, from seed and index. The
- * same seed thus gives the same devices on any machine without stored state. Whoever knows the seed can impersonate all devices
+ * same seed thus gives the same devices on any machine without stored state. Anybody who knows the seed can impersonate all devices
  * of the fleet.
  */
 export function simulatedIdentity(

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 
-/** Creates a clock whose sleeps end at once and are recorded. */
+/** Creates a clock whose sleeps end immediately and are recorded. */
 export function instantClock(): Clock & { sleeps: number[] } {
   const sleeps: number[] = []
   let elapsedMs = 0

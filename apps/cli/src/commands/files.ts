@@ -7,8 +7,8 @@ import { assetOf } from '../paths.ts'
 type Metadata = Record<string, unknown>
 
 /**
- * Describes one of the two holders of files, a package or a version: the words of its commands, the look-up of its id, and the actions
- * on its files.
+ * Describes one of the two resources that have files, a package or a version: the words of its commands, the look-up of its id, and the
+ * actions on its files.
  */
 type FileHolder = {
   word: 'package' | 'version'
