@@ -30,8 +30,8 @@ const expect = { poll: { timeout: 25_000 } }
  */
 const SLOW = '**/*.slow.test.ts'
 /**
- * Slow browser tests without bounds of time or memory. Two of these files run at the same time (vitest project `e2e-long`), the other
- * slow ones alone.
+ * Slow browser tests that do not measure time or memory, so that another test on the same machine does not disturb them. The vitest
+ * project `e2e-long` runs two of these files in parallel. The project `e2e-slow` runs the other slow browser tests one by one.
  */
 const LONG = 'e2e/{disk-full,hardening,hub-places,journey,release,specification-texts}.slow.test.ts'
 /**

@@ -36,7 +36,8 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
   await chmod(dataDir, 0o755)
   const port = await freePort()
   let hub: ChildProcess
-  // The hub must not outlive this process. `main.ts` calls `process.exit` on a signal, so a signal emits `exit` as well.
+  // The hub must not outlive this process. Node emits no `exit` event when a signal ends the process, so `bench/main.ts` handles
+  // signals with `process.exit`.
   process.once('exit', () => hub.kill('SIGKILL'))
   const start = (): Promise<string> => {
     const env = { MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(port), MUSTER_LOG_LEVEL: 'warn', ...settings }

@@ -351,7 +351,7 @@ function stay(): object {
   return {}
 }
 
-/** Returns the absences since the last call. */
+/** Reports how long devices were disconnected and how many reconnects failed since the last call, and how many are disconnected. */
 function absences(): AbsencesRun {
   const { away, absencesMs, failures } = staying!
   const run = { absencesMs: absencesMs.splice(0).toSorted((a, b) => a - b), away: away.size, failures }

@@ -501,7 +501,7 @@ COMP_WORDS=(muster completion ''); COMP_CWORD=2; _muster; echo "\${COMPREPLY[@]}
   })
 })
 
-/** Runs a command that needs no files and no standard input in this process, which is faster than a process of its own. */
+/** Runs a command in the test process, which is faster than a child process. Its standard input is empty. */
 async function inProcess(argv: readonly string[]): Promise<Ran> {
   let [out, err] = ['', '']
   const write = (text: string): void => {

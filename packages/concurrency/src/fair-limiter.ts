@@ -94,7 +94,10 @@ export class FairLimiter {
     }
   }
 
-  /** Resolves to a permit as soon as the limits allow it; the caller releases it. Rejects as `run` does. */
+  /**
+   * Waits until the limits allow one more task and resolves to its permit, which the caller must release. Rejects with
+   * `LimiterRejection`, or with the reason of a signal that aborted first.
+   */
   async enter({ owner = '', signal }: TaskOptions = {}): Promise<Permit> {
     this.#signal?.throwIfAborted()
     signal?.throwIfAborted()

@@ -33,12 +33,12 @@ export class Tombstones {
     return now - this.#lastAddedAt > LIFETIME_MS
   }
 
-  /** Checks a late frame other than data. */
+  /** Checks a frame without data for a channel that is not open: `Known` if the channel ended recently. */
   control(localId: number): LateFrame {
     return this.#tombstones.has(localId) ? 'Known' : 'Unknown'
   }
 
-  /** Checks a late data frame. The frame must fit into the credit that the peer had left when the channel was removed. */
+  /** Checks a data frame for a channel that is not open. The frame must fit into the credit that the peer had left at the channel's end. */
   data(localId: number, length: number): LateFrame {
     const tombstone = this.#tombstones.get(localId)
     if (tombstone === undefined) return 'Unknown'

@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions/client'
 
 /**
- * The hub's validation messages for a rejected input, as pairs of field name and text. `undefined` unless every issue of
- * the error concerns one of `fields`.
+ * The hub's validation messages for a rejected input, as pairs of field name and message. `undefined` if the error has no validation
+ * messages, or has one for a field that is not in `fields`.
  */
 export function fieldRefusals(error: unknown, fields: readonly string[]): [string, string][] | undefined {
   const issues = (error instanceof ActionError && error.issues) || []

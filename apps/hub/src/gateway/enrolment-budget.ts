@@ -137,7 +137,7 @@ export class EnrolmentBudget {
     }
   }
 
-  /** Returns one new device to the budgets of its client IP and its token, after an enrolment that created no device. */
+  /** Undoes `take` after an enrolment that created no device: adds one device to the budgets of the client IP and the token again. */
   async giveBack({ tokenId, address }: Pick<NewDevice, 'tokenId' | 'address'>): Promise<void> {
     await this.#giveBackOfAddress(address)
     await this.#pool.query(GIVE_BACK, [tokenId])

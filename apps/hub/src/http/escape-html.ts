@@ -1,4 +1,4 @@
-/** Escapes text for use between tags and in quoted attributes of HTML. */
+/** Escapes text for use between HTML tags and in attributes in double quotes. It does not escape single quotes. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

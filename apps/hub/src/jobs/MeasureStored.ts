@@ -80,8 +80,9 @@ async function devicesOver(
 }
 
 /**
- * Measures the stored rows of a device and removes the oldest if they exceed its limit; resolves to the bytes measured. The
- * measured bytes replace the counts, which may be too high: a node counts a repeated event again.
+ * Measures the stored rows of a device and removes the oldest if they exceed its limit; resolves to the bytes measured. The bytes
+ * of the rows that stay replace the counters in `device_stored_bytes`. These may be too high: an event that a device sends twice is
+ * counted twice but stored once.
  */
 async function trimToLimit(
   db: Db,

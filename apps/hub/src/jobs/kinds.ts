@@ -43,7 +43,7 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   devices_FillUpdates: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
   // Like `devices_FillUpdates`, for the rows of `device_address`.
   devices_FillAddresses: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
-  // The start of a bulk action queues this job as well. The interval is for bulk actions whose node has ended.
+  // A large bulk action queues this job when it starts. The run every 5 min continues bulk actions of nodes that have stopped.
   devices_RunBulkActions: { ...RECURRING, timeoutSecs: 1500, everySecs: 5 * 60 },
   // A project gets one count in 10 minutes. The job runs twice as often, so that a late run leaves no gap.
   projects_SampleConnected: { ...RECURRING, timeoutSecs: 120, everySecs: 5 * 60 },

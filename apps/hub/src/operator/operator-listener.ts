@@ -117,7 +117,10 @@ function refusalOf(
   return undefined
 }
 
-/** Whether a `Host` header names this listener. The requests of a website that uses DNS rebinding have the name of the website. */
+/**
+ * Whether a `Host` header has an IP address, a loopback name or a name of this hub. A website that reaches the listener by DNS rebinding
+ * sends its own name.
+ */
 function isOwnHost(header: string | undefined, config: OperatorListenerOptions['config']): boolean {
   const url = URL.parse(`http://${header ?? ''}`)
   if (url === null || header === undefined) return false

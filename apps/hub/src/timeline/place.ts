@@ -5,14 +5,14 @@ import { type RawBuilder, sql } from 'kysely'
 export type At = string
 
 /**
- * Position of an entry in a timeline: its time, the rank of its source, and its id within the source. Entries of the same time are ordered
- * by rank, then by id.
+ * Position of an entry in a timeline. A timeline merges several sources, for example events, connections and property changes, and each
+ * source has a rank. Entries of the same time are ordered by the rank of their source, then by their id in it.
  */
 export type Place = { at: At; rank: number; id: string }
 
 /**
- * Point from which a source reads backwards in time: rows before `at`, and rows at `at` if `isIncluded`. With `afterId`, only those rows at
- * `at` are read that follow the entry with this id.
+ * Point from which the rows of a source are read, newest first: rows older than `at`, and also rows of exactly that time if `isIncluded`.
+ * With `afterId`, a row of exactly that time is read only if its id is lower.
  */
 export type Start = { at: At; isIncluded: boolean; afterId?: string }
 

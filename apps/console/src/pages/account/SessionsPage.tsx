@@ -43,7 +43,7 @@ export function SessionsPage() {
   )
 }
 
-/** Ends every session of the person but the current one. */
+/** Button that ends all sessions of the user except the current one. */
 function EndOthersButton({ userId, count }: { userId: string; count: number }) {
   const end = useCommand('users_TerminateSessions', { invalidates: ['users_QuerySessions'] })
   async function endOthers() {

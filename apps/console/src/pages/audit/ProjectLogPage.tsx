@@ -3,7 +3,7 @@ import { EventLog } from './EventLog.tsx'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/log')
 
-/** Event log of a project and its devices. */
+/** Page with the audit log of a project and its devices. */
 export function ProjectLogPage() {
   const { projectId } = route.useParams()
   return (

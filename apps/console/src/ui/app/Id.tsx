@@ -8,7 +8,7 @@ type IdProps = {
   wrap?: boolean
   /** Takes most of the table's width, for digests, which are longer than ids. */
   wide?: boolean
-  /** Cuts the middle by CSS where the column is narrow, for lists. The tooltip shows the whole id. */
+  /** For lists: shows an ellipsis instead of the middle characters if the column is too narrow. The tooltip shows the whole id. */
   cutMiddle?: boolean
 }
 

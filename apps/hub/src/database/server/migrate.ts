@@ -119,7 +119,10 @@ function pendingMigrations(migrations: Migration[], applied: Applied[], log: Log
   return pending
 }
 
-/** Names of the nodes that are alive and whose release does not know a migration. Releases before `newest_migration` know none. */
+/**
+ * Names of the live nodes, at most 20, whose release does not know a migration. A node whose release does not report its newest
+ * migration is included. Before the migration that adds the column `newest_migration`, the result is empty.
+ */
 async function nodesWithout(client: pg.Client, migration: string): Promise<string[]> {
   const { rows: columns } = await client.query(
     "select from pg_attribute where attrelid = to_regclass('cluster_node') and attname = 'newest_migration'",

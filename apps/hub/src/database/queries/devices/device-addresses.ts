@@ -6,10 +6,11 @@ import type { Db, Tx } from '../../client/connection.ts'
 /** Properties in which a device describes its system. Agents write them at each connect and every 30 min, so no history is kept. */
 export const SYSTEM_INFO = ['dev.nexigon.system.info', 'dev.nexigon.systemInfo']
 
-/** Maximum number of rows in `device_address` of one device. */
+/** Maximum number of addresses that are stored for a device, as rows of `device_address`. */
 const MAX_ADDRESSES = 32
-/** Maximum numbers of networks of a device, and of addresses of a network, that are read. */
+/** Maximum number of networks that are read from the report of a device. */
 const MAX_NETWORKS = 256
+/** Maximum number of IP addresses that are read for each network. */
 const MAX_OF_NETWORK = 64
 /** Maximum length, in characters, of the stored name of a network interface. Linux allows 15. */
 const MAX_INTERFACE = 32

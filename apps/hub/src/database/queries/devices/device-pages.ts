@@ -91,7 +91,7 @@ type DevicePage = { rows: DeviceRow[]; nextCursor?: string; total?: number }
  */
 export async function readDevicePage(db: Db, signal: AbortSignal, input: Input): Promise<DevicePage> {
   if (input.sort === undefined || !SCANNING_DEVICE_SORT.test(input.sort)) return pageByIndex(db, input)
-  // The limit of 2 s is for pages. The whole list may take until the statement timeout, in this sort order as in any other.
+  // Without `limit` the caller wants the whole list. Only the statement timeout bounds it; the 2 s are for single pages.
   if (input.limit === undefined)
     return db
       .transaction()

@@ -8,11 +8,9 @@ const MAX_DEVICES = 2_000
 const MAX_READ_PROPERTIES = 100_000
 /** Number of the newest devices whose properties are counted first, to estimate how many devices `MAX_READ_PROPERTIES` allows. */
 const PROBED_DEVICES = 20
-/**
- * Maximum size, in bytes of JSON, of a value whose members (nested JSON fields) are suggested as well, and maximum depth of these
- * members.
- */
+/** Maximum size in bytes of a JSON value whose members (nested JSON fields) are suggested like properties. */
 const MAX_UNFOLDED_BYTES = 8 * 1024
+/** Maximum depth of the members that are suggested. */
 const MAX_UNFOLDED_LEVELS = 4
 /** Pattern of the keys of members that are suggested: at most 64 characters. Keys with a dot cannot be part of a path. */
 const MEMBER = '^[^.]{1,64}$'
@@ -128,7 +126,11 @@ const COLUMNS: ReadonlyMap<string, string> = new Map([
   ['#update', 'state'],
 ])
 
-/** Common table expressions with the values of a property, or of a column, of the newest devices that match a condition on `d`. */
+/**
+ * Common table expressions for the values that a property has on the newest devices of a project. `condition` is SQL about the device
+ * `d`. The names in `COLUMNS` stand for columns of `device_update`. The last expression, `short`, has the values that are short enough to
+ * be suggested.
+ */
 export function sampledValues(
   projectId: string,
   property: string,
@@ -154,7 +156,10 @@ function columnOfSample(column: string): RawBuilder<unknown> {
       from sample join device_update u using (device_id) where u.${sql.ref(column)} is not null`
 }
 
-/** Values of a property, or of a column, among the newest devices that match a condition on `d`, most frequent first. */
+/**
+ * Values that a property has on the newest devices of a project, most frequent first. `condition` is SQL about the device `d`. Some
+ * property names stand for a column of `device_update`, see `COLUMNS`.
+ */
 export async function suggestValues(
   tx: Tx,
   projectId: string,

@@ -21,8 +21,8 @@ export async function lockNames(tx: Tx, repositoryId: string) {
 }
 
 /**
- * Changes the slug of a repository that `lockNames` has locked. The former slug stays reserved for the repository and still resolves to
- * it. Resolves to false, without a change, if another repository has the slug or had it.
+ * Changes the slug of a repository that `lockNames` has locked. The former slug still finds the repository, and no other repository can
+ * take it. Resolves to false, without a change, if another repository has or had the new slug.
  */
 export async function changeSlug(
   { tx, events, changed }: Work,

@@ -6,7 +6,7 @@ import type { Entry, EntryOf } from './entry.ts'
 import { ShortValue } from './ShortValue.tsx'
 import { changedMembers, healthChangeOf, updateChangeOf, updateDuration } from './update-change.ts'
 
-/** Sentence about what happened, without a period. */
+/** Text that describes a timeline entry, such as "Connected to node-1 after 5 min", without a period at its end. */
 export function Sentence({ entry }: { entry: Entry }): ReactNode {
   switch (entry.type) {
     case 'event':

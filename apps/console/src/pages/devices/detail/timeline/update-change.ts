@@ -7,7 +7,7 @@ import type { Entry, EntryOf } from './entry.ts'
 /** States in which an update has ended. */
 const ENDED = ['completed', 'failed', 'idle', 'blocked', 'rollback']
 
-/** Result of an update, or its beginning. */
+/** Step of a software update that a timeline entry reports: its beginning, its result or another state. */
 export type UpdateChange = {
   what: 'failed' | 'installed' | 'begun' | 'other'
   version: string | undefined

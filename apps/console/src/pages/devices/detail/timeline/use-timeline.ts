@@ -39,7 +39,7 @@ export function useTimeline(deviceId: string, filter: TimelineFilter) {
   }
 }
 
-/** Time back to which the hub has searched, if it stopped before the page was full. */
+/** Time back to which the hub has searched the timeline, if it ended the search before it had found a full page of entries. */
 function spentAt({ entries, searchedBackTo }: Answer): string | undefined {
   return entries.length < PAGE_SIZE ? searchedBackTo : undefined
 }
