@@ -3,8 +3,8 @@ import { formatDuration } from '../../lib/app/format.ts'
 import { useKnownNow } from '../../lib/app/known-now.ts'
 
 /**
- * A duration that advances between the hub's answers. `secs` is the duration at `answeredAt` (milliseconds since 1970). The duration
- * stands still while the hub cannot be reached.
+ * A duration that advances every second between two answers of the hub. `secs` is the duration at `answeredAt` (milliseconds since 1970).
+ * It stops advancing while the hub cannot be reached.
  */
 export function Elapsed({ secs, answeredAt }: { secs: number; answeredAt: number }) {
   const [now, setNow] = useState(answeredAt)

@@ -18,7 +18,7 @@ type NameFormProps = {
   save: (name: string) => Promise<unknown>
 }
 
-/** Panel in which a person renames something. A refetch of the name changes the field only while it is not edited. */
+/** Panel with a form that renames an entity. If a refetch returns another name, the field changes only if the user has not edited it. */
 export function NameForm({ title, name = '', note, save }: NameFormProps) {
   const [error, setError] = useState<unknown>()
   const noun = title.toLowerCase()

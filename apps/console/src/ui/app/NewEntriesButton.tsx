@@ -13,7 +13,10 @@ type NewEntriesButtonProps = {
   onShow: () => void
 }
 
-/** Says how many entries have come since the rows were loaded, and shows them when pressed. Covers the list without moving its rows. */
+/**
+ * Button with the number of entries that are newer than the rows on screen. A click shows them. The button lies over the list, so it
+ * does not move the rows.
+ */
 export function NewEntriesButton({ waiting, words = ['new', 'new'], onShow }: NewEntriesButtonProps) {
   function show() {
     onShow()

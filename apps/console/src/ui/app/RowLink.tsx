@@ -8,8 +8,8 @@ type RowLinkProps = Omit<ComponentProps<'a'>, 'onClick' | 'onMouseEnter' | 'onFo
 }
 
 /**
- * Link in a long list, which opens its page after the paint of the click. The router's `Link` computes its address again at each change
- * of the URL. With hundreds of links, this would delay each change of filter or order.
+ * Link in a long list. The pressed link is painted before its page opens. The router's `Link` would compute its address again at each
+ * change of the URL; with hundreds of links, this would delay each change of filter or sort order.
  */
 export function RowLink({ href, ...rest }: RowLinkProps) {
   const router = useRouter()

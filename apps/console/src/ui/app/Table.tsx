@@ -22,9 +22,9 @@ type SortButtonProps = {
   sort: string | undefined
   onSort: (sort: string) => void
   className?: string
-  /** Stands after the button, for example an edge that changes the column's width. */
+  /** Content after the sort button, for example the handle with which the user changes the column's width. */
   after?: ReactNode
-  /** Accessible name of the head, if `after` has a name of its own. */
+  /** Accessible name of the column head. Without it, the name would include the accessible name of `after`. */
   label?: string
 }
 

@@ -5,10 +5,13 @@ import { ErrorText } from '../ErrorText.tsx'
 import { dismissToast, type ToastNotice, useToasts } from './toast.ts'
 
 const SUCCESS_SHOWN_MS = 5000
-/** Time for which a notice offers Undo. */
+/** Time for which a notice with the button Undo is shown, in milliseconds. */
 const UNDO_SHOWN_MS = 10_000
 
-/** Shows the notices of `toast` in a corner of the page, at most three: success for 5 s, failures until dismissed. */
+/**
+ * Shows the notices of `toast` in a corner of the page, at most three: success for 5 s (10 s with Undo), failures until the user dismisses
+ * them. The pointer or the focus on a notice keeps it on screen.
+ */
 export function Toaster() {
   const notices = useToasts()
   return (

@@ -28,7 +28,7 @@ type MenuPopupProps = {
   children: ReactNode | ((filter: string) => ReactNode)
 }
 
-/** The library's popup passes this property on to its focus manager, although the type of its properties lacks it. */
+/** Property of the library's popup that its TypeScript type lacks. The popup passes it to its focus manager. */
 const initialFocus = (first: () => HTMLElement | true) => ({ initialFocus: first }) as object
 
 const GAP = 4
