@@ -19,8 +19,8 @@ import '../../../styles/palette.css'
 type InputKeyDown = Parameters<NonNullable<ComponentProps<typeof Autocomplete.Input>['onKeyDown']>>[0]
 
 /**
- * Search dialog for devices, projects, repositories, pages and actions of the organization, the page and the session. Arrow keys
- * move the selection, Enter opens it, with Ctrl or ⌘ in a new tab. Ctrl C or ⌘ C copies the id of the selection.
+ * Search dialog. It finds devices, projects and repositories of the organization, pages, and actions on the current page and the session.
+ * Arrow keys move the selection. Enter opens the selected option, with Ctrl or ⌘ in a new tab. Ctrl C or ⌘ C copies its id.
  */
 export function Palette({ onClose }: { onClose: () => void }) {
   const router = useRouter()

@@ -46,7 +46,8 @@ export function useThisPage(copy: (id: string) => void, isSearching: boolean): O
   const isCounting = isList && !isSearching
   const { data: counted } = useActionState(
     'projects_QueryDeviceCounts',
-    // A query with another input has no observer any more, so its request is aborted.
+    // During a search the query has another input (no filters). The query with the former input loses its observer, so its request is
+    // aborted.
     { projectId: projectId ?? '', filters: isCounting ? COUNTED : [] },
     { enabled: isCounting },
   )
