@@ -5,7 +5,7 @@ import { LinkButton } from '../../../ui/LinkButton.tsx'
 import type { Problem } from './health.ts'
 import { problemWords } from './problem-words.ts'
 
-/** Problems of the instance, the worst first, each with the page that helps. */
+/** Problems of the instance, the worst first, each with a button that opens the page for the problem. */
 export function NeedsAttention({ problems }: { problems: readonly Problem[] }) {
   const nowMs = useNow()
   return (
@@ -40,7 +40,7 @@ export function NeedsAttention({ problems }: { problems: readonly Problem[] }) {
   )
 }
 
-/** Button that leads to the page with more about a problem. */
+/** Button that opens the page with the details of a problem. */
 function Way({ problem }: { problem: Problem }) {
   if (problem.kind === 'JobFailing')
     return (

@@ -1,4 +1,4 @@
-/** Placeholder for a part of the health: the reason why it could not be read, or a skeleton while it loads (`failure` undefined). */
+/** Placeholder for a value of the dashboard: the reason why the hub could not read it, or a skeleton while it loads (no `failure`). */
 export function Unread({ failure }: { failure: string | undefined }) {
   return failure === undefined ? (
     <p className="unread">

@@ -3,7 +3,7 @@ import { atInWords, dayInYear, hourAndMinute, sinceInWords } from '../../../lib/
 import { failureSentence } from '../jobs/job-words.ts'
 import type { Problem } from './health.ts'
 
-/** A problem in words: `said` in bold, then `more` in the same line, and `note` in a second line. */
+/** Texts for a problem: `said` is shown in bold, `more` after it in the same line, and `note` in a second line. */
 export type ProblemWords = { said: string; more?: string; note?: string }
 
 const DAY_MS = 24 * 60 * 60 * 1000

@@ -34,7 +34,7 @@ const RUNNING_REFRESH_MS = 3_000
 
 const route = getRouteApi('/authenticated/admin/jobs')
 
-/** Background jobs of the hub, problems first, and the last runs of each kind. */
+/** Background jobs of the hub, by default with problems first, and the last runs of each kind of job. */
 export function JobsPage() {
   const search = route.useSearch()
   const change = useChangeSearch<JobSearch>()
@@ -149,7 +149,7 @@ export function JobsPage() {
   )
 }
 
-/** Whether a job waits for a later attempt. */
+/** Whether a job's next attempt is so far away that the list need not be loaded every `RUNNING_REFRESH_MS` for it. */
 function isLater({ nextAttemptAt }: Job): boolean {
   return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > Date.now() + RUNNING_REFRESH_MS
 }

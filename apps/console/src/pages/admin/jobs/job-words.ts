@@ -2,7 +2,7 @@ import { clockTime, sinceInWords } from '../../../lib/app/local-time.ts'
 import type { Job } from './job.ts'
 
 type Words = {
-  /** Name of the kind, as a command. */
+  /** Name of the kind of job, in the imperative. */
   name: string
   /** Work that is not done while jobs of this kind fail, as a sentence without its period. */
   failed: string
@@ -89,7 +89,7 @@ export function jobName(job: string): string {
   return JOB_WORDS[job]?.name ?? job
 }
 
-/** Errors that pg-boss stores when it ends an attempt, in words. */
+/** Last error of a job, with a capital letter. The two errors that pg-boss stores when it ends an attempt itself are explained. */
 function errorInWords({ lastError, timeout }: Pick<Job, 'lastError' | 'timeout'>): string | undefined {
   if (lastError === 'job timed out')
     return `Did not end within its ${timeInWords(timeout)}: it took too long, or its node stopped`
