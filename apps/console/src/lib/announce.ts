@@ -14,7 +14,7 @@ export function announce(text: string) {
   }
   const target = region
   target.textContent = ''
-  // Screen readers announce only changes of a region that is in the page already, so the text is set some time after a region was added.
+  // Screen readers announce only changes of a region that the page already had, so a new region gets its text 50 ms later.
   setTimeout(() => {
     target.textContent = text
   }, 50)

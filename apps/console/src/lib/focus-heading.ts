@@ -1,8 +1,8 @@
 const GIVE_UP_MS = 5000
 
 /**
- * Focuses the page's heading. If the heading is not rendered yet, waits for it, at most 5 s. Returns a function that stops the
- * wait.
+ * Focuses the page's heading. If the heading is not rendered yet, waits for it up to 5 s, unless the user moves the focus meanwhile.
+ * Returns a function that stops the wait.
  */
 export function focusHeading(): () => void {
   const before = document.activeElement

@@ -3,6 +3,6 @@
  * control is painted first.
  */
 export function afterPaint(run: () => void): void {
-  // Callbacks of a frame run before its paint, and a timer that is started there ends after it.
+  // A callback of `requestAnimationFrame` runs before the frame is painted. A timer that is started in the callback runs after that.
   requestAnimationFrame(() => setTimeout(run))
 }

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 
 /**
- * A set of ids, for example of unfolded rows, and a function that adds an id or, if the set has it, removes it. `initial` is in the set at
- * first.
+ * A set of ids, for example of unfolded rows, and a function that adds an id or, if the set has it, removes it. The set starts with
+ * `initial`, or empty.
  */
 export function useToggled(initial?: string): [ReadonlySet<string>, (id: string) => void] {
   const [ids, setIds] = useState<ReadonlySet<string>>(() => new Set(initial ? [initial] : []))
