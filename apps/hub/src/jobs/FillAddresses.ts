@@ -2,7 +2,7 @@ import { fillAddresses } from '../database/queries/devices/device-addresses.ts'
 import { fillInPortions } from './fill-portions.ts'
 import { jobHandler } from './job-handler.ts'
 
-/** Devices per portion. A portion reads only versions; the system information is read one device at a time. */
+/** Devices per portion. The query for a portion reads only version numbers. The system information is read one device at a time. */
 const PORTION = 500
 
 /**

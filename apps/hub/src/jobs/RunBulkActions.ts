@@ -1,6 +1,6 @@
 import { jobHandler } from './job-handler.ts'
 
-/** Runs the bulk actions that are due, until none is left. */
+/** Runs bulk actions until none is due. */
 export const devices_RunBulkActions = jobHandler(
   'devices_RunBulkActions',
   ({ bulkActions }, _data, { signal, jobId }) => bulkActions.runDue(signal, jobId),

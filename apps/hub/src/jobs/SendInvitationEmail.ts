@@ -51,7 +51,7 @@ export const organizations_SendInvitationEmail = jobHandler(
         .updateTable('organization_invitation')
         .set({ mail_state, mail_reason })
         .where('invitation_id', '=', invitationId)
-        // A mail with a former link does not count.
+        // If the invitation has got a new link and another mail since, the state of this mail is not stored.
         .where('link_id', '=', invitation.linkId)
         .execute()
     try {
@@ -65,7 +65,7 @@ export const organizations_SendInvitationEmail = jobHandler(
   },
 )
 
-/** Longest reason that is stored, in characters. A mail server may answer with a page of text. */
+/** Maximum length, in characters, of the stored reason why a mail was not sent. A mail server may answer with a page of text. */
 const MAX_REASON_LENGTH = 200
 
 /** The answer of the mail server if there is one, else the error. */

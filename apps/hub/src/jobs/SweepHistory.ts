@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 import { jobHandler } from './job-handler.ts'
 
-/**
- * Batch sizes: rows of `project_removal` or `device_removal` per pass, devices per delete statement, and history rows per
- * delete statement. They keep each statement far below the statement timeout and its locks short.
- */
+// The batch sizes keep each statement far below the statement timeout, and its locks short.
+/** Number of rows of `project_removal` or `device_removal` that are processed together. */
 const REMOVALS = 100
+/** Number of devices per delete statement. */
 const DEVICES = 200
+/** Number of events or property changes per delete statement. */
 const ROWS = 5_000
 /**
  * Minutes after a deletion during which further rows may be stored by statements that began before the deletion. A statement ends

@@ -145,7 +145,7 @@ export async function openQueue({
         )
         workers.set(name, worker)
       }
-      // Spreads the recurring jobs over the interval. Queued all together, they would delay other requests by 0.1 s.
+      // A timer queues one recurring job at a time. Queueing all of them at once would delay other requests by 0.1 s.
       let nextIndex = 0
       const queueNextRecurring = (): void => {
         const [name, everySecs] = recurring[nextIndex++ % recurring.length]!
