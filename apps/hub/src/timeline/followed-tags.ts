@@ -6,9 +6,12 @@ import type { Db } from '../database/client/connection.ts'
 import { OTA_STATUS } from '../database/queries/devices/device-updates.ts'
 import { resolvePath } from '../database/queries/repositories/repositories.ts'
 
-/** Properties that contain the path of a device's updates. If a device has both, the first one counts (docs/protocol.md 4.3 and 4.4). */
+/**
+ * Properties with the repository path from which a device takes its updates. If a device has both, the first one counts (docs/protocol.md
+ * 4.3 and 4.4).
+ */
 const CONFIG = ['dev.nexigon.ota.config', 'org.rugix.ota.config']
-/** Maximum number of tags, the latest, whose moves a timeline shows. */
+/** Maximum number of tags whose moves a timeline shows. The tags that the device followed last are shown. */
 const MAX_TAGS = 5
 /** Maximum number of changes of the configuration that are read. */
 const MAX_CHANGES = 50

@@ -28,7 +28,7 @@ export type Read = {
 type Page = {
   reads: Read[]
   counts: Record<TimelineKind, number>
-  /** Whether all rows of the range were read. */
+  /** Whether all rows back to `since` were read. */
   isWhole: boolean
   /** Whether the budget was spent before the call had read everything it needed. */
   isSpent: boolean

@@ -12,7 +12,7 @@ export type Place = { at: At; rank: number; id: string }
 
 /**
  * Point from which the rows of a source are read, newest first: rows older than `at`, and also rows of exactly that time if `isIncluded`.
- * With `afterId`, a row of exactly that time is read only if its id is lower.
+ * With `afterId`, a row of exactly that time is read only if the source lists it after the row with this id.
  */
 export type Start = { at: At; isIncluded: boolean; afterId?: string }
 

@@ -20,6 +20,7 @@ const FIRST_WINDOW_MS = 6 * HOUR_MS
 const LONGEST_WINDOW_MS = 256 * 24 * HOUR_MS
 /** Shortest length of a window, in milliseconds. Such a window is read in sort order, even if it has more rows than the limit. */
 const SHORTEST_WINDOW_MS = 1_000
+/** Factor by which a window is lengthened or shortened. */
 const GROWTH = 4
 
 type Row = {

@@ -20,7 +20,7 @@ export type Search = {
   since: string | undefined
 }
 
-/** Reads one kind of record, newest first. `next` returns about `limit` rows at most, and no rows only at the end. */
+/** Reads one kind of record, newest first. `next` returns roughly up to `limit` rows. It returns an empty list only at the end. */
 export type Source<Row extends SourceRow = SourceRow> = {
   rank: number
   next(limit: number): Promise<{ rows: Row[]; isEnd: boolean }>
