@@ -4,8 +4,9 @@ import type { MailPurpose, PersonClaims } from '../../../credentials/jwts.ts'
 import type { Tx } from '../../client/connection.ts'
 import { lockAccount } from './account-lock.ts'
 
-/** Lifetimes of mailed links, in seconds. */
+/** Lifetime of the mailed link that activates an account, in seconds: a day. */
 export const ACTIVATION_SECS = 24 * 60 * 60
+/** Lifetime of the mailed link that resets a password, in seconds: an hour. */
 export const PASSWORD_RESET_SECS = 60 * 60
 /** Lifetime of the mailed link that sets the first password of an account made by another person, in seconds: 7 days. */
 export const FIRST_PASSWORD_SECS = 7 * 24 * 60 * 60

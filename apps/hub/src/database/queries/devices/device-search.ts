@@ -96,7 +96,7 @@ export function devicesByStart(organizationId: string, text: string, count: numb
 /** Indexed key of the row `a` of `device_address`, and the condition that it begins with a text. */
 type AddressMatch = { key: RawBuilder<unknown>; condition: RawBuilder<unknown> }
 
-/** Ways in which a text may be the beginning of an address, best first: an IP address, a MAC address, the last three bytes of one. */
+/** Ways in which a text may be the beginning of an address, best first: of an IP address, a MAC address, or its last three bytes. */
 export function addressMatches(text: string): AddressMatch[] {
   const { ip, mac } = addressStartsOf(text)
   const match = (key: RawBuilder<unknown>, isMac: boolean, start: string): AddressMatch => ({

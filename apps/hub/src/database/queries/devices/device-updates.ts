@@ -5,8 +5,9 @@ import type { Db, Tx } from '../../client/connection.ts'
 /** Property in which update scripts report the state of a device's software (docs/protocol.md 4.4). */
 export const OTA_STATUS = 'dev.nexigon.ota.status'
 
-/** Longest texts in a row of `device_update`, in characters. */
+/** Maximum length, in characters, of the texts in a row of `device_update`, except for the state. */
 const MAX_TEXT = 200
+/** Maximum length, in characters, of the state in a row of `device_update`. */
 const MAX_STATE = 64
 /** Largest failure count, a 32-bit unsigned number (docs/protocol.md 4.4). */
 const MAX_FAILURES = 2 ** 32 - 1

@@ -6,7 +6,7 @@ import { wireTime } from '../../../runtime/times.ts'
 import type { Db, Tx } from '../../client/connection.ts'
 
 type Health = HandlerOutput<'instance_GetHealth'>
-/** Value of a part of the health. */
+/** Type of the value of one part of the health report (`Health`), for example of `nodes`. */
 type Value<Part extends keyof Health> = NonNullable<
   Health[Part] extends { value?: infer Found } | undefined ? Found : never
 >
@@ -109,7 +109,7 @@ function growthOf(days: { day: string; sizeBytes: number }[]): number | undefine
   return count > 0 ? (last.sizeBytes - first.sizeBytes) / count : undefined
 }
 
-/** The newest seal and the result of the last verification, with the description of a difference. */
+/** The newest seal and the result of the last verification. `problem` describes the difference that the verification found, if any. */
 export async function readSeals(db: Db): Promise<{ value: Value<'seals'>; problem: string | undefined }> {
   const { newest, verified } = await readSealing(db, true)
   return {

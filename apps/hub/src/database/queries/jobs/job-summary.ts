@@ -80,7 +80,7 @@ function kindSummary(name: string, newestFirst: Run[], since: Date, nowMs: numbe
       .reverse(),
     failedCount: newestFirst.filter(run => run.createdAt >= since && isFailure(run)).length,
     usualMs: times.sort((a, b) => a - b)[times.length >> 1],
-    // Recurring jobs are queued once in each interval of the clock, in UTC.
+    // pg-boss accepts one recurring job per interval. The intervals are counted from 1970 in UTC, so an hourly interval begins at :00.
     nextRunAt:
       everySecs === undefined
         ? undefined

@@ -42,7 +42,7 @@ function inWords(secs: number): string {
   return hours > 1 ? `in ${hours} hours` : 'within the hour'
 }
 
-/** Columns of an invitation whose mail is being queued. */
+/** Column values that an invitation gets when its mail is queued. */
 export const queuedMail = {
   expires_at: sql<Date>`now() + make_interval(secs => ${LIFE_SECS})`,
   mail_state: 'Sending',

@@ -2,8 +2,9 @@ import { MAX_MARKED_DEVICES, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, select } from '../../client/connection.ts'
 
-/** Seconds between two samples of the number of connected devices, and number of samples that are stored, which cover 24 h. */
+/** Interval between two samples of the number of connected devices, in seconds. */
 export const STEP_SECS = 10 * 60
+/** Number of samples that are stored for a project: 24 h. */
 const STEPS = 144
 /** Time, in milliseconds, for which the counts of a project are cached. */
 const KEPT_MS = 2_000

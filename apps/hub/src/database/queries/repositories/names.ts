@@ -43,7 +43,7 @@ export async function changeSlug(
   return true
 }
 
-/** Changes the display name of a repository that `lockNames` has locked. The former display name still resolves to the repository. */
+/** Changes the display name of a repository that `lockNames` has locked. The former display name still finds the repository. */
 export async function changeDisplayName(
   { tx, events, changed }: Work,
   repositoryId: string,

@@ -3,9 +3,11 @@ import { refusal } from '../../../access/authorize.ts'
 import type { Db } from '../../client/connection.ts'
 import { VERSION_NAME, WORD } from '../software/reported-software.ts'
 
-/** Maximum number of tags of a version in a list, and of tags and moves on the page of a version. */
+/** Maximum number of tags that a list shows for a version. */
 const MAX_LISTED_TAGS = 20
+/** Maximum number of tags on the page of a version. */
 const MAX_TAGS = 50
+/** Maximum number of moves of tags on the page of a version. */
 const MAX_MOVES = 20
 /** Age, in days, up to which moves of tags are shown on the page of a version. */
 const MOVES_DAYS = 14
@@ -21,7 +23,7 @@ export type LatestVersion = {
   stable: NamedVersion | undefined
 }
 
-/** Finds the newest version of each of some packages, by package id. Packages without versions have no entry. */
+/** Finds the newest version of each given package. The keys of the map are package ids. Packages without versions have no entry. */
 export async function latestVersions(
   db: Db,
   packageIds: readonly string[],
@@ -58,7 +60,7 @@ export async function latestVersions(
   )
 }
 
-/** Name and creation time of each of some versions, with its tags that are not locked, by version id. */
+/** Names, creation times and unlocked tags of the given versions. The keys of the map are version ids. */
 export async function versionsById(
   db: Db,
   versionIds: readonly string[],
@@ -105,7 +107,7 @@ export type ReleaseTag = {
   before: (NamedVersion & { path: string }) | undefined
 }
 
-/** All tags of a version, then the unlocked tags of other versions of its package. */
+/** Up to `MAX_TAGS` tags of a package: all tags of a version, then the unlocked tags of its other versions. */
 export async function releaseTags(db: Db, packageId: string, versionId: string): Promise<ReleaseTag[]> {
   const { rows } = await sql<{
     tag: string

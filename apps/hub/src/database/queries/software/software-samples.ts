@@ -3,11 +3,13 @@ import type { Db } from '../../client/connection.ts'
 import { isCancelled } from '../../client/errors.ts'
 import { countSoftware, type SoftwareCounts } from './software-counts.ts'
 
-/** Seconds between two samples, and days for which samples are kept. */
+/** Interval between two samples of a project, in seconds. */
 export const SAMPLE_STEP_SECS = 60 * 60
+/** Number of days for which samples are kept. */
 const KEPT_DAYS = 14
-/** Projects and rows per statement of the job. */
+/** Number of projects that one statement counts. */
 const PROJECTS = 20
+/** Number of samples per delete statement. */
 const REMOVED_ROWS = 5_000
 /** Maximum number of versions of a project in a sample. Versions with the most devices are kept. */
 const MAX_VERSIONS = 500
@@ -93,7 +95,10 @@ export async function samplesState(db: Db, projectIds: readonly string[]): Promi
   return rows[0]!.state
 }
 
-/** Devices of some projects that ran a version, one number an hour, oldest first. Null where a project was not counted. */
+/**
+ * Numbers of devices that ran a version (`counts`) and a second version (`compared`), one number an hour, oldest first. The number is null
+ * for an hour in which one of the projects was not counted.
+ */
 export type VersionSeries = { fromSecs: number; counts: (number | null)[]; compared: (number | null)[] }
 
 /** Reads the samples of the last 14 days for a version and for a second version to compare; undefined without samples. */

@@ -3,9 +3,11 @@ import type { Db } from '../../client/connection.ts'
 import { OTA_STATUS } from '../devices/device-updates.ts'
 import { HAS_FAILED, matchedSoftware, REPORT, WORD } from './reported-software.ts'
 
-/** Maximum number of reasons that are listed, and of projects and versions of each. */
+/** Maximum number of reasons that are listed. */
 const MAX_REASONS = 50
+/** Maximum number of projects that are listed for a reason. */
 const MAX_PROJECTS = 10
+/** Maximum number of versions that are listed for a reason. */
 const MAX_VERSIONS = 3
 
 type Share<Key extends string> = Record<Key, string> & { deviceCount: number }
