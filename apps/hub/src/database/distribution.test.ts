@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../config.ts'
 import { PreparingClient } from './client/preparing-client.ts'
 
-// Keeps the tables of events and property changes fit for an engine that spreads rows over servers by a hash of the device id
-// (docs/scaling.md).
+// Checks that the statements on the tables of events and property changes would also run on a database engine that distributes the rows
+// to several servers by a hash of the device id (docs/scaling.md).
 
 const PARTITIONED_BY: Record<string, string> = {
   device_event: 'event_day',

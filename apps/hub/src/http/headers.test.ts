@@ -70,7 +70,7 @@ async function headOf(text: string, at = url): Promise<{ status: number; headers
   return { status: Number(first!.split(' ')[1]), headers: new Headers(headers) }
 }
 
-/** Text of a request as a page of another site could make a browser send it. */
+/** Text of a request that a page of another site could make a browser send. */
 function requestOf(method: string, path: string, lines: string[] = [], body = ''): string {
   const all = [
     `${method} ${path} HTTP/1.1`,

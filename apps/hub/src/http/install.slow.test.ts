@@ -363,8 +363,8 @@ async function connected() {
 }
 
 /**
- * A root folder that shows this machine's files and keeps its changes to itself, with a stand-in for systemd and without Node. It has no
- * agent yet.
+ * A root folder with this machine's files, a stand-in for systemd, no Node and no agent. It is an overlay mount, so changes in it do not
+ * change the machine's files.
  */
 async function scratchRoot(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-root-'))

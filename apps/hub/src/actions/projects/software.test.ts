@@ -363,7 +363,8 @@ describe('what callers see', () => {
     expect(theirs.tags).toMatchObject([{ tag: 'stable', followers: { deviceCount: 1 } }])
     expect(theirs.tags[0]!.since).toBeUndefined()
     expect(JSON.stringify(theirs)).not.toContain(own)
-    // Nothing audits reads of a public repository, so an administrator of the instance sees no project of a foreign organization in them.
+    // Reads of a public repository are not audited. The answers therefore show an administrator of the instance no projects of
+    // organizations in which the administrator is no member.
     const root = await hub.user({ isAdmin: true })
     expect(await root.invoke('repositories_GetVersionUsage', ask)).toMatchObject({
       counts: { deviceCount: 0 },

@@ -2,9 +2,11 @@ import type { ActionInput, ActionName } from '@muster/actions'
 import { assetRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** Numbers of records in a large repository: packages (and as many blobs), versions of one package, files of one version. */
+/** Number of packages of the large repository, which has as many blobs. */
 const PACKAGES = 10_000
+/** Number of versions of one of its packages. */
 const VERSIONS = 10_000
+/** Number of files of one of these versions. */
 const FILES = 1_000
 const CALLS = 20
 const MAX_P95_MS = 200
