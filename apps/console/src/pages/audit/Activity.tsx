@@ -13,8 +13,9 @@ type ActivityProps = {
 
 const BIN_WIDTH = 10
 const HEIGHT = 36
-/** Heights of the red cap that marks failures, and of the line that represents an interval without entries. */
+/** Height of the red cap that marks failures. */
 const CAP = 4
+/** Height of the line that represents an interval without entries. */
 const EMPTY = 1
 /** Positions of the axis labels, as fractions of the time range. */
 const AXIS = [0, 0.25, 0.5, 0.75, 1]

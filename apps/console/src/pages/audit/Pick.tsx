@@ -24,8 +24,9 @@ type PickProps = {
   children: (close: () => void) => ReactNode
 }
 
-/** Distances, in pixels: between button and popover, and between popover and the edge of the window. */
+/** Distance between the button and the popover, in pixels. */
 const GAP = 6
+/** Minimum distance between the popover and the edge of the window, in pixels. */
 const EDGE = 8
 
 /** A button of a filter that opens a popover. On phones the popover is a panel at the bottom of the screen. */

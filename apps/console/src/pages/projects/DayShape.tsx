@@ -14,8 +14,9 @@ const LOWEST_SHARE = 0.32
 /** Size of the area in SVG units. CSS stretches it to the size of its box. */
 const WIDTH = 300
 const HEIGHT = 40
-/** Room above the line and below its lowest point, in units. */
+/** Room above the highest point of the line, in units. */
 const TOP = 3
+/** Room below the lowest point of the line, in units. */
 const BOTTOM = 8
 
 /**

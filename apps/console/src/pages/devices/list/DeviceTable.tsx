@@ -18,11 +18,13 @@ import type { Selection } from './selection.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
 const ROW_HEIGHT = 44
-/** Height in pixels of a device on a phone, as in the CSS rule `.devices tr`, and of each line with a chosen property. */
+/** Height in pixels of a device on a phone without lines for chosen properties, as in the CSS rule `.devices tr`. */
 const CARD_HEIGHT = 64
+/** Height in pixels of a line with a chosen property on a phone. */
 const CARD_LINE_HEIGHT = 18
-/** Width in pixels of the columns of checkboxes and of buttons. */
+/** Width in pixels of the column of checkboxes. */
 const SELECT_PX = 42
+/** Width in pixels of the column of buttons. */
 const VIEW_PX = 60
 
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.

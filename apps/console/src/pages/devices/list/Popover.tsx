@@ -2,8 +2,9 @@ import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { Modal } from '../../../ui/app/Dialog.tsx'
 
-/** Distances in pixels from the panel to the window's edge and to the button. */
+/** Distance in pixels from the panel to the window's edge. */
 const EDGE_PX = 16
+/** Distance in pixels from the panel to its button. */
 const GAP_PX = 6
 /** Minimum height, in pixels, of the space below the button. If there is less space, the panel begins at the window's top. */
 const MIN_HEIGHT_PX = 320

@@ -21,8 +21,9 @@ const features = tableFeatures({
   rowSelectionFeature,
 })
 
-/** Minimum and maximum width, in pixels, of a column. */
+/** Minimum width of a column, in pixels. */
 export const MIN_WIDTH_PX = 64
+/** Maximum width of a column, in pixels. */
 export const MAX_WIDTH_PX = 800
 
 /** Ids of selected devices. */

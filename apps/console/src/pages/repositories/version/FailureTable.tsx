@@ -7,8 +7,9 @@ import { Button } from '../../../ui/Button.tsx'
 import { CountLink } from '../../software/CountLink.tsx'
 import { namedProjects, type Usage } from './usage.ts'
 
-/** Number of reasons that are shown at first, and of projects named for each. */
+/** Number of reasons that are shown at first. */
 const FIRST = 5
+/** Number of projects that are named for each reason. */
 const NAMED = 3
 
 /** Reasons for which devices failed to install the version, most devices first, with the versions that these devices run now. */

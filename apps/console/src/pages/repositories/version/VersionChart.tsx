@@ -11,11 +11,12 @@ const TITLE = 'Devices on this version, last 14 days'
 /** Size of the drawing in SVG units. CSS stretches the drawing to the size of its box. */
 const WIDTH = 680
 const HEIGHT = 170
-/** Number of parts of the time axis. */
+/** Number of parts into which the labels divide the time axis, on wide screens and on phones. */
 const AXIS_PARTS = 6
 const AXIS_PARTS_ON_PHONES = 3
-/** Minimum distance between two labels, in percent of the box: labels of flags, and labels at the ends of the two lines. */
+/** Minimum distance between the labels of two flags, in percent of the box. */
 const FLAG_DISTANCE = 16
+/** Minimum distance between the labels at the ends of the two lines, in percent of the box. */
 const END_DISTANCE = 20
 
 type VersionChartProps = { series: NonNullable<Usage['series']>; moves: Usage['moves']; name: string }

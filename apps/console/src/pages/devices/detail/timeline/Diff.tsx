@@ -2,8 +2,9 @@ import type { EntryOf } from './entry.ts'
 import { ShortValue } from './ShortValue.tsx'
 import { changedMembers } from './update-change.ts'
 
-/** Maximum number of changed members of a JSON object that are shown, and maximum length, in characters, of a value. */
+/** Maximum number of changed members of a JSON object that are shown. */
 const MAX_MEMBERS = 20
+/** Maximum length, in characters, of a shown value. */
 const LONGEST = 1_000
 
 /** Values of a property before and after a change. If both values are JSON objects, only the members that differ are shown. */
