@@ -31,8 +31,9 @@ import { type LoadClient, report, reportGoal, startLoadClient } from './yardstic
 /** The proxy in front of the nodes, by the transport of their messages. */
 const FRONT: Record<CarrierKind, FrontProgram> = { PostgreSQL: 'nginx', NATS: 'haproxy' }
 const PARALLEL = 64
-/** Number of devices that publish, and the pause of each device after an acknowledged event. Together they publish 500 events a second. */
+/** Number of devices that publish. Together they publish 500 events a second. */
 const LEDGER_DEVICES = 250
+/** Pause of such a device after an acknowledged event, in milliseconds. */
 const LEDGER_PAUSE_MS = 500
 /** Time over which a stopping node hands its devices over, a third of 3,000. */
 const DRAIN_SECS = 5
@@ -42,8 +43,9 @@ const SMALL_SECS = 6
 const TIMES = 30
 /** Devices and seconds of each measurement with one node and with three. */
 const GROWTH = { devices: 500, publishing: 200, window: 20, secs: 6, connections: 8 }
-/** Devices in the database when starts are measured, and number of starts. */
+/** Number of devices in the database when starts are measured. */
 const SEEDED_DEVICES = 100_000
+/** Number of measured starts. */
 const STARTS = 5
 /** Timeout of each wait for a condition, in milliseconds. */
 const WAIT_MS = 120_000

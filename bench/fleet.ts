@@ -23,11 +23,9 @@ import {
 
 /** Number of devices that connect at the same time. */
 const PARALLEL = 64
-/**
- * Number of devices that publish while the whole fleet reconnects for the last time, and the pause of each device after an answer, in
- * milliseconds.
- */
+/** Number of devices that publish while the whole fleet reconnects for the last time. */
 const LEDGER_DEVICES = 200
+/** Pause of such a device after an answer, in milliseconds. */
 const LEDGER_PAUSE_MS = 200
 const INVOKES_PER_SEC = 50
 /** Number of devices that connect before measuring starts. */

@@ -10,12 +10,14 @@ const FRAMES_ON_SOCKETS = 1_000_000
 /** Number of frames that are sent before measuring starts, because the first frames fill caches and pools. */
 const WARM_UP_FRAMES = 200_000
 const TIME_LIMIT_MS = 15 * 60 * 1000
-/** Interval of the normal device's actions in milliseconds, and their p99 limit. */
+/** Interval of the normal device's actions, in milliseconds. */
 const PROBE_MS = 20
+/** Limit of the p99 of these actions, in milliseconds. */
 const MAX_P99_MS = 50
 const MAX_WAITING_PROBES = 500
-/** Limits of memory growth in MiB, above normal variation: for the heap after a garbage collection, and for the hub's process. */
+/** Limit for the growth of the heap after a garbage collection, in MiB. It is above the normal variation. */
 const MAX_HEAP_GROWTH_MIB = 5
+/** Limit for the growth of the memory of the hub's process, in MiB. It is above the normal variation. */
 const MAX_GROWTH_MIB = 64
 
 /**

@@ -4,8 +4,9 @@ import { report, startLoadClient } from './yardsticks.ts'
 
 const DEFAULT_DEVICES = '3000'
 const PARALLEL = 64
-/** Number of devices that publish events and write a property, and the duration of each of these loads in seconds. */
+/** Number of devices that publish events and write a property. */
 const BUSY_DEVICES = 200
+/** Duration of each of these two loads, in seconds. */
 const BUSY_SECS = 10
 /** Default of `MUSTER_EVENT_RETENTION_DAYS`. A device has a row of `device_stored_bytes` for each of these days. */
 const RETENTION_DAYS = 90

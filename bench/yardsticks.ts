@@ -13,14 +13,13 @@ import type { ConnectRun, LoadCommand, PublishRun } from './load-client.ts'
 import { residentKiB, treeProcessorSecs, withForeignCores } from './processes.ts'
 import type { RowLoad, RowRun } from './row-writer.ts'
 
-/**
- * Limit of CPU load by other processes, in cores. Measurements above the limit are repeated. All measurements together are
- * repeated at most `SPARE_ROUNDS` times.
- */
+/** Limit of CPU load by other processes, in cores. Runs of a measurement above the limit are repeated. */
 const MAX_FOREIGN_CORES = 0.1
+/** Maximum number of runs that `quietRounds` repeats. */
 const SPARE_ROUNDS = 2
-/** First event numbers of `measureRows` and of `measureCopy`. They are above all event numbers that a bench's devices use. */
+/** First event number of `measureRows`. It is above all event numbers that a bench's devices use. */
 export const FIRST_WRITTEN_EVENT = 2 ** 31
+/** First event number of `measureCopy`. It is above all event numbers that a bench's devices use. */
 const FIRST_COPIED_EVENT = 3 * 2 ** 30
 
 /** Node options for a process whose memory is measured (`residentAfterCollection`). */
