@@ -39,8 +39,9 @@ export const MAX_LISTED_DEVICES = 500
 export const MAX_PROPERTY_COLUMNS = 8
 /** Maximum number of filters whose devices one call counts. */
 export const MAX_COUNTED_FILTERS = 12
-/** Maximum number of property names, and of property values, that one call suggests. */
+/** Maximum number of property names that one call suggests. */
 export const MAX_SUGGESTED_NAMES = 200
+/** Maximum number of property values that one call suggests. */
 export const MAX_SUGGESTED_VALUES = 50
 /** Number of devices above which the console shows a project as counts and a line of the last 24 h, instead of one mark for each device. */
 export const MAX_MARKED_DEVICES = 200
@@ -64,8 +65,9 @@ export const MAX_SIGN_UP_NAME_LENGTH = 64
 export const MAX_EMAIL_LENGTH = 254
 /** Maximum number of log rows that a call without `limit` returns. Paged calls reach all rows. */
 export const MAX_LOG_ROWS = 1000
-/** Maximum number of jobs that `jobs_GetSummary` reads, and of runs of one kind that it returns. */
+/** Maximum number of jobs that `jobs_GetSummary` reads. */
 export const MAX_SUMMARIZED_JOBS = 20_000
+/** Maximum number of runs of one kind of job that `jobs_GetSummary` returns. */
 export const MAX_SUMMARIZED_RUNS = 60
 /**
  * Maximum age of a sign-in, in seconds, for actions that change passwords, tokens or administration (docs/decisions.md,

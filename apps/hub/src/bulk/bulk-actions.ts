@@ -87,7 +87,7 @@ export class BulkActions {
     }
   }
 
-  /** Processes due bulk actions round-robin, until none is due now or within `SOON_MS`. */
+  /** Processes due bulk actions round-robin. Waits for bulk actions that become due within `SOON_MS`, and ends when there are none. */
   async runDue(signal: AbortSignal, jobId: string): Promise<void> {
     for (;;) {
       signal.throwIfAborted()

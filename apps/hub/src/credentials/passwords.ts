@@ -19,7 +19,10 @@ const DUMMY_HASH = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.tim
 
 /** Limit of concurrent hashes. Each takes 19 MiB and 5 to 25 ms of a core, at low priority (docs/goals.md, P19). */
 const MAX_RUNNING = 2
-/** Limit of hashes sent to the hashing process, and limit of waiting unauthenticated clients. Bounds the longest wait to a few seconds. */
+/**
+ * Limit of hashes that were sent to the hashing process and have no answer yet. Waiting unauthenticated clients have the same limit. It
+ * bounds the longest wait to a few seconds.
+ */
 const MAX_PENDING = 34
 /**
  * Nice value of the hashing process, which gives it a tenth of the default CPU weight. While all cores are busy, a hash of 10 ms
@@ -81,9 +84,8 @@ export class Passwords implements Disposable {
   }
 
   /**
-   * Like `verify`, for unauthenticated clients, which have a concurrency limit of their own. A full queue together with wrong
-   * passwords counts as a flood. During a flood the limit is lowered and a rest follows each wrong password, so that other work is
-   * not slowed down.
+   * Like `verify`, for unauthenticated clients, which have a separate concurrency limit. A wrong password soon after the queue was full
+   * starts a flood. During a flood the limit is lower and a pause follows each wrong password, so that other work is not slowed down.
    */
   async verifyUnauthenticated(password: string, stored: string | null | undefined): Promise<boolean> {
     this.refuseWhenCrowded()

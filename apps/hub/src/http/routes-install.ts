@@ -14,8 +14,9 @@ import { replyWithFile } from './send-file.ts'
 
 /** The agent as `tools/build-console.ts` packs it. */
 const AGENT = join(import.meta.dirname, '../../../agent/dist/muster-agent')
-/** Places of the script that differ between hubs: the public URL, and the URL to which devices connect. */
+/** Text in the script that the hub replaces by its public URL. */
 const PLACEHOLDER = '@MUSTER_PUBLIC_URL@'
+/** Text in the script that the hub replaces by the URL to which devices connect. */
 const DEVICE_PLACEHOLDER = '@MUSTER_DEVICE_URL@'
 /**
  * Limits of concurrent downloads of the agent and of Node, in total and per client IP. Anybody may download them, and each download holds

@@ -42,8 +42,9 @@ import { sessionRoutes } from './routes-session.ts'
 import { tlsOptions, useTicketKeys } from './tls.ts'
 import { boundUnfinished } from './unfinished.ts'
 
-/** Deadlines for receiving a request's head, and the whole request with a body of up to 8 MiB, in milliseconds. */
+/** Deadline for receiving the head of a request, in milliseconds. */
 const HEAD_TIMEOUT_MS = 15_000
+/** Deadline for receiving a whole request with a body of up to 8 MiB, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 120_000
 /**
  * Maximum number of unanswered requests per connection. Well-behaved clients wait for a response before the next request. Each
@@ -51,10 +52,11 @@ const REQUEST_TIMEOUT_MS = 120_000
  */
 const MAX_PIPELINED = 8
 /**
- * Time after which a client is disconnected if it reads nothing of its response, in milliseconds. Responses of at most `SMALL_BYTES` fit
- * into socket buffers and are exempt.
+ * Time after which a client is disconnected if it reads nothing of its response, in milliseconds. Responses of at most `SMALL_BYTES` are
+ * exempt.
  */
 const STALL_MS = 60_000
+/** Size up to which a response fits into the socket buffers, in bytes. */
 const SMALL_BYTES = 16 * 1024
 /**
  * Time for which an idle connection is kept, in milliseconds. It is longer than the 2 min that proxies and clients use by default, because

@@ -118,8 +118,7 @@ export function watchTls(
 }
 
 /**
- * Reports an expired certificate in the log, and as a reason for the state `degraded`. Otherwise nobody notices that its renewal has
- * stopped.
+ * Reports an expired certificate in the log, and as a reason for the state `degraded`, so that a failed renewal is noticed.
  */
 export function watchExpiry(
   { certPath }: TlsFiles,

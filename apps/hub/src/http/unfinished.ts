@@ -67,7 +67,7 @@ export function boundUnfinished(server: Server, max: number, log: Logger): void 
   server.prependListener('upgrade', onRequest)
 }
 
-/** Reads nothing else of the socket, because Node keeps each address that was read in memory as long as the socket. */
+/** Address and port of the peer. Reads only these two properties, because Node caches each address that was read in the socket. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }

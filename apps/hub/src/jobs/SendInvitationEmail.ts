@@ -34,8 +34,8 @@ export const organizations_SendInvitationEmail = jobHandler(
           .as('hasAccount'),
       ])
       .executeTakeFirst()
-    // An invitation that has ended, or was accepted or withdrawn after this job was queued, needs no mail. Neither does one that another job
-    // has mailed, which an administrator queued while this job waited for its next attempt.
+    // An invitation that has ended, or was accepted or withdrawn after this job was queued, needs no mail. The same is true if another job
+    // has mailed it. An administrator may queue such a job while this job waits for its next attempt.
     if (!invitation || invitation.mailState === 'Sent') return
     const { organizationId, email, inviterName } = invitation
     const mail = invitationMail({

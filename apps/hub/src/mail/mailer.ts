@@ -36,8 +36,9 @@ type MailerOptions = {
   log: Logger
 }
 
-/** Timeouts of the steps of an SMTP session, in milliseconds. */
+/** Timeout for each step of connecting to the mail server (DNS, TCP, greeting), in milliseconds. */
 const CONNECT_TIMEOUT_MS = 15_000
+/** Maximum time without data on an SMTP connection, in milliseconds. */
 const SOCKET_TIMEOUT_MS = 45_000
 
 /** Creates the mailer of the hub. It sends mails by SMTP, or writes them to the outbox folder if no mail server is configured. */

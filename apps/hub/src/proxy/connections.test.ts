@@ -16,8 +16,9 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-/** The hub's limit of requests in flight to one port of a device, and its limit of waiting requests. */
+/** The hub's limit of requests in flight to one port of a device. */
 const IN_FLIGHT = 8
+/** The hub's limit of requests that wait for one port of a device. */
 const WAITING = 128
 
 let hub: TestHub

@@ -17,6 +17,7 @@ const MAX_TAGS = 5
 const MAX_CHANGES = 50
 /** Maximum length, in characters, of a path. Longer texts are not treated as paths. */
 const MAX_PATH = 1_000
+/** Maximum size, in bytes of JSON, of a property value in which a path is searched. */
 const MAX_CONFIG_BYTES = 16_384
 
 /** A tag from which a device took its updates, and the period in which it did. Without `from`, the beginning of the period is unknown. */

@@ -18,8 +18,9 @@ type Output = HandlerOutput<'projects_GetSoftware'>
 type Package = Output['packages'][number]
 type Doing = Record<VersionCount['doing'], number>
 
-/** Maximum numbers of packages, and of versions of a package, in the answer. */
+/** Maximum number of packages in the answer. */
 const MAX_PACKAGES = 100
+/** Maximum number of versions of a package in the answer. */
 const MAX_VERSIONS = 200
 
 /**

@@ -25,8 +25,9 @@ import { wireTime } from '../../runtime/times.ts'
 type Output = HandlerOutput<'repositories_GetVersionUsage'>
 type Counts = NonNullable<Output['counts']>
 
-/** Maximum numbers of projects, and of projects in which devices follow a tag, in the answer. */
+/** Maximum number of projects in the answer. */
 const MAX_PROJECTS = 100
+/** Maximum number of projects in the answer in which devices follow a tag. */
 const MAX_FOLLOWING_PROJECTS = 10
 
 /** Time, in milliseconds, for which the numbers of the last 14 days are kept while there is no new sample. */

@@ -44,8 +44,9 @@ export type EmbeddedDatabase = AsyncDisposable & {
 
 /** Maximum time without output of a starting server, in milliseconds. PostgreSQL reports the progress of a recovery every 10 s. */
 const START_OUTPUT_TIMEOUT_MS = 60_000
-/** Maximum wait for an earlier server to stop, in milliseconds, and time after which that wait is logged. */
+/** Maximum wait for an earlier server to stop, in milliseconds. */
 const PREDECESSOR_TIMEOUT_MS = 60_000
+/** Time after which the wait for an earlier server is logged, in milliseconds. */
 const PREDECESSOR_NOTICE_MS = 3_000
 const STOP_TIMEOUT_MS = 20_000
 /** Timeout for connecting to the embedded PostgreSQL server, in milliseconds. */
