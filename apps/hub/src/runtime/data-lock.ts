@@ -6,6 +6,7 @@ import { ConfigError } from '../config-error.ts'
 
 /** Time that another hub may take to remove a stale lock, in milliseconds. The removal needs only three system calls. */
 const REMOVAL_TIMEOUT_MS = 5_000
+/** Interval at which the removal of a stale lock is tried again, in milliseconds. */
 const REMOVAL_RETRY_MS = 5
 
 /**

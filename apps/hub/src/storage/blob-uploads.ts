@@ -19,11 +19,9 @@ import { pipeUpload } from './upload-stream.ts'
  * organization.
  */
 const TRANSFERS = { max: 32, maxPerOwner: 24, maxWaiting: 0 }
-/**
- * An upload is aborted after 60 s without new bytes, or 2 h after its start, the lifetime of an upload URL. Both constants are
- * in milliseconds.
- */
+/** Time without new bytes after which an upload is aborted, in milliseconds. */
 const STALL_MS = 60_000
+/** Maximum duration of an upload, in milliseconds: 2 h, the lifetime of an upload URL. */
 const UPLOAD_MS = URL_LIFE_SECS * 1000
 /** Deadline for reading back the bytes of one blob: 30 minutes, in milliseconds. */
 const CHECK_MS = 30 * 60 * 1000

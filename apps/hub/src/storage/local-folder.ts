@@ -15,8 +15,9 @@ const BUFFER_BYTES = 1024 * 1024
  * much earlier.
  */
 const DEAD_UPLOAD_MS = 15 * 60 * 1000
-/** Disk space that uploads leave free, since the database may be on the same disk: 5 %, but at most 1 GiB. */
+/** Share of the disk that uploads leave free, because the database may be on the same disk. */
 const RESERVED_SHARE = 1 / 20
+/** Maximum disk space that uploads leave free, in bytes: 1 GiB. */
 const MAX_RESERVED_BYTES = 1024 ** 3
 /**
  * Time for which files without a blob are kept: 7 days, in milliseconds. If an older backup of the database is restored, its

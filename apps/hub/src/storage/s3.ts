@@ -18,8 +18,9 @@ export const MAX_S3_OBJECT_BYTES = 5 * 1024 ** 3
 const DEFAULT_REGION = 'us-east-1'
 /** Deadline of a small request including its retries: 20 s, in milliseconds. */
 const SMALL_REQUEST_MS = 20_000
-/** Maximum number of attempts while a store is busy or unreachable. The pause begins with 200 ms and doubles each time. */
+/** Maximum number of attempts while a store is busy or unreachable. */
 const MAX_TRIES = 4
+/** Pause before the second attempt, in milliseconds. It doubles before each further attempt. */
 const FIRST_PAUSE_MS = 200
 /** Maximum number of bytes that are read from a small response, such as an error. */
 const MAX_ERROR_BYTES = 64 * 1024

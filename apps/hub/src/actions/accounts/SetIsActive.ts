@@ -8,7 +8,7 @@ import { handler } from '../../handler.ts'
 
 /**
  * Enables or disables an account. Disabling deletes its sessions, user tokens and mailed links to set a password. Enabling does not
- * restore them, because somebody other than the owner may have obtained them. Memberships and invitations stay.
+ * restore them, because another person may have obtained them. Memberships and invitations stay.
  */
 export const users_SetIsActive = handler('users_SetIsActive', async (context, { userId, isActive }) => {
   const { tx, events, caller, changed } = context

@@ -19,7 +19,7 @@ export const users_SetPassword = handler('users_SetPassword', {
         passwordHash,
         by: isOwner ? 'owner' : 'administrator',
         keptSessionId: caller.actor === 'User' ? caller.sessionId : undefined,
-        // An administrator sets another person's password when the owner lost it or lost control of the account. Somebody else may then
+        // An administrator sets another person's password when the owner lost it or lost control of the account. An attacker may then
         // have created user tokens, so these end too.
         endTokens: endTokens || !isOwner,
       })

@@ -11,7 +11,7 @@ import { problemsOf } from '../../database/queries/instance/problems.ts'
 import { summarizeJobs } from '../../database/queries/jobs/job-summary.ts'
 import { handler } from '../../handler.ts'
 
-/** A part of the health, or the reason why it could not be read. */
+/** Value of one part of the answer, or the reason why it could not be read. */
 type Part<Value> = { value?: Value; failure?: string }
 
 /** Reads the health of the instance. A part that cannot be read has its reason; the others are still read. */

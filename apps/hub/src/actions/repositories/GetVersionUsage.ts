@@ -30,7 +30,7 @@ const MAX_PROJECTS = 100
 /** Maximum number of projects in the answer in which devices follow a tag. */
 const MAX_FOLLOWING_PROJECTS = 10
 
-/** Time, in milliseconds, for which the numbers of the last 14 days are kept while there is no new sample. */
+/** Time, in milliseconds, for which the hourly numbers of the last 14 days are cached unless a new sample is stored. */
 const SERIES_KEPT_MS = 60_000
 
 const keptFailures = new KeptAnswers<UpdateFailures>()

@@ -1,7 +1,7 @@
 import { changeSlug, lockNames } from '../../database/queries/repositories/names.ts'
 import { handler } from '../../handler.ts'
 
-/** Sets the slug of a repository. The former slug stays reserved for the repository and still resolves to it. */
+/** Sets the slug of a repository. The former slug still finds the repository, and no other repository can take it. */
 export const repositories_SetSlug = handler(
   'repositories_SetSlug',
   async (context, { repositoryId, slug }) => {
