@@ -11,7 +11,7 @@ export type CountedProject = { projectId: string; organizationId: string; name: 
 
 type CountLinkProps = {
   count: number
-  /** Words after the number, hidden from sight, for example "devices run 2.23.0". */
+  /** Words after the number for screen readers only, for example "devices run 2.23.0". */
   words: string
   /** Visible words before and after the number. */
   before?: string

@@ -11,8 +11,9 @@ import { TickRow, TickSign } from './TickRow.tsx'
 import { type TickState, ticksOf, tickText } from './ticks.ts'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
-/** Maximum number of rows that are all shown. Of more rows, older ones without a tag, an update or a failure are folded. */
+/** Number of versions up to which all rows are shown. Of more versions, older ones without a tag, an update or a failure are folded. */
 const MAX_ROWS = 8
+/** Maximum number of tags that are shown for a version. */
 const MAX_TAGS = 4
 
 type Software = ActionOutput<'projects_GetSoftware'>
@@ -259,7 +260,7 @@ function devicesOf({ running, updating, failed }: Doing): number {
   return running + updating + failed
 }
 
-/** Whether a row stays when others are folded: it has a tag, or devices that want to leave it. */
+/** Whether a row stays when others are folded: its version has a tag, or devices that install or failed to install another version. */
 function isTelling({ tags, updating, failed }: Package['versions'][number]): boolean {
   return tags.length > 0 || updating > 0 || failed > 0
 }

@@ -25,15 +25,16 @@ import '../../styles/software.css'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 const PACKAGE = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
-/** Maximum number of ticks in the longest row. */
+/** Maximum number of ticks in the longest row on wide screens. */
 const MAX_TICKS = 95
+/** Maximum number of ticks in the longest row on phones. */
 const MAX_TICKS_ON_PHONES = 50
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/software')
 
 type Software = ActionOutput<'projects_GetSoftware'>
 
-/** Versions that the devices of a project run, and what they do: run it, install another one, or fail to. */
+/** Versions that the devices of a project run. For each version it counts the devices that only run it, install another, or failed to. */
 export function SoftwarePage() {
   const { projectId } = route.useParams()
   const queryClient = useQueryClient()

@@ -7,7 +7,7 @@ type Software = ActionOutput<'projects_GetSoftware'>
 export type Lead = { first: string; rest: string; failed: number }
 
 /**
- * Says which share of the devices runs the version with the tag `stable`, or else the latest version, of the package with the most devices.
+ * States the share of the devices that run the version with the tag `stable`, or else the latest version, of the package with most devices.
  * Undefined if no device reports a package.
  */
 export function leadOf({ packages, deviceCount = 0, reported }: Software): Lead | undefined {

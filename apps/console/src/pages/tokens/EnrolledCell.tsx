@@ -5,7 +5,7 @@ import type { TokenCounts } from './use-token-counts.ts'
 
 type EnrolledCellProps = { token: Token; counts: TokenCounts; isExpired: boolean }
 
-/** Number of devices that enrolled with a token, as a link to them, whether they wait for approval, and the limits in force. */
+/** Cell with the number of devices that enrolled with a token, as a link to them, the number that waits for approval, and the limits. */
 export function EnrolledCell({ token, counts, isExpired }: EnrolledCellProps) {
   const { tokenId, limits, budget, enrolledDevices, refusedDevices, flags } = token
   const { devices, pending } = counts

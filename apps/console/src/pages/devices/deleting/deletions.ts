@@ -51,12 +51,12 @@ export function startDeletion(
   announce(`${name} will be deleted in 10 seconds. Undo is in its row.`)
 }
 
-/** Takes a deletion back that was not sent yet, or dismisses a refusal. */
+/** Cancels a deletion that was not sent yet, or dismisses a refusal. */
 export function undoDeletion(deviceId: string) {
   if (deletions.get().some(each => each.deviceId === deviceId && each.state !== 'sent')) remove(deviceId)
 }
 
-/** Takes the newest waiting deletion back. Returns `false` if there is none. */
+/** Cancels the newest waiting deletion. Returns `false` if there is none. */
 export function undoLast(): boolean {
   const last = deletions.get().findLast(each => each.state === 'waiting')
   if (last) remove(last.deviceId)

@@ -10,7 +10,7 @@ export type Click = {
   askedAtTick: number
 }
 
-/** Time in which a deletion can be undone. */
+/** Time for which a deletion can be undone, in milliseconds. */
 export const UNDO_MS = 10_000
 /**
  * Maximum age of a click whose deletion is still sent. If the machine slept for longer after the click, the user has left and the fleet may

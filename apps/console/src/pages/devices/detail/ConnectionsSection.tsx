@@ -93,8 +93,8 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
 }
 
 /**
- * Number of a device's unregistered links: short connections that one-shot commands of the agent open in addition to the permanent
- * connection of the agent (docs/protocol.md 1.5, R-4).
+ * Line with the number of a device's unregistered links: short connections that one-shot commands of the agent open in addition to the
+ * permanent connection of the agent (docs/protocol.md 1.5, R-4).
  */
 function UnregisteredLinks({ deviceId }: { deviceId: string }) {
   const { data } = useSuspenseQuery(actionQuery('devices_GetDetails', { deviceId }))

@@ -12,7 +12,7 @@ const WRAP: CSSProperties = { overflowWrap: 'anywhere', whiteSpace: 'normal' }
 /** Style of the name column: names such as `/dev/mmcblk0p3` stay on one line beside long mount points. */
 const DISK_NAME: CSSProperties = { ...WRAP, minWidth: 'calc(15ch + 32px)' }
 
-/** Styles of the columns Name and MAC address of interfaces, which stay on one line beside long addresses. */
+// Name and MAC address of an interface stay on one line beside long IP addresses.
 const INTERFACE_NAME: CSSProperties = { ...WRAP, minWidth: 'calc(6ch + 32px)' }
 const MAC_ADDRESS: CSSProperties = { ...WRAP, minWidth: 'calc(17ch + 24px)' }
 

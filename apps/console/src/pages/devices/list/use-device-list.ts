@@ -136,7 +136,7 @@ function rowsOf(list: string, all: readonly DeviceRow[], shownIds: ReadonlySet<s
 
 type PageFetcher = (context: { pageParam: string; signal: AbortSignal }) => Promise<ListPage>
 
-/** Pause of scrolling before the cursor is written to the URL, because browsers limit how often the URL may change. */
+/** Time without scrolling, in milliseconds, after which the cursor is written to the URL. Browsers limit how often the URL may change. */
 const STILL_MS = 300
 
 /** The next page is loaded when this number of rows is left below the last row in view. */

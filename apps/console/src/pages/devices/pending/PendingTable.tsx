@@ -43,7 +43,7 @@ type Entry =
 
 type PendingTableProps = {
   list: PendingList
-  /** Loaded certificates, including certificates that somebody else has just decided. */
+  /** Loaded certificates, including certificates that another user has just accepted or rejected. */
   rows: readonly PendingCertificate[]
   leavingIds: ReadonlySet<string>
   grouping: Grouping
@@ -364,7 +364,7 @@ const DECISIONS: Readonly<Record<string, string>> = {
   Revoked: 'Revoked',
 }
 
-/** Decision of somebody else about a certificate that was pending until now. */
+/** Decision of another user about a certificate that was pending until now. */
 function Decision({ deviceId, certificateId }: Pick<PendingCertificate, 'deviceId' | 'certificateId'>) {
   const { data, error } = useActionState('devices_GetDetails', { deviceId })
   if (!data && !isAbsent(error)) return null

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { PendingCertificate } from './use-pending-list.ts'
 
-/** Time, in milliseconds, for which the row of a certificate stays after somebody else has decided on it. */
+/** Time, in milliseconds, for which the row of a certificate stays after another user has decided on it. */
 const STAY_MS = 4_000
 /**
  * Maximum number of rows that stay on screen for `STAY_MS`. If more certificates leave the list together, a bulk action has decided on

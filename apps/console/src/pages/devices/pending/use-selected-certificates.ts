@@ -10,7 +10,7 @@ export function useSelectedCertificates(list: PendingList) {
   /** Last row that was clicked, where a range begins. */
   const anchor = useRef<string>(undefined)
 
-  // A certificate that somebody else decides leaves the list, so it is deselected.
+  // A certificate that another user accepts or rejects leaves the list, so it is deselected.
   const ids = certificates.map(({ certificateId }) => certificateId).join(' ')
   const before = useRef<ReadonlySet<string>>(new Set())
   useEffect(() => {

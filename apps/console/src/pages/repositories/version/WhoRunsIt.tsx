@@ -11,7 +11,7 @@ import { projectsBy, type Relation, type Usage, type UsageCounts } from './usage
 const STEP_PX = 6
 const STEP_ON_PHONES_PX = 4
 
-/** Labels of the cells, and their words after a number. */
+/** Labels of the cells, and the words after the number of each cell for screen readers. */
 const CELLS: readonly { relation: Relation; label: string; words: string }[] = [
   { relation: 'runs', label: 'Run it', words: 'devices run it' },
   { relation: 'installs', label: 'Installing now', words: 'devices install it now' },

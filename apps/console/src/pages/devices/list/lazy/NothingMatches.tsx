@@ -22,7 +22,7 @@ type NothingMatchesProps = {
 /** Part of a filter: its words, and the change of the URL that removes it. */
 type Part = { words: string; without: Change }
 
-/** Says that no device matches, and for each part of the filter how many devices match without it. */
+/** Text for a filter that no device matches. For each part of the filter it has the number of devices that match without this part. */
 export function NothingMatches({ projectId, search, conditions, onChange, onClear }: NothingMatchesProps) {
   const parts = partsOf(search, conditions)
   const { data } = useActionState(
