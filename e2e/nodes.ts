@@ -42,7 +42,7 @@ export type Nodes = AsyncDisposable & {
   carrier: Carrier
   /** The processes, in the order of their addresses in the proxy. */
   hubs: HubChild[]
-  /** TCP proxy between each node and the carrier. With PostgreSQL, only the session for notifications goes through it. */
+  /** TCP proxy between each node and the server of its bus. With PostgreSQL, only the session for LISTEN and NOTIFY goes through it. */
   wires: TcpWire[]
   /** The first project. */
   project: { organizationId: string; projectId: string }

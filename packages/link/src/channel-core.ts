@@ -4,7 +4,7 @@ import { ChannelInput } from './channel-input.ts'
 import { ChannelOutput } from './channel-output.ts'
 import type { LinkEnd } from './errors.ts'
 
-/** Reason in the ChannelClosed of an aborted channel between nodes. */
+/** Reason in the ChannelClosed frame of an aborted channel between nodes. */
 const ABORTED = encodeText('aborted')
 
 /** Ids of a channel on both sides (docs/protocol.md 2.4), and which side opened it. */

@@ -260,7 +260,7 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
     for (const message of transport.take(out)) peer.receive(message)
     link.drained()
     for (const message of peer.sent.splice(0, incoming)) link.receive(message)
-    // Assign each new channel of the link or of the peer to the entry of `pipes` in which this end is still missing.
+    // Completes the pipes: a channel that the link accepted becomes `ours` of the first pipe without it, a new channel of the peer `theirs`.
     for (const channel of accepted.splice(0)) {
       const pipe = pipes.find(each => each.theirs !== undefined && each.ours === undefined)
       if (pipe !== undefined) pipe.ours = channel

@@ -4,9 +4,8 @@ import type { Clock } from './clock.ts'
 export const TICK_MS = 100
 
 const SLOTS = 512
-// Longest time, in milliseconds, for which the wheel runs missed ticks in a row after the process was blocked or suspended.
-// Bytes that arrived while the process was blocked are still unread then. Further missed ticks are dropped, so that the blocked
-// time does not count as silence of the peer.
+// After the process was blocked or suspended, the wheel makes up for at most this much missed time, in milliseconds, and drops the rest.
+// Bytes that arrived in that time are read only afterwards, so the whole of it must not count as silence of the peer.
 const MAX_CATCH_UP_MS = 1000
 
 /** An object with one deadline. The `wheel…` fields belong to the wheel, so that scheduling allocates nothing. */

@@ -10,8 +10,8 @@ type SubmitButtonProps = Pick<ComponentProps<typeof Button>, 'size' | 'busy' | '
 }
 
 /**
- * Submit button of a form: disabled from a failed validation until all fields are valid, busy while the form is being sent. `busy` replaces
- * the latter in a form with two purposes.
+ * Submit button of a form. It is disabled from a failed validation until all fields are valid, and busy while the form is being sent. A
+ * form that is sent for different reasons passes `busy`, which is true only for the reason of this button.
  */
 export function SubmitButton({ form, ...rest }: SubmitButtonProps) {
   const { isSubmitting, canSubmit } = useStore(form.store)

@@ -18,7 +18,7 @@ type CountLinkProps = {
   after?: string
   projects: readonly CountedProject[]
   condition: SoftwareCondition
-  /** Error of the failed updates that the list is limited to. */
+  /** Limits the list of devices to those whose update failed with this error. */
   error?: string | undefined
 }
 

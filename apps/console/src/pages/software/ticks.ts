@@ -11,7 +11,7 @@ export function devicesPerTick(devices: number, parts: number, max: number): num
   return Math.max(1, devices / Math.max(1, max - parts))
 }
 
-/** Number of ticks of a part: one for `perTick` devices, and at least one for a part with a device. */
+/** Number of ticks in one segment of a bar: `devices` divided by `perTick`, but at least one if the segment has any device. */
 export function ticksOf(devices: number, perTick: number): number {
   return devices === 0 ? 0 : Math.max(1, Math.round(devices / perTick))
 }

@@ -18,7 +18,7 @@ type Node = { nodeId: string; bus: Bus; log: CapturedLog }
 const AWAY = 'the bus between nodes is away; changes made on other nodes arrive by polling'
 const IGNORED = 'messages from other nodes were ignored'
 
-/** Tests that hold for the bus of every adapter. */
+/** Tests that the bus of every adapter must pass. */
 export function testBus(openMedium: () => Promise<BusMedium>, { canBeCut }: { canBeCut: boolean }): void {
   let stack: AsyncDisposableStack
   let medium: BusMedium

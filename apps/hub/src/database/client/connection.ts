@@ -87,7 +87,7 @@ export function openDatabase(
     types,
   }
   const pool = new pg.Pool({
-    // The pool makes clients with its own options. Its type allows only constructors without parameters.
+    // The pool passes its options to the constructor of its clients, but its type allows only constructors without parameters.
     Client: PreparingClient as unknown as typeof pg.Client,
     ...options,
     // pg-pool awaits the promise that `onConnect` returns, although its type ignores the result. Hence the cast.
