@@ -273,7 +273,8 @@ it('draws updates and changes by people beside the connection, in three ranges',
   await connection.getByRole('list', { name: 'Changes' }).getByRole('link').first().waitFor()
   await connection.getByRole('button', { name: '30 d' }).click()
   await connection.getByRole('button', { name: '30 d', pressed: true }).waitFor()
-  expect(new URL(page.url()).searchParams.get('connection')).toBe('30d')
+  // The button is painted before the address follows.
+  await expect.poll(() => new URL(page.url()).searchParams.get('connection')).toBe('30d')
   await expectGoodScreen(page, 'device-connection')
   await connection.getByRole('list', { name: 'Updates' }).getByRole('link').last().click()
   await page.getByRole('heading', { level: 1, name: 'What happened' }).waitFor()
