@@ -1,7 +1,7 @@
-import { hkdfSync, randomBytes } from 'node:crypto'
-import { link, readFile, rm, writeFile } from 'node:fs/promises'
+import { hkdfSync } from 'node:crypto'
 import { join } from 'node:path'
 import { ConfigError } from '../config-error.ts'
+import { makeSecret, readSecret } from './secret-file.ts'
 
 /** Derives a key of 32 bytes for one purpose. The derived key reveals neither the keys of other purposes nor the instance key. */
 export type InstanceKey = (purpose: string) => Buffer
@@ -26,25 +26,11 @@ export function instanceKeyOf(hex: string): InstanceKey {
 }
 
 async function keyOfFile(path: string, mayMake: boolean): Promise<string> {
-  const found = await readFile(path, 'utf8').catch(error => {
-    if (error.code !== 'ENOENT') throw error
-  })
-  if (found === undefined) {
-    if (!mayMake)
-      throw new ConfigError(
-        `MUSTER_INSTANCE_KEY: found neither it nor ${path}, expected the key of the instance in MUSTER_DATA_DIR.`,
-      )
-    const fresh = `${path}.${process.pid}`
-    await writeFile(fresh, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
-    try {
-      // `link` is atomic: no process reads a partly written file. It fails if another process has created the file first.
-      await link(fresh, path)
-    } finally {
-      await rm(fresh)
-    }
-    return keyOfFile(path, mayMake)
-  }
-  const key = found.trim()
+  const key = (await readSecret(path)) ?? (mayMake ? await makeSecret(path) : undefined)
+  if (key === undefined)
+    throw new ConfigError(
+      `MUSTER_INSTANCE_KEY: found neither it nor ${path}, expected the key of the instance in MUSTER_DATA_DIR.`,
+    )
   if (!/^[0-9a-f]{64}$/.test(key))
     throw new ConfigError(
       `MUSTER_INSTANCE_KEY: found a damaged ${path}, expected 64 hexadecimal digits in it.`,
