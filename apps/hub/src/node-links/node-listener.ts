@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { isLoopback } from '@muster/actions'
 import { type ChannelRequest, Link, WebSocketTransport } from '@muster/link'
 import { createCertificate } from '@muster/link/certificate'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { endWithResponse } from '../net/last-answer.ts'
+import { isLoopbackAddress, remoteAddress } from '../net/trusted-proxy.ts'
+import { LineBudget } from '../runtime/line-budget.ts'
 import type { Logger } from '../runtime/log.ts'
 import {
   bindingOf,
@@ -26,9 +27,8 @@ import { logNodeLinkEnd, MAX_MESSAGE_BYTES, NODE_LINK } from './link-settings.ts
 const MAX_CONNECTIONS = 512
 /** Maximum number of concurrent handshakes. */
 const MAX_HANDSHAKES = 64
-/** Refusals that are logged within a minute; further ones are only counted. */
+/** Maximum number of refusals that are logged per minute. */
 const LOGGED_REFUSALS = 100
-const MINUTE_MS = 60_000
 
 /** Deadlines before the handshake, in milliseconds. Node.js checks them every `connectionsCheckingInterval`. */
 const SERVER = {
@@ -66,7 +66,7 @@ export class NodeListener implements AsyncDisposable {
   /** The link of each node. A newer link of a node replaces its older one. */
   readonly #links = new Map<string, Link>()
   #handshakes = 0
-  #refusals = { count: 0, sinceMs: 0 }
+  readonly #refusals = new LineBudget(LOGGED_REFUSALS)
 
   constructor(options: ListenerOptions) {
     this.#options = options
@@ -126,7 +126,7 @@ export class NodeListener implements AsyncDisposable {
   async #begin(request: IncomingMessage, socket: Socket): Promise<Handshake | undefined> {
     const { nodeId, isSecure, allowPlaintext, isRunning } = this.#options
     const refuse = (status: number, reason: string) => void this.#refuse(socket, status, reason)
-    if (!isSecure && !allowPlaintext && !isLoopbackAddress(socket.remoteAddress))
+    if (!isSecure && !allowPlaintext && !isLoopbackAddress(remoteAddress(request)))
       return refuse(403, 'plain HTTP from another machine')
     if (request.url !== NODE_LINK_PATH) return refuse(404, 'no such endpoint')
     const client = readChallenge(request.headers)
@@ -197,9 +197,7 @@ export class NodeListener implements AsyncDisposable {
   }
 
   #log(socket: Socket, reason: string, nodeId?: string): void {
-    const nowMs = performance.now()
-    if (nowMs - this.#refusals.sinceMs > MINUTE_MS) this.#refusals = { count: 0, sinceMs: nowMs }
-    if (++this.#refusals.count > LOGGED_REFUSALS) return
+    if (!this.#refusals.take()) return
     this.#options.log.warn({ remote: socket.remoteAddress, nodeId, reason }, 'node link refused')
   }
 }
@@ -208,11 +206,6 @@ export class NodeListener implements AsyncDisposable {
 function tlsServer(): Server {
   const { certificatePem: cert, keyPem: key } = createCertificate('muster node')
   return createTlsServer({ ...SERVER, cert, key, minVersion: 'TLSv1.3', handshakeTimeout: HANDSHAKE_MS })
-}
-
-function isLoopbackAddress(address: string | undefined): boolean {
-  const plain = address?.replace(/^::ffff:/, '')
-  return plain !== undefined && isLoopback(`http://${plain.includes(':') ? `[${plain}]` : plain}`)
 }
 
 function ignore(): void {}

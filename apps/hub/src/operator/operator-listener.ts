@@ -16,6 +16,7 @@ import { pathOf } from '../net/paths.ts'
 import { responseWith, securityHeaders } from '../net/security-headers.ts'
 import { hasTwoHosts } from '../net/served-hosts.ts'
 import { remoteAddress } from '../net/trusted-proxy.ts'
+import { LineBudget } from '../runtime/line-budget.ts'
 import type { Logger } from '../runtime/log.ts'
 
 /** Maximum number of connections. A monitoring system needs one or two. */
@@ -26,7 +27,6 @@ const REQUEST_TIMEOUT_MS = 5_000
 const STALL_MS = 30_000
 /** Maximum number of refusals that are logged per minute. */
 const LOGGED_REFUSALS = 10
-const MINUTE_MS = 60_000
 
 /** Headers that proxies add. They show that a request from loopback was forwarded by a proxy on this machine. */
 const FORWARDING =
@@ -130,15 +130,9 @@ function isOwnHost(header: string | undefined, config: OperatorListenerOptions['
 }
 
 function refusalLog(log: Logger): (request: IncomingMessage, refusal: OperatorAnswer) => void {
-  let count = 0
-  let sinceMs = Number.NEGATIVE_INFINITY
+  const budget = new LineBudget(LOGGED_REFUSALS)
   return (request, { status, body }) => {
-    const nowMs = performance.now()
-    if (nowMs - sinceMs > MINUTE_MS) {
-      count = 0
-      sinceMs = nowMs
-    }
-    if (++count > LOGGED_REFUSALS) return
+    if (!budget.take()) return
     log.warn(
       { remote: remoteAddress(request), status, reason: body.trim() },
       'request of an operator refused',

@@ -1,18 +1,17 @@
+import { LineBudget } from '../../runtime/line-budget.ts'
 import type { Logger } from '../../runtime/log.ts'
 
 /** Maximum number of lines that are logged per minute. A database under load would otherwise fill the log. */
 const MAX_LINES = 10
-const MINUTE_MS = 60_000
 /** Maximum length of a logged statement, in characters. Longer statements are cut. */
 const MAX_LENGTH = 300
 
 /** Counts slow statements and logs the first `MAX_LINES` of each minute, without their values. */
 export class SlowStatements {
   readonly #log: Logger
+  readonly #budget = new LineBudget(MAX_LINES)
   #count = 0
-  #lines = 0
   #unlogged = 0
-  #sinceMs = Number.NEGATIVE_INFINITY
 
   constructor(log: Logger) {
     this.#log = log
@@ -26,12 +25,7 @@ export class SlowStatements {
   /** Records a statement. */
   add(text: string, durationMs: number): void {
     this.#count++
-    const nowMs = performance.now()
-    if (nowMs - this.#sinceMs > MINUTE_MS) {
-      this.#sinceMs = nowMs
-      this.#lines = 0
-    }
-    if (++this.#lines > MAX_LINES) {
+    if (!this.#budget.take()) {
       this.#unlogged++
       return
     }
