@@ -1,3 +1,4 @@
+import { waitUpTo } from '@muster/concurrency'
 import { sql } from 'kysely'
 import { readSealing } from '../audit/sealing.ts'
 import { runningNodes } from '../cluster/node.ts'
@@ -78,14 +79,7 @@ export class InstanceValues {
       this.#reading ??= this.#readAll().finally(() => {
         this.#reading = undefined
       })
-    if (this.#reading) {
-      let timer: NodeJS.Timeout | undefined
-      const timeout = new Promise<void>(done => {
-        timer = setTimeout(done, WAIT_MS)
-      })
-      await Promise.race([this.#reading, timeout])
-      clearTimeout(timer)
-    }
+    if (this.#reading) await waitUpTo(WAIT_MS, this.#reading)
     return this.#values
   }
 
