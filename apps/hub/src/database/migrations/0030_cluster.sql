@@ -1,6 +1,6 @@
--- What a node reports with each heartbeat, and what an administrator has asked of it. `newest_migration` is the newest one that the
--- node's release knows: a migration that older releases cannot live with waits until no such node is alive. A node with
--- `release_total` asks that many of its devices to connect again, so that other nodes take them.
+-- A node updates `connection_count` and `clock_ahead_ms` with each heartbeat. `newest_migration` is the last migration that the release of
+-- the node has. A migration that breaks older releases waits while a node of an older release is alive. `release_total` is set when an
+-- administrator starts a rebalance: the node then asks that many of its devices to reconnect, so that other nodes accept them.
 alter table cluster_node
   add column draining_at timestamptz,
   add column connection_count integer,
