@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -8,7 +6,7 @@ import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { createLog } from '@muster/hub/log'
 import { freePort } from '@muster/testkit/free-port'
 import { FRONT_SECRET, type Front, type FrontProgram, startFront } from '@muster/testkit/front'
-import { PROGRAMS } from '@muster/testkit/programs'
+import { natsServer } from '@muster/testkit/nats-server'
 import { until } from '@muster/testkit/until'
 import pg from 'pg'
 import { adminOf, type Folder, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
@@ -79,7 +77,7 @@ export async function startNodes(
   )
   const { host, user, password, database: name } = access.owner as Record<string, string>
   const login = `postgresql://${user}:${password}@`
-  const nats = kind === 'NATS' ? resources.use(await natsServer(folder)) : undefined
+  const nats = kind === 'NATS' ? resources.use(await natsCarrier()) : undefined
   const wires = await Promise.all(
     NAMES.map(async () =>
       resources.use(
@@ -197,28 +195,9 @@ function wiredCarrier(wires: readonly TcpWire[], database: pg.Pool): Carrier {
   }
 }
 
-async function natsServer({ path }: Folder): Promise<Carrier & AsyncDisposable & { port: number }> {
-  const port = await freePort()
-  const start = async () => {
-    const child = spawn(PROGRAMS['nats-server'].path, ['-a', '127.0.0.1', '-p', String(port)], {
-      cwd: path,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    let output = ''
-    child.stderr.on('data', chunk => (output += chunk))
-    await until('nats-server is ready', () => {
-      if (child.exitCode !== null) throw new Error(`nats-server ended: ${output}`)
-      return output.includes('Server is ready')
-    })
-    return child
-  }
-  let child = await start()
-  const stop = async (): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
+async function natsCarrier(): Promise<Carrier & AsyncDisposable & { port: number }> {
+  const server = await natsServer()
+  const { port } = server
   return {
     port,
     async publish(channel, text) {
@@ -230,13 +209,10 @@ async function natsServer({ path }: Folder): Promise<Carrier & AsyncDisposable &
       await until('the server has read it', () => answer.includes('PONG'))
       socket.destroy()
     },
-    freeze: () => void child.kill('SIGSTOP'),
-    stop,
-    async start() {
-      await stop()
-      child = await start()
-    },
-    [Symbol.asyncDispose]: stop,
+    freeze: () => server.signal('SIGSTOP'),
+    stop: () => server.stop(),
+    start: () => server.restart(),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

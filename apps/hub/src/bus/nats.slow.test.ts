@@ -1,52 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { newId } from '@muster/actions'
-import { capturedLog, freePort, until } from '@muster/testkit'
-import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
+import { capturedLog, natsServer, until } from '@muster/testkit'
+import { hasPrograms } from '@muster/testkit/programs'
 import { describe, expect, it } from 'vitest'
 import { natsConnect } from './nats-connection.ts'
 import { RemoteBus } from './remote-bus.ts'
 import { testBus } from './testing/conformance.ts'
-
-type NatsServer = AsyncDisposable & { port: number; process: ChildProcess; restart(): Promise<void> }
-
-/** Starts Debian's NATS server on loopback. `configuration` is appended to its configuration file. */
-async function natsServer(configuration = ''): Promise<NatsServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-nats-'))
-  const port = await freePort()
-  const file = join(folder, 'nats.conf')
-  await writeFile(file, `listen: "127.0.0.1:${port}"\n${configuration}`)
-  const start = async (): Promise<ChildProcess> => {
-    const child = spawn(PROGRAMS['nats-server'].path, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] })
-    let output = ''
-    child.stderr.on('data', chunk => (output += chunk))
-    await until('nats-server is ready', () => {
-      if (child.exitCode !== null) throw new Error(`nats-server ended: ${output}`)
-      return output.includes('Server is ready')
-    })
-    return child
-  }
-  const stop = async (child: ChildProcess): Promise<void> => {
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  }
-  const server = {
-    port,
-    process: await start(),
-    async restart() {
-      await stop(server.process)
-      server.process = await start()
-    },
-    async [Symbol.asyncDispose]() {
-      await stop(server.process)
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
-  return server
-}
 
 /** Opens a bus for a new node. */
 function openBus(url: string, instanceId = 'test', log = capturedLog()) {
@@ -88,10 +46,10 @@ describe.runIf(hasPrograms('nats-server'))('the bus over NATS', { timeout: 60_00
     await Promise.all([isConnected(a), isConnected(b)])
     const received: object[] = []
     b.subscribe('rights', right => received.push(right))
-    server.process.kill('SIGSTOP')
+    server.signal('SIGSTOP')
     await until('both notice it', () => !a.status.isConnected && !b.status.isConnected, 10_000)
     for (let count = 0; count < 100_000; count++) a.publish('rights', { userId: newId('u') })
-    server.process.kill('SIGCONT')
+    server.signal('SIGCONT')
     await Promise.all([isConnected(a), isConnected(b)])
     const right = { userId: newId('u') }
     await until('a later message arrives', () => {

@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import {
   connectPerson,
   type DevicePage,
   devicePage,
+  hashOfStream,
   heldDuring,
+  largeBody,
   type TestHub,
   testHub,
 } from '@muster/testkit'
@@ -54,41 +54,20 @@ afterAll(async () => {
 })
 
 async function application(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.url === '/digest') return void response.end(await digestOf(request))
+  if (request.url === '/digest') return void response.end(await hashOfStream(request))
   response.writeHead(200, { 'content-length': LARGE_BYTES })
-  await pipeline(generated(), response).catch(() => {})
-}
-
-/** A body of `LARGE_BYTES` whose pieces all differ. */
-function generated(): Readable {
-  const piece = Buffer.alloc(64 * 1024, 'muster')
-  let sent = 0
-  return new Readable({
-    read() {
-      if (sent === LARGE_BYTES) return void this.push(null)
-      const copy = Buffer.from(piece)
-      copy.writeDoubleBE(sent)
-      sent += copy.length
-      this.push(copy)
-    },
-  })
-}
-
-async function digestOf(stream: Readable): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const bytes of stream) hash.update(bytes as Buffer)
-  return hash.digest('hex')
+  await pipeline(largeBody(LARGE_BYTES), response).catch(() => {})
 }
 
 it('a device of another node sends and gets 100 MiB with equal bytes and little memory', async () => {
   const { port } = entry.address
-  const expected = await digestOf(generated())
+  const expected = await hashOfStream(largeBody(LARGE_BYTES))
   const { result, heldBytes } = await heldDuring(async () => {
-    const down = await digestOf(await page.ask('/', { port }))
+    const down = await hashOfStream(await page.ask('/', { port }))
     const answer = await page.ask(
       '/digest',
       { port, method: 'POST' },
-      outgoing => void pipeline(generated(), outgoing),
+      outgoing => void pipeline(largeBody(LARGE_BYTES), outgoing),
     )
     return [down, Buffer.concat(await answer.toArray()).toString()]
   })

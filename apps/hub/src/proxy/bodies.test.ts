@@ -1,8 +1,6 @@
-import { createHash, type Hash } from 'node:crypto'
 import { once } from 'node:events'
 import { type ClientRequest, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createLog } from '@muster/hub/log'
 import {
@@ -10,7 +8,9 @@ import {
   databaseSession,
   devicePage,
   freePort,
+  hashOfStream,
   heldDuring,
+  largeBody,
   type TestHub,
   testHub,
   until,
@@ -54,8 +54,8 @@ async function application(request: IncomingMessage, response: ServerResponse): 
   asked.push(request.url!)
   if (request.url === '/large') {
     response.writeHead(200, { 'content-length': LARGE_BYTES })
-    await pipeline(generated(), response)
-  } else if (request.url === '/hash') response.end(await hashOf(request))
+    await pipeline(largeBody(LARGE_BYTES), response)
+  } else if (request.url === '/hash') response.end(await hashOfStream(request))
   else if (request.url === '/text') sendText(request, response)
   else if (request.url!.startsWith('/identity?')) {
     // Writes the response directly to the socket. Old small web servers send `Transfer-Encoding: identity`, Node does not.
@@ -65,7 +65,7 @@ async function application(request: IncomingMessage, response: ServerResponse): 
     if (close) request.socket.end()
   } else if (request.url === '/early') {
     response.write('begun')
-    await hashOf(request)
+    await hashOfStream(request)
     setTimeout(() => response.end(' and done'), 3 * IMPATIENT_MS)
   } else if (request.url === '/silent') {
     // Requests to this path never get a response.
@@ -86,35 +86,14 @@ function sendText(request: IncomingMessage, response: ServerResponse): void {
       .end(TEXT.slice(Number(from), Number(to) + 1))
 }
 
-/** A body of `LARGE_BYTES` whose pieces all differ. */
-function generated(): Readable {
-  const piece = Buffer.alloc(64 * 1024, 'muster')
-  let sent = 0
-  return new Readable({
-    read() {
-      if (sent === LARGE_BYTES) return void this.push(null)
-      const copy = Buffer.from(piece)
-      copy.writeDoubleBE(sent)
-      sent += copy.length
-      this.push(copy)
-    },
-  })
-}
-
-async function hashOf(stream: Readable): Promise<string> {
-  const hash: Hash = createHash('sha1')
-  for await (const bytes of stream) hash.update(bytes as Buffer)
-  return hash.digest('hex')
-}
-
 async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(await answer.toArray()).toString()
 }
 
 describe('a large body', () => {
   it('is downloaded unchanged and without buffering it whole', async () => {
-    const { result, heldBytes } = await heldDuring(async () => hashOf(await page.ask('/large')))
-    expect(result).toBe(await hashOf(generated()))
+    const { result, heldBytes } = await heldDuring(async () => hashOfStream(await page.ask('/large')))
+    expect(result).toBe(await hashOfStream(largeBody(LARGE_BYTES)))
     expect(heldBytes).toBeLessThan(MAX_HELD_BYTES)
   }, 120_000)
 
@@ -125,11 +104,11 @@ describe('a large body', () => {
         await page.ask(
           '/hash',
           { method: 'POST', headers },
-          outgoing => void pipeline(generated(), outgoing),
+          outgoing => void pipeline(largeBody(LARGE_BYTES), outgoing),
         ),
       ),
     )
-    expect(result).toBe(await hashOf(generated()))
+    expect(result).toBe(await hashOfStream(largeBody(LARGE_BYTES)))
     expect(heldBytes).toBeLessThan(MAX_HELD_BYTES)
   }, 120_000)
 })
