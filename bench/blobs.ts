@@ -22,7 +22,7 @@ const CONNECTIONS = 32
 const NGINX_PORTS = { files: 18_880, front: 18_881 }
 
 /**
- * Measures uploads and downloads of blobs in the hub's local folder (goals P12, P13). Uploads by curl are compared with a
+ * Measures uploads and downloads of blobs in the hub's local folder (docs/goals.md P12, P13). Uploads by curl are compared with a
  * process that hashes a stream and writes it to a file. Downloads are compared with @fastify/static and with nginx, both
  * serving the file from disk. Measurements of the hub and of the compared program alternate. Also measures the growth of the
  * hub's memory during a large upload and download. Argument: size of the large file in MiB (default 1024).
@@ -52,7 +52,7 @@ async function prepare(hub: BenchHub): Promise<World> {
   return { invoke, repositoryId: made.repositoryId }
 }
 
-/** Goal P12: an upload reaches at least 0.70 of the rate of hashing a stream and writing it to a file. */
+/** Goal P12 (docs/goals.md): an upload reaches at least 0.70 of the rate of hashing a stream and writing it to a file. */
 async function uploads(hub: BenchHub, world: World, folder: string): Promise<void> {
   const writer = await forked('disk-writer.ts')
   const least: number[] = []
@@ -82,8 +82,8 @@ async function uploads(hub: BenchHub, world: World, folder: string): Promise<voi
 }
 
 /**
- * Goal P13, judged by CPU time per download. The hub has to reach at least 0.80 of @fastify/static. nginx as a proxy of the hub has
- * to reach at least 0.80 of nginx serving the file from disk.
+ * Goal P13 (docs/goals.md), judged by CPU time per download. The hub has to reach at least 0.80 of @fastify/static. nginx as a proxy
+ * of the hub has to reach at least 0.80 of nginx serving the file from disk.
  */
 async function downloads(hub: BenchHub, world: World, folder: string): Promise<void> {
   const served = join(folder, 'served')
@@ -209,7 +209,7 @@ async function startNginx(
   return { pid: child.pid!, [Symbol.dispose]: () => void child.kill() }
 }
 
-/** Goals P12 and S11: the hub's memory does not grow with the size of an uploaded or downloaded file. */
+/** Goals P12 and S11 (docs/goals.md): the hub's memory does not grow with the size of an uploaded or downloaded file. */
 async function memory(hub: BenchHub, world: World, folder: string, sizeMib: number): Promise<void> {
   const file = await makeFile(folder, sizeMib)
   using growth = watchGrowth(hub.pid, 20)

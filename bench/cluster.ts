@@ -33,15 +33,15 @@ const FRONT: Record<CarrierKind, FrontProgram> = { PostgreSQL: 'nginx', NATS: 'h
 const PARALLEL = 64
 /** Number of devices that publish. Together they publish 500 events a second. */
 const LEDGER_DEVICES = 250
-/** Pause of such a device after an acknowledged event, in milliseconds. */
+/** Pause of a publishing device after an acknowledged event, in milliseconds. */
 const LEDGER_PAUSE_MS = 500
-/** Time over which a stopping node hands its devices over, a third of 3,000. */
+/** Time, in seconds, over which a stopping node hands its devices over: 1,000 devices, a third of the default fleet of 3,000. */
 const DRAIN_SECS = 5
 const ROUNDS = 3
 const SMALL_PER_SEC = 50
 const SMALL_SECS = 6
 const TIMES = 30
-/** Devices and seconds of each measurement with one node and with three. */
+/** Loads of the measurements that compare one node with three nodes: numbers of devices, and seconds of each measurement. */
 const GROWTH = { devices: 500, publishing: 200, window: 20, secs: 6, connections: 8 }
 /** Number of devices in the database when starts are measured. */
 const SEEDED_DEVICES = 100_000
@@ -53,9 +53,9 @@ const WAIT_MS = 120_000
 type World = { kind: CarrierKind; nodes: Nodes; devices: number; client: LoadClient }
 
 /**
- * Checks the promises about several nodes (docs/operating.md) with a whole fleet: goals P20, P21, P22 and R5. Runs with messages over
- * PostgreSQL behind nginx, and with messages over NATS behind HAProxy. Also compares the throughput of three nodes with that of one node.
- * Arguments: number of devices, message transports separated by commas.
+ * Checks the promises about several nodes (docs/operating.md) with a whole fleet: goals P20, P21, P22 and R5 of docs/goals.md. Runs
+ * with messages over PostgreSQL behind nginx, and with messages over NATS behind HAProxy. Also compares the throughput of three nodes
+ * with that of one node. Arguments: number of devices, message transports separated by commas.
  */
 export async function cluster(deviceCount = '3000', carriers = 'PostgreSQL,NATS'): Promise<void> {
   // The certificates of the proxies are self-signed.
@@ -131,7 +131,10 @@ async function connectFleet({ nodes, devices, client }: World): Promise<void> {
   report('connections of PostgreSQL', `${sessions.rows[0]!.count} of three nodes`)
 }
 
-/** Compares a small page of a device at its own node with the same page at another node (goal P22), and transfers 256 MiB each way. */
+/**
+ * Compares a small page of a device at its own node with the same page at another node (docs/goals.md P22). Also transfers 256 MiB
+ * each way.
+ */
 async function proxied({ nodes }: World): Promise<void> {
   const { child: source, ready: page } = await forked<{ port: number }>('tunnel-peer.ts', 'source')
   const { child: device, ready } = await forked<DeviceReady>(
@@ -183,7 +186,7 @@ async function proxied({ nodes }: World): Promise<void> {
   for (const child of [source, device, client]) child.disconnect()
 }
 
-/** Measures the time until another node shows that a device has connected or disconnected (goal P21). */
+/** Measures the time until another node shows that a device has connected or disconnected (docs/goals.md P21). */
 async function presence({ nodes }: World): Promise<void> {
   const invoke = nodes.at(0)
   const opened: number[] = []
@@ -243,7 +246,7 @@ async function messages({ nodes }: World): Promise<void> {
   reportGoal('', 'bus heals by itself', `${(healedMs / 1000).toFixed(1)} s`, '<= 15 s', healedMs <= 15_000)
 }
 
-/** Stops, restarts and kills nodes while devices publish 500 events a second and a browser uses the console (goals P20, R5). */
+/** Stops, restarts and kills nodes while devices publish 500 events a second and a browser uses the console (docs/goals.md P20, R5). */
 async function disturbed({ nodes, devices, client }: World): Promise<void> {
   await using folder = await newFolder()
   const browser = await launchBrowser()
@@ -278,7 +281,7 @@ async function disturbed({ nodes, devices, client }: World): Promise<void> {
   )
 }
 
-/** Kills a node in the middle of a forward and starts it again (goal R5). */
+/** Kills a node in the middle of a forward and starts it again (docs/goals.md R5). */
 async function killNode(nodes: Nodes, client: LoadClient): Promise<void> {
   const killed = 2
   await using echo = await echoService()
@@ -489,7 +492,7 @@ async function carried(nodes: Nodes, targets: readonly number[]): Promise<Carrie
   return { connects, events, queries }
 }
 
-/** Measures the start of a node on a database with 100,000 devices (goal P20). */
+/** Measures the start of a node on a database with 100,000 devices (docs/goals.md P20). */
 async function starts(nodes: Nodes): Promise<void> {
   const query = async (text: string, values?: unknown[]) => (await nodes.database.query(text, values)).rows
   await seedDevices({ query }, nodes.project.projectId, SEEDED_DEVICES)

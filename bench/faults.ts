@@ -18,7 +18,7 @@ const MAX_PAUSE_MS = 10_000
 const STALLED_VIEWERS = 4
 
 /**
- * Tests that faults lose no data (goals R1, R2, R7). The hub is killed during ingest, its database is killed during ingest, and
+ * Tests that faults lose no data (docs/goals.md R1, R2, R7). The hub is killed during ingest, its database is killed during ingest, and
  * viewers of a device's page stop reading. Arguments: number of kills of the hub (default 5; the 20 kills of the goal take five
  * minutes), number of kills of the database (default 3).
  */

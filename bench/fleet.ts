@@ -25,7 +25,7 @@ import {
 const PARALLEL = 64
 /** Number of devices that publish while the whole fleet reconnects for the last time. */
 const LEDGER_DEVICES = 200
-/** Pause of such a device after an answer, in milliseconds. */
+/** Pause of a publishing device after an answer, in milliseconds. */
 const LEDGER_PAUSE_MS = 200
 const INVOKES_PER_SEC = 50
 /** Number of devices that connect before measuring starts. */
@@ -48,7 +48,7 @@ type Tls = {
 }
 
 /**
- * Measures a whole fleet on one hub (goals P4, P5, P6, P17, P18). Compares the memory of idle devices with that of idle sockets
+ * Measures a whole fleet on one hub (docs/goals.md P4, P5, P6, P17, P18). Compares the memory of idle devices with that of idle sockets
  * of a plain WebSocket server. Measures a property write by every device, an idle fleet, and the reconnect storm (all devices
  * reconnect at the same time) after the hub was killed. Arguments: number of devices, idle seconds.
  */

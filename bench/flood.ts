@@ -16,7 +16,7 @@ const FLOOD_PER_SEC = 500
  */
 const FLOODED_SECS = 2
 const DEVICES = 1_000
-/** Event rate of goal P3. */
+/** Event rate of goal P3 (docs/goals.md). */
 const EVENTS_PER_SEC = 5_000
 /**
  * CPU time for the events, in cores. It allows 5,000 events per second if an event costs at most 30 µs of CPU time. On a slower
@@ -28,7 +28,7 @@ const PROXY_SECRET = 'the bench is its own proxy, with a secret of its own'
 
 /**
  * Floods the hub with wrong sign-ins: to one account from one client IP, and to invented accounts from many client IPs.
- * Measures the time until scheduled events are acknowledged, alternately with and without flood (second half of goal P19).
+ * Measures the time until scheduled events are acknowledged, alternately with and without flood (docs/goals.md P19).
  */
 export async function flood(): Promise<void> {
   // The hub trusts this bench as its proxy, so that the client can send any client IP in `X-Forwarded-For`.

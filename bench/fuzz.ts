@@ -12,7 +12,7 @@ const WARM_UP_FRAMES = 200_000
 const TIME_LIMIT_MS = 15 * 60 * 1000
 /** Interval of the normal device's actions, in milliseconds. */
 const PROBE_MS = 20
-/** Limit of the p99 of these actions, in milliseconds. */
+/** Limit of the p99 of the normal device's actions, in milliseconds. */
 const MAX_P99_MS = 50
 const MAX_WAITING_PROBES = 500
 /** Limit for the growth of the heap after a garbage collection, in MiB. It is above the normal variation. */

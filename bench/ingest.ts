@@ -49,10 +49,10 @@ type Round = {
 }
 
 /**
- * Measures events of devices (goals P1, P2, P3). Compares the CPU time of hub and database per event with a baseline: the CPU time of a
- * plain WebSocket echo plus that of rows inserted by the PostgreSQL driver alone. Measurements of both alternate. Also measures rates,
- * the cost of property writes, and the time to acknowledgement at a fixed rate. Argument: duration of the measurement at the fixed
- * rate, in seconds.
+ * Measures events of devices (docs/goals.md P1, P2, P3). Compares the CPU time of hub and database per event with a baseline: the CPU
+ * time of a plain WebSocket echo plus that of rows inserted by the PostgreSQL driver alone. Measurements of both alternate. Also
+ * measures rates, the cost of property writes, and the time to acknowledgement at a fixed rate. Argument: duration of the measurement
+ * at the fixed rate, in seconds.
  */
 export async function ingest(scheduleSecs = '60'): Promise<void> {
   await using hub = await startBenchHub()

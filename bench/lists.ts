@@ -27,10 +27,10 @@ const PAGE = `
    where project_id = $1 and (first_seen, device_id) > ($2, $3) order by first_seen, device_id limit ${PAGE_SIZE}`
 
 /**
- * Measures the lists of a large hub (goals P15 and P16). Compares a page of a list of 100,000 devices with a bare SQL statement for the
- * same rows. Also measures the device list in a browser and the latest events of a device. Last, it measures how long the hub takes to
- * acknowledge an event while the partition of a day is dropped. Arguments: number of events (default 2,000,000; the goal is set for
- * 20,000,000) and number of page visits in the browser (default 50).
+ * Measures the lists of a large hub (docs/goals.md P15 and P16). Compares a page of a list of 100,000 devices with a bare SQL statement
+ * for the same rows. Also measures the device list in a browser and the latest events of a device. Last, it measures how long the hub
+ * takes to acknowledge an event while the partition of a day is dropped. Arguments: number of events (default 2,000,000; the goal is
+ * set for 20,000,000) and number of page visits in the browser (default 50).
  */
 export async function lists(events = String(DEFAULT_EVENTS), visits = String(VISITS)): Promise<void> {
   // Builds the console before the hub starts, because the hub serves the files that it finds at its start.

@@ -22,7 +22,7 @@ const CONSOLES = 1_000
 const IDLE_SECS = 20
 
 /**
- * Measures the first paint of the console on a slow phone, each time with empty caches (goal P24). Also measures what 1,000 open
+ * Measures the first paint of the console on a slow phone, each time with empty caches (docs/goals.md P24). Also measures what 1,000 open
  * consoles cost the hub while nothing happens. Argument: number of loads of each page (default 7).
  */
 export async function paint(loads = String(LOADS)): Promise<void> {

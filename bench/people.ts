@@ -12,7 +12,7 @@ const NAMES = ['users_QueryTokens', 'devices_GetDetails', 'projects_GetDetails']
 type CostedRun = HttpRun & { serverMicrosecs: number; databaseMicrosecs: number }
 
 /**
- * Measures actions by signed-in users, and sign-ins (goals P7, P8 and the first half of P19). Compares each action with the
+ * Measures actions by signed-in users, and sign-ins (docs/goals.md P7, P8 and the first half of P19). Compares each action with the
  * three SQL statements that it needs at least, in alternating measurements. Also measures sign-ins on a schedule and in one burst,
  * and their effect on other users' requests.
  */

@@ -13,7 +13,10 @@ const PER_SEC = 0.4
 const SECS = 30
 const LIMIT_MS = 200
 
-/** Measures the actions of the pages of versions, packages and software, with 100,000 devices in 20 projects and 50 versions (goal P27). */
+/**
+ * Measures the actions of the pages of versions, packages and software (docs/goals.md P27). The hub has 100,000 devices in 20 projects
+ * and 50 versions.
+ */
 export async function releases(): Promise<void> {
   await using hub = await startBenchHub()
   const [project] = (await hub.query('select project_id from project limit 1')) as { project_id: string }[]

@@ -6,7 +6,7 @@ const DEFAULT_DEVICES = '3000'
 const PARALLEL = 64
 /** Number of devices that publish events and write a property. */
 const BUSY_DEVICES = 200
-/** Duration of each of these two loads, in seconds. */
+/** Duration of the load with events, and of the load with property writes, in seconds. */
 const BUSY_SECS = 10
 /** Default of `MUSTER_EVENT_RETENTION_DAYS`. A device has a row of `device_stored_bytes` for each of these days. */
 const RETENTION_DAYS = 90

@@ -16,8 +16,8 @@ const ROUNDS = 3
 const SECS = 4
 const SMALL_PER_SEC = 50
 /**
- * Events per second of the measured device, equal to the rate per device in goal P3. The rate is low, because the hub answers the
- * calls on an executor channel one after the other.
+ * Events per second of the measured device, equal to the rate per device in goal P3 (docs/goals.md). The rate is low, because
+ * the hub answers the calls on an executor channel one after the other.
  */
 const EVENTS_PER_SEC = 5
 const EVENTS_SECS = 20
@@ -26,7 +26,7 @@ const GIGABYTE = 1024 ** 3
 type Run = { megabytesPerSec: number; hubSecsPerGigabyte: number; evenness: number }
 
 /**
- * Bench for web pages of devices (goals P9, P10, P11). Measures one stream and four streams through the hub and a mutual-TLS
+ * Bench for web pages of devices (docs/goals.md P9, P10, P11). Measures one stream and four streams through the hub and a mutual-TLS
  * link, alternating with a minimal tunnel over one WebSocket. Also measures small requests, direct and through the tunnel, and
  * events of a device that streams at full speed.
  */

@@ -38,7 +38,8 @@ it('nodes are killed, frozen and stopped, and the others go on', { timeout: 240_
   await using frozen = await node('frozen')
   const token = firstToken(survivor)
   const invoke = await signedIn(survivor)
-  // With the usual 15 s, the devices of the frozen node would sometimes end their links themselves before that node goes on.
+  // Devices wait 60 s for a Pong instead of the usual 15 s. Otherwise, devices of the frozen node would sometimes end their links before
+  // the node continues.
   const link = { pongTimeoutMs: 60_000 }
   const connected = async (of: HubChild) =>
     Promise.all(Array.from({ length: 3 }, () => connectDevice({ url: of.url, token, link })))

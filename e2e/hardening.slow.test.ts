@@ -112,7 +112,7 @@ async function shownNow(): Promise<string[]> {
 
 /**
  * Counts the hostile texts that a page shows, including further rows, collapsed parts and rows that appear on scrolling. First
- * waits until the page shows `least` hostile texts, or ten if `least` is greater.
+ * waits until the page shows `least` hostile texts, but for at most ten.
  */
 async function shownOn(path: string, least: number): Promise<number> {
   await page.goto(`${stage.hub.url}${path}`)

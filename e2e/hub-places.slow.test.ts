@@ -119,7 +119,7 @@ describe.runIf(isRoot)('as root', () => {
     try {
       const admin = await adminOf(dataDir)
       await first[Symbol.asyncDispose]()
-      // Goal O10: when the data folder is missing, `doctor` lists the remaining database.
+      // Goal O10 (docs/goals.md): when the data folder is missing, `doctor` lists the remaining database.
       const doctor = () => spawnSync(process.execPath, [MAIN, 'doctor'], { encoding: 'utf8' }).stdout
       expect(doctor()).toContain(`${dirname(home)}: in use by the data folder ${dataDir}, last started `)
       await rename(dataDir, `${dataDir}.gone`)

@@ -45,7 +45,7 @@ describe('the first start', () => {
       `Muster is running at http://localhost:${hub.port} (listening on 127.0.0.1:${hub.port})`,
     )
     const token = firstToken(hub)
-    // Goal S12: standard output is not a terminal here and may be a log, so it must not contain the token itself.
+    // Goal S12 (docs/goals.md): standard output is not a terminal here and may be a log, so it must not contain the token itself.
     const agent = `npm run agent -- %s --hub http://localhost:${hub.port} --token "$(node -p "require('${dataDir}/initial-admin.json').deploymentToken")"`
     expect(stdout).toContain(`\n  ${agent.replace('%s', 'run')}\n`)
     expect(stdout).toContain(`\n  ${agent.replace('%s', 'simulate')} --count 10\n`)

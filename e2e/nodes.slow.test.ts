@@ -23,7 +23,7 @@ import { connectThrough, StormDevice } from './storm-device.ts'
 
 /** Number of devices that connect through the proxy. */
 const DEVICES = 40
-/** Number of these devices that publish an event every `PAUSE_MS`. */
+/** Number of devices, among the `DEVICES`, that publish an event every `PAUSE_MS`. */
 const REPORTING = 20
 const PAUSE_MS = 50
 /** Time until systemd restarts a published Nexigon agent that has exited, in milliseconds. */

@@ -38,7 +38,7 @@ type Carrier = {
 export type Nodes = AsyncDisposable & {
   front: Front
   carrier: Carrier
-  /** The processes, in the order of their addresses in the proxy. */
+  /** The hub processes, in the order of their addresses in the proxy's configuration. */
   hubs: HubChild[]
   /** TCP proxy between each node and the server of its bus. With PostgreSQL, only the session for LISTEN and NOTIFY goes through it. */
   wires: TcpWire[]

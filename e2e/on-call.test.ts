@@ -152,7 +152,8 @@ it('leads from the sign-in to the failing device among 2,000, its reason and its
   await step('type the password', () => keys.keyboard.type(stage.admin.password))
   await step('Enter', () => keys.keyboard.press('Enter'))
   await keys.getByRole('link', { name: 'First project' }).waitFor()
-  // The failed update moves the project to the front only when the hub has sampled its projects, at most 5 minutes later.
+  // The hub samples its projects every 5 minutes, and only then the failed update moves the project to the front of the list. So the test
+  // tabs to the project instead of opening the first one.
   await step('Tab to the project', () => tabTo(keys, keys.getByRole('link', { name: 'First project' })))
   await step('Enter', () => keys.keyboard.press('Enter'))
   await keys.locator('tr[data-index]').first().waitFor()

@@ -109,7 +109,7 @@ it('C18: names the product and the instance on the sign-in page and in titles', 
   await account.getByText('Halden cranes', { exact: true }).waitFor()
   await expect.poll(() => outsider.title()).toBe('Log in · Halden cranes · Muster')
   await expectGoodScreen(outsider, 'login')
-  // Goal C16: tags of the banner that are not allowed are removed with a warning, in the browser and in the hub's log.
+  // Goal C16 (docs/goals.md): disallowed tags of the banner are removed with a warning, in the browser and in the hub's log.
   expect((await warned).text()).toContain('<u>')
   expect(stage.hub.logged('the console does not show this element of the banner')).toMatchObject([
     { tag: 'u' },
