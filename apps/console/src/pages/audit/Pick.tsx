@@ -17,7 +17,7 @@ type PickProps = {
   value: string
   /** Whether the filter is set. */
   isOn: boolean
-  /** Class of the popover. */
+  /** CSS class of the popover. */
   className: string
   /** Key that opens the popover. */
   keys?: string

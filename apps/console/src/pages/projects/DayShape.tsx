@@ -14,9 +14,9 @@ const LOWEST_SHARE = 0.32
 /** Size of the area in SVG units. CSS stretches it to the size of its box. */
 const WIDTH = 300
 const HEIGHT = 40
-/** Room above the highest point of the line, in units. */
+/** Space above the highest point of the line, in SVG units. */
 const TOP = 3
-/** Room below the lowest point of the line, in units. */
+/** Space below the lowest point of the line, in SVG units. */
 const BOTTOM = 8
 
 /**

@@ -15,17 +15,17 @@ export function projectStateOf(value: string | undefined): ProjectState | undefi
   return value !== undefined && Object.hasOwn(PROJECT_STATES, value) ? (value as ProjectState) : undefined
 }
 
-/** Orders of the list of projects. */
+/** Sort orders of the list of projects. */
 export const PROJECT_ORDERS = [
   { value: 'problems', label: 'Problems first' },
   { value: 'name', label: 'Name' },
   { value: '-devices', label: 'Devices' },
 ] as const
 
-/** An order of the list of projects. */
+/** A sort order of the list of projects. */
 export type ProjectOrder = (typeof PROJECT_ORDERS)[number]['value']
 
-/** The order in the address, or problems first. */
+/** The value if it is a sort order of the list of projects, else `problems`. */
 export function projectOrderOf(value: string | undefined): ProjectOrder {
   return PROJECT_ORDERS.find(order => order.value === value)?.value ?? 'problems'
 }

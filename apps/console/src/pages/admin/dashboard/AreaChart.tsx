@@ -1,7 +1,7 @@
 /** Size of the drawing in SVG units. CSS stretches the drawing to the size of its box. */
 const WIDTH = 600
 const HEIGHT = 72
-/** Room above the highest value, in units. */
+/** Space above the highest value, in SVG units. */
 const TOP = 4
 
 type AreaChartProps = {

@@ -43,7 +43,7 @@ type DeviceToolsProps = {
   of: number | undefined
   /** Input of the query for the list. */
   input: Omit<ActionInput<'projects_QueryDevices'>, 'cursor'>
-  /** Shows checkboxes on a phone. */
+  /** Called on a phone to show the checkboxes of the rows. */
   onSelecting: () => void
   /** Filters beside the conditions. */
   children: ReactNode

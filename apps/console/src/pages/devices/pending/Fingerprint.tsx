@@ -1,7 +1,7 @@
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { fingerprintGroups } from '../fingerprint-groups.ts'
 
-/** Bytes in a group. */
+/** Number of bytes of the fingerprint in a group. */
 const GROUP_BYTES = 4
 
 /** The SHA-256 fingerprint of a certificate in groups of four bytes. The button copies the plain text. */

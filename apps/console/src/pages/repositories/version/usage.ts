@@ -12,7 +12,7 @@ export function projectsBy({ projects }: Usage, relation: Relation): CountedProj
   return projects.map(({ counts, ...project }) => ({ ...project, count: counts?.[relation] ?? 0 }))
 }
 
-/** The projects that a part of the answer names, with the numbers of devices there. Projects beyond the listed projects are left out. */
+/** The listed projects that occur in `shares`, a part of the hub's answer, with their numbers of devices from `shares`. */
 export function namedProjects(
   { projects }: Usage,
   shares: readonly { projectId: string; deviceCount: number }[],

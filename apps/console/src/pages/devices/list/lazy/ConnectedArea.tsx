@@ -10,7 +10,7 @@ const AXIS_HOURS = 4
 /** Size of the drawing in SVG units. CSS stretches the drawing to the size of its box. */
 const WIDTH = 1440
 const HEIGHT = 100
-/** Room, in SVG units, above the height that stands for all devices. */
+/** Space, in SVG units, above the height that stands for all devices. */
 const TOP = 4
 
 type ConnectedAreaProps = {

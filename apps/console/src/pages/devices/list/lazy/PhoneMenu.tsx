@@ -4,7 +4,7 @@ import { exportUrl } from '../../../../ui/app/ExportMenu.tsx'
 import { Menu, MenuAnchor, MenuChoice, MenuItem, MenuLine } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 
-/** Orders that a phone offers, where the heads of the columns are hidden. */
+/** Sort orders that the menu offers on a phone, where the heads of the columns are hidden. */
 const ORDERS = [
   { value: '-firstSeen', label: 'Newest first' },
   { value: 'name', label: 'By name' },
@@ -18,7 +18,7 @@ type PhoneMenuProps = {
   /** Whether the filter has the maximum number of conditions. */
   isFull: boolean
   onPanel: (panel: 'columns' | 'condition') => void
-  /** Shows checkboxes. */
+  /** Called to show the checkboxes of the rows. */
   onSelecting: () => void
   /** Input of the query for an export. */
   exported: ActionInput<'projects_QueryDevices'>
