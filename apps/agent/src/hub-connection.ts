@@ -16,7 +16,8 @@ export type HubCredentials = {
 
 export type ConnectOptions = {
   /**
-   * Value of the header `X-Register-Connection`. If true, the hub lists this connection and may open channels to the device (protocol 1.5).
+   * Value of the header `X-Register-Connection`. If true, the hub lists this connection and may open channels to the device
+   * (docs/protocol.md 1.5).
    */
   isRegistered: boolean
   /** Accepts or rejects channel requests of the hub. Without this callback all requests are rejected. */
@@ -36,15 +37,16 @@ export type HubConnection = {
 /** Latest TLS session by credentials. Resuming a session saves a full handshake on reconnecting, even after a hub's restart. */
 const sessions = new WeakMap<HubCredentials, Buffer>()
 
-// Longer than the 30 s that valid connections may wait at the hub while a whole fleet reconnects (docs/decisions.md, "Devices").
+// Deadline for TCP, TLS and WebSocket handshake together, in milliseconds. It is longer than the 30 s that valid connections may wait at
+// the hub while a whole fleet reconnects (docs/decisions.md, "Devices").
 const HANDSHAKE_TIMEOUT_MS = 45_000
-// Must exceed the largest frame, which has 1 MiB and 9 bytes (protocol 2.10). A longer frame is then rejected by the link and not by
-// the WebSocket library.
+// Largest WebSocket message, in bytes. It exceeds the largest frame, which has 1 MiB and 9 bytes (docs/protocol.md 2.10). A longer frame is
+// then rejected by the link and not by the WebSocket library.
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**
- * Opens the WebSocket to the hub and, on it, the link, which multiplexes channels (protocol 1). Rejects with `HubRefusedError` for an HTTP
- * status other than 101, with the socket's error, or with the signal's reason.
+ * Opens the WebSocket to the hub and, on it, the link, which multiplexes channels (docs/protocol.md 1). Rejects with `HubRefusedError` for
+ * an HTTP status other than 101, with the socket's error, or with the signal's reason.
  */
 export function connectToHub(credentials: HubCredentials, options: ConnectOptions): Promise<HubConnection> {
   const { promise, resolve, reject } = Promise.withResolvers<HubConnection>()

@@ -6,17 +6,20 @@ import { WebSocket } from 'ws'
 import type { Access } from './config.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** Longer than the 30 s that valid connections may wait at the hub while a whole fleet reconnects (docs/decisions.md, "Devices"). */
+/**
+ * Deadline for TCP, TLS and WebSocket handshake together, in milliseconds. It is longer than the 30 s that valid connections may wait at
+ * the hub while a whole fleet reconnects (docs/decisions.md, "Devices").
+ */
 const HANDSHAKE_TIMEOUT_MS = 45_000
 /**
- * Must exceed the largest frame, which has 1 MiB and 9 bytes (protocol 2.10). A longer frame is then rejected by the link and not by
- * the WebSocket library.
+ * Largest WebSocket message, in bytes. It exceeds the largest frame, which has 1 MiB and 9 bytes (docs/protocol.md 2.10). A longer frame is
+ * then rejected by the link and not by the WebSocket library.
  */
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**
- * Opens a link (a WebSocket with multiplexed channels) to a hub with a user token (protocol 1, 7.2). Rejects with `ActionError` for a
- * refusal, with the socket's error, or with the signal's reason.
+ * Opens a link (a WebSocket with multiplexed channels) to a hub with a user token (docs/protocol.md 1, 7.2). Rejects with `ActionError` for
+ * a refusal, with the socket's error, or with the signal's reason.
  */
 export function openLink({ hubUrl, token }: Access, signal: AbortSignal): Promise<Link> {
   const { promise, resolve, reject } = Promise.withResolvers<Link>()

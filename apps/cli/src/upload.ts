@@ -13,7 +13,7 @@ import type { Transfer } from './progress.ts'
 import { retry } from './retry.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** Size of one read of the file. Large reads keep both the disk and the hash computation busy. */
+/** Size of one read of the uploaded file, in bytes. Large reads keep both the disk and the hash computation busy. */
 const READ_BYTES = 1024 * 1024
 /** Timeout of the transfer of one blob, in milliseconds (docs/protocol.md 7.5). */
 const TRANSFER_TIMEOUT_MS = 2 * 60 * 60 * 1000

@@ -12,7 +12,7 @@ export { withoutSecrets } from './secret-texts.ts'
 
 export type InvokeOptions = {
   signal?: AbortSignal
-  /** Lets the browser finish the request after its page has gone. */
+  /** Lets the browser finish the request even if its page is closed meanwhile (option of `fetch`). */
   keepalive?: boolean
 }
 

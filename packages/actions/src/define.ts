@@ -46,7 +46,10 @@ type ScopedPermission<Input> = {
     can: Right
     on: Kind
     id: FieldsBranded<Input, ResourceIds[Kind]>
-    /** Name of an input field with a person's id. If it is the caller's own id, the caller only needs to be a member. */
+    /**
+     * Name of an input field with a person's id. If that id is the caller's own, any member of the resource's organization may run the
+     * action.
+     */
     orOneself?: FieldsBranded<Input, 'u'>
   }
 }[ResourceKind]

@@ -114,7 +114,7 @@ export function newDatedId<const Prefix extends 'd_ev' | 'audit_act' | 'audit_ev
 }
 
 /**
- * Returns the public id of a secret: the prefix of the public id and the first 22 random characters of the secret (protocol
+ * Returns the public id of a secret: the prefix of the public id and the first 22 random characters of the secret (docs/protocol.md
  * 6.3). Throws TypeError for an unknown prefix.
  */
 export function publicIdOf(secret: string): string {

@@ -58,7 +58,8 @@ export class ChannelCore {
   receiveStop(): void {
     if (this.output.hasPeerStopped) return
     this.output.receiveStop()
-    // A legacy peer (older than 2026-07-27) that drops a channel sends only ChannelClose (protocol R-13), so the peer's data has ended too.
+    // A legacy peer (older than 2026-07-27) that drops a channel sends only ChannelClose (docs/protocol.md R-13), so the peer's data has
+    // ended too.
     const { peerAge } = this.host
     if (peerAge === 'Legacy') this.input.receiveEnd()
     else if (peerAge === 'Unknown') this.input.endAfterIdle()

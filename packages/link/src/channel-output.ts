@@ -119,7 +119,9 @@ export class ChannelOutput implements DataSource, WheelEntry {
     return this.#isTakingTurns
   }
 
-  /** Sends ChannelClosed to a legacy peer if the peer had time to read the data. Otherwise schedules another check (protocol R-12). */
+  /**
+   * Sends ChannelClosed to a legacy peer if the peer had time to read the data. Otherwise schedules another check (docs/protocol.md R-12).
+   */
   onDeadline(): void {
     if (this.#hasPeerReadData && !this.#isSurelyUnread) this.#endNow()
     else this.#finish()

@@ -3,7 +3,7 @@ import { decodeFrame, encodeFrame, FRAME, type Frame } from '../frames.ts'
 import { HELLO } from './raw-peer.ts'
 
 /**
- * Order of a legacy peer's first Ping and its first channel request. With real legacy peers this order is random (protocol
+ * Order of a legacy peer's first Ping and its first channel request. With real legacy peers this order is random (docs/protocol.md
  * 1.7).
  */
 export type FirstPing = 'BeforeRequest' | 'AfterRequest'
@@ -29,9 +29,9 @@ export interface LegacyChannel {
 }
 
 /**
- * A peer that behaves like published Nexigon clients from before 2026-07-27 (protocol 2.5 to 2.9). It assumes a fixed credit at first,
- * whatever the other side advertises, and sends nothing below 512 bytes of credit. It charges its window when data is read and discards
- * unread data when ChannelClosed arrives. It sends only ChannelClose when it drops a channel.
+ * A peer that behaves like published Nexigon clients from before 2026-07-27 (docs/protocol.md 2.5 to 2.9). It assumes a fixed credit at
+ * first, whatever the other side advertises, and sends nothing below 512 bytes of credit. It charges its window when data is read and
+ * discards unread data when ChannelClosed arrives. It sends only ChannelClose when it drops a channel.
  */
 export class LegacyPeer {
   /** Encoded frames for the other side. */

@@ -85,7 +85,7 @@ export function inMemoryTransportPair(options: { readonly isManual?: boolean } =
   const b = new MemoryTransport()
   const flush = (): void => {
     while (a.deliver() || b.deliver()) {
-      // Each delivery may cause further messages.
+      // The body is empty: the condition delivers, and each delivery may cause further messages.
     }
   }
   if (!options.isManual) {
