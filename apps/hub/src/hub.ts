@@ -102,7 +102,7 @@ export type Hub = AsyncDisposable &
      * failure; never throws.
      */
     tryServers(): Promise<void>
-    /** Hands the devices over to other nodes before disposal, if other nodes are alive. The signal ends the wait. */
+    /** Hands the devices over to other nodes before disposal, if other nodes are alive. Stops early when `signal` aborts. */
     drain(signal: AbortSignal): Promise<void>
   }
 

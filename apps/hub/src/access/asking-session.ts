@@ -2,9 +2,9 @@ import { ActionError, type AskedBy } from '@muster/actions'
 import type { Caller } from '../caller.ts'
 
 /**
- * Throws `Forbidden` unless the request for a deletion has the person and the session of the click that started it. A console sends the
- * request some seconds after the click (Undo), and the browser may have a new session at that time. `remedy` is the last sentence of the
- * error message.
+ * Throws `Forbidden` unless the caller is the person who clicked the deletion, in the session of that click (`askedBy`). The console
+ * sends the request some seconds after the click, so that the person can undo it. By then another person may have signed in to the
+ * browser. `remedy` is the last sentence of the error message.
  */
 export function requireAskingSession(caller: Caller, askedBy: AskedBy | undefined, remedy: string): void {
   if (!askedBy) return

@@ -30,8 +30,8 @@ const RESOLVE: Record<ResourceKind, Resolve> = {
 }
 
 /**
- * `scope` has the owners of the resource on which a permitted action runs. `asInstanceAdmin` is true when the caller has the permission
- * only as an administrator of the instance. Such calls are audited even if the action is a query.
+ * Result of a permission check that passed. `scope` has the owners of the action's resource. `asInstanceAdmin` is true when the caller has
+ * the permission only as an administrator of the instance. Such calls are audited even if the action is a query.
  */
 export type Authorization = { scope: Scope; asInstanceAdmin: boolean }
 

@@ -44,7 +44,7 @@ import { handlers } from './index.ts'
 
 const PROXY_SECRET = 'only our proxy knows'
 
-/** Verbs of the public action names. A new action uses one of them, unless docs/decisions.md names it otherwise. */
+/** Verbs of the public action names. A new action uses one of them, unless docs/decisions.md gives the reason for another verb. */
 const VERBS = [
   'Accept',
   'Add',

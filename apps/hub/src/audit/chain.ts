@@ -92,9 +92,9 @@ const EVENT_FACTS = ['old_data', 'address', 'browser']
 
 /** SQL column lists that select a kind of audit rows as `SealedRow`. */
 export type SealedColumns = {
-  /** For rows of a new seal. */
+  /** Column list for rows that a new seal will cover. */
   newest: string
-  /** For rows of existing seals. Needs the column `form` of the row's seal. */
+  /** Column list for rows of existing seals. The query must also select from the row's seal, because the list uses its column `form`. */
   byForm: string
 }
 

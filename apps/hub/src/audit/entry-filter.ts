@@ -52,8 +52,8 @@ const FIELDS: Record<string, string> = {
 const DATED = { event: 'audit_ev_', action: 'audit_act_', job: 'job_' } as const
 
 /**
- * Resolves the actor and the text of a filter to ids, so that the query of the log finds its rows by indexes. If `of` is given, devices,
- * projects and repositories are searched only in the organization of that log, and people everywhere.
+ * Resolves the actor and the text of a filter to ids, so that the query of the log finds its rows by indexes. `of` is the log of one
+ * resource. With `of`, devices, projects and repositories are searched only in the organization of that log, and people everywhere.
  */
 export async function resolveFilter(
   db: Db,

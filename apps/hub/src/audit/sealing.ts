@@ -1,7 +1,7 @@
 import { type Db, select } from '../database/client/connection.ts'
 import { wireTime } from '../runtime/times.ts'
 
-/** Row of `instance_setting` with the result of the last verification. */
+/** Key of the row in `instance_setting` that stores the result of the last verification of seals. */
 export const VERIFICATION = 'audit.verification'
 
 /** Result of the daily verification of new seals (signed hashes of audit rows). `problem` describes the first difference. */

@@ -66,7 +66,7 @@ async function verifyInstance(
     databaseUrl === undefined
       ? stack.use(await openEmbeddedDatabase(dataDir, log)).connection
       : externalConnection(databaseUrl)
-  // A broken connection also fails the statement that runs on it, so the error handler has nothing to add.
+  // The error handler does nothing, because a broken connection also fails the statement that runs on it.
   const { pool } = stack.use(openDatabase(connection, () => {}))
   const client = await pool.connect()
   try {

@@ -20,7 +20,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type BulkRun, type ItemResult, type ItemWork, type OpenItem, processItem } from './bulk-items.ts'
 
-/** Items per portion. The person's rights are read again before each portion. */
+/** Items per portion. Before each portion, the rights of the person who started the bulk action are read again. */
 const PORTION = 50
 /** Items that are processed in parallel, each on its own connection of the pool. */
 const PARALLEL = 4
@@ -39,7 +39,7 @@ const PAUSE_MS = 100
  */
 const SOON_MS = 15_000
 
-/** Permission that the person needs before each portion: the permission of the action that started the bulk action. */
+/** Permission that is checked before each portion, by kind of bulk action: the permission of the action that starts this kind. */
 const PERMISSION: Record<BulkActionKind, AnyPermission> = {
   Accept: actions.devices_StartBulkDecision.permission,
   Reject: actions.devices_StartBulkDecision.permission,
@@ -130,7 +130,7 @@ export class BulkActions {
       signal.throwIfAborted()
       if (!(await this.#runPortion(bulkActionId, jobId))) return
     }
-    // Bulk actions are taken in the order of `due_at`, so the current bulk action goes to the end of the queue.
+    // Moves the current bulk action to the end of the queue: the job takes bulk actions in the order of `due_at`.
     await this.#db
       .updateTable('bulk_action')
       .set({ due_at: sql`now()` })

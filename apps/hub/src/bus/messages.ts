@@ -137,7 +137,8 @@ export function parseMessage(subject: string, message: unknown): object {
   if (kind === 'node') return Replaced.parse(message)
   const change = Change.parse(message)
   const isForPerson = UserId.safeParse(id).success
-  // A person who has just been invited, added or removed is no member of the organization of the change.
+  // Messages to a person need not name an organization of the person: someone who was just invited or removed is no member of it. Only
+  // these two topics are sent to persons.
   const isMeant = isForPerson
     ? change.topic === 'organizations' || change.topic === 'invitations'
     : change.organizationId === id

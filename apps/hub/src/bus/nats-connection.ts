@@ -4,7 +4,7 @@ import type { BusConnection, Connect } from './remote-bus.ts'
 /** Deadline for connecting, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 3_000
 
-/** Messages over NATS, without JetStream. Each subject begins with `instanceId`, because other instances may use the same server. */
+/** Connects to NATS, without JetStream. Each subject contains `instanceId`, because other instances may use the same server. */
 export function natsConnect(urls: readonly string[], instanceId: string): Connect {
   const prefix = `muster.${instanceId}.`
   return async ({ received, lost, signal }): Promise<BusConnection> => {

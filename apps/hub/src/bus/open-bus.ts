@@ -28,8 +28,8 @@ type OpenBusOptions = {
 
 /**
  * Opens the bus that the settings name: over NATS, else over the external database, else inside this process. Over the database it connects
- * only once another node is alive, so a single node needs no further connection. Over NATS it connects immediately. While the bus is disconnected, the hub reports `degraded`. Never
- * rejects for an unreachable server, because the hub works without its bus.
+ * only once another node is alive, so a single node needs no further connection. Over NATS it connects immediately. While the bus is
+ * disconnected, the hub reports `degraded`. Never rejects for an unreachable server, because the hub works without its bus.
  */
 export async function openBus({ config, key, node, log, readiness }: OpenBusOptions): Promise<Bus> {
   const { nodeId } = node

@@ -5,7 +5,7 @@ const MAX_WAITING_BYTES = 1024 * 1024
 /** Largest total of messages that are sent together, in bytes. */
 const MAX_SENT_BYTES = 256 * 1024
 
-/** A text for one subject. */
+/** JSON text of messages with the same subject, ready to be sent. */
 export type OutgoingBatch = { subject: string; text: string }
 
 /** Bounded queue of messages that wait to be sent. */

@@ -7,7 +7,7 @@ import type { ClusterNode } from './node.ts'
 
 /** Time for which new connections are still accepted, in milliseconds. Load balancers request `/readyz` every 1 to 5 s. */
 const MAX_LISTEN_MS = 2_000
-/** The same time as a share of `drainMs`. The shorter of the two times applies. */
+/** Time for which new connections are still accepted, as a share of `drainMs`. If `MAX_LISTEN_MS` is shorter, it applies instead. */
 const LISTEN_SHARE = 0.2
 /** Interval at which portions of the devices are released, in milliseconds. */
 const PORTION_MS = 100
@@ -15,14 +15,14 @@ const PORTION_MS = 100
 type DrainOptions = {
   node: ClusterNode
   devices: DeviceRegistry
-  /** Refuses further devices. */
+  /** Its method `drain` makes the gateway refuse further devices. */
   gateway: { drain(): void }
   readiness: Readiness
   /** Stops listening for new connections and closes idle ones. */
   stopListening: () => void
   /** Time over which the devices are released, in milliseconds. 0 releases none before the hub stops. */
   drainMs: number
-  /** Ends the wait. */
+  /** Ends the release of devices early when it aborts. */
   signal: AbortSignal
   log: Logger
 }

@@ -210,7 +210,7 @@ function passedMs(since: ReturnType<typeof clocks>): number {
   return Math.max(performance.now() - since.steadyMs, Date.now() - since.dateMs)
 }
 
-/** SQL condition that a node stored a heartbeat in the last `ms` milliseconds and has not left. `alias` is its `cluster_node`. */
+/** SQL condition that a node has not left and stored a heartbeat in the last `ms`. `alias` is the alias of `cluster_node` in the query. */
 const isAlive = (alias: string, ms: number) =>
   sql<boolean>`(${sql.ref(`${alias}.left_at`)} is null
     and ${sql.ref(`${alias}.last_heartbeat`)} > now() - make_interval(secs => ${ms / 1000}))`

@@ -27,7 +27,7 @@ export async function runRebalance(
       'MUSTER_DATABASE_URL: found nothing, expected the database that several nodes share: a hub with an embedded database is the only node.',
     )
   await checkExternalDatabase(databaseUrl)
-  // A broken connection also fails the statement that runs on it, so the error handler has nothing to add.
+  // The error handler does nothing, because a broken connection also fails the statement that runs on it.
   await using database = openDatabase(externalConnection(databaseUrl), () => {})
   const { db } = database
   if (isStatus) return print(await statusText(db))

@@ -63,8 +63,8 @@ export async function cancelRebalance(tx: Tx): Promise<string[]> {
 }
 
 /**
- * Returns a function for the time after each heartbeat. It releases the next portion of the devices that this node was asked to release,
- * and ends the release when the node has no surplus any more or no other node is alive.
+ * Returns the function that the node calls after each heartbeat. The function releases the next portion of the devices that this node was
+ * asked to release. It ends the release when the node has no surplus any more or no other node is alive.
  */
 export function releaseAfterHeartbeats({
   db,

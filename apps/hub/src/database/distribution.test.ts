@@ -17,7 +17,7 @@ const PARTITIONED_BY: Record<string, string> = {
 const TABLES = Object.keys(PARTITIONED_BY)
 const TABLE = new RegExp(`\\b(${TABLES.join('|')})(_\\w+)?\\b`)
 
-/** Every file with statements on these tables, and a part of one of its statements. `runAll` runs them. */
+/** Files with statements on the tables of events and property changes, each with a part of one of its statements. */
 const STATEMENTS: Record<string, RegExp> = {
   'actions/devices/QueryEvents.ts': /from device_event\s+where device_id = \$1 and emitted_at/,
   'actions/devices/QueryProperties.ts': /select c\.actor from device_property_change c/,
@@ -33,11 +33,11 @@ const STATEMENTS: Record<string, RegExp> = {
   'timeline/followed-tags.ts': /to_json\(changed_at\) .* from device_property_change/s,
   'timeline/property-source.ts': /select \* from device_property_change c/,
 }
-/** Files that use only the names of the tables: the types, and the sizes of all tables. */
+/** Files that contain the names of these tables but no statement on their rows: the row types, and the sizes of all tables. */
 const NAMES_ONLY = ['database/queries/instance/health.ts', 'database/schema.ts']
 
 const { limits } = loadConfig({})
-// Low limits let `devices_MeasureStored` remove rows.
+// The limits are low, so that the job `devices_MeasureStored` has rows to remove.
 const hub = await testHub({ limits: { ...limits, 'device-event-bytes': 1000, 'device-history-bytes': 500 } })
 let session: DatabaseSession
 beforeAll(async () => {
@@ -130,7 +130,7 @@ describe('the statements on events and property changes', () => {
   })
 })
 
-/** Texts of the statements on the tables that the hub sends while `run` runs. */
+/** Runs `run` and returns the texts of the statements on the tables of `PARTITIONED_BY` that the hub sent meanwhile. */
 async function textsOf(run: () => Promise<void>): Promise<Set<string>> {
   const queries = vi.spyOn(PreparingClient.prototype, 'query')
   try {
@@ -196,7 +196,10 @@ const CONDITIONS = ['Index Cond', 'Recheck Cond', 'Filter', 'Hash Cond', 'Merge 
 /** Plan nodes of SQL that engines with rows on several servers refuse: row locks, recursion and samples. */
 const REFUSED = ['LockRows', 'Recursive Union', 'Sample Scan']
 
-/** Scans of the tables in the plan of a statement that no condition on the device id restricts, or that `REFUSED` lists. */
+/**
+ * Scans of the tables of `PARTITIONED_BY` in the plan of a statement. Returns only scans that no condition on the device id restricts, and
+ * scans below a plan node that `REFUSED` lists.
+ */
 async function scansOfAllDevices(text: string): Promise<string[]> {
   const rows = await session.query<{ 'QUERY PLAN': RawJson }>(
     `explain (generic_plan, verbose, costs off, format json) ${text}`,

@@ -87,7 +87,7 @@ type GatewayOptions = {
   links: LinkSlots
   proxy: HttpProxy
   measures: Measures | undefined
-  /** `ClusterNode.current` of this node. */
+  /** The function `current` of this node's `ClusterNode`, which actions of devices await. */
   current: () => Promise<void> | undefined
   log: Logger
 }

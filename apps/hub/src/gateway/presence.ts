@@ -43,7 +43,7 @@ const OPEN = {
              on before.connection_id = d.connection_id and before.ended_at is null and before.node_id <> $5`,
 }
 
-// Closes connections. If a device row refers to a closed connection, it then refers to the newest other open connection of the device.
+// Closes connections. A device row that referred to a closed connection gets the device's newest connection that is still open, if any.
 // A second connection can be open, because a reconnect writes the row of the new connection before the older connection is closed. If
 // the new connection ends early, the older one stays open.
 const CLOSE = {

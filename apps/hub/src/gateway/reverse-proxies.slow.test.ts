@@ -95,7 +95,7 @@ describe('files of repositories behind nginx configured as in docs/operating.md'
       const forged = path.replace(/expires=\d/, 'expires=9')
       expect((await ask(front.port, forged)).status).toBe(403)
 
-      // O8: the log of nginx contains no signature, and contains the request id that the hub uses.
+      // Goal O8 (docs/goals.md): the log of nginx contains no signature, and contains the request id that the hub uses.
       const line = await until('it is logged', () =>
         readFileSync(join(front.folder, 'muster.log'), 'utf8')
           .split('\n')

@@ -172,7 +172,7 @@ withRoot('leaves the files of a public agent that came later', async () => {
   const { output } = await script('--uninstall', '--purge')
   expect(output).toContain('Keeps the identity of this device, because other software uses /etc/nexigon')
   expect(await files()).toEqual(before)
-  // A file of other software has replaced the program.
+  // Simulates other software that overwrites the installed program with a file of its own.
   await rm(join(root, 'etc/nexigon/agent.toml'))
   expect((await install()).code).toBe(0)
   await writeFile(join(root, 'usr/bin/muster-agent'), 'of a package')
@@ -209,7 +209,7 @@ withRoot('leaves nothing when the token has expired since it was shown', async (
   expect(await files()).toEqual(before)
   expect(await calls()).toEqual([])
 
-  // If an earlier installation left its identity, a refused token leaves only this identity.
+  // An uninstall keeps the identity of the device. An installation with a refused token then removes everything except this identity.
   const { token } = await hub.token(fleet.owner, fleet.projectId)
   expect((await install(token)).code).toBe(0)
   await script('--uninstall')

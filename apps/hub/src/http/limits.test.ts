@@ -172,7 +172,7 @@ it('serves other clients in time while hundreds of connections send incomplete r
   // both.
   const together = Math.min(await slowMs(), await slowMs())
   for (const { socket } of clients) socket.destroy()
-  // The goal is 500 ms (S22). A busy machine may be slower even without these clients.
+  // The goal is 500 ms (docs/goals.md, S22). A busy machine may be slower even without these clients.
   expect(together).toBeLessThan(Math.max(500, 3 * alone))
 })
 

@@ -17,7 +17,10 @@ const LOG_INTERVAL_MS = 60_000
  */
 export function boundUnfinished(server: Server, max: number, log: Logger): void {
   const byAddress = new Map<string, Set<Unfinished>>()
-  /** Keyed by the peer's address and port. A request refers only to its TLS socket, not to the TCP socket below it. */
+  /**
+   * The same connections by the peer's address and port. A request finds its connection by them, because it refers only to its TLS socket
+   * and not to the TCP socket below it.
+   */
   const byPeer = new Map<string, Unfinished>()
   let loggedAtMs = Number.NEGATIVE_INFINITY
 

@@ -69,7 +69,7 @@ export async function openQueue({
     superviseIntervalSeconds: upkeepSecs,
     monitorIntervalSeconds: upkeepSecs,
     maintenanceIntervalSeconds: 60 * 60,
-    // Interval for jobs that depend on other jobs. No job of the hub depends on another job.
+    // Interval at which pg-boss looks for jobs that depend on other jobs. It is long, because no job of the hub depends on another job.
     flowIntervalSeconds: 60 * 60,
   })
   boss.on('error', error => log.warn({ err: errorOf(error) }, 'the job queue failed'))

@@ -56,7 +56,7 @@ it('S2: refuses further writes of a device that rewrites a large property, and r
     await expect(set(device, 'log', filler(30 * KIB))).rejects.toMatchObject(TOO_MUCH)
   await expect(publish(device, newEvent(filler(50 * KIB)))).resolves.toEqual({})
   await expect(publish(device, newEvent(filler(60 * KIB)))).rejects.toMatchObject({
-    // The hub sends `Internal` instead of `RateLimited` until it knows the generation of the device's client (protocol 10).
+    // The hub sends `Internal` instead of `RateLimited` until it knows the generation of the device's client (docs/protocol.md 10).
     kind: 'Internal',
     message: expect.stringMatching(
       /^Limit device-event-bytes-per-hour: found 1\d{5}, expected at most 102400 bytes an hour\. Try again in \d+ s; until then 60 values and events of up to 4096 bytes are stored an hour\.$/,

@@ -389,7 +389,7 @@ describe('channels of another node', () => {
     const foreign = link.device({ ...connection, projectId: newId('p') })
     await foreign.ended
     await expect(foreign.open(`forward/tcp/${echoPort}`)).rejects.toThrow('device not connected')
-    // Two refused channels, each with one line: the watch of the device's connection, and the forward.
+    // Two channels were refused, each with one log line: the watch of the device's connection, and the forward.
     expect(refused()).toBe(before + 2)
     const older = link.device({ ...connection, connectionId: newId('d_conn') })
     await older.ended

@@ -32,7 +32,7 @@ const ALERTS = join(ROOT, 'deploy/prometheus/alerts.yml')
 const DASHBOARD = join(ROOT, 'deploy/grafana/muster.json')
 const DOCUMENT = join(ROOT, 'docs/operating.md')
 const PROMTOOL = '/usr/bin/promtool'
-/** Exported only with `MUSTER_TLS_CERT`. */
+/** Name of the metric that is exported only if `MUSTER_TLS_CERT` is set. */
 const CERTIFICATE = 'muster_tls_certificate_expiry_timestamp_seconds'
 
 const run = promisify(exec)
@@ -160,7 +160,7 @@ describe('/metrics', () => {
       expected as Record<string, MetricDefinition>,
     )) {
       const found = samples.filter(sample => sample.name === (type === 'histogram' ? `${name}_count` : name))
-      // This hub has no failed scrape.
+      // No scrape of this hub has failed, so the counter of failed scrapes has no sample.
       if (name === 'muster_scrape_failures_total') expect(found).toEqual([])
       else expect(Object.keys(found[0]?.labels ?? {}).sort(), name).toEqual([...labels].sort())
     }

@@ -61,7 +61,7 @@ export class LastUses<Use extends object = object> implements AsyncDisposable {
     try {
       await write(uses)
     } catch (error) {
-      // The keys stay in memory until then, so the number of failed uses is bounded as well.
+      // Keeps the uses for a later write. Their keys stay in `#entries`, so `MAX_KEYS` also bounds the number of unwritten uses.
       for (const { key, ...use } of uses) {
         const entry = this.#entries.get(key)!
         entry.use ??= use as unknown as { at: Date } & Use

@@ -33,7 +33,8 @@ export async function testObjectStore(bucket: S3Bucket, settings: S3Settings): P
       const detail = await works[index]!()
       steps.push({ step, isPassed: true, detail, durationMs: Math.round(performance.now() - startedMs) })
     } catch (error) {
-      // The hub must not connect to this address. The duration is omitted, because it could disclose what the name resolves to (goals S16).
+      // The hub must not connect to this address. The duration is omitted, because it could disclose whether the host name exists in an
+      // internal network (docs/goals.md, S16).
       if (error instanceof AddressRefused) {
         steps.push({ step, isPassed: false, detail: error.message })
         return { result: 'Failed', steps }

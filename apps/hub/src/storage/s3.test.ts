@@ -617,7 +617,7 @@ describe('repositories_TestS3Config', () => {
   let repositoryId: string
 
   beforeEach(async () => {
-    // Each person may run 10 tests an hour.
+    // Each test of this suite needs a new person, because the hub lets a person test object stores only 10 times an hour.
     tester = await hub.user()
     repositoryId = await hub.repository(tester, await hub.organization(tester))
   })

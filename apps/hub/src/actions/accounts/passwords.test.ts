@@ -404,7 +404,7 @@ describe('a mailed link to set a password', () => {
     const jwt = await mailedJwt(hub, 'PasswordReset', email)
     const calls: Promise<unknown>[] = []
     await hub.db.transaction().execute(async tx => {
-      // Both calls wait for the row lock of the account. The reset waits first.
+      // This transaction locks the row of the account, so both calls wait. The reset is the first to wait and gets the lock first.
       await tx.selectFrom('user').where('user_id', '=', userId).select('user_id').forUpdate().execute()
       calls.push(reset(jwt, NEW_PASSWORD))
       await waiting(1)

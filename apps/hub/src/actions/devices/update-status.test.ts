@@ -329,7 +329,7 @@ describe('the job that fills the rows after an upgrade', () => {
 
   it('reads only the next 5,000 devices a run once every device was filled', async () => {
     expect(await fill()).toMatchObject({ status: 'Completed' })
-    // These ids come before those of the other devices.
+    // Adds 5,000 devices that the job reads first, because their ids sort before the ids of all other devices.
     await hub.pool.query(
       `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
        select id, $1, 'd_pk_' || id, convert_to(id, 'UTF8') from (

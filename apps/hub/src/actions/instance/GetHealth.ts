@@ -14,7 +14,7 @@ import { handler } from '../../handler.ts'
 /** Value of one part of the answer, or the reason why it could not be read. */
 type Part<Value> = { value?: Value; failure?: string }
 
-/** Reads the health of the instance. A part that cannot be read has its reason; the others are still read. */
+/** Reads the health of the instance. For a part that cannot be read, the answer has the reason instead, and all other parts. */
 export const instance_GetHealth = handler('instance_GetHealth', async ({ db, services, signal }) => {
   const nowMs = Date.now()
   const brief = <Value>(read: Parameters<typeof runBrief<Value>>[2]): Promise<Part<Value>> =>

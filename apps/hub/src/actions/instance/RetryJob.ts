@@ -24,7 +24,7 @@ export const jobs_Retry = handler('jobs_Retry', async ({ tx, events, afterCommit
     )
   if (!isRepeatable(job.name))
     throw new ActionError('Invalid', `A job of the kind ${job.name} cannot be retried.`, { status: 409 })
-  // pg-boss counts the attempts of a job against `retry_limit`, and deletes a waiting job after `keep_until`.
+  // Raises both limits of pg-boss: it runs no attempt beyond `retry_limit`, and deletes a waiting job after `keep_until`.
   await sql`
     update pgboss.job
        set state = 'retry', retry_limit = retry_count + 1, completed_on = null, start_after = now(),

@@ -250,7 +250,8 @@ describe('jobs_Retry', () => {
   it('queues one more attempt of a failed job, once', async () => {
     const admin = await hub.user({ isAdmin: true })
     const [jobId] = await jobRows(hub, [
-      // The job failed for good before its attempts were used up. Its mailed token does not exist, so the attempt has nothing to do.
+      // A job that failed for good before its attempts were used up. Its mailed token does not exist, so the retry completes without a
+      // mail.
       {
         ...FINAL,
         retry_count: 1,
@@ -262,7 +263,7 @@ describe('jobs_Retry', () => {
       },
     ])
     await using session = await databaseSession(hub)
-    // The locked table delays the attempt of the job, so it does not end before all three calls are answered.
+    // The lock blocks the retried job, so the job does not complete before all three calls are answered.
     await session.lock('mailed_token')
     const results = await Promise.all([1, 2, 3].map(() => admin.invoke('jobs_Retry', { jobId: jobId! })))
     await session.release()

@@ -1,7 +1,7 @@
 import { isOpen } from '../../database/queries/organizations/invitations.ts'
 import { handler } from '../../handler.ts'
 
-/** Finds the invited address and the organization of a link, so that the sign-up page can fill in the address. */
+/** Finds the invited address and the organization of an invitation link, so that the sign-up page can fill in the address. */
 export const organizations_GetInvitation = handler(
   'organizations_GetInvitation',
   async ({ db }, { linkId }) => {

@@ -482,7 +482,7 @@ async function invitation(invitationId: string) {
   return invitations.find(one => one.invitationId === invitationId)!
 }
 
-/** Moves the mails to an address back in time. */
+/** Changes the times at which mails to an address were queued, for example to times in the past. */
 async function sentEarlier(email: string, time: string) {
   await hub.db
     .updateTable('invitation_mail')

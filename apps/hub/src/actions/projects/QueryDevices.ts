@@ -47,8 +47,8 @@ function propertiesOf(columns: readonly string[], texts: readonly (string | null
 }
 
 /**
- * Names of the columns that show a member of a JSON property, such as `a.b`, in these rows and never a whole property. The first
- * character of a column's text is `.` for a member and `=` for a property.
+ * Columns that show a member of a JSON property (such as the member `b` of `a` for the column `a.b`) in at least one row, and a whole
+ * property in no row. The first character of a cell's text is `.` for a member and `=` for a whole property.
  */
 function memberColumns(
   columns: readonly string[],

@@ -104,7 +104,7 @@ describe('a column of a device list', () => {
       crane: { 'modem.signal': 'a property of its own', 'modem.sim.iccid': '89' },
       ferry: { 'modem.signal': '-104' },
       gate: {},
-      // The member `last` of the property `service` is JSON null. As text, SQL returns null for it, so the column stays empty.
+      // The member `last` of the property `service` is JSON null. PostgreSQL returns SQL null for its text, so the column stays empty.
       lift: {},
       new: {},
     })

@@ -298,7 +298,8 @@ describe('software of a project', () => {
   it('samples the other projects when the count of one is cancelled', async () => {
     const projectIds = [await newProject(repositoryId), await newProject(repositoryId)]
     for (const id of projectIds) await addDevices(id, 1, { current: '2.22.4' })
-    // Projects of other tests that run no known version have no sample, so they are counted again each time.
+    // The job counts every project with a linked repository that has no sample of this hour. Projects of other tests whose devices run no
+    // known version never get a sample, so they are counted as well.
     const { rows: counted } = await hub.pool.query(
       `select project_id as id from project p where exists (select from project_repository l where l.project_id = p.project_id)
           and not exists (select from software_sample s where s.project_id = p.project_id and s.sampled_at = date_trunc('hour', now()))

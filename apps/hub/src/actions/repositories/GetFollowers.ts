@@ -4,8 +4,8 @@ import { handler } from '../../handler.ts'
 
 /**
  * Counts the devices whose update follows a path with the repository's present slug or display name. Paths with an id or a former name
- * do not depend on the present names. A public repository also has followers in other organizations, unless an own repository of the other
- * organization has the name. For other organizations only the number of devices is disclosed.
+ * do not depend on the present names. A public repository also has followers in other organizations, except organizations with a repository
+ * of their own that has the name. For other organizations only the number of devices is disclosed.
  */
 export const repositories_GetFollowers = handler(
   'repositories_GetFollowers',

@@ -27,7 +27,7 @@ type Counts = NonNullable<Output['counts']>
 
 /** Maximum number of projects in the answer. */
 const MAX_PROJECTS = 100
-/** Maximum number of projects in the answer in which devices follow a tag. */
+/** Maximum number of projects in the answer that are listed because their devices follow a tag of the package. */
 const MAX_FOLLOWING_PROJECTS = 10
 
 /** Time, in milliseconds, for which the hourly numbers of the last 14 days are cached unless a new sample is stored. */

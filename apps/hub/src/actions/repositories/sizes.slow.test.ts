@@ -2,11 +2,11 @@ import type { ActionInput, ActionName } from '@muster/actions'
 import { assetRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** Number of packages of the large repository, which has as many blobs. */
+/** Number of packages of the large repository. The repository has the same number of blobs. */
 const PACKAGES = 10_000
-/** Number of versions of one of its packages. */
+/** Number of versions of one package of the large repository. */
 const VERSIONS = 10_000
-/** Number of files of one of these versions. */
+/** Number of files of one version in the large repository. */
 const FILES = 1_000
 const CALLS = 20
 const MAX_P95_MS = 200

@@ -22,9 +22,9 @@ const REASONS: Record<string, string> = {
   '58030': "the database's disk fails",
 }
 
-/** Parts of the hub to which a reason for the state `degraded` belongs. */
+/** Parts of the hub that can put it into the state `degraded`. */
 export const HEALTH_PARTS = ['database', 'disk', 'bus', 'clock', 'certificate'] as const
-/** Part of the hub to which a reason for the state `degraded` belongs. */
+/** Part of the hub that can put it into the state `degraded`. */
 export type HealthPart = (typeof HEALTH_PARTS)[number]
 
 /** Health of this hub: whether it can serve requests, and which parts do not work for which reason. */

@@ -43,7 +43,7 @@ export const jobError = sql<
   string | null
 >`left(coalesce(j.output ->> 'message', j.output #>> '{value,message}'), 1000)`
 
-/** Selects from the jobs of pg-boss as `j`. */
+/** Query on the job table of pg-boss, with the alias `j`. */
 export function jobsOf(db: Db) {
   return db.withTables<{ 'pgboss.job': JobRow }>().selectFrom('pgboss.job as j')
 }

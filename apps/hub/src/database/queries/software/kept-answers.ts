@@ -26,7 +26,7 @@ export class KeptAnswers<Answer> {
     this.#byDb.set(db, all)
     const nowMs = performance.now()
     all.delete(question)
-    // Insertion order is the order of expiry.
+    // A map iterates in the order of insertion, which is the order of expiry. So the loop may stop at the first unexpired result.
     for (const [key, { untilMs }] of all) {
       if (untilMs > nowMs && all.size < MAX_KEPT) break
       all.delete(key)

@@ -13,7 +13,7 @@ type Doing = 'running' | 'updating' | 'failed'
 export type VersionCount = {
   packageId: string | null
   versionId: string | null
-  /** A version that the package does not have. */
+  /** The version that the devices report, if the hub does not know it. Null for a known version. */
   reported: string | null
   /** Whether the version is unknown and beyond `MAX_REPORTED`. */
   isOther: boolean

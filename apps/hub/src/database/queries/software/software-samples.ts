@@ -87,7 +87,7 @@ function runsOf({ versions }: SoftwareCounts): Record<string, number> {
   return Object.fromEntries([...runs].sort((a, b) => b[1] - a[1]).slice(0, MAX_VERSIONS))
 }
 
-/** Text that differs after samples of some projects were added or removed. Reading it is much cheaper than reading the samples. */
+/** Text that changes when samples of the given projects are added or removed. Reading it is much cheaper than reading the samples. */
 export async function samplesState(db: Db, projectIds: readonly string[]): Promise<string> {
   const { rows } = await sql<{ state: string }>`
     select concat(count(*), ' ', min(sampled_at), ' ', max(sampled_at)) as state
