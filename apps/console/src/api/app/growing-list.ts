@@ -12,7 +12,7 @@ export type GrowingPage<Entry> = {
 }
 
 type Kept<Entry, Page> = {
-  /** Key of the list. */
+  /** Key of the list to which these pages belong. */
   key: string
   /** Last answer for the first page. */
   first: Page

@@ -79,7 +79,7 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
     <form
       noValidate
       onSubmit={event => {
-        // A submit by `requestSubmit()` has no submitter.
+        // The button "Test" submits by `requestSubmit()`, so its submit has no submitter. "Save" and the Enter key have one.
         mode.current = (event.nativeEvent as SubmitEvent).submitter ? 'save' : 'test'
         void submitForm(event, form)
       }}

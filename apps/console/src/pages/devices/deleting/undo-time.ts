@@ -18,7 +18,7 @@ export const UNDO_MS = 10_000
  */
 const TOO_LATE_MS = 60_000
 
-/** A click at this moment. */
+/** Records a click with the present user, session and time. */
 export function clickNow(): Click {
   return { askedBy: askedByNow(), askedAtMs: Date.now(), askedAtTick: performance.now() }
 }

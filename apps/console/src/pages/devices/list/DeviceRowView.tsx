@@ -19,7 +19,7 @@ type CellsProps = {
   href: string
   /** Ids of the visible columns in their order. */
   columnIds: readonly string[]
-  /** A deletion that was refused. */
+  /** The deletion of this device, if the hub refused it. */
   deletion: Deletion | undefined
 }
 

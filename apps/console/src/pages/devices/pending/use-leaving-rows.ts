@@ -41,7 +41,7 @@ export function useLeavingRows(certificates: readonly PendingCertificate[], list
   return {
     rows,
     leavingIds: new Set<string>(left.map(({ certificate }) => certificate.certificateId)),
-    /** While true, rows that leave are the user's own decisions. */
+    /** While set to true, rows leave at once, because the user has decided about these certificates. */
     setOwn(next: boolean) {
       isOwn.current = next
     },

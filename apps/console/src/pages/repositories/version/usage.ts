@@ -4,7 +4,7 @@ import type { CountedProject } from '../../software/CountLink.tsx'
 /** Numbers of devices that run, install or fail to install a version, with reasons, projects and tags. */
 export type Usage = ActionOutput<'repositories_GetVersionUsage'>
 export type UsageCounts = NonNullable<Usage['counts']>
-/** A relation of devices to a version. */
+/** A relation of devices to a version, such as `runs` or `fails`. */
 export type Relation = Exclude<keyof UsageCounts, 'deviceCount'>
 
 /** The projects with their numbers of devices in a relation to the version. */
