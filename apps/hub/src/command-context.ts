@@ -20,7 +20,7 @@ export type QueryContext = CommonContext & {
   signal: AbortSignal
 }
 
-/** Context of a preference, which writes with a single statement. */
+/** Context of a preference, a kind of action that writes with a single statement. */
 export type PreferenceContext = CommonContext & { db: Db }
 
 /** Context of a command. The database work of its handler runs in one transaction. */

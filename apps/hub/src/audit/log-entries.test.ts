@@ -447,7 +447,8 @@ describe('filters of a log', () => {
       organizationId,
       filter: { since, until, types: ['limits_Reached'] },
     })
-    // The previous test inserted five events, from 16:00 on the first day to 17:00 on the second. A bin lasts an hour.
+    // The four days have 96 bins of one hour. An earlier test inserted five events: at 15:59:59 and 16:00:00 on the first day, and at
+    // 06:59:59, 07:00:00 and 17:00:00 on the second.
     expect(days.activity!.bins.flatMap(({ entryCount }, bin) => Array(entryCount).fill(bin))).toEqual([
       15, 16, 30, 31, 41,
     ])

@@ -237,7 +237,7 @@ describe('while the bus is away', () => {
       await vi.advanceTimersByTimeAsync(5_000)
       return (await b.readiness.state()).status === 'ready'
     })
-    // The console opens a new stream and reloads its data.
+    // The hub ends the stream, because it may have missed changes. The console then opens a new stream and reloads its data.
     await stream.ended
   })
 })

@@ -12,8 +12,8 @@ type Purpose = PersonPurpose | 'Device' | 'Proxy'
 /** Ids of a JWT and of its person. If the JWT has a row in the database, the row has the id of the JWT. */
 export type PersonClaims = { jwtId: string; userId: string }
 /**
- * Claims of a JWT that identifies a device. `certificateId` is set when the device issued the JWT itself, over a connection with
- * that certificate.
+ * Claims of a JWT that identifies a device. `certificateId` is set if the device itself requested the JWT, over a connection with that
+ * certificate.
  */
 type DeviceClaims = { deviceId: string; certificateId?: string | undefined; claims: RawJson }
 

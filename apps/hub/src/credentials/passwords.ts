@@ -37,7 +37,10 @@ const KEEP_MS = 60_000
  * as part of a flood. After each such password, the limits of a flood apply for the same time.
  */
 const FLOOD_MEMORY_MS = 10_000
-/** Limits of verifications for unauthenticated clients. During a flood, one of the two hashing threads stays free for other callers. */
+/**
+ * Limits of password verifications for unauthenticated clients. During a flood, one of the two hashing threads stays free for other
+ * callers.
+ */
 const UNAUTHENTICATED = { max: MAX_RUNNING, maxWaiting: MAX_PENDING }
 const UNAUTHENTICATED_IN_FLOOD = { max: 1, maxWaiting: 4 }
 /** Pause between verifications during a flood, as a multiple of the last verification's duration. 25 means 4 % of a core. */

@@ -170,7 +170,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     await using agent = await publicAgent({ age, url: hub.url, token })
     await agent.started
     // Each command of a 2025 agent costs an upgrade, so 20 commands are enough. A 2026 agent has 32 channels, and would run out of
-    // them if the hub kept finished channels open.
+    // them if the hub kept finished channels open (docs/protocol.md R-14).
     for (let n = 0; n < (age === '2025' ? 20 : 100); n++)
       expect(await agent.oneShot('devices_SetProperty', { name: 'n', value: n })).toEqual({ result: 'Set' })
     await until('only the service is connected', () => hub.devices.sessions.length === 1)
@@ -206,8 +206,8 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     const refused = await (await openPages(closed.url))('/')
     expect(refused.status).toBe(502)
     expect(refused.body).toContain('listens')
-    // A 2025 agent exits when the hub opens a channel to an endpoint that the agent does not know. The answer to this call
-    // shows that the agent is still running.
+    // A 2025 agent exits when the hub opens a channel to an endpoint that the agent does not know (docs/protocol.md R-18). The
+    // answer to this call shows that the agent is still running.
     expect(await agent.oneShot('devices_GetProperty', { name: 'x' })).toEqual({ result: 'NotFound' })
   })
 

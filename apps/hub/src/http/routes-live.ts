@@ -105,7 +105,7 @@ export function liveRoutes(
         send('changes', changes)
         if (changes.some(isMembership)) check(db, [stream]).catch(stream.end)
       },
-      // The console opens a new stream and reloads its data.
+      // Called when changes may have been missed. The console then opens a new stream and reloads its data.
       () => stream.end(),
     )
     const unwatch = rights.onEndedOf(person.userId, () => reported.add([stream]))

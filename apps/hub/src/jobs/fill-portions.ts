@@ -8,7 +8,7 @@ const MAX_PORTIONS = 100
 type Progress = {
   /** Id of the last device of the last portion; empty before the first one. */
   lastDeviceId: string
-  /** Whether every device was filled once. */
+  /** Whether the job has gone through all devices at least once. */
   isFilled: boolean
 }
 

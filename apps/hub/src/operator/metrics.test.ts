@@ -99,7 +99,7 @@ async function makeTraffic(): Promise<void> {
   })
   open.push(await liveStream(hub, owner))
   await echoThroughDevice()
-  // Audit rows are sealed (hashed and signed in batches) 5 s after they were written.
+  // Only audit rows that are at least 5 s old are sealed (hashed and signed in batches), so the rows are made older.
   await sql`update audit_event set created_at = created_at - interval '10 seconds'`.execute(hub.db)
   await hub.runJob('audit_SealRows', {})
   await hub.runJob('audit_VerifySeals', {})

@@ -250,7 +250,7 @@ export async function recordedSocketDir(
   return served && own && (served.dev !== own.dev || served.ino !== own.ino) ? undefined : last
 }
 
-/** A temporary folder that the server's account can enter and whose path is short enough for a socket. */
+/** A temporary folder that the database server's account can enter and whose path is short enough for a Unix socket. */
 async function temporaryFolder(account: Account | undefined): Promise<string> {
   for (const folder of [resolve(tmpdir()), '/tmp', '/var/tmp']) {
     if (Buffer.byteLength(folder) > MAX_TEMPORARY_BYTES || !(await exists(folder).catch(() => false)))

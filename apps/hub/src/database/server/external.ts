@@ -78,7 +78,8 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
               current_setting('server_encoding') as encoding`,
     )
     const { rows: off } = await client.query<{ name: string }>(
-      // The test kit sets `muster.is_disposable` at its own server, whose data no test needs after a failure of the machine.
+      // The server of the test kit sets `muster.is_disposable`: no test needs its data after a power failure, so `fsync` and
+      // `full_page_writes` may be off there.
       `select name from pg_settings where setting = 'off'
           and (name = 'synchronous_commit'
                or name in ('fsync', 'full_page_writes')

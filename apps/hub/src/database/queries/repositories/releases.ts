@@ -73,14 +73,14 @@ export async function versionsById(
   return new Map(rows.map(row => [row.versionId, row]))
 }
 
-/** A version with the text by which devices report it, and its neighbours by creation. */
+/** Text by which devices report a version, and the versions of its package that were created right after and right before it. */
 export type ReleaseNeighbours = {
   reportedAs: string
   newer: NamedVersion | undefined
   before: NamedVersion | undefined
 }
 
-/** Finds the neighbours of a version within its package. */
+/** Finds the neighbours of a version among the versions of its package, by time of creation. */
 export async function neighboursOf(db: Db, versionId: string): Promise<ReleaseNeighbours> {
   const neighbour = (comparison: RawBuilder<unknown>, order: RawBuilder<unknown>) =>
     sql<NamedVersion | null>`(
