@@ -323,7 +323,7 @@ describe.each([
         `${carrierKind}: noticed after ${noticedMs.toFixed(0)} ms, without bus ${textOf(times)}, healed after ${healedMs.toFixed(0)} ms`,
       )
       for (const ms of Object.values(times)) expect(ms).toBeLessThan(WITHIN.rightsPolled)
-      // The console opens a new stream and reloads its data.
+      // The hub ends the stream, because it may have missed changes. The console then opens a new stream and reloads its data.
       await live.ended
     })
 

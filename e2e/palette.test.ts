@@ -106,7 +106,7 @@ it('finds a device by its addresses in any notation, and offers its actions', as
     [mac.replaceAll(':', '-'), mac],
     [(digits.match(/.{4}/g) ?? []).join('.'), mac],
     [digits, mac],
-    // The last three bytes of the address, which device labels contain.
+    // Only the last three bytes of the MAC address, which labels on devices often show.
     [mac.slice(9), mac.slice(9)],
   ] as const) {
     await box().fill(text)

@@ -60,7 +60,7 @@ type Output = {
   sources: string[]
   /** Message if the output does not exist and cannot be built. */
   missing: string
-  /** Whether the start fails if the output is missing. */
+  /** Whether this program fails if the output is missing and cannot be built. */
   isRequired: boolean
   build: (folder: string) => Promise<void>
 }

@@ -6,7 +6,7 @@ import { Timestamp, U32 } from './scalars.ts'
 /** Devices that run a version, by what they do: nothing else, installing another version, or failing to install another version. */
 const doing = { running: U32, updating: U32, failed: U32 }
 
-/** Devices in relation to one version. Each device counts once. */
+/** Numbers of devices by their relation to one version. Each device counts once. */
 const usage = {
   runs: U32.describe('Devices that run the version.'),
   installs: U32.describe('Devices that install it and run another version, or none.'),

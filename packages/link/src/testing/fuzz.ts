@@ -147,7 +147,7 @@ export async function fuzzLinks(
     link.receive(mutatedFrame(random, links % 2 === 0))
     if (i % 8 === 0) clock.advance(100)
     if (i % 1000 !== 0) continue
-    // Let pending promises settle. Otherwise they would make the memory grow.
+    // Lets pending promises settle. Otherwise they would pile up and make the memory grow.
     await new Promise(resolve => setImmediate(resolve))
     onFrame(i)
   }
