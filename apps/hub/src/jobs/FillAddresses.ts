@@ -2,7 +2,10 @@ import { fillAddresses } from '../database/queries/devices/device-addresses.ts'
 import { fillInPortions } from './fill-portions.ts'
 import { jobHandler } from './job-handler.ts'
 
-/** Devices per portion. The query for a portion reads only version numbers. The system information is read one device at a time. */
+/**
+ * Devices per portion. It may be large, because the query for a portion reads only version numbers of properties. The system information
+ * is read one device at a time.
+ */
 const PORTION = 500
 
 /**
