@@ -1,14 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Tx } from '../database/client/connection.ts'
-import { sqlState } from '../database/client/errors.ts'
+import type { Db, Tx } from '../database/client/connection.ts'
+import { isCancelled } from '../database/client/errors.ts'
 
 /** Maximum number of rows that one call reads to find the entries of a page. */
 const MAX_ROWS = 20_000
 /** Time, in milliseconds, after which a call reads no further rows. */
 const MAX_MS = 1_000
-
-/** SQLSTATE of a statement that PostgreSQL has cancelled, for example because of `statement_timeout`. */
-const QUERY_CANCELED = '57014'
 
 /** Thrown to end a call whose budget of rows or time is spent. */
 class BudgetSpent extends Error {}
@@ -17,7 +14,7 @@ class BudgetSpent extends Error {}
 export type Reader = Pick<Budget, 'rows' | 'read' | 'within'>
 
 /** Rows and time that one call may spend. Statements that run through it are cancelled in PostgreSQL when the time is over. */
-export class Budget {
+class Budget {
   readonly #tx: Tx
   readonly #endsAtMs = performance.now() + MAX_MS
   #rowsLeft = MAX_ROWS
@@ -43,13 +40,32 @@ export class Budget {
   async within<Result>(run: (tx: Tx) => Promise<Result>): Promise<Result> {
     const leftMs = Math.ceil(this.#endsAtMs - performance.now())
     if (leftMs <= 0) throw new BudgetSpent()
-    await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`.execute(this.#tx)
     try {
+      // PostgreSQL may cancel this statement too: the short timeout of the statement before it still applies.
+      await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`.execute(this.#tx)
       return await run(this.#tx)
     } catch (error) {
-      throw sqlState(error) === QUERY_CANCELED ? new BudgetSpent() : error
+      throw isCancelled(error) ? new BudgetSpent() : error
     }
   }
+}
+
+/** Runs `read` in a read-only transaction with a new budget, and resolves to its result. */
+export async function withinBudget<Result>(
+  db: Db,
+  read: (budget: Reader) => Promise<Result>,
+): Promise<Result> {
+  const results: Result[] = []
+  try {
+    await db
+      .transaction()
+      .setAccessMode('read only')
+      .execute(async tx => void results.push(await read(new Budget(tx))))
+  } catch (error) {
+    // The timeout of the last statement also applies to the commit. If PostgreSQL cancels the commit, the result is still complete.
+    if (results.length === 0 || !isCancelled(error)) throw error
+  }
+  return results[0]!
 }
 
 /** Runs a reader until it ends or its budget is spent. Resolves to whether it has read to the end. */

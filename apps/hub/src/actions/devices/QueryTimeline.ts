@@ -2,7 +2,7 @@ import { ActionError } from '@muster/actions'
 import type { DeviceCaller } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 import { auditSource } from '../../timeline/audit-source.ts'
-import { Budget } from '../../timeline/budget.ts'
+import { withinBudget } from '../../timeline/budget.ts'
 import { connectionSource } from '../../timeline/connection-source.ts'
 import { entriesOf, rowsThatFit } from '../../timeline/contents.ts'
 import { eventSource } from '../../timeline/event-source.ts'
@@ -41,32 +41,28 @@ export const devices_QueryTimeline = handler(
     const { organizationId = '', projectId = '' } = scope
     const asDevice: DeviceCaller = { actor: 'Device', deviceId, projectId, organizationId, tokenId: '' }
 
-    const page = await db
-      .transaction()
-      .setAccessMode('read only')
-      .execute(tx => {
-        const budget = new Budget(tx)
-        const sources: Sources = {
-          connection: connectionSource(budget, RANK.connection, search, start(RANK.connection)),
-          ...(reads('event') && { event: eventSource(budget, RANK.event, search, start(RANK.event)) }),
-          ...(reads('property', 'person') && {
-            property: propertySource(budget, RANK.property, search, start(RANK.property)),
-          }),
-          ...(reads('person') && {
-            tag: tagSource(budget, RANK.tag, search, start(RANK.tag), own => followedTags(own, asDevice)),
-          }),
-          ...(reads('connection', 'certificate', 'person') && {
-            audit: auditSource(budget, RANK.audit, search, start(RANK.audit)),
-          }),
-        }
-        return readPage(sources, {
-          limit,
-          since: since === undefined ? undefined : atOfTime(since),
-          readsOn: withCounts,
-          isMatch: row => row.isMatch && isAtLeast(row.severity, minSeverity),
-          isOnPage: row => !kinds?.length || kinds.includes(row.kind),
-        })
+    const page = await withinBudget(db, budget => {
+      const sources: Sources = {
+        connection: connectionSource(budget, RANK.connection, search, start(RANK.connection)),
+        ...(reads('event') && { event: eventSource(budget, RANK.event, search, start(RANK.event)) }),
+        ...(reads('property', 'person') && {
+          property: propertySource(budget, RANK.property, search, start(RANK.property)),
+        }),
+        ...(reads('person') && {
+          tag: tagSource(budget, RANK.tag, search, start(RANK.tag), own => followedTags(own, asDevice)),
+        }),
+        ...(reads('connection', 'certificate', 'person') && {
+          audit: auditSource(budget, RANK.audit, search, start(RANK.audit)),
+        }),
+      }
+      return readPage(sources, {
+        limit,
+        since: since === undefined ? undefined : atOfTime(since),
+        readsOn: withCounts,
+        isMatch: row => row.isMatch && isAtLeast(row.severity, minSeverity),
+        isOnPage: row => !kinds?.length || kinds.includes(row.kind),
       })
+    })
     if (page.isSpent && !page.last)
       throw new ActionError(
         'RateLimited',
