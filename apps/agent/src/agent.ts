@@ -79,8 +79,8 @@ class Agent {
 
   /**
    * Loads files that may have been renewed on the disk: the device's certificate and, if the hub's certificate was not trusted in the last
-   * attempt, the system's certificate authorities. Published Nexigon agents restart for each connection, so they read renewed files
-   * too. Unusable files cause only a warning.
+   * attempt, the system's certificate authorities. Operators can thus renew them without a restart of the agent. Unusable files cause only
+   * a warning.
    */
   async #takeRenewed(failure: unknown): Promise<void> {
     const { certificatePath, keyPath, acceptInvalidCertificates } = this.#options

@@ -69,8 +69,7 @@ async function readOrCreate(certificatePath: string, keyPath: string): Promise<D
   }
   const keyPem = found ?? (await storeOnce('ssl-key', keyPath, createDeviceCertificate().keyPem))
   const key = parse('ssl-key', keyPath, 'a PEM private key', () => createPrivateKey(keyPem))
-  // The agent creates only P-256 keys, so the operator provided any other key and forgot its certificate. The agent then creates no
-  // certificate but reports the missing file.
+  // The agent creates only P-256 keys. A key of another kind is from the operator, so its missing certificate is reported as an error.
   if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw oneMissing(keyPath, certificatePath)
   return {
     certificatePem: await storeOnce('ssl-cert', certificatePath, selfSignedPem(key, COMMON_NAME)),

@@ -16,7 +16,7 @@ export type HubCredentials = {
 
 export type ConnectOptions = {
   /**
-   * Value of the header `X-Register-Connection`. If true, the hub lists this connection and may open channels to the device
+   * Value of the header `X-Register-Connection`. If true, the hub shows the device as connected and may open channels to it
    * (docs/protocol.md 1.5).
    */
   isRegistered: boolean

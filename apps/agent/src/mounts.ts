@@ -1,4 +1,4 @@
-/** A mounted file system: one line of `/proc/mounts`. */
+/** A mounted file system: one line of `/proc/mounts`. `device` is a block device, for example `/dev/sda1`. */
 export type Mount = { device: string; mountPoint: string; filesystem: string }
 
 /**
@@ -29,8 +29,8 @@ const DISK_FILESYSTEMS = new Set([
 ])
 
 /**
- * Parses the text of `/proc/mounts` and returns the local file systems, and the overlay root of a container. A device with
- * several mount points is listed once, with its shortest mount point.
+ * Parses the text of `/proc/mounts` and returns the local file systems, and the overlay root of a container. A block device
+ * with several mount points is listed once, with its shortest mount point.
  */
 export function diskMounts(text: string): Mount[] {
   const byDevice = new Map<string, Mount>()
@@ -40,7 +40,7 @@ export function diskMounts(text: string): Mount[] {
     const isContainerRoot = mountPoint === '/' && filesystem === 'overlay'
     if (!DISK_FILESYSTEMS.has(filesystem) && !isContainerRoot) continue
     const known = byDevice.get(device)
-    // Bind mounts list the same device several times, so only the shortest mount point is kept.
+    // Bind mounts list the same block device several times, so only the shortest mount point is kept.
     if (!known || mountPoint.length < known.mountPoint.length)
       byDevice.set(device, { device, mountPoint, filesystem })
   }

@@ -17,10 +17,10 @@ export type EventOptions = {
   emittedAt: string | undefined
 }
 
-/** Action of a one-shot command. Resolves to the line to print. */
+/** The work of a command that connects, runs actions and exits. Resolves to the line to print. */
 export type OneShot = (session: Session) => Promise<string>
 
-/** Opens a connection that the hub does not list for the device, runs one command on it and closes it (docs/protocol.md 3.8). */
+/** Runs one command on a connection of its own, which does not make the device "connected" at the hub (docs/protocol.md 1.5, 3.8). */
 export async function runOneShot(
   config: AgentConfig,
   command: OneShot,
@@ -104,7 +104,7 @@ export function versionInfo(path: string): OneShot {
   }
 }
 
-/** Issues a short-lived download URL of a file, which is given by `repository/package/tag/file` or by the id of its blob. */
+/** Issues a short-lived download URL of a file, which is given by `repository/package/tag/file` or by the id of its stored bytes. */
 export function issueUrl(path: string, filename?: string): OneShot {
   return async session => {
     const assetId = isRepositoryId(path, 'repo_a') ? path : await idOf(session, path, 'file')
@@ -135,7 +135,7 @@ function inputOf(path: string, form: string): Record<string, JsonText> {
   return Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, jsonTextOf(part)]))
 }
 
-/** Runs an action with this device's id as input. */
+/** Runs an action whose input contains this device's id. */
 function invoke(session: Session, action: ActionName, input: Record<string, JsonText>): Promise<string> {
   return ask(session, action, { deviceId: jsonTextOf(session.deviceId), ...input })
 }

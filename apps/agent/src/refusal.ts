@@ -48,7 +48,7 @@ export function adviceOn(error: unknown): string {
 
 /**
  * Parses `Retry-After`, which is a number of seconds or an HTTP date (RFC 9110, 10.2.3), to milliseconds. Returns undefined for
- * an invalid value or a past date.
+ * a missing header, an invalid value or a past date.
  */
 export function retryAfterMsOf(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined

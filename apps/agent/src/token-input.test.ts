@@ -89,7 +89,7 @@ describe('the token', () => {
 })
 
 describe('a typed secret', () => {
-  /** Types at a terminal that records its mode and what it shows. */
+  /** Calls `askSecret` with a fake terminal, which records changes of raw mode and the text that it shows. */
   function terminal() {
     const input = new PassThrough() as unknown as ReadStream
     const modes: boolean[] = []

@@ -58,7 +58,7 @@ export async function configOf(command: Command, context: CommandContext): Promi
 
 type TokenOptions = { hub: string; token: string | undefined; tokenFile: string | undefined }
 
-/** The deployment token: from its option, from a file, or typed at the terminal. Without any of them the command ends. */
+/** The deployment token: from its option, from a file, or typed at the terminal. Without a terminal, a missing token is a usage error. */
 export async function tokenOf(
   command: Command,
   { ask }: CommandContext,

@@ -167,7 +167,7 @@ export function nextEventAt(profile: DeviceProfile, intervalMs: number, fromMs: 
   }
 }
 
-/** Time of the only event in an interval, and the random numbers for its content. */
+/** Time of the one event in the interval number `slot`, counted from 1970, and the random numbers for the event's content. */
 function slotOf(
   { seed, index }: DeviceProfile,
   intervalMs: number,

@@ -16,9 +16,9 @@ export type FleetStats = {
   properties: number
   /** Number of actions that the hub answered with an error. */
   actionErrors: number
-  /** Description of the last problem. */
+  /** Description of the last problem; undefined while there was none. */
   lastProblem: string | undefined
-  /** Milliseconds from the start until every device had been connected once. */
+  /** Milliseconds from the start until every device had been connected once; undefined before that. */
   allConnectedAfterMs: number | undefined
 }
 

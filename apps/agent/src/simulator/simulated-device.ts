@@ -63,7 +63,7 @@ export class SimulatedDevice {
     this.#updates = updateSteps(profile)
   }
 
-  /** Runs until the fleet's signal is aborted and `stop()` was called. The signal alone does not end a wait. Never rejects. */
+  /** Runs until the fleet's signal is aborted. The caller then calls `stop()`, which ends a wait that has begun. Never rejects. */
   async run(): Promise<void> {
     while (!this.#fleet.signal.aborted) {
       const session = await this.#fleet.connects.run(() => this.#connect())

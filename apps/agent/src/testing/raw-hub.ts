@@ -39,8 +39,8 @@ export class RawConnection {
   }
 
   /**
-   * Accepts the agent's first channel under the id 1, and answers the first action on that channel. The default answer names a device as
-   * the caller (`actor_GetActor`).
+   * Accepts the agent's first channel under the id 1, and answers the first action on that channel, which is `actor_GetActor`. The default
+   * answer says that the caller is a device.
    */
   async admit(answer = DEVICE): Promise<void> {
     this.send(HELLO)
