@@ -22,9 +22,9 @@ export type CliStreams = {
 export type CommandContext = Omit<CliStreams, 'out'> & {
   /** Reads hub and token from options, environment or configuration files. */
   access: (command: Command) => Promise<Access>
-  /** Runs an action at the hub that the parameter `access` names. */
+  /** Runs an action at the hub in `access`, with the token in `access`. */
   invokeAt: <N extends ActionName>(access: Access, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
-  /** Runs an action at the hub that the command's options, environment or configuration files name. */
+  /** Runs an action with the hub and token that `access` finds for the command. */
   invoke: <N extends ActionName>(command: Command, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
   /** Prints a result: as one JSON value with `--json`, else as `text`. */
   print: (command: Command, value: unknown, text?: string) => void

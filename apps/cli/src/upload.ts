@@ -115,8 +115,8 @@ async function put(
   )
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve)
-    // This listener stays for errors after the response, which must not end the process. A server may respond early and abort the upload;
-    // its response explains more than the resulting EPIPE.
+    // This listener is not removed after the response. A server may respond early and abort the upload. The resulting EPIPE must not end
+    // the process, because the response explains the failure better.
     request.on('error', reject)
   })
   let sentBytes = 0

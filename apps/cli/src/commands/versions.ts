@@ -133,8 +133,8 @@ export function addVersionListCommand(group: Command, context: CommandContext): 
 }
 
 /**
- * Parses `NAME[,locked][,reassign]`. The flags `locked` and `reassign` are always sent, even if false, so that a tag is taken
- * from another version only with `reassign` (docs/protocol.md 7.4).
+ * Parses `NAME[,locked][,reassign]`. Both flags are sent even if false: without `reassign: false` the hub would take a tag from another
+ * version (docs/protocol.md 7.4).
  */
 function addTag(text: string, before: Tag[] = []): Tag[] {
   const [tag = '', ...flags] = text.split(',')
