@@ -139,7 +139,7 @@ function subjectOf(input: object | undefined): string {
  */
 const gone = new Set<string>()
 
-/** Marks an entity as deleted by this page, or as not deleted after a refusal. */
+/** Marks an entity as deleted by this page. Removes the mark if the hub has refused the deletion. */
 export function setGone(id: string, isDeleted: boolean) {
   if (isDeleted) gone.add(id)
   else gone.delete(id)
@@ -158,15 +158,15 @@ export function invalidateActions(queryClient: QueryClient, names: readonly Acti
 }
 
 type CommandOptions<N extends ActionName> = {
-  /** Query actions whose answers the command changes. Their queries are refetched before the mutation resolves. */
+  /** Query actions whose answers change. Their queries are refetched before the mutation resolves. */
   invalidates?: readonly ActionName[]
-  /** Returns the id of the entity that the command deletes. Queries about it are not refetched, unless the command fails. */
+  /** Returns the id of the entity that the action deletes. Queries about it are not refetched, unless the action fails. */
   deletes?: (input: ActionInput<N>) => string
   /** Runs after success and before the refetch, for example to leave the page of a deleted entity. */
   onSuccess?: (output: ActionOutput<N>, input: ActionInput<N>) => unknown
 }
 
-/** Mutation that runs an action. `mutateAsync(input)` resolves after the refetch of the affected queries. */
+/** Mutation that runs a command (an action that changes data). `mutateAsync(input)` resolves after the refetch of affected queries. */
 export function useCommand<N extends ActionName>(
   name: N,
   { invalidates = [], deletes, onSuccess }: CommandOptions<N> = {},

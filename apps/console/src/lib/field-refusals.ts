@@ -10,7 +10,7 @@ export function fieldRefusals(error: unknown, fields: readonly string[]): [strin
   return isOfForm ? issues.map(({ path, message }) => [path, asSentence(message)]) : undefined
 }
 
-/** Makes a sentence of the message of a failed schema check, a fragment such as "must have at most 64 characters". */
+/** Makes a sentence of a validation message such as "must have at most 64 characters": adds a capital letter and a full stop. */
 function asSentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`
 }

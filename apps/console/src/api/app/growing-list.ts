@@ -106,7 +106,7 @@ function withFirst<Entry, Page extends GrowingPage<Entry>>(
   return {
     ...kept,
     first,
-    // Replaces entries on screen by their latest version. Its content may differ: a person is renamed, or a log entry is sealed later.
+    // Replaces entries on screen by their latest version. Its content may differ, for example after a person is renamed.
     shown: kept.shown.map(entry => latest.get(idOf(entry)) ?? entry),
     newer: entries.filter(entry => !known.has(idOf(entry))),
     hasGap: !entries.some(entry => known.has(idOf(entry))),

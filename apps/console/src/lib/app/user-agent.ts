@@ -20,7 +20,7 @@ const SYSTEMS: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** A user agent as "Firefox on Linux"; `undefined` when neither browser nor system is known. */
+/** A user agent as "Firefox on Linux". If only one of the two is known, only that; `undefined` if neither is known. */
 export function describeUserAgent(userAgent: string): string | undefined {
   const [browser, system] = [BROWSERS, SYSTEMS].map(list => list.find(([look]) => look.test(userAgent))?.[1])
   return browser && system ? `${browser} on ${system}` : (browser ?? system)
