@@ -26,7 +26,7 @@ export function storeCounts(key: string, newer: readonly KnownCounts[]) {
   writeLocalStorage(COUNTS, JSON.stringify({ key, projects } satisfies Stored))
 }
 
-/** The counts of the present sign-in that are less than 24 h old. Removes the stored counts if there are none. */
+/** The counts of the present sign-in that are less than 24 h old. If all stored counts are older or of another sign-in, removes them. */
 export function knownCounts(): KnownCounts[] {
   const stored = parse(readLocalStorage(COUNTS))
   const isOurs = stored !== undefined && stored.key === keyOfCounts()

@@ -5,7 +5,7 @@ import { knownCounts } from './known-counts.ts'
 const AGAIN_MS = [2_000, 5_000, 10_000]
 const PROBE_MS = 3_000
 const TICKS = 60
-/** Indexes of the strip's ticks that are drawn short, as the console's device strip draws disconnected devices. */
+/** Indexes of short ticks in the page's picture, a strip of `TICKS` ticks. The console draws one tick a device, short if disconnected. */
 const SHORT = [9, 30, 45]
 /** Counts that are older than the newest counts by more than this, in milliseconds, are shown with their own time. */
 const SAME_TIME_MS = 10 * 60_000
@@ -108,7 +108,7 @@ async function tryAgain() {
   at('next').textContent = 'Trying…'
   const refusal = await probe()
   if (!refusal) {
-    // A load that fails again although the hub answers is repeated at most every 2 s.
+    // The reload may fail again although the hub answers. The page then loads at most once in 2 s, and not in a fast loop.
     setTimeout(leave, Math.max(0, AGAIN_MS[0]! - performance.now()))
     return
   }
@@ -141,7 +141,7 @@ at('host').textContent = location.host
 showCounts(newestMs())
 showReason(undefined, newestMs())
 at('again').addEventListener('click', () => void tryAgain())
-// A session that ends in another tab, or counts that become too old, empty the list.
+// Another tab may have stored newer counts, or removed the counts at the end of the session.
 addEventListener('storage', () => showCounts(newestMs()))
 addEventListener('online', () => void tryAgain())
 document.addEventListener('visibilitychange', () => document.hidden || void tryAgain())

@@ -22,8 +22,8 @@ import { dataPreview } from './shown-data.ts'
 import { STATUS_LOOKS } from './status-looks.ts'
 
 /**
- * Columns of a log. The logs of the instance also have the columns ID and Data (docs/product.md 2): `whole` is for the log of events,
- * `actions` for the log of actions, which shows the status of each action.
+ * Columns of a log. `short` is for the log of an organization, project, repository or device. The logs of the instance have ID and Data as
+ * further columns (docs/product.md 2): `whole` is for the log of events, `actions` for the log of actions, which shows their status.
  */
 export type LogColumns = 'short' | 'whole' | 'actions'
 

@@ -165,7 +165,7 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
   )
 }
 
-/** Note of a preset: its times of day, or its beginning while it has not ended. */
+/** Note below a preset range: "since …" while the range has not ended, afterwards `ended`, which says the times of day. */
 function noteOf({ fromMs, untilMs }: Required<TimeRange>, ended: string, nowMs: number): string {
   return untilMs > nowMs ? `since ${momentInWords(fromMs, nowMs).text}` : ended
 }

@@ -3,7 +3,7 @@ import { Section } from '../../../ui/app/Section.tsx'
 import type { Health } from './health.ts'
 import { Unread } from './Unread.tsx'
 
-/** Versions of the hub and of PostgreSQL, the database's connections, and the state of the audit log's seals. */
+/** Versions of the hub and of PostgreSQL, the database's connections, and the state of the audit log's seals (signed hashes). */
 export function VersionPanel({ nodes, database, seals }: Pick<Health, 'nodes' | 'database' | 'seals'>) {
   const versions = Map.groupBy(
     (nodes.value ?? []).flatMap(({ facts }) => (facts ? [facts.version] : [])),

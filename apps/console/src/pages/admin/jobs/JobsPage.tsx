@@ -65,7 +65,7 @@ export function JobsPage() {
     }, RUNNING_REFRESH_MS)
     return () => clearTimeout(timer)
   }, [isAnyRunning, refetch, dataUpdatedAt])
-  // The hub reads a limited number of the newest jobs of 48 hours. The counts of 24 hours are exact unless the limit was reached.
+  // The hub reads the newest jobs of 48 hours, up to a limit. Below the limit it has read them all, so its counts for 24 hours are exact.
   const isExact = !tookTooLong && summary.data && summary.data.total < MAX_SUMMARIZED_JOBS
   const counts = isDay && !search.type && isExact ? summary.data : undefined
   return (

@@ -151,7 +151,7 @@ const VERBS = new Map<unknown, string>([
   ['Revoked', 'revoke'],
 ])
 
-/** Phrase of a change of a name. After a success, the label of the object is its new name, so the phrase has the name only once. */
+/** Phrase for a new name. After a success the object is shown with its new name, so the phrase does not repeat it after "to". */
 function renaming(noun: string, id: string) {
   return ({ status }: Said): string =>
     status === 'Succeeded' ? `name the ${noun} {${id}:name}` : `rename the ${noun} {${id}} to [name]`

@@ -4,8 +4,8 @@ import type { Kind } from './kinds.ts'
 /**
  * Kind of an event or action, and the phrase that follows the actor's name. In the phrase, `{deviceId}` stands for the object with that id
  * in the event's data, `[name]` for a value of the data, and `<propertyName>` for a value in the monospace font. `old.name` is the value
- * before the change, `actor.tokenId` an id of the actor, `origin.address` the address of the client. `{userId:old.name}` replaces the
- * current name of the object by another one.
+ * before the change, `actor.tokenId` an id of the actor, `origin.address` the address of the client. `{userId:old.name}` shows the
+ * object with the name `old.name` instead of its current name.
  */
 export type SentenceRow = { kind: Kind; say: string | ((entry: Said) => string) }
 

@@ -141,7 +141,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
 
 let leaving: ReturnType<typeof setTimeout> | undefined
 
-/** Sends a waiting deletion immediately when the page is left or closed. */
+/** Sends a deletion that still waits for its Undo time to end, when the page is left or closed. */
 function useSendOnLeave(projectId: string) {
   const queryClient = useQueryClient()
   // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the project also counts as leaving the page

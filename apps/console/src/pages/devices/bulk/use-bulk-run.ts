@@ -50,7 +50,7 @@ export function useBulkRun(projectId: string) {
     mutationFn: (previewed: BulkPreview) => startBulk(projectId, previewed),
     onSettled: () => refetchChanged(queryClient),
   })
-  /** The action that is being previewed or started. */
+  /** Kind of the bulk action that is being previewed or started; undefined if there is none. */
   const busy = preview.isPending ? preview.variables.kind : start.isPending ? start.variables.kind : undefined
   return { preview, start, busy }
 }

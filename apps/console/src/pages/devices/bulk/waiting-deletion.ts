@@ -39,7 +39,7 @@ export function showStartedBulk(projectId: string, bulkActionId: string) {
   current.set({ state: 'started', projectId, bulkActionId })
 }
 
-/** Cancels a deletion that was not sent yet, or dismisses the result of a started bulk action. */
+/** Cancels a deletion that waits, or dismisses a started bulk action. A deletion that was sent and not answered yet is not affected. */
 export function closeBulk() {
   if (current.get()?.state === 'sent') return
   clearTimeout(timer)

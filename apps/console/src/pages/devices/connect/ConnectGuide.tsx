@@ -19,8 +19,8 @@ type ConnectGuideProps = {
   projectId: string
   title: string
   /**
-   * Called with `true` when a token is created and with `false` when the creation fails. The parent must keep the guide on screen
-   * meanwhile, even if devices connect, because the token is shown only once.
+   * Called with `true` before a token is created, and with `false` if that fails. After `true` the parent must keep the guide on screen,
+   * even if devices connect, because the token is shown only once.
    */
   onHold?: (isHeld: boolean) => void
   /** Leads to the list of devices. */

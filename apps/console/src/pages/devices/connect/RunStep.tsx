@@ -149,7 +149,7 @@ function Simulated() {
   )
 }
 
-/** A command with the packed agent, where the hub offers it, and one with the agent of a checkout. */
+/** Commands that run the agent: as one file that the hub serves, unless `offersInstall` is false, and in a checkout of Muster. */
 function AgentCommand({ options }: { options: string }) {
   const hubUrl = usePublicUrl()
   const inCheckout = `npm run agent -- ${options}`

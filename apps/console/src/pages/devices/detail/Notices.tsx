@@ -6,7 +6,7 @@ import { Time } from '../../../ui/app/Time.tsx'
 
 type Details = ActionOutput<'devices_GetDetails'>
 
-/** Notice of the limits that a device has hit, with the number of hits and the time of the last hit for each limit. */
+/** Notice of limits of the hub that a device has reached, such as a rate limit, each with the number of times and the last time. */
 export function LimitsNotice({ limitHits }: Pick<Details, 'limitHits'>) {
   if (limitHits.length === 0) return null
   return (

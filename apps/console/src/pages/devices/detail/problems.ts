@@ -71,9 +71,7 @@ function badHealth(properties: Properties): Problem[] {
 
 /** Minimum time without a connection, in milliseconds, that counts as a problem. */
 export const SHORTEST_OFFLINE_MS = 10 * 60_000
-/**
- * Period before the end of the last connection, 30 days in milliseconds. Its longest interruption is what is usual for the device.
- */
+/** Period before the end of the last connection, 30 days in milliseconds. Interruptions as long as in this period count as usual. */
 const USUAL_MS = 30 * 24 * 3_600_000
 
 type Connection = Pick<
@@ -82,7 +80,8 @@ type Connection = Pick<
 >
 
 /**
- * Reports a device that has been disconnected for longer than in any interruption of the 30 days before. `connections` are newest first.
+ * Reports a device that has been disconnected for at least 10 minutes and longer than in any interruption of the 30 days before.
+ * `connections` are newest first.
  */
 export function offlineProblem(connections: readonly Connection[], nowMs: number): Problem[] {
   const ends = connections.map(({ endedAt }) => (endedAt === undefined ? nowMs : Date.parse(endedAt)))

@@ -13,7 +13,7 @@ export function useDisks(deviceId: string): readonly Disk[] {
   return info && info !== 'unreadable' ? info.disks : []
 }
 
-/** The version that a device tries to install: it has this tag in the device's package. `undefined` if the user may not read it. */
+/** The version with the tag `targetVersion` in the package that the device follows. `undefined` while it loads, and if it is not found. */
 export function useUpdateVersion(deviceId: string, targetVersion: string | undefined) {
   const status = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS }).data
   const follows = useFollowedPath(deviceId, status?.result === 'Found' ? status.value : undefined)
@@ -23,7 +23,7 @@ export function useUpdateVersion(deviceId: string, targetVersion: string | undef
 
 type Assets = ActionOutput<'repositories_GetVersionDetails'>['assets']
 
-/** Size of the bundle of the version that a device tries to install, in bytes. `undefined` where the bundle is not certain. */
+/** Size in bytes of the bundle that a device tries to install. `undefined` while it loads, and if `bundleOf` finds no single file. */
 export function useBundleBytes(deviceId: string, targetVersion: string | undefined): number | undefined {
   const version = useUpdateVersion(deviceId, targetVersion)
   const { data } = useActionState(

@@ -19,7 +19,7 @@ type PropertyRowProps = {
   property: Properties[string]
   /** Actor of the last change; `undefined` while it loads, or if the history does not contain it. */
   changedBy: Properties[string]['changedBy']
-  /** Name of a property that is pinned in the project, in words. */
+  /** Words that the project shows for a property that is pinned for everyone; undefined for any other property. */
   label?: string | undefined
   isPinned: boolean
   /** Pins or unpins the property. This function and `onOpen` must not change between renders, because a change would render all rows. */
