@@ -598,7 +598,7 @@ const LIMITS: Record<string, number> = {
 /** A search parameter as text, if it is not empty and the hub accepts it. */
 function text<Name extends string>(search: Record<string, unknown>, name: Name): { [K in Name]?: string } {
   const value = search[name]
-  // The router parses `12` and `true` as number and boolean.
+  // The router's URL decoder turns `12` and `true` into a number and a boolean before it calls the parser of `parseSearchWith`.
   const isText = ['string', 'number', 'boolean'].includes(typeof value)
   const read = isText ? String(value) : ''
   const isGood =

@@ -48,7 +48,10 @@ export function newTagCommand(repository: string, packageName: string, version: 
   }
 }
 
-/** Command that adds `imageVersion` to the metadata of a version. It repeats the other metadata, because it replaces all metadata. */
+/**
+ * Command that adds `imageVersion`, the text by which devices report the version, to its metadata. The command repeats the other metadata,
+ * because it replaces all metadata.
+ */
 export function setImageVersionCommand(
   repository: string,
   packageName: string,

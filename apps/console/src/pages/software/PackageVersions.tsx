@@ -20,7 +20,7 @@ type Software = ActionOutput<'projects_GetSoftware'>
 type Package = Software['packages'][number]
 type Doing = { running: number; updating: number; failed: number }
 
-/** Versions of packages that the hub does not know. */
+/** Base of `PackageVersions.of` for software that belongs to no package of the hub. The caller adds the reported versions. */
 export const NO_PACKAGE = { name: 'Other software', versions: [], reported: [], otherVersions: undefined }
 
 type PackageVersionsProps = {

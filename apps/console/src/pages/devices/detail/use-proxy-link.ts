@@ -22,7 +22,7 @@ export function useProxyLink(deviceId: string) {
 
   return {
     isPending: issue.isPending,
-    /** The hub's default port is 80. */
+    /** Opens `path` on a port of the device. Without `port` the hub uses port 80. */
     open: (port?: number, path = '/') => void openPages(port, path),
   }
 }

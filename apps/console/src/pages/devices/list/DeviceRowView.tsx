@@ -121,7 +121,7 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
   )
 })
 
-/** The cell that a phone shows for a device in addition to name, status, id and first seen. */
+/** The one cell that a phone shows besides name, status, id and first seen: pending certificates, update or last seen (`data-worth`). */
 function worthOf(pendingCount: number, { tone }: UpdateWords): 'pend' | 'upd' | 'last' {
   if (pendingCount > 0) return 'pend'
   return tone === 'plain' ? 'last' : 'upd'

@@ -92,7 +92,7 @@ function segmentsOf(summary: Summary): SegmentOption<Status | 'all'>[] {
   ]
 }
 
-/** Number of devices with a status; `undefined` until the summary has loaded. */
+/** Number of devices with a status, or of all devices without one; `undefined` until the summary has loaded. */
 export function countOf(summary: Summary, status: Status | undefined): number | undefined {
   if (!summary) return undefined
   const { deviceCount, connectedCount, pendingCount } = summary

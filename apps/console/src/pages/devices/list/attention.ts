@@ -2,7 +2,7 @@ import type { ActionInput } from '@muster/actions/client'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 
-/** Filters for devices that need attention, by the value of the search parameter `show`. */
+/** Filters by health, and presets for devices that need attention, by the value of the search parameter `show`. */
 export const ATTENTION = {
   healthy: { health: 'healthy' },
   warning: { health: 'warning' },
@@ -13,7 +13,7 @@ export const ATTENTION = {
   pending: { preset: 'pending' },
 } as const satisfies Record<string, Filter>
 
-/** Name of a filter for devices that need attention. */
+/** Name of a filter of `ATTENTION`. */
 export type Attention = keyof typeof ATTENTION
 
 /** Label of each filter in the console. */
@@ -27,7 +27,7 @@ export const ATTENTION_LABELS: Record<Attention, string> = {
   pending: 'Pending',
 }
 
-/** The value if it is the name of a filter for devices that need attention, else `undefined`. */
+/** The value if it is the name of a filter of `ATTENTION`, else `undefined`. */
 export function attentionOf(value: unknown): Attention | undefined {
   return typeof value === 'string' && Object.hasOwn(ATTENTION, value) ? (value as Attention) : undefined
 }

@@ -16,7 +16,7 @@ type Column = {
   className: string
   /** Width in pixels in a view with chosen columns, unless the person has changed this width. */
   widthPx: number
-  /** Sort field of `projects_QueryDevices`. */
+  /** Sort field of `projects_QueryDevices`; absent if the hub cannot sort by the column. */
   sort?: string
   cell: (device: DeviceRow) => ReactNode
 }

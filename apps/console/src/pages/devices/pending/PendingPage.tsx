@@ -60,8 +60,8 @@ function Pending({ projectId }: { projectId: string }) {
   const { selected } = selection
   const place = { organization, projectId }
 
-  // If the first load failed, the route's error page is shown. The page stays with a filter, which may be the cause and can be removed.
-  // It also stays if the hub was too slow, because a filter can make the query faster.
+  // If the first load failed, the route's error page is shown, with two exceptions. A filter text may be the cause, and the user can
+  // remove it. If the hub was too slow, the user can add a filter text, which makes the query faster.
   const isTooSlow = list.error instanceof ActionError && list.error.status === TOO_SLOW
   if (list.error && !list.data && !q && !isTooSlow) throw list.error
 

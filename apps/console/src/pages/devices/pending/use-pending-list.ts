@@ -14,8 +14,8 @@ export type PendingGroup = PendingPageAnswer['groups'][number]
 const PAGE_SIZE = 50
 
 /**
- * The pending certificates of a project in pages. A refetch uses the time of the first load, so that later certificates do not move the
- * rows on screen. `newerCount` is the number of later certificates, and `showNewer` adds them to the list.
+ * The pending certificates of a project in pages. A refetch leaves out certificates that came after the first load, so that they do not
+ * move the rows on screen. `newerCount` is the number of these certificates, and `showNewer` adds them to the list.
  */
 export function usePendingList(projectId: string, groupBy: Grouping, text: string) {
   const queryClient = useQueryClient()

@@ -22,8 +22,8 @@ const END_DISTANCE = 20
 type VersionChartProps = { series: NonNullable<Usage['series']>; moves: Usage['moves']; name: string }
 
 /**
- * Devices that ran the version, hour by hour. The second line is for the version that had its tag before, else for the version created
- * before it. Flags mark the times at which a tag moved to the version.
+ * Devices that ran the version, hour by hour. The second line is for the version from which a tag moved to this version, else for the
+ * version created before it. Flags mark the times at which a tag moved to the version.
  */
 export function VersionChart({ series, moves, name }: VersionChartProps) {
   const isNarrow = useIsNarrow()

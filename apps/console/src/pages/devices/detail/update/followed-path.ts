@@ -16,7 +16,7 @@ export function useFollowedPath(deviceId: string, status: unknown): string | und
   return configured ?? textOf(recordOf(recordOf(status)?.config)?.path)
 }
 
-/** Repository and version that a path leads to. `undefined` while they load, and if the person may not read them. */
+/** Repository and version that a path leads to. `undefined` without a path, while they load, and if they are absent or unreadable. */
 export function useVersionAt(path: RepositoryPath | undefined) {
   const { repository = '', package: name = '', tag = '' } = path ?? {}
   const { data } = useActionState(

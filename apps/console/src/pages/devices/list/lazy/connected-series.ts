@@ -3,7 +3,7 @@ import { formatCount } from '../../../../lib/app/format.ts'
 /** A number of connected devices at a time, or null where nothing was counted. */
 export type Sample = { atMs: number; count: number | null }
 
-/** A period in which far fewer devices than usual were connected. */
+/** A period in which far fewer devices than usual were connected. `minutes` is undefined while it has not ended. */
 type Dip = { atMs: number; count: number; minutes: number | undefined }
 
 /** Fraction of the median number of connected devices. A dip begins below it, and ends when the number reaches it again. */
@@ -36,7 +36,7 @@ export function unbroken(samples: readonly Sample[]): Sample[][] {
   return parts.filter(part => part.length > 0)
 }
 
-/** The lowest number, if it is below 90 % of the median, and the minutes for which the number was below 90 %. */
+/** The dip with the lowest number. Undefined if no number is below 90 % of the median. */
 export function lowestDip(samples: readonly Sample[]): Dip | undefined {
   const counts = samples.flatMap(({ count }) => count ?? []).sort((a, b) => a - b)
   const median = counts[Math.floor(counts.length / 2)] ?? 0
