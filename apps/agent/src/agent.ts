@@ -33,7 +33,7 @@ const CLOSE_TIMEOUT_MS = 3000
 const UNTRUSTED = /CERT|SIGNATURE/
 
 /**
- * Runs the agent until the signal is aborted: connects, publishes the system information, accepts the hub's forward channels, and
+ * Runs the agent until the signal is aborted: connects, publishes the system information, accepts port forwarding by the hub, and
  * reconnects whenever the connection ends (docs/protocol.md 3.7, 13). Rejects only with `ConfigError`, before the first connection.
  */
 export async function runAgent(options: RunAgentOptions): Promise<void> {

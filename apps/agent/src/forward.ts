@@ -11,7 +11,7 @@ type ForwardOptions = {
   maxForwards?: number
 }
 
-/** Connects the hub's channels to services on this device: `forward/tcp/<port>` only (docs/protocol.md 3.3). */
+/** Connects channels that the hub opens at the endpoint `forward/tcp/<port>` to this port of the device (docs/protocol.md 3.3). */
 export class ForwardService {
   readonly #log: Log
   readonly #maxForwards: number
@@ -22,7 +22,7 @@ export class ForwardService {
     this.#maxForwards = maxForwards
   }
 
-  /** Number of open forwards, including forwards that are still connecting. */
+  /** Number of forwarded connections, including those whose socket is still connecting. */
   get count(): number {
     return this.#count
   }
