@@ -6,7 +6,7 @@ import type { GlobalOptions } from '../config.ts'
 import { homeConfigPath, originOf, userToken, writeAccess } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 
-/** Adds `muster login`, which prompts for hub and token, tests them, and stores them for later calls. */
+/** Adds `muster login`, which prompts for hub and token, tests them, and stores them for later calls. Also adds `muster whoami`. */
 export function addLoginCommand(program: Command, context: CommandContext): void {
   program
     .command('login')
@@ -49,8 +49,8 @@ export function addLoginCommand(program: Command, context: CommandContext): void
 }
 
 /**
- * Reads the missing values from standard input, one line each. On a terminal, a prompt is shown for each value, and the token is
- * not echoed.
+ * Reads an answer to each question from standard input, one line each. On a terminal, the questions are shown, and the token is not
+ * echoed.
  */
 async function ask(
   { input, ask: show, signal }: CommandContext,
