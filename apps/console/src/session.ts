@@ -9,7 +9,7 @@ import { beginCounts, forgetCounts } from './offline/counts-key.ts'
 /** The signed-in user. */
 export type Session = { userId: string; email: string; displayName?: string; isAdmin: boolean }
 
-/** The person who is signed in, and the session that this tab knows. */
+/** The person who is signed in, and the id of their session; undefined if the hub did not send it. */
 type SignedIn = { userId: string; sessionId: string | undefined }
 
 const signedIn = externalStore<SignedIn | undefined>(undefined)

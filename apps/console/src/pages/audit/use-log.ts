@@ -35,7 +35,7 @@ export type RangeCounting = {
 type Answer = ActionOutput<'audit_QueryAuditLogEvents'> | ActionOutput<'audit_QueryAuditLogActions'>
 
 type LogPage = {
-  /** Action and resource of the log. */
+  /** Query action and resource of the log, as JSON. Pages with another key belong to another log. */
   logKey: string
   entries: readonly Entry[]
   nextCursor: string | undefined

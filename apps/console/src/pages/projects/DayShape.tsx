@@ -64,7 +64,7 @@ function wordsOf(samples: readonly Sample[], { lowest, highest }: Range, deviceC
   return `lowest ${count} at ${hourAndMinute(lowest.atMs)}, now ${formatCount(now.count!)}`
 }
 
-/** Height of the mark of each half hour, as a share of the full height. It follows the lowest count. Undefined without a count. */
+/** Height of the mark of each half hour, as a share of the full height, by its lowest count. Undefined for a half hour without a count. */
 function ticksOf(
   samples: readonly Sample[],
   { lowest, highest }: Range,

@@ -14,8 +14,8 @@ export function RepositoryLayout() {
   const { organization, repositoryId } = route.useParams()
   const { data, error, refetch } = useActionState('repositories_GetDetails', { repositoryId })
   const organizations = useOrganizations()
-  // A user who is no member of the owning organization sees its public repositories under another organization, so only
-  // members are redirected.
+  // A user who is no member of the owning organization opens its public repositories at the URL of another organization, so only members
+  // are redirected.
   const isMember = organizations?.some(({ organizationId }) => organizationId === data?.organizationId)
   if (data && isMember && data.organizationId !== organizationIdOf({ organization })) {
     return <OwnerRedirect organizationId={data.organizationId} />

@@ -11,7 +11,7 @@ import { TickRow, TickSign } from './TickRow.tsx'
 import { type TickState, ticksOf, tickText } from './ticks.ts'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
-/** Number of versions up to which all rows are shown. Of more versions, older ones without a tag, an update or a failure are folded. */
+/** Number of versions up to which all rows are shown. With more versions, older ones without a tag, an update or a failure are folded. */
 const MAX_ROWS = 8
 /** Maximum number of tags that are shown for a version. */
 const MAX_TAGS = 4

@@ -7,8 +7,8 @@ type Software = ActionOutput<'projects_GetSoftware'>
 export type Lead = { first: string; rest: string; failed: number }
 
 /**
- * States the share of the devices that run the version with the tag `stable`, or else the latest version, of the package with most devices.
- * Undefined if no device reports a package.
+ * Sentences about the package with most devices: which share of the devices runs its version with the tag `stable`, or else its latest
+ * version. Undefined if no device reports a package.
  */
 export function leadOf({ packages, deviceCount = 0, reported }: Software): Lead | undefined {
   const main = packages.find(one => one.deviceCount > 0)

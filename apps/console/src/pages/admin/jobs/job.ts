@@ -17,7 +17,7 @@ export const JOB_LOOKS: Record<Job['status'], StateLook> = {
   Cancelled: { tone: 'neutral', icon: Ban },
 }
 
-/** Whether a job has ended without success. */
+/** Whether a job has failed or expired. A cancelled job does not count. */
 export function isFailed({ status }: { status: string }): boolean {
   return status === 'Failed' || status === 'Expired'
 }

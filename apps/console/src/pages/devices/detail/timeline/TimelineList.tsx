@@ -19,7 +19,7 @@ import type { useTimeline } from './use-timeline.ts'
 type TimelineListProps = {
   deviceId: string
   timeline: ReturnType<typeof useTimeline>
-  /** Number of entries that the hub has counted. */
+  /** Number of matching entries, back to `timeline.countedBackTo` if the hub ended the count there; undefined while it is unknown. */
   total: number | undefined
   /** Whether entries of all kinds are shown. The sentence about a day mentions the device's connection only if this is true. */
   hasAllKinds: boolean

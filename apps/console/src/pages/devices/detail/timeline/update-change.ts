@@ -19,7 +19,7 @@ export type UpdateChange = {
   startedAt: string | undefined
 }
 
-/** The change of an update that an entry reports; undefined for other entries. */
+/** The change of an update that an entry reports; undefined for other entries, and for a truncated value. */
 export function updateChangeOf(entry: Entry): UpdateChange | undefined {
   if (entry.type !== 'property' || entry.name !== OTA_STATUS) return undefined
   const { now, before } = entry
