@@ -30,10 +30,21 @@ const expect = { poll: { timeout: 25_000 } }
  */
 const SLOW = '**/*.slow.test.ts'
 /**
- * Slow browser tests that do not measure time or memory, so that another test on the same machine does not disturb them. The vitest
- * project `e2e-long` runs two of these files in parallel. The project `e2e-slow` runs the other slow browser tests one by one.
+ * Slow tests that take minutes or need other software, but measure neither time nor memory. Other tests on the same machine do not
+ * disturb them, so the vitest projects `long` and `e2e-long` run them in parallel. The projects `slow` and `e2e-slow` run the
+ * other slow tests one by one.
  */
-const LONG = 'e2e/{disk-full,hardening,hub-places,journey,release,specification-texts}.slow.test.ts'
+const LONG = [
+  'apps/agent/src/examples.slow.test.ts',
+  'apps/hub/src/bus/nats.slow.test.ts',
+  'apps/hub/src/database/server/pgbouncer.slow.test.ts',
+  'apps/hub/src/gateway/reverse-proxies.slow.test.ts',
+  'apps/hub/src/http/{install,openapi-conformance}.slow.test.ts',
+  'apps/hub/src/storage/storage.slow.test.ts',
+]
+/** Browser tests of the same kind. */
+const E2E_LONG =
+  'e2e/{cluster,disk-full,hardening,hub-places,hub-start,journey,release,specification-texts,uploads}.slow.test.ts'
 /**
  * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
  * excludes these files.
@@ -111,10 +122,12 @@ export default defineConfig({
           ...hub,
           name: 'slow',
           include: [`{apps,packages}/${SLOW}`, 'apps/hub/src/gateway/first-ping.test.ts'],
+          exclude: LONG,
           provide: { ...provide, replays: 50 },
           fileParallelism: false,
         },
       },
+      { test: { ...hub, name: 'long', include: LONG, maxWorkers: 1 } },
       {
         test: {
           ...browser,
@@ -153,11 +166,11 @@ export default defineConfig({
           ...browser,
           name: 'e2e-slow',
           include: [`e2e/${SLOW}`],
-          exclude: [LONG],
+          exclude: [E2E_LONG],
           fileParallelism: false,
         },
       },
-      { test: { ...browser, name: 'e2e-long', include: [LONG], maxWorkers: 2 } },
+      { test: { ...browser, name: 'e2e-long', include: [E2E_LONG], maxWorkers: 2 } },
     ],
   },
 })

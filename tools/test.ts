@@ -25,7 +25,7 @@ const RUNS: Record<string, () => Promise<void>> = {
     await check('console', 'node', ['tools/build-console.ts'])
     await tests('slow')
     await tests('e2e-slow')
-    await tests('e2e-long')
+    await Promise.all([tests('long'), tests('e2e-long')])
   },
   /** Runs the browser tests and checks the accessibility of each screen with axe, in all sizes and themes. */
   async axe() {
