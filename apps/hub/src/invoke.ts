@@ -90,7 +90,7 @@ export type Pipeline = {
 
 /**
  * Creates the pipeline. Steps of a command: find the action, parse the input, apply rate limits, open the audit row, authorize,
- * run the handler, commit, run the effects. Nothing leaves the process before the commit.
+ * run the handler, commit, run the effects, such as notices to consoles. Nothing leaves the process before the commit.
  */
 export function createPipeline({ db, handlers, services, live, limits, log }: PipelineOptions): Pipeline {
   /**
@@ -335,7 +335,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
   /** Closes an audit row after the rollback. While the database is unavailable, closing is retried in the background. */
   async function close(actionId: string, status: FinalStatus, ending: Ending): Promise<void> {
     await closeAuditAction(db, actionId, status, ending).catch(() => {
-      // If this process ends first, a sweep closes the row as `Panicked`.
+      // If this process ends first, `sweepOrphanedActions` closes the row as `Panicked`.
       unclosedAuditRows
         .add({ actionId, status, ending })
         .catch(error => log.error({ err: error, actionId }, 'audit row left open'))
@@ -467,7 +467,7 @@ function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
 }
 
-/** True for a query whose contract declares this call as a scan. Scans go through the limiter of long queries. */
+/** True for a call that may read many rows to find a few, by the contract of its action. Such calls go through the limiter of long queries. */
 function isScan({ cost, scanningSort }: Action, { filter, sort }: Input): boolean {
   if (typeof sort === 'string' && scanningSort?.test(sort)) return true
   if (cost !== 'scan if filtered') return cost === 'scan'

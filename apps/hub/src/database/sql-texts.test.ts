@@ -8,7 +8,7 @@ const SOURCES = join(import.meta.dirname, '..')
 const MADE_OF_TEXTS =
   /sql\.(raw|lit|id)\(|CompiledQuery\.raw\(|\bselect(<[^(]*>)?\([^,()]+,\s*`[^`]*\$\{|\bquery(<[^(]*>)?\(\s*(`[^`]*\$\{|'[^']*' \+)/g
 
-/** Files with calls that match `MADE_OF_TEXTS`: the number of matches, and the origin of the strings in the SQL. Justify each new one. */
+/** Files with calls that match `MADE_OF_TEXTS`: the number of matches, and the origin of the strings in the SQL. Justify each new call. */
 const KNOWN: Record<string, [times: number, what: string]> = {
   'audit/seal.ts': [5, 'constant lists of columns and formats of times'],
   'audit/verify.ts': [3, 'constant cursor names, queries and batch size'],

@@ -294,7 +294,7 @@ export function createAuthenticator({
   }
 }
 
-/** Returns the public ids of the token and fingerprint that a request contains, without verifying them. Used to log refused connections. */
+/** Returns the ids of the token and fingerprint of a request, unverified, for the log of refused connections. The ids are not secret. */
 export function claimsOf(request: IncomingMessage): { tokenId?: string; fingerprintId?: string } {
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1] ?? ''
   const fingerprint = String(request.headers['x-device-fingerprint'] ?? '')

@@ -253,7 +253,7 @@ describe('the presence of a device', () => {
     await session.release()
     const typesOf = (type: Frame['type']) => device.received.filter(frame => frame.type === type)
     await until('the others are served', () => typesOf('ChannelAccept').length === 32)
-    // 20 channels are opened, but the hub sends the device at most 16 requests before the first is answered.
+    // The test opens 20 channels. The device answers none of the requests, so the hub sends only 16 of them.
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
     const connection = hub.devices.get(devices[0]!.deviceId)!
     for (let n = 0; n < 20; n++) connection.open('forward/tcp/80').catch(() => {})

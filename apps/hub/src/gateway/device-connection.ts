@@ -32,8 +32,8 @@ export const MAX_PING_INTERVAL_MS = 60_000
  * service (docs/protocol.md 3.8). Scripts may run many commands per second, so the limit of requests per second is high enough not to end
  * the link. The limits of open channels and of frames per second also apply to one-shot commands.
  *
- * A 2026 agent may have 32 requests pending and 32 channels open. The hub adds the 16 channels that it may open itself (docs/protocol.md
- * R-17). The sum leaves room for channels that the agent has closed and the hub has not yet closed.
+ * A 2026 agent may have 32 requests pending and 32 channels open. The 16 channels that the hub may open itself are added (docs/protocol.md
+ * R-17). While the hub has fewer channels open, the rest is room for channels that only the agent has closed.
  */
 const LIMITS = {
   requestsPerSecond: 1024,

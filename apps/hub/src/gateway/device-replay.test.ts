@@ -1,7 +1,7 @@
 import { type Age, publicUpdate, replayDevice, type TestHub, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-// The calls of published Nexigon agents and update scripts stay within every default limit (docs/protocol.md 3.7, 3.8, 9).
+// These tests check that the calls of published Nexigon agents and update scripts exceed no default limit (docs/protocol.md 3.7, 3.8, 9).
 
 let hub: TestHub
 beforeAll(async () => {

@@ -69,8 +69,8 @@ it('refuses to start on a database that may lose confirmed commits', async () =>
   await expect(testHub({ databaseUrl: database.url })).rejects.toThrow(
     /^MUSTER_DATABASE_URL: found a database that may lose what it has confirmed \(synchronous_commit off\)/,
   )
-  // The server of the tests does not force data to the disk, which the hub accepts only because of the setting
-  // `muster.is_disposable`. Here it is off.
+  // The server of the tests does not force data to the disk. The hub accepts this only with the setting `muster.is_disposable`, which
+  // is off in this URL.
   const url = `${database.url}?options=-c%20muster.is_disposable%3Doff`
   await expect(testHub({ databaseUrl: url })).rejects.toThrow(
     /\(fsync, full_page_writes, synchronous_commit off\)/,

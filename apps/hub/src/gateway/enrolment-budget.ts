@@ -18,15 +18,16 @@ export type NewDevice = {
 
 type BudgetRequest = NewDevice & { refusal?: Refusal }
 
+/** Result of the statement `TAKE` for one token. */
 type TokenRow = {
   is_expired: boolean
   device_limit: number
   enrolled_devices: number
   at_once: number
   per_hour: number
-  /** Number of new devices that counted against the budget before this statement. */
+  /** Number of new devices that counted against the budget before the statement. */
   used: number
-  /** Number of new devices that this statement allowed. */
+  /** Number of new devices that the statement allowed. */
   granted: number
 }
 
@@ -67,11 +68,11 @@ const ADDRESS_WINDOW_SECS = 3600
 const MAX_RETRY_AFTER_SECS = 3600
 /**
  * Upper bound of the random time that is added to `Retry-After`, in seconds, so that refused devices retry at different times. The first
- * device that a statement refuses gets no addition.
+ * refused device of a batch gets no addition.
  */
 const SPREAD_SECS = 60
 /**
- * Minimum time between the starts of two statements, in milliseconds. Requests that arrive in this time share one update of the
+ * Minimum time between the starts of two batches of requests, in milliseconds. Requests that arrive in this time share one update of the
  * token's row.
  */
 const LINGER_MS = 20

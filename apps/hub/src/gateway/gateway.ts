@@ -87,7 +87,7 @@ type GatewayOptions = {
   links: LinkSlots
   proxy: HttpProxy
   measures: Measures | undefined
-  /** The function `current` of this node's `ClusterNode`, which actions of devices await. */
+  /** The function `current` of this node's `ClusterNode`. Actions of devices await it, so that no ended right is used. */
   current: () => Promise<void> | undefined
   log: Logger
 }
@@ -104,7 +104,7 @@ export type Gateway = {
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void
   /** Refuses further upgrades. Connections that this node closes from now on end as `ServerShutdown`. */
   drain(): void
-  /** Closes every connection with a reason. Resolves when their ends are recorded or the deadline has passed. */
+  /** Closes all connections because of the shutdown. Resolves when their ends are recorded or `CLOSE_TIMEOUT_MS` has passed. */
   close(): Promise<void>
 }
 

@@ -20,7 +20,7 @@ type Change = { open: Opening } | Closing
 type Opened = { connection_id: string; replaced_id?: string | null; replaced_node_id?: string | null }
 
 // The statement checks token and certificate again, so that a device is not admitted if they were revoked after the look-up. The last
-// `select` reads the device's row as it was before the statement.
+// `select` reads the device's row as it was before the statement, and so finds the connection to another node that is replaced.
 const OPEN = {
   name: 'presence-open',
   text: `

@@ -60,7 +60,7 @@ export class Refusal extends ActionError {
   }
 }
 
-/** Converts the rejection by a full or slow queue into a refusal with 503. Rethrows any other error. */
+/** Converts the error of a limiter whose queue is full or too slow into a refusal with 503. Rethrows any other error. */
 export function refuseWhenCrowded(error: unknown): never {
   if (!(error instanceof LimiterRejection)) throw error
   throw new Refusal('overload', 503, 'Internal', 'too many devices connect at once')

@@ -86,7 +86,7 @@ describe.concurrent('a device that keeps its connection but does not respond', {
     )
     expect(end.end).toBe('ConsumerTooSlow')
     expect(slowest).toBeLessThan(2_000)
-    // The device requested 2,000 answers of 1 MiB on 20 channels. The hub may hold only one answer per channel, in two copies.
+    // The device requested 2,000 answers of 1 MiB on 20 channels. The hub may hold only one answer per channel, as text and as bytes.
     expect(largest).toBeLessThan(200 * MIB)
     // WebSocket close code 1013, "try again later", reaches the device if it reads again.
     const closed = once(device.webSocket, 'close')

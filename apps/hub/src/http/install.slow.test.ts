@@ -93,7 +93,7 @@ withRoot(
     expect(again.output).not.toContain('Downloads Node')
     expect(await files()).toEqual(installed)
 
-    // The copy on the device works without the hub.
+    // The installation left a copy of the script on the device, which works without the hub.
     const removed = await inRoot('sh', '/usr/lib/muster-agent/install.sh', '--uninstall')
     expect(removed.code).toBe(0)
     const identity = [
@@ -312,7 +312,7 @@ async function install(token = fleet.token, text?: string): Promise<Ran> {
   return ran
 }
 
-/** Runs a program in the scratch root, without a terminal. The last argument is its standard input if there are more than three. */
+/** Runs a program in the scratch root, without a terminal. For `sh -c`, the last argument is the standard input. */
 async function inRoot(program: string, ...rest: string[]): Promise<Ran> {
   const input = program === 'sh' && rest[0] === '-c' ? rest.pop()! : ''
   const child = spawn('setsid', ['--wait', 'chroot', root, program, ...rest], {
@@ -322,7 +322,7 @@ async function inRoot(program: string, ...rest: string[]): Promise<Ran> {
   return ended(child)
 }
 
-/** Installs at a terminal and types the token. `seen` lists arguments and environments of processes that contained the token. */
+/** Installs at a terminal and types the token. `seen` lists processes with the token in an argument or a variable. */
 async function atTerminal(token: string): Promise<Ran & { seen: string[] }> {
   await writeFile(join(root, 'root/install.sh'), (await ask(hub, '/install.sh')).text)
   const child = spawn('script', ['-qfec', `chroot ${root} sh /root/install.sh`, '/dev/null'], {

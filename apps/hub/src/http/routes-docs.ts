@@ -8,7 +8,7 @@ type Content = { content: { 'application/json': { schema: unknown } } }
 
 let built: { document: ReturnType<typeof openApiDocument>; page: Buffer } | undefined
 
-/** Returns the OpenAPI document and the page. Both are built once per process, because tests start many hubs in one. */
+/** Returns the OpenAPI document and the page of `/api/docs`. Both are built once per process, because tests start many hubs in one. */
 function description(): NonNullable<typeof built> {
   if (built) return built
   const document = openApiDocument()

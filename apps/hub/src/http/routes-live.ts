@@ -63,7 +63,7 @@ export function liveRoutes(
     try {
       await check(core().db, some)
     } catch {
-      // A failed check changes nothing. The next check finds the ended rights.
+      // This extra check of single streams may fail without effect, because `checkAll` soon finds the ended rights.
     }
   })
   app.addHook('onClose', async () => {
@@ -128,7 +128,7 @@ export function liveRoutes(
     scheduleCheck()
     raw.on('error', () => {})
     raw.on('close', stop)
-    // The headers are sent with the first event. No change on another node after that moment may be missed.
+    // Waits before the first event, with which the stream opens: from then on, no change on another node may be missed.
     await waitUpTo(SUBSCRIBE_TIMEOUT_MS, live.subscribed())
     if (raw.destroyed || raw.writableEnded) return
     isOpen = true

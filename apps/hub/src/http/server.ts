@@ -72,7 +72,7 @@ const TIMEOUT_CHECK_MS = 5_000
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Additional log fields of the request: its actor, and its action if the registry has it. */
+    /** Additional log fields of the request: its actor, and its action if an action of that name exists. */
     note: { actorId?: string | null; action?: string } | null
     /** Client IP, also behind a trusted proxy. The gateway finds the IP of a device by the same rule. */
     remote: string

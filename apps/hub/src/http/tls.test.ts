@@ -103,7 +103,7 @@ it('serves people over HTTPS without a client certificate, and authenticates dev
   await expect(
     connectDevice({ url: hub.url, token, headers: { 'x-client-cert': undefined } }),
   ).rejects.toMatchObject({ status: 403 })
-  // The `X-Client-Cert` header is trusted only over plain HTTP from this machine.
+  // From this machine, the hub trusts the `X-Client-Cert` header only over plain HTTP.
   await expect(connectDevice({ url: hub.url, token, identity: other })).rejects.toMatchObject({ status: 403 })
 })
 

@@ -18,8 +18,8 @@ const LOG_INTERVAL_MS = 60_000
 export function boundUnfinished(server: Server, max: number, log: Logger): void {
   const byAddress = new Map<string, Set<Unfinished>>()
   /**
-   * The same connections by the peer's address and port. A request finds its connection by them, because it refers only to its TLS socket
-   * and not to the TCP socket below it.
+   * The same connections by the peer's address and port. Address and port lead from a request to its connection, because a request refers
+   * only to its TLS socket and not to the TCP socket below it.
    */
   const byPeer = new Map<string, Unfinished>()
   let loggedAtMs = Number.NEGATIVE_INFINITY
@@ -70,7 +70,7 @@ export function boundUnfinished(server: Server, max: number, log: Logger): void 
   server.prependListener('upgrade', onRequest)
 }
 
-/** Address and port of the peer. Reads only these two properties, because Node caches each address that was read in the socket. */
+/** Address and port of the peer. Reads no other address of the socket, because the socket keeps in memory each address that was read. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }

@@ -18,10 +18,10 @@ export type JobContext = {
   db: Db
   mailer: Mailer
   jwts: Jwts
-  /** Pool for reads in one snapshot. */
+  /** Pool for the verification of the audit log, which needs a client of its own for read-only transactions. */
   pool: pg.Pool
   key: InstanceKey
-  /** The former instance key after a change of the key. */
+  /** The former instance key after a change of the key; undefined if the setting for it is not set. */
   previousKey: InstanceKey | undefined
   blobs: Blobs
   log: Logger

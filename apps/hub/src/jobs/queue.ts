@@ -47,7 +47,7 @@ type QueueOptions = {
 const POLL_SECS = 5
 /** Poll interval for recurring jobs in seconds. */
 const RECURRING_POLL_SECS = 60
-/** Time for which jobs are kept, in seconds. */
+/** Time for which finished jobs are kept for the list of jobs, in seconds. */
 const KEEP_SECS = 30 * 24 * 60 * 60
 
 /** Opens the job queue on the hub's connection pool. `installQueue` must have created its schema. */
@@ -157,7 +157,7 @@ export async function openQueue({
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       await waitUpTo(drainTimeoutMs, Promise.all([...workers.keys()].map(name => boss.offWork(name))))
-      // Returns the jobs that still run after `drainTimeoutMs` to the queue.
+      // Returns the jobs that still run after the wait above to the queue.
       const stopped = boss
         .stop({ graceful: false })
         .catch(error => log.warn({ err: error }, 'running jobs were not returned to the queue'))

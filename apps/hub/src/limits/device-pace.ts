@@ -11,7 +11,7 @@ const CALL_BYTES = 1024
 export const REFUSED_CALL_BYTES = 64 * 1024
 /** Longest delay of an answer, in milliseconds. */
 const MAX_DELAY_MS = 20_000
-/** Shortest delay of an answer that is reported to operators, in milliseconds. */
+/** Delay of an answer from which on the delay is reported to operators, in milliseconds. */
 const REPORTED_DELAY_MS = 250
 /** Interval at which idle devices are removed from memory, in milliseconds. */
 const SWEEP_MS = 60_000

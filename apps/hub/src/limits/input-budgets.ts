@@ -65,8 +65,8 @@ export class InputBudgets {
 }
 
 /**
- * Budget of one device or person, and the options of their executor channels. Every connected device has such an object, so it contains no
- * closures and no lists.
+ * Budget of one device or person, and the options of their executor channels. Every connected device has such an object, so it saves
+ * memory: it contains no closures and no lists.
  */
 class SubjectBudget implements ExecutorOptions, InputBudget {
   readonly #budgets: InputBudgets

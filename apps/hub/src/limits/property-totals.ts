@@ -4,7 +4,7 @@ import { LimitReached } from './limit-reached.ts'
 import type { LimitValues } from './limits.ts'
 import { SMALL_BYTES, type WriteSubject, writeSubject } from './write-budgets.ts'
 
-/** Bytes that a property adds to an answer besides its value and its name. The name appears twice. */
+/** Bytes that a property adds to an answer that lists properties, besides its value and its name. The name appears twice. */
 export const PROPERTY_OVERHEAD_BYTES = 160
 /**
  * Bytes that a device may write before its total is read again. This number also bounds by how much a device that writes
@@ -37,16 +37,16 @@ type PropertyWrite = { subject: WriteSubject; name: string; sizeBytes: number }
 type Total = { bytes: number; count: number; old_bytes: number | null }
 
 /**
- * Bounds the current property values of each device by the size of an answer that lists them. After the total of a device was
- * read, the device may write some bytes unchecked, at most the room that the total leaves below the limits. Then the total is
- * read again. A device over a limit can still replace a value by a smaller one.
+ * Bounds the total size of the current property values of each device. A value counts with the size that it has in an answer that
+ * lists properties. After the total of a device was read, the device may write a number of bytes unchecked that cannot exceed a limit.
+ * Then the total is read again. A device over a limit can still replace a value by a smaller one.
  */
 export class PropertyTotals {
   readonly #db: Db
   readonly #limits: LimitValues
   /** Bytes that a device may still write before its total is read again. */
   readonly #room = new Map<string, number>()
-  /** Bytes by which the total of a device grows once its checked values in flight are stored, by device id. */
+  /** Bytes by which the total of a device grows once the values are stored that were checked but not stored yet, by device id. */
   readonly #growing = new Map<string, number>()
   /** Running check per device. Checks of a device run one after the other, so that each includes the growth that earlier checks allowed. */
   readonly #checks = new Map<string, Promise<unknown>>()

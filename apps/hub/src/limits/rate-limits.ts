@@ -31,8 +31,8 @@ type Failure = keyof typeof FAILURES
  */
 const COUNTED_BY_NODE = new Set<string>(['no credentials', 'device refused'] satisfies Failure[])
 /**
- * Time for which a node refuses a key without a query after the key has exceeded a shared rate, in seconds. So a flood costs one statement
- * per key in this time. The time is short, because another node may subtract a call or clear the count.
+ * After a key has exceeded a rate that all nodes share, the node refuses the key for this time without a query, in seconds. So a flood costs
+ * one statement per key in this time. The time is short, because another node may subtract a call or clear the count.
  */
 const REFUSED_SECS = 5
 
@@ -77,7 +77,7 @@ export class RateLimits {
 
   /**
    * Counts a call like `take`, with a rate that may differ per key. Resolves to the seconds to wait when the rate is exceeded.
-   * `kind` must not be a key of `FAILURES`.
+   * `kind` must not be a key of `FAILURES`, because the counter in memory of a kind has only one rate.
    */
   async takeWithRate(kind: string, key: string, { calls, perSecs }: Rate): Promise<number | undefined> {
     const limiter = this.#limiterOfNode(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs })

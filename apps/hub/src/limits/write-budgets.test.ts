@@ -56,7 +56,7 @@ it('S2: refuses further writes of a device that rewrites a large property, and r
     await expect(set(device, 'log', filler(30 * KIB))).rejects.toMatchObject(TOO_MUCH)
   await expect(publish(device, newEvent(filler(50 * KIB)))).resolves.toEqual({})
   await expect(publish(device, newEvent(filler(60 * KIB)))).rejects.toMatchObject({
-    // The hub sends `Internal` instead of `RateLimited` until it knows the generation of the device's client (docs/protocol.md 10).
+    // The hub sends `Internal` instead of `RateLimited` until it knows that the client understands `RateLimited` (docs/protocol.md R-19).
     kind: 'Internal',
     message: expect.stringMatching(
       /^Limit device-event-bytes-per-hour: found 1\d{5}, expected at most 102400 bytes an hour\. Try again in \d+ s; until then 60 values and events of up to 4096 bytes are stored an hour\.$/,
@@ -82,8 +82,8 @@ it('S2: a device over its budget may write 60 small values and events an hour, a
   for (let at = 0; at < 5; at++) await publish(device, newEvent(filler(19 * KIB)))
   await expect(set(device, 'log', filler(5 * KIB))).rejects.toMatchObject(TOO_MUCH)
   expect(await writeUpdate(device)).toBe('completed')
-  // Counts the 12 small writes of `writeUpdate` too. Some of them were still within the normal budgets and used none of the 60 extra
-  // writes, so more than 60 may succeed.
+  // Begins with the 12 small writes of `writeUpdate`. The first of them may still have fitted into the normal budgets, so more than
+  // 60 small writes may succeed.
   let count = 12
   for (; count < 100; count++) {
     const write =

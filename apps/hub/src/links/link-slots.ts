@@ -8,7 +8,7 @@ type Owner = { deviceId: string; tokenId: string; projectId: string; organizatio
 type Waiting = { admit: () => void; expire: () => void; deadline: number }
 
 /**
- * Longest wait of a link for a descriptor of its organization's share, in milliseconds. Equal to the deadline for authentication
+ * Longest wait of a link while the share of its organization is used up, in milliseconds. Equal to the deadline for authentication
  * (docs/decisions.md, "Tokens and enrolment").
  */
 const MAX_WAIT_MS = 30_000
@@ -69,8 +69,8 @@ export class LinkSlots implements Disposable {
   /** Counts the socket of an upgrade request until it closes, whether it is admitted or not. */
   hold(socket: Socket): void {
     this.#held++
-    // All sockets share this listener. `once` would make a closure for each socket, and most sockets belong to idle devices. It is not
-    // needed, because a socket emits `close` only once.
+    // All sockets share this listener. `once` would make a closure for each socket, and there are many sockets of idle devices. A socket
+    // emits `close` only once, so `on` suffices.
     socket.on('close', this.#released)
   }
 
@@ -164,8 +164,8 @@ export class LinkSlots implements Disposable {
   }
 
   /**
-   * Whether one more link may wait. Waiting links hold descriptors as well, so they may use only half of the free descriptors that
-   * exceed the organization's share.
+   * Whether one more link may wait. Waiting links hold descriptors as well. Beyond the organization's share, they may use half of the
+   * descriptors that are left.
    */
   #mayWait(organizationId: string, waiting: number): boolean {
     const share = (1 + this.#values['organization-link-share'] / 100) / 2

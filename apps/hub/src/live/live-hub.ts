@@ -32,7 +32,7 @@ export class LiveHub {
   /** Pending notices for the other nodes by subject: `live.` with the id of an organization or of a person. */
   readonly #outgoing = new Map<`live.${string}`, Map<string, LiveChange>>()
   readonly #subscribers = new Set<Subscriber>()
-  /** Last reported values by device id, oldest entry first. */
+  /** Last reported values that device lists show, by device id, oldest entry first. */
   readonly #summaries = new Map<string, Readonly<Record<string, string>>>()
   #timer: NodeJS.Timeout | undefined
 

@@ -53,7 +53,7 @@ function mailServer(url: string, from: Address): Mailer {
   const transport = createTransport({
     url,
     pool: true,
-    // Limit of concurrent connections. Each kind of mail has a worker that sends one mail at a time.
+    // Limit of concurrent connections. The hub sends at most one mail of each kind at a time, so a few connections suffice.
     maxConnections: 3,
     maxRequeues: 0,
     idleTimeout: 30_000,

@@ -52,7 +52,7 @@ export function readChallenge(headers: IncomingHttpHeaders): Challenge | undefin
 
 /**
  * Value that only the two ends of a TLS session know (RFC 9266, exported keying material). A man in the middle has a session with each
- * side, and the values of the two sessions differ.
+ * side, and the values of the two sessions differ. A link without TLS has the value `plaintext`.
  */
 export function bindingOf(socket: Duplex): string {
   if (!(socket instanceof TLSSocket)) return 'plaintext'

@@ -11,7 +11,7 @@ export const NOT_CONNECTED = 'device not connected'
 /** Prefix of the reason if the device rejected the channel. The reason of the device follows. */
 export const REJECTED_BY_DEVICE = 'device: '
 
-/** Names a device's connection in a request to the node that has the connection. */
+/** Identifies a device's connection in a request to the node that has the connection. */
 export type RemoteConnection = { deviceId: string; connectionId: string; projectId: string }
 
 /** Endpoint of a channel to another node: `watch`, which ends with the device's connection, or `forward/tcp/<port>`. */

@@ -277,11 +277,11 @@ describe('the alert rules and the dashboard', () => {
       expect(definition, name).toBeDefined()
       if (name !== CERTIFICATE && !name.startsWith('muster_scrape_failures'))
         expect(samples.map(sample => sample.name)).toContain(name)
-      // Prometheus adds `instance` and `job`, and histograms have `le`.
+      // Prometheus adds the label `instance`, and histograms have `le`.
       const known = [...(definition?.labels ?? []), 'instance', 'le']
       expect(known, `${name}: ${labels}`).toEqual(expect.arrayContaining(labels))
     }
-    // Every metric is in a rule or on the dashboard, except the ones that only describe the process.
+    // Every metric of the hub is in a rule or on the dashboard, except for one.
     const names = new Set(used.map(({ name }) => name.replace(/_(bucket|sum|count)$/, '')))
     expect(Object.keys(METRICS).filter(name => !names.has(name) && name.startsWith('muster_'))).toEqual([
       'muster_blob_removals_waiting',
@@ -311,7 +311,7 @@ type Dashboard = {
   templating: { list: { query: string }[] }
 }
 
-/** Metrics in an expression, with the labels of their matchers and of the aggregations of the expression. */
+/** Metrics in a PromQL expression, with the labels of their matchers and of the expression's aggregations. */
 function metricsIn(expr: string): { name: string; labels: string[] }[] {
   const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels]) => labels!.split(/,\s*/))
   return [...expr.matchAll(/\b((?:muster|process|nodejs)_\w+)(?:\{([^}]*)\})?/g)].map(

@@ -26,7 +26,7 @@ export type WatchedDisk = {
 }
 
 export type DiskSpaceOptions = {
-  /** Undefined for an external database: only SQLSTATE 53100 reports that its disk is full. */
+  /** Disk whose free space is checked. Undefined for an external database, whose full disk only SQLSTATE 53100 reports. */
   disk: WatchedDisk | undefined
   /** Free space in bytes below which the hub refuses large values from devices and a high rate of writes. */
   lowBytes: number

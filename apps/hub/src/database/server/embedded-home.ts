@@ -33,7 +33,7 @@ const ELSEWHERE = '/var/lib/muster'
 const MAX_TEMPORARY_BYTES = 75
 
 /**
- * Whether a path exists. Throws `EACCES` when this account may not search a folder of the path. If the function returned false
+ * Whether a path exists. Throws `EACCES` when the hub's account may not enter a folder of the path. If the function returned false
  * instead, the hub would start an empty database.
  */
 export async function exists(path: string): Promise<boolean> {
@@ -104,9 +104,8 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
     )
   }
   const first = join(ELSEWHERE, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
-  // An earlier data folder at this path may have left its database in `first`. If the data folder was deleted, the passwords of
-  // that database are lost. If the data folder was moved, it still uses that database. The new database therefore gets another
-  // folder.
+  // `first` may hold the database of an earlier data folder at this path. If the earlier folder was deleted, the database's passwords
+  // are lost. If it was moved, it still uses the database. The new database therefore gets another folder.
   const isLeft = (await exists(first)) && !(await exists(secretsFile(dataDir)))
   if (isLeft) log.warn({ folder: first }, 'an earlier data folder of this name has left its database')
   const fresh = isLeft ? `${first}.${Date.now()}` : first
@@ -122,8 +121,8 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
 }
 
 /**
- * Records which data folder owns database files outside of it. A copy of that data folder refers to the same files, and must not
- * become a second hub on one database. Throws `EmbeddedDatabaseError` for such a copy.
+ * Records in the folder `files` which data folder owns the database files there. A copy of that data folder refers to the same files, and
+ * must not become a second hub on one database. Throws `EmbeddedDatabaseError` for such a copy.
  */
 async function claim(files: string, record: string): Promise<void> {
   const note = join(files, 'owner')
@@ -139,7 +138,10 @@ async function claim(files: string, record: string): Promise<void> {
   if (owner !== record) await writeFile(note, `${record}\n`)
 }
 
-/** Whether a data folder still refers to a database outside of it; `unknown` where this account may not read the data folder. */
+/**
+ * Whether the data folder of a database outside of it still refers to the database (`used`) or not (`orphaned`). `unknown` if this
+ * account may not read the data folder.
+ */
 export type ElsewhereState = 'used' | 'orphaned' | 'unknown'
 
 /** A database outside of its data folder. */

@@ -115,7 +115,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
       () => captured.named('the database server ended by itself; starting it again')[0],
     )
     await database[Symbol.asyncDispose]()
-    // A server that outlived the stop would still hold the data folder, and this start would fail.
+    // If the disposal above had left a server running, that server would hold the data folder, and this start would fail.
     await using again = await startEmbeddedDatabase(folder, log)
     expect(await query(again.access.hub, 'select 1 as one')).toEqual([{ one: 1 }])
   })
@@ -210,7 +210,8 @@ describe('the embedded database', { timeout: 120_000 }, () => {
       const file = join(folder, 'postgres/18/data/postmaster.pid')
       const lock = await readFile(file, 'utf8')
       await before[Symbol.asyncDispose]()
-      // The program runs under the server's account, because PostgreSQL ignores processes of other accounts.
+      // `sleep` is the other process with the id in the lock file. It runs under the server's account, because PostgreSQL considers
+      // a lock of another account's process stale.
       const { uid } = await stat(join(folder, 'postgres/18/data'))
       const other = spawn('sleep', ['600'], { uid, cwd: '/', stdio: 'ignore' })
       await writeFile(file, lock.replace(/^\d+/, String(other.pid)))

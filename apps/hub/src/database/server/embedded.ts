@@ -539,7 +539,7 @@ async function asAdmin(
   work: (client: pg.Client) => Promise<unknown>,
 ): Promise<void> {
   const client = new pg.Client(connection)
-  // A broken connection makes the statement fail. Without a listener, the client's `error` event would also end the process.
+  // If the connection breaks, the statement in flight fails. Without a listener, the client's `error` event would also end the process.
   client.on('error', () => {})
   await client.connect()
   try {

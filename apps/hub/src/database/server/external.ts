@@ -144,7 +144,7 @@ export async function checkDirectDatabase(databaseUrl: string, directUrl: string
   }
 }
 
-/** Text that differs between databases and between servers. */
+/** Text that identifies a database and its server. Two connections lead to the same database if their texts are equal. */
 async function identityOf(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ identity: string }>(
     "select concat_ws(' ', extract(epoch from pg_postmaster_start_time()), current_database()) as identity",

@@ -31,7 +31,10 @@ export class MigrationError extends Error {
 }
 
 type Migration = { name: string; sql: string; checksum: string; isContract: boolean }
-/** Row of the table `migration`. `oldest_release` is null if only releases that know the migration can run on its schema. */
+/**
+ * Row of an applied migration. `oldest_release` is the oldest release that can run after the migration. It is null if only releases that
+ * include the migration can.
+ */
 type Applied = { name: string; checksum: string; oldest_release: string | null }
 
 /**

@@ -35,7 +35,7 @@ export type Health = {
   reasons: { part: HealthPart; reason: string }[]
 }
 
-/** Answer of `GET /readyz`. Every status except "not ready" has the HTTP status 200. */
+/** Answer of `GET /readyz`. "not ready" has the HTTP status 503, and every other status has 200. */
 export type ReadyState =
   | { status: 'ready' }
   | { status: 'degraded'; reason: string }

@@ -4,16 +4,16 @@ import { isAuditedReader, isMemberOf } from '../../../access/visible.ts'
 import type { Caller } from '../../../caller.ts'
 import type { Db } from '../../client/connection.ts'
 
-/** Maximum number of projects of a repository whose devices are counted. Projects with the most devices come first. */
+/** Maximum number of projects that `visibleProjects` returns. Callers count the devices of each of them. */
 const MAX_PROJECTS = 200
 
 /** A project whose devices may read a repository. */
 export type LinkedProject = { projectId: string; organizationId: string; name: string }
 
 /**
- * Projects that are linked to a repository and that the caller can see, most devices first, and their number. These are projects of the
- * caller's organizations. An administrator of the instance also gets projects of the repository's organization if the read is audited
- * for it.
+ * Projects that are linked to a repository and that the caller can see, the project with the most devices first. `count` is the number of
+ * all such projects. The caller sees the projects of their own organizations. An administrator of the instance also sees projects of the
+ * repository's organization if that organization gets an audit row of the read.
  */
 export async function visibleProjects(
   db: Db,
