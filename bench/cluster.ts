@@ -28,7 +28,7 @@ import type { GetsRun, Target } from './stream-client.ts'
 import type { DeviceReady } from './tunnel-device.ts'
 import { type LoadClient, report, reportGoal, startLoadClient } from './yardsticks.ts'
 
-/** The proxy in front of the nodes, by the transport of their messages. */
+/** The proxy in front of the nodes, by the transport of the messages between nodes. */
 const FRONT: Record<CarrierKind, FrontProgram> = { PostgreSQL: 'nginx', NATS: 'haproxy' }
 const PARALLEL = 64
 /** Number of devices that publish. Together they publish 500 events a second. */
@@ -41,7 +41,7 @@ const ROUNDS = 3
 const SMALL_PER_SEC = 50
 const SMALL_SECS = 6
 const TIMES = 30
-/** Loads of the measurements that compare one node with three nodes: numbers of devices, and seconds of each measurement. */
+/** Loads of the measurements that compare one node with three nodes. `window` is the number of events per call. */
 const GROWTH = { devices: 500, publishing: 200, window: 20, secs: 6, connections: 8 }
 /** Number of devices in the database when starts are measured. */
 const SEEDED_DEVICES = 100_000

@@ -20,7 +20,7 @@ const SETTLE_MS = 700
 /**
  * Measures how soon the console responds to a person (docs/goals.md P26), on a processor that is 4 times slower and with 100,000 devices
  * in the project. An interaction lasts from its input to the next paint. The browser's Event Timing reports it in steps of 8 ms. Work of
- * other processes lengthens it, so each output row names their load. Arguments: number of devices, number of rounds (default 5), and a
+ * other processes lengthens it, so each output row shows their load. Arguments: number of devices, number of rounds (default 5), and a
  * text. With a text, only interactions whose name contains it are measured.
  */
 export async function interact(devices = String(DEVICES), rounds = String(ROUNDS), part = ''): Promise<void> {
