@@ -84,7 +84,7 @@ const BACKLOG = 4096
 export type Hub = AsyncDisposable &
   Core & {
     pool: pg.Pool
-    /** Services of the action handlers. */
+    /** Parts of the hub that action handlers use. */
     services: Services
     devices: DeviceRegistry
     jobs: JobQueue

@@ -93,7 +93,7 @@ it('Node: a class for responses is constructed with what ServerResponse takes', 
 
 it('Node: the HTTP client works on a stream with the methods of a socket', async () => {
   const server = createServer((request, response) => void response.end(request.url))
-  // The server's timeout is longer than the agent's timeout, so that the agent closes idle connections first.
+  // The server's timeout is longer than the timeout of the HTTP agent, so that the agent closes idle connections first.
   server.keepAliveTimeout = 60_000
   const called: string[] = []
   class OneSocket extends Agent {
@@ -115,10 +115,10 @@ it('Node: the HTTP client works on a stream with the methods of a socket', async
     const [response] = await once(request, 'response')
     expect(await text(response)).toBe(path)
     expect(request.reusedSocket).toBe(path === '/two')
-    // The agent can reuse the connection only after the `close` event of the request.
+    // The HTTP agent can reuse the connection only after the `close` event of the request.
     await sleep(20)
   }
-  // The agent sets its timeout on the stream because the stream's `timeout` property has another value.
+  // The HTTP agent sets its timeout on the stream because the stream's `timeout` property has another value.
   expect(called).toContain('setTimeout 4321')
   agent.destroy()
 })

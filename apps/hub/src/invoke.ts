@@ -321,7 +321,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
    */
   async function hasCommitted(actionId: string, status: FinalStatus): Promise<boolean> {
     try {
-      // The update in `closeAuditAction` waits for the row lock of a commit in flight.
+      // The update in `closeAuditAction` waits for the row lock of a commit in flight, so the status that is read here is final.
       return await retryWhileUnavailable(
         async () =>
           !(await closeAuditAction(db, actionId, 'Failed')) && (await auditStatus(db, actionId)) === status,
@@ -467,7 +467,7 @@ function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
 }
 
-/** True for a call that may read many rows to find a few, by the contract of its action. Such calls go through the limiter of long queries. */
+/** True for a call that may read many rows to find a few, by the contract of its action. Such calls share the limiter of long queries. */
 function isScan({ cost, scanningSort }: Action, { filter, sort }: Input): boolean {
   if (typeof sort === 'string' && scanningSort?.test(sort)) return true
   if (cost !== 'scan if filtered') return cost === 'scan'

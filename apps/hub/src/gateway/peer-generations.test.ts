@@ -169,8 +169,8 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     const { token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     await agent.started
-    // Each command of a 2025 agent costs an upgrade, so 20 commands are enough. A 2026 agent has 32 channels, and would run out of
-    // them if the hub kept finished channels open (docs/protocol.md R-14).
+    // Each command of a 2025 agent opens a WebSocket, which takes long, so 20 commands are enough. A 2026 agent has 32 channels, and
+    // would run out of them if the hub kept finished channels open (docs/protocol.md R-14).
     for (let n = 0; n < (age === '2025' ? 20 : 100); n++)
       expect(await agent.oneShot('devices_SetProperty', { name: 'n', value: n })).toEqual({ result: 'Set' })
     await until('only the service is connected', () => hub.devices.sessions.length === 1)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 
-/** Maximum number of portions of a run after all devices were filled once, so that an hourly run does not read every device. */
+/** Maximum number of portions of a run once the rows of all devices were filled, so that an hourly run does not read every device. */
 const MAX_PORTIONS = 100
 
 /** State of a job that fills rows of devices, as JSON in `instance_setting`. */

@@ -3,11 +3,11 @@ import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 
 /**
  * Limits of counts, suggestions and searches, each of which may take 2 s. A person may run one at a time, so typing occupies at most one
- * connection. `waitMs` is the duration of two queries and a margin.
+ * connection of the pool. `waitMs` is the duration of two queries and a margin.
  */
 const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 200, waitMs: 5_000 }
 
-/** Fair limiter for queries with the cost `brief`. */
+/** Fair limiter for queries whose contract has the cost `brief`: they may read many rows, but only for 2 s. */
 export class BriefQueries {
   readonly #limiter: FairLimiter
 

@@ -15,8 +15,8 @@ const WINDOW_MS = 10 * 60_000
 /** Interval at which ended windows are reported, in milliseconds. */
 const SWEEP_MS = 5_000
 /**
- * Maximum number of windows in memory. Beyond it, the hits of further subjects share one window per limit. Its report names no
- * subject.
+ * Maximum number of windows in memory. Beyond it, the hits of further subjects share one window per limit. The report of that window has
+ * no subject.
  */
 const MAX_WINDOWS = 10_000
 

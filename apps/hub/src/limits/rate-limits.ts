@@ -31,8 +31,8 @@ type Failure = keyof typeof FAILURES
  */
 const COUNTED_BY_NODE = new Set<string>(['no credentials', 'device refused'] satisfies Failure[])
 /**
- * After a key has exceeded a rate that all nodes share, the node refuses the key for this time without a query, in seconds. So a flood costs
- * one statement per key in this time. The time is short, because another node may subtract a call or clear the count.
+ * Time for which a node refuses a key after the key has exceeded a rate that all nodes share, in seconds. These refusals cost no query, so
+ * a flood costs one statement per key in this time. The time is short, because another node may subtract a call or clear the count.
  */
 const REFUSED_SECS = 5
 

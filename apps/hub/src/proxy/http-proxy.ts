@@ -33,7 +33,7 @@ import type { ProxyTokens } from './proxy-tokens.ts'
 
 /** Deadline for a device's service to begin its response, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
-/** Deadline for the rest of a request's body that the device's service no longer reads, in milliseconds. */
+/** Deadline for receiving the rest of a request's body after the device's service has stopped reading it, in milliseconds. */
 const REST_TIMEOUT_MS = 120_000
 /** Largest size of a response's head, in bytes. Browsers have the same limit. */
 const MAX_HEAD_BYTES = 256 * 1024
@@ -48,13 +48,13 @@ type ProxyOptions = {
   log: Logger
   /** Deadline for a service to begin its response, in milliseconds; `ANSWER_TIMEOUT_MS` by default. */
   answerTimeoutMs?: number
-  /** Longest wait of a request for a connection, in milliseconds; `WAIT_TIMEOUT_MS` by default. */
+  /** Longest wait of a request for a connection to the device's port, in milliseconds; `WAIT_TIMEOUT_MS` by default. */
   waitTimeoutMs?: number
 }
 
 /** Limit of waiting requests to one port of a device. Further requests get the "busy" page. */
 const MAX_WAITING_PER_PORT = 128
-/** Longest wait of a request for a connection, in milliseconds. */
+/** Longest wait of a request for a connection to the device's port, in milliseconds. */
 const WAIT_TIMEOUT_MS = 30_000
 
 /** HTTP proxy that serves the web pages of devices on host names of their own. */
@@ -133,7 +133,7 @@ export function createHttpProxy({
 
   /**
    * Sends a request to the device and resolves to the head of the response. `over` is the browser's response or socket. When `over`
-   * closes, the request to the device is aborted and its permit is released. Throws `Unreachable`.
+   * closes, the request to the device is aborted, and another request may use the port. Throws `Unreachable`.
    */
   async function forward(
     request: IncomingMessage,
@@ -145,8 +145,8 @@ export function createHttpProxy({
     const access = await checked(tokens.check(jwt, host))
     if (!access) throw new Unreachable((await checked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
-    // Refuses service workers. A service worker could respond to the request of the next link inside the browser, so that the link's
-    // token would never reach the hub. Without the hub, the page would use plain HTTP, where browsers allow no service workers either.
+    // Refuses service workers. When a person opens the next link to this host, a service worker could respond inside the browser, so that
+    // the link's token would never reach the hub. Pages that devices serve themselves, over plain HTTP, cannot have service workers either.
     if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
     const session = await checked(reach.find(access.deviceId))
     if (!session) throw new Unreachable('offline')

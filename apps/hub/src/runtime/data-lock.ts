@@ -60,8 +60,8 @@ async function linkDraft(draft: string, file: string): Promise<boolean> {
 
 /**
  * Removes a stale lock. Several processes may find it stale, and a late process must not remove the new lock of another process.
- * A second lock therefore guards reading the lock again and removing it. Resolves to the id of a process that holds the second lock
- * beyond the deadline.
+ * So a process first takes a second lock, and removes the stale lock only if it is still unchanged. Resolves to the id of a process that
+ * holds the second lock beyond the deadline.
  */
 async function removeStale(
   file: string,

@@ -17,7 +17,7 @@ export type ForwardCounts = { open: number; toDeviceBytes: number; fromDeviceByt
  */
 export type Measures = {
   readonly forwards: ForwardCounts
-  /** Called when an action has ended. `name` may be unknown to the registry. */
+  /** Called when an action has ended. `name` may be the name of no action. */
   ran(name: string, durationMs: number, error: ErrorKind | undefined): void
   stored(batch: StoredBatch): void
   lookedUp(durationMs: number): void

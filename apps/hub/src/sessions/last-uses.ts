@@ -1,7 +1,7 @@
 import { every } from '@muster/concurrency'
 import type { Logger } from '../runtime/log.ts'
 
-/** Minimum time between two writes of the last use of the same key, in milliseconds. */
+/** Minimum time between two writes of the last use of the same key (id of a token or an account), in milliseconds. */
 const REST_MS = 60_000
 /** Interval at which uses are written, in milliseconds. The first use of a key appears in lists after at most this time. */
 const SWEEP_MS = 1_000

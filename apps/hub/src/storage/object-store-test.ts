@@ -42,7 +42,7 @@ export async function testObjectStore(bucket: S3Bucket, settings: S3Settings): P
       if (!(error instanceof S3Failure)) throw error
       const durationMs = Math.round(performance.now() - startedMs)
       steps.push({ step, isPassed: false, detail: sentenceOf(error.message), durationMs })
-      // A write whose answer was lost may have stored the object. The deadline of the test may have passed.
+      // A write whose answer was lost may have stored the object. The test's deadline may have passed, so the removal has its own.
       if (index >= 2) await bucket.deleteSmall(key, AbortSignal.timeout(CLEAN_UP_MS)).catch(() => {})
       return { result: 'Failed', steps, advice: adviceOf(step, error, settings) }
     }

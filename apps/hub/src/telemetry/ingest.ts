@@ -25,7 +25,7 @@ import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Measures } from '../runtime/measures.ts'
 
-/** `arrivedAtMs` is 0 unless the hub measures its batches. */
+/** `arrivedAtMs` is the arrival time by `performance.now()` if the hub measures its batches, else 0. */
 type EventCall = { deviceId: string; rows: EventRow[]; bytes: number; arrivedAtMs: number }
 type PropertyWrite = {
   deviceId: string
@@ -157,16 +157,15 @@ const WRITE_ADDRESSES = `, informed as (
     )`
 
 /**
- * Value of `info` for system information whose addresses the statement writes. Otherwise `info` is the version of the system information
- * whose addresses are stored and equal the new ones.
+ * Value of `info` for system information whose addresses the statement writes too. Any other value of `info` is the version of the stored
+ * system information. The stored addresses are then the same as the new ones and need not be written.
  */
 const WRITES_ADDRESSES = -1
 
 /**
- * Sets `addresses_version` to the version of the system information that the statement writes, if the stored addresses are those of this
- * system information. Otherwise another writer has stored system information since this node last wrote the addresses, and
- * `addresses_version` becomes null. The caller then repeats the write with the addresses. If it cannot, the job `devices_FillAddresses`
- * writes them.
+ * Sets `addresses_version` to the version of the written system information if the stored addresses belong to it (`HAS_ADDRESSES`). Sets
+ * it to null if another writer has stored system information since this node last wrote the addresses. The caller then repeats the write
+ * with the addresses. If it cannot, the job `devices_FillAddresses` writes them.
  */
 const SET_ADDRESSES_VERSION = `, addresses_version = case when s.info_version is null then d.addresses_version
                    when s.has_addresses then s.info_version end`
@@ -332,7 +331,7 @@ export class Ingest {
     this.#live.changed({ topic, organizationId, projectId, deviceId })
   }
 
-  /** Arrival time of a call if batches are measured. */
+  /** Arrival time of a call if batches are measured, else 0. */
   #nowMs(): number {
     return this.#measures ? performance.now() : 0
   }
@@ -476,7 +475,10 @@ type Outcome = {
   has_addresses?: boolean | null
 }
 
-/** Networks in a system information. `knownVersion` is the version whose addresses are stored, if they came from the same networks. */
+/**
+ * Networks in a system information. `knownVersion` is the version of the stored system information if it has the same networks. If
+ * undefined, the addresses have to be written.
+ */
 type ReportedAddresses = { digest: string; knownVersion: number | undefined }
 
 /** Maximum number of devices whose stored networks are remembered. */

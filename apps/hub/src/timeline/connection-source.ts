@@ -12,8 +12,9 @@ type Row = {
   at: At
   ended_at: At | null
   end_reason: string | null
-  /** Beginning of the next connection, and end of the previous connection. */
+  /** Beginning of the next connection; null if there is none. */
   next_at: At | null
+  /** End of the previous connection; null if it has not ended or if there is no previous connection (`has_previous`). */
   previous_end: At | null
   has_previous: boolean
 }
@@ -63,8 +64,8 @@ export function connectionSource(
               hasText(text, row.nodeName, row.nodeId, row.connectionId, wordsOf(row.change)),
           }))
           .filter(row => isAfter(row, first))
-        // The query also returns connections that began exactly at the cursor's time. The filter may drop all rows of such a chunk;
-        // then the next chunk is read.
+        // The query also returns connections that began exactly at the cursor's time. If the filter above drops all rows that were read,
+        // the loop reads further rows.
         if (found.length > 0 || isEnd) return { rows: found, isEnd }
       }
     },
@@ -140,7 +141,7 @@ function isAfter({ at, id }: { at: At; id: string }, start: Start | undefined): 
   return start.isIncluded && (start.afterId === undefined || id < start.afterId)
 }
 
-/** Words by which a search finds the row, besides its node. */
+/** Words of the row in which the text of a search may occur, besides its node and its id. */
 function wordsOf(change: ConnectionSourceRow['change']): string {
   return change.type === 'connected' ? 'connected' : `disconnected ${change.endReason}`
 }

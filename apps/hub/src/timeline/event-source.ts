@@ -64,5 +64,5 @@ function isSince(since: string | undefined) {
     and (e.event_day >= ${day}::date or e.event_day = ${NO_DAY}::date)`
 }
 
-/** Earliest day in a condition. PostgreSQL has no year 0. */
+/** Earliest day that the condition above uses. PostgreSQL has no year 0. */
 const FIRST_DAY_MS = Date.parse('0001-01-02T00:00:00Z')

@@ -20,7 +20,10 @@ const MAX_PATH = 1_000
 /** Maximum size, in bytes of JSON, of a property value in which a path is searched. */
 const MAX_CONFIG_BYTES = 16_384
 
-/** A tag from which a device took its updates, and the period in which it did. Without `from`, the beginning of the period is unknown. */
+/**
+ * A tag from which a device took its updates, and the period in which it did. `from` is undefined if the beginning is unknown, and `until`
+ * if the period has not ended.
+ */
 export type FollowedTag = {
   path: string
   repositoryId: string
@@ -51,8 +54,8 @@ export async function followedTags(db: Db, device: DeviceCaller): Promise<Follow
 type PathPeriod = { path: string; from: string | undefined; until: string | undefined }
 
 /**
- * Repository paths that the device's configuration has contained over time, latest first. If it never contained a path, the path in the
- * device's last update status.
+ * Repository paths that the device's configuration has contained over time, latest first. If it never contained a path, returns the path
+ * in the device's last update status.
  */
 async function configuredPaths(db: Db, deviceId: string): Promise<PathPeriod[]> {
   const { rows: current } = await readValues(

@@ -32,7 +32,7 @@ type Page = {
   isWhole: boolean
   /** Whether the budget was spent before the call had read everything it needed. */
   isSpent: boolean
-  /** Whether a further row of the page's kinds follows. Known only if all rows were read. */
+  /** Whether a further row of the page's kinds was read after the page was full. Always false without `readsOn`. */
   hasMore: boolean
   /** Place of the last row that was read, whether it is on the page or not. */
   last: Place | undefined
