@@ -27,7 +27,7 @@ const ADJUST_AFTER_BYTES = FRAME.initialByteCredit / 2
  */
 const MAX_CALL_BYTES = FRAME.initialByteCredit / 2
 
-/** Port and token of the hub, and the credentials of all devices of a load client. */
+/** Port of the hub, and the deployment token and certificate that all devices of a load client share. */
 export type HubTarget = Target & {
   token: string
   /** Certificate in PEM for `X-Client-Cert` on connections without TLS. */
@@ -77,8 +77,8 @@ export class LeanDevice {
   }
 
   /**
-   * Connects and opens the executor channel, which the hub accepts only after the device is recorded as connected. Resolves to
-   * the time when the WebSocket was accepted.
+   * Connects and opens the executor channel, which the hub accepts only after the device is recorded as connected. With `resumes`, it
+   * resumes the TLS session of the previous connection. Resolves to the time when the WebSocket was accepted.
    */
   async connect(target: HubTarget, resumes = false): Promise<number> {
     const { token, certificatePem } = target
@@ -141,7 +141,7 @@ export class LeanDevice {
     })
   }
 
-  /** Encodes a call as one frame. Throws RangeError if the call is longer than half of the initial credit. */
+  /** Encodes a call as one frame. Throws RangeError if the call is longer than `MAX_CALL_BYTES`. */
   prepare(name: string, input: string): PreparedCall {
     const payload = Buffer.allocUnsafe(2 + name.length + 4 + Buffer.byteLength(input))
     payload.writeUInt16BE(name.length)
@@ -154,7 +154,7 @@ export class LeanDevice {
     return { frame: frameOf(message), payloadBytes: payload.length, messageBytes: message.length }
   }
 
-  /** Sends a call, or keeps it until the hub returns enough credit. The previous call must have been answered. */
+  /** Sends a call, or keeps it until the channel's flow control allows it. The previous call must have been answered. */
   send({ frame, payloadBytes }: PreparedCall): void {
     if (this.#byteCredit < payloadBytes) {
       this.#waiting = { frame, bytes: payloadBytes }
@@ -231,7 +231,7 @@ export class LeanDevice {
   }
 }
 
-/** An encoded call as a WebSocket frame, with the lengths of its payload and its message in bytes. */
+/** A call encoded as a WebSocket frame. The frame contains a link message, which contains the call as payload of the executor channel. */
 export type PreparedCall = { frame: Buffer; payloadBytes: number; messageBytes: number }
 
 const ID_LENGTH = 8
@@ -273,7 +273,7 @@ export class EventCalls {
       this.#idOffsets.push(start + at + this.#stamp.length)
   }
 
-  /** Continues the sequence of event ids on the device's current connection. */
+  /** Prepares the frame for the device's current connection. The event ids continue, so that no id is used twice. */
   again(): EventCalls {
     return new EventCalls(this.#device, this.#idOffsets.length, this.#stamp)
   }

@@ -128,7 +128,7 @@ type SeededSoftware = { repositoryId: string; versionId: string; projectId: stri
 
 /**
  * Spreads all devices over projects that are linked to a repository, and gives each device an update status with one of several versions.
- * Half of the devices run the newest version, and one in 200 failed to install it. Also adds the samples (counts over time) of 14 days.
+ * Half of the devices run the newest version, and one in 200 failed to install it. Also adds hourly device counts per version for 14 days.
  */
 export async function seedSoftware(
   hub: BenchHub,

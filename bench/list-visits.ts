@@ -16,8 +16,8 @@ const CODE_BYTES = `performance.getEntriesByType('resource')
   .filter(({ name }) => /\\.(js|css)$/.test(name)).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`
 
 /**
- * Opens, filters and sorts a project's devices in a browser `count` times, each time with an empty query cache. Also
- * returns the size of the loaded code in bytes.
+ * Opens, filters and sorts a project's devices in a browser `count` times, each time with an empty query cache. Returns the durations
+ * and the size of the loaded code in bytes.
  */
 export async function visitDevices(
   hub: BenchHub,

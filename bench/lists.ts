@@ -181,8 +181,8 @@ async function measureEvents(hub: BenchHub): Promise<void> {
 }
 
 /**
- * Measures devices that publish one event after the other while the oldest day of events is dropped. Days are dropped with
- * `maintain_partitions`, as in the hub's job.
+ * Measures devices that publish one event after the other while the oldest day of events is dropped. An hourly job of the hub calls
+ * the same SQL function, `maintain_partitions`.
  */
 async function measureDrop(hub: BenchHub): Promise<void> {
   const devices = await Promise.all(

@@ -48,15 +48,15 @@ export type ConnectLoad = {
 export type PublishRun = { acknowledged: number; secs: number; p50Ms: number; p99Ms: number }
 export type ConnectRun = { secs: number }
 export type ReconnectRun = {
-  /** Times in milliseconds since 1970 at which the first connection was accepted and the last device was admitted. */
+  /** Times in milliseconds since 1970. A connection is accepted with its WebSocket; a device is admitted with its executor channel. */
   firstAcceptedAt: number
   lastAdmittedAt: number
-  /** Number of attempts that failed after the first acceptance, and number of connections that resumed a TLS session. */
+  /** Number of attempts to connect that failed after `firstAcceptedAt`, and number of connections that resumed a TLS session. */
   failures: number
   resumed: number
 }
 export type AbsencesRun = {
-  /** Time for which each reconnected device was disconnected, in milliseconds, in ascending order. */
+  /** Durations of the disconnections that ended since the previous report, in milliseconds, in ascending order. */
   absencesMs: number[]
   /** Number of devices that are disconnected. */
   away: number
@@ -89,7 +89,7 @@ const ECHO_PING = frameOf(Buffer.alloc(1))
 let target: HubTarget | undefined
 let ledger: { isOver: boolean; ended: Promise<LedgerRun> } | undefined
 
-/** Disconnected devices, and the absences since the last `absences` command. Undefined until `stay` makes the devices reconnect. */
+/** Disconnected devices, and the disconnections since the last command `absences`. Undefined until the command `stay`. */
 let staying: { away: Set<LeanDevice>; absencesMs: number[]; failures: number } | undefined
 
 answerAll(run)
@@ -297,8 +297,8 @@ async function setProfiles(): Promise<object> {
 }
 
 /**
- * Lets some devices publish events through disconnections until the ledger is ended. Unacknowledged events are resent with the
- * same id, as agents do. The ledger records the ids of all acknowledged and unanswered events.
+ * Lets some devices publish events until the command `endLedger`, even if their connections are lost meanwhile. Unacknowledged events
+ * are resent with the same id, as agents do. The ledger lists the ids of all acknowledged and unanswered events.
  */
 function keepLedger(load: { devices: number; pauseMs: number }): object {
   const book = { isOver: false, ended: Promise.resolve<LedgerRun>([]) }

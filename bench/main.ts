@@ -19,7 +19,7 @@ import { tunnel } from './tunnel.ts'
 
 type Bench = {
   run: (...options: string[]) => Promise<void>
-  /** Time limit in minutes, after which a bench has failed. `fuzz` limits itself. */
+  /** Time limit in minutes, after which a bench has failed. Undefined for `fuzz`, which ends after a fixed number of frames. */
   limitMinutes?: number
 }
 

@@ -1,5 +1,5 @@
-// Yardstick for actions: a fastify server that runs three statements on the hub's database for each request (session, membership,
-// record). Forked by a bench; the argument is the connection and the ids as JSON.
+// Yardstick for actions: a fastify server that reads the session, the membership and the project from the hub's database for each request.
+// Forked by a bench. The argument is a JSON object with the options of the database connection and the ids.
 import { fastify } from 'fastify'
 import pg from 'pg'
 

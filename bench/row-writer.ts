@@ -1,4 +1,4 @@
-// Yardstick for durable events: inserts rows into the hub's own table with the hub's driver and many rows per statement. Forked
+// Yardstick for storing events: inserts rows into the hub's event table with the hub's driver and many rows per statement. Forked
 // by a bench. The argument is the options of the database connection as JSON.
 import pg from 'pg'
 import { answering } from './child.ts'

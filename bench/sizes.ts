@@ -73,7 +73,7 @@ async function databaseBytes(hub: BenchHub): Promise<number> {
 type Size = { rows: number; heapBytes: number; indexBytes: number }
 const NOTHING: Size = { rows: 0, heapBytes: 0, indexBytes: 0 }
 
-/** Reports the bytes of each row that a load adds to a table, and the bytes of write-ahead log (WAL) for each. */
+/** Reports how many bytes an added row of a table takes on average, and how many bytes of write-ahead log (WAL). `load` adds the rows. */
 async function reportGrowth(hub: BenchHub, table: string, load: () => Promise<unknown>): Promise<void> {
   const before = await sizeOf(hub, table)
   const walBefore = await walBytes(hub)
@@ -88,7 +88,7 @@ async function walBytes(hub: BenchHub): Promise<number> {
   return row!.bytes as number
 }
 
-/** Reports the bytes of each row since `before`; resolves to the number of rows. */
+/** Reports how many bytes a row that was added since `before` takes on average. Resolves to the number of added rows. */
 async function reportRows(hub: BenchHub, table: string, before = NOTHING): Promise<number> {
   const after = await sizeOf(hub, table)
   const rows = after.rows - before.rows

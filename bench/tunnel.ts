@@ -147,8 +147,8 @@ export async function openProxy(hub: BenchHub, deviceId: string, port: number): 
 }
 
 /**
- * Starts sshd and `ssh -R` from this machine to itself. Returns undefined if sshd is not installed or this process does not run
- * as root.
+ * Starts sshd and `ssh -R` from this machine to itself, as a second yardstick for the tunnel. Returns undefined if sshd is not installed or
+ * this process does not run as root.
  */
 async function startSsh(folder: string, targetPort: number) {
   const server = '/usr/sbin/sshd'
