@@ -19,7 +19,7 @@ afterAll(() => resources.disposeAsync())
 
 const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
 
-/** Inserts a failed job. Its mailed token does not exist, so a further attempt has nothing to do and completes. */
+/** Inserts a failed job that mails a link. The token of the link does not exist, so a further attempt has nothing to do and completes. */
 async function insertFailedJob() {
   await changeDatabase(
     stage.hub,

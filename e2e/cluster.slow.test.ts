@@ -83,7 +83,7 @@ it('nodes are killed, frozen and stopped, and the others go on', { timeout: 240_
   await invoke('devices_SetCertificateStatus', { certificateId, status: 'Revoked' })
   frozen.kill('SIGCONT')
   const evicted = { kind: 'PeerClose', reason: 'the hub node was out of reach for too long' }
-  // The node may hear of the revoked certificate before it notices that the others have marked it as dead.
+  // The node may read the revocation before it notices that the others have marked it as dead. Then it ends the link for that reason.
   const refused = { kind: 'PeerClose', reason: 'certificate or token is no longer valid' }
   expect([evicted, refused]).toContainEqual(await revoked!.link.ended)
   for (const { link } of stopped.slice(1)) expect(await link.ended).toEqual(evicted)

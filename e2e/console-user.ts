@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 
-/** Time in which a page must be shown, in milliseconds. The console itself makes three attempts within 3 s. */
+/** Time in which a page must be shown, in milliseconds. The console itself sends a failing query three times within 3 s. */
 const SHOWN_MS = 15_000
 /** Pause between two clicks of the person, in milliseconds. */
 const LOOK_MS = 250

@@ -7,7 +7,7 @@ import { type AgentChild, agentCommand, startAgent } from './agent-child.ts'
 import { firstToken, newFolder } from './hub-child.ts'
 import { expectGoodScreen, failAction, invoke, openStage, type Stage, startSession } from './people.ts'
 
-/** Port in the console's request for an HTTP proxy URL. The device's web server must listen on it. */
+/** Port of the device's web server. The console requests a proxy URL without a port, and the hub then uses port 80. */
 const WEB_PORT = 80
 const LONG_NAME = `crane.${'x'.repeat(200)}`
 

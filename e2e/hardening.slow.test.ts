@@ -111,8 +111,8 @@ async function shownNow(): Promise<string[]> {
 }
 
 /**
- * Counts the hostile texts that a page shows, including further rows, collapsed parts and rows that appear on scrolling. First
- * waits until the page shows `least` hostile texts, but for at most ten.
+ * Counts the hostile texts that a page shows, including further rows, collapsed parts and rows that appear on scrolling. First waits
+ * until `least` hostile texts are shown, or ten if `least` is larger.
  */
 async function shownOn(path: string, least: number): Promise<number> {
   await page.goto(`${stage.hub.url}${path}`)
@@ -124,7 +124,7 @@ async function shownOn(path: string, least: number): Promise<number> {
     .toBeGreaterThanOrEqual(Math.min(least, 10))
   const more = page.getByRole('button', { name: 'Load more' }).first()
   for (let time = 0; time < 2 && (await more.isVisible()); time++) {
-    // The line with the button also has the number of rows. The height of the page is no measure: it is estimated for rows out of view.
+    // Text beside the button that contains the number of loaded rows. It changes when further rows have been loaded.
     const count = () => page.evaluate<string>(`document.querySelector('.tfoot span')?.innerText`)
     const before = await count()
     await more.click()

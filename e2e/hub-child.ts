@@ -227,7 +227,7 @@ export function descendantsOf(pid: number): number[] {
   return found
 }
 
-/** Process ids of the database server of a data folder (`server`) and of its watchdog shells (`shells`). */
+/** Process ids of a hub's database server (`server`), and of the shells that stop the server when the hub dies (`shells`). */
 export async function databaseProcesses(dataDir: string): Promise<{ server: number[]; shells: number[] }> {
   const data = join(await databaseHome(dataDir), 'data')
   const found = processes().filter(({ state, command }) => state !== 'Z' && command.includes(`-D ${data} `))

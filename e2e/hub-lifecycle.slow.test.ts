@@ -33,8 +33,8 @@ import {
 const MIB = 1024 * 1024
 
 /**
- * Starts a command that stays in flight: its audit row is committed, and its change waits for a lock that the returned session
- * holds.
+ * Invokes an action that stays in flight: its audit row is committed, and its change waits for a row lock. The returned database session
+ * holds the lock.
  */
 async function waitingCommand(dataDir: string, invoke: Invoke) {
   const { projects } = await invoke('projects_Query', {})

@@ -15,7 +15,7 @@ let page: Page
 let root: Page
 let organizationId: string
 let projectId: string
-/** Devices by name. */
+/** Device ids by name. */
 const devices: Record<string, string> = {}
 const resources = new AsyncDisposableStack()
 

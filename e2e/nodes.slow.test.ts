@@ -235,7 +235,7 @@ describe.each([
     })
 
     it('a console on one node shows within 1 s what changes on another', async () => {
-      // A node connects its bus when it has seen another node.
+      // A node connects to the bus, which carries the messages between nodes, only when it has seen another node.
       await until('all nodes are on the bus', () =>
         nodes.hubs.every(hub => hub.logged('the bus between nodes is connected').length > 0),
       )
@@ -292,7 +292,7 @@ describe.each([
       await using cutOff = await deviceAt(nodes, 2)
       await using live = await streamAt(nodes, 0, await newMember(nodes))
       nodes.wires[2]!.set('silent')
-      // The third node reads nothing, so the server queues the messages of the other nodes for it.
+      // The third node reads nothing, so the server of the bus queues the messages for it.
       for (let n = 0; n < 200; n++)
         await device.invoke('devices_SetProperty', { deviceId: device.deviceId, name: 'burst', value: n })
       expect(live.changes.length).toBeGreaterThan(0)
@@ -403,7 +403,7 @@ describe.each([
         text,
       )
 
-    // Runs with one of the transports only, because it takes a minute.
+    // Runs with only one kind of bus, because it takes a minute.
     if (carrierKind === 'PostgreSQL')
       it('a published agent of the killed node is back within 90 s', async () => {
         const ms = await publicBackMs

@@ -40,7 +40,7 @@ export type Nodes = AsyncDisposable & {
   carrier: Carrier
   /** The hub processes, in the order of their addresses in the proxy's configuration. */
   hubs: HubChild[]
-  /** TCP proxy between each node and the server of its bus. With PostgreSQL, only the session for LISTEN and NOTIFY goes through it. */
+  /** TCP proxies, each between a node and the message server. With PostgreSQL only the session for LISTEN and NOTIFY goes through it. */
   wires: TcpWire[]
   /** The first project. */
   project: { organizationId: string; projectId: string }

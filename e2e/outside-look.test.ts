@@ -278,5 +278,5 @@ async function rewriteAnswer<N extends ActionName>(
   })
 }
 
-/** A badge with the neutral class only. */
+/** A badge without a class for a colour. */
 const neutralBadge = (word: string) => page.locator('[class="badge"]').getByText(word, { exact: true })

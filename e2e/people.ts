@@ -260,7 +260,10 @@ function looksNow(): Look[] {
   return inject('onlyPictures') ? LOOKS.slice(0, 4) : [DESKTOP, { ...DESKTOP, ...SIZES[1]! }]
 }
 
-/** Options for a screenshot of the whole page, at most 2,400 pixels high, or of the viewport if a dialog, menu or panel is open. */
+/**
+ * Options for a screenshot. Only `npm run pictures` takes the whole page, at most 2,400 pixels high. Without it, or with an open dialog,
+ * menu or panel, only the viewport is taken.
+ */
 async function wholePage(page: Page) {
   const height = await page.evaluate<number>(
     `document.querySelector('dialog[open], .menu, :popover-open') ? 0 : Math.min(2400, document.documentElement.scrollHeight)`,
@@ -303,7 +306,7 @@ export async function violations(page: Page, look: Look = DESKTOP): Promise<stri
   const options: RunOptions = {
     // No rule that runs needs the style sheets, which axe would load and parse again for each check.
     preload: false,
-    // axe would spend a quarter of its time on collecting the elements of all other results.
+    // Otherwise axe would spend a quarter of its time on collecting the elements that pass.
     resultTypes: ['violations'],
     runOnly: isDark ? { type: 'rule', values: ['color-contrast'] } : { type: 'tag', values: tags },
     rules: look.forcedColors ? { 'color-contrast': { enabled: false } } : {},

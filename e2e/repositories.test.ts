@@ -550,7 +550,7 @@ async function openNewRepository() {
 }
 
 async function fillS3() {
-  // The hub refuses S3 endpoints on loopback addresses unless its operator allows them.
+  // The hub refuses this configuration, because the endpoint is a loopback address that its operator has not allowed.
   await page.getByLabel('Endpoint (required)').fill('http://127.0.0.1:9')
   await page.getByLabel('Bucket (required)').fill('fleet')
   await page.getByLabel('Region (required)').fill('eu-north-1')

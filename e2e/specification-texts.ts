@@ -32,7 +32,7 @@ const PAGE_NOT_FOUND = [
 ] as const
 
 const EVENT_COLUMNS = { columns: ['ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'] } as const
-/** Columns of the logs for which the specification names no columns. The unfolded row shows ID and Data. */
+/** Columns of the logs for which the specification names no columns. An expanded row also shows ID and Data. */
 const LOG_COLUMNS = { columns: ['Timestamp', 'What happened', 'Type', 'Actor', 'Action/Job id'] } as const
 
 /** The texts that the specification gives exactly, by the situation in which the console shows them. */
