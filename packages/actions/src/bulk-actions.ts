@@ -22,9 +22,9 @@ const CertificatesSelection = z.object({
   certificateIds: z.array(DeviceCertificateId).min(1).max(MAX_BULK_ITEMS),
 })
 
-/** Devices named by their ids or by a filter of the device list. */
+/** Selected devices: a list of ids, or all devices that match a filter of the device list. */
 const DeviceSelection = z.discriminatedUnion('kind', [DevicesSelection, FilterSelection])
-/** Certificates by their ids, or devices by id or filter, which stand for all of their pending certificates. */
+/** Selected certificates: a list of ids, or all pending certificates of selected devices. */
 const CertificateSelection = z.discriminatedUnion('kind', [
   DevicesSelection,
   FilterSelection,
@@ -35,7 +35,10 @@ const CertificateSelection = z.discriminatedUnion('kind', [
 export const BulkActionKind = z.enum(['Accept', 'Reject', 'Delete'])
 export type BulkActionKind = z.output<typeof BulkActionKind>
 
-/** States of a bulk action: prepared by its preview, then started, then ended. */
+/**
+ * States of a bulk action. A preview makes it `Prepared`. When started, a large deletion first is `Waiting`, so that it can be cancelled.
+ * `Stopped` means that its person signed out or lost the permission.
+ */
 export const BulkActionStatus = z.enum([
   'Prepared',
   'Waiting',
@@ -73,7 +76,7 @@ const Preview = z.object({
   first: z.array(z.object(ItemNames)).describe('The first five devices.'),
 })
 
-/** A preview stores up to `MAX_BULK_ITEMS` rows. A person reads at most about twelve previews in a minute. */
+/** Rate limit of previews, because each stores up to `MAX_BULK_ITEMS` rows. A person reads at most about twelve previews in a minute. */
 const PREVIEWS = { perPerson: { calls: 120, perSecs: 600 } }
 
 /** Actions on many devices or certificates at once (docs/api.md 1.10). */

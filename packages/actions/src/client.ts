@@ -16,7 +16,7 @@ export type InvokeOptions = {
   keepalive?: boolean
 }
 
-/** Runs an action by name; rejects with `ActionError`. */
+/** Runs the action with this name. Rejects with `ActionError` if it fails. */
 export type Invoke = <N extends ActionName>(
   name: N,
   input: ActionInput<N>,

@@ -68,7 +68,7 @@ command({ ...base, input, permission: 'user' })
 // @ts-expect-error a query is not audited
 query({ ...base, input, permission: 'user', audit: ['deviceId'] })
 
-// `ActionName` allows only the names of actions that exist. `query` returns an `Action`.
+// `ActionName` allows only the names of existing actions.
 const someName: ActionName = 'devices_SetName'
 // @ts-expect-error there is no such action
 const noName: ActionName = 'devices_Rename'

@@ -66,7 +66,7 @@ type PlainPermission = 'anyone' | 'user' | 'admin' | 'device'
  */
 export type Permission<Input> = PlainPermission | ScopedPermission<Input>
 
-/** A permission without its input type. */
+/** Permission of any action, for code that handles all actions alike. `id` is not tied to the fields of an input type. */
 export type AnyPermission = PlainPermission | { can: Right; on: ResourceKind; id: string; orOneself?: string }
 
 /** The person who runs an action, as passed to `RecentSignIn.isNeeded`. */
@@ -192,7 +192,7 @@ export function command<Input extends z.ZodType, Output extends z.ZodType>(
 
 /**
  * Declares an action that devices run on themselves continuously. Their calls are batched and not audited. A call by any other
- * caller is treated as a command.
+ * caller runs like a command, with an audit row.
  */
 export function telemetry<Input extends z.ZodType, Output extends z.ZodType>(
   definition: CommandDefinition<Input, Output>,
@@ -217,7 +217,7 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
 
 /** An optional text. A blank text counts as absent (docs/api.md 1.7). */
 export function optionalText(schema: z.ZodString) {
-  // `abort` ends the check of the second branch of the union for text that is not blank. Only the messages of `schema` are then reported.
+  // With `abort`, text that is not blank and violates `schema` gets only the messages of `schema`, and none about `blank`.
   const blank = z.string().regex(new RegExp(BLANK_TEXT), { abort: true })
   return z
     .union([schema, blank])
@@ -232,7 +232,7 @@ export function secret<Schema extends z.ZodString>(schema: Schema) {
 
 /**
  * Optional input fields of every list. A call without any of them returns the whole list (docs/decisions.md, "Actions and
- * audit"). `sorts` are the fields of `sort`, or its schema for a list that can be sorted by more than a fixed set of fields.
+ * audit"). `sorts` are the names of the fields by which a list can be sorted. A list with other sort orders passes the schema of `sort`.
  */
 export function listInput<Filter extends z.ZodType>(sorts: readonly string[] | z.ZodString, filter: Filter) {
   const sort = 'regex' in sorts ? sorts : z.enum([...sorts, ...sorts.map(name => `-${name}`)])

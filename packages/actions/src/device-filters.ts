@@ -36,7 +36,7 @@ const PropertyCondition = z.discriminatedUnion('operator', [
   z.object({ property: PropertyName, operator: z.enum(['less', 'greater']), value: z.number() }),
 ])
 
-/** Columns of a device list, other than properties, that a condition can test. */
+/** Columns about software updates that a condition can test as text. */
 const UpdateField = z.enum(['version', 'update'])
 const ConditionField = z.enum([...UpdateField.options, 'lastSeen'])
 

@@ -13,7 +13,7 @@ import {
 
 // V8 13.6 has a bug in `JSON.parse`: a member whose name contains an escape, like `"\""`, can be confused with a member named
 // by a backslash in an earlier object of the same shape. The tests compare with `JSON.parse`, so no name contains a backslash.
-/** JSON texts of any value, with any member order and blanks anywhere. */
+/** JSON texts of any value, compact or with one of three kinds of indentation. */
 const text = fc
   .tuple(fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 }), fc.constantFrom(undefined, 2, '\t', ' \r\n'))
   .map(([value, indent]) => JSON.stringify(value, null, indent))

@@ -64,7 +64,7 @@ const TokenLimits = z.object({
   newDevicesPerHour: NewDevices.optional(),
 })
 
-/** Last refused connection attempt: its time, its reason, and the number of such refusals (docs/decisions.md, "Devices"). */
+/** Last refused connection attempt: its time, its reason, and how often in a row this reason occurred (docs/decisions.md, "Devices"). */
 export const Refusal = z.object({ at: Timestamp, reason: z.string(), count: U32 })
 
 /**
@@ -476,7 +476,7 @@ export const projects = {
           /** Limits set for this token. */
           limits: TokenLimits,
           /**
-           * Current budget for new devices: its capacity, the devices that it regains per hour, and the devices left.
+           * Current budget for new devices: its capacity, the number of devices by which it refills per hour, and the number left.
            */
           budget: z.object({ atOnce: U32, perHour: U32, left: U32 }),
           /** Number of devices that enrolled with the token, including devices deleted since. */

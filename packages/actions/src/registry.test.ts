@@ -71,7 +71,7 @@ const OLDER_NAMES = {
   users_TerminateUserSession: 'users_TerminateSession',
 } as const
 
-/** Counts and measurements with a cost, besides the actions of `software` and those with the field `filters`. */
+/** Actions with a cost that count devices or measure the instance. The test finds others by `software` and the input field `filters`. */
 const COUNTS = ['repositories_GetFollowers', 'instance_GetHealth', 'jobs_GetSummary']
 
 describe('findAction', () => {
@@ -140,8 +140,8 @@ describe.each(entries)('%s', (name, action) => {
     const conditions = Object.keys(filter?.in.unwrap().unwrap().shape ?? {})
     const isSearch = shape.text !== undefined || (action.kind === 'query' && shape.selection !== undefined)
     const isCount = shape.filters !== undefined || Object.hasOwn(software, name) || COUNTS.includes(name)
-    // A search always has a cost, and so has a filter with conditions. Of all other actions, only those that count devices or measure
-    // the instance have a cost.
+    // An action with a text, a selection or filter conditions always declares a cost. Of all other actions, only those that count devices
+    // or measure the instance do.
     if (isSearch) expect(['scan', 'brief']).toContain(action.cost)
     else if (conditions.length > 0) expect(['scan if filtered', 'scan', 'brief']).toContain(action.cost)
     else expect(action.cost).toBe(isCount ? 'brief' : undefined)

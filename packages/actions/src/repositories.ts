@@ -73,7 +73,7 @@ const given = (...fields: string[]) => ({
   ),
 })
 
-/** JSON object with any members, for operators and tools. */
+/** Metadata of a package, a version or a file: a JSON object with any members, written by operators and their tools. */
 const Metadata = JsonObject.refine(
   value => new TextEncoder().encode(JSON.stringify(value)).length <= MAX_METADATA_BYTES,
   `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,

@@ -104,8 +104,8 @@ export const PathName = z
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, underscores and dashes')
 
 /**
- * A digest in one canonical form. Accepts `sha256_<hex>` and `sha256:<hex>`, also `sha512_256` and `sha512` (docs/api.md
- * 1.7).
+ * A digest, parsed to the form `sha256_<hex>` in lower case. Also accepts `sha256:<hex>`, and the algorithms `sha512_256` and `sha512`
+ * (docs/api.md 1.7).
  */
 export const Digest = z
   .string()
@@ -147,8 +147,8 @@ export const JsonObject = z
   .meta({ type: 'object', propertyNames: { type: 'string' }, additionalProperties: {} })
 
 /**
- * A word of an output that comes from the database. A node of a newer release may have stored a word that this release does not know. The
- * hub passes it on, and clients show it unchanged. The TypeScript type has only the known words.
+ * A value of an enumeration, read from the database for an output. A node of a newer release may have stored a value that this release
+ * does not know. The hub returns such a value, and clients show it unchanged. The TypeScript type has only the known values.
  */
 export function openWord<Known extends z.ZodEnum>(known: Known): z.ZodType<z.output<Known>> {
   return z.union([known, z.string()]) as unknown as z.ZodType<z.output<Known>>

@@ -15,11 +15,11 @@ const usage = {
   unknown: U32.describe('Other devices that report no version, and no package or this one.'),
 }
 
-/** A version with its name, else the text by which devices report it. */
+/** A version. If it has no name, `name` is the text by which devices report it. */
 const VersionName = z.object({ versionId: PackageVersionId, name: z.string() })
 const NamedVersion = VersionName.extend({ createdAt: Timestamp })
 
-/** Tags that are not locked, by name, at most 20. */
+/** Up to 20 tags that are not locked, sorted by name. */
 const tags = z.array(z.string())
 
 /** A version that the hub does not know, as devices report it. */
