@@ -10,10 +10,10 @@ export type BatcherOptions<Item> = {
   maxWaiting: number
   /**
    * Returns the owner of an item. Each owner gets a share of a full batch, so that an owner who sends at full speed does not
-   * delay the others.
+   * delay the others. Without this function, batches are filled in the order of the queue.
    */
   ownerOf?: (item: Item) => string
-  /** Limit of the weight of one owner's waiting items. The first waiting item of an owner may exceed the limit. */
+  /** Limit of the weight of one owner's waiting items. A single item may exceed it if no other item of its owner waits. */
   maxWaitingPerOwner?: number
   /** Limit of batches in flight. */
   parallel: number
