@@ -11,7 +11,7 @@ const MAX_RETAINED = 4
 export class ByteQueue {
   /** Number of bytes in the queue. */
   length = 0
-  /** Number of pushes merged into the piece that shift() returned last. */
+  /** Number of pushes, one per received frame, merged into the piece that shift() returned last. */
   shiftedPushes = 0
   #pieces: Uint8Array[] = []
   #pushes: number[] = []

@@ -15,7 +15,7 @@ export interface ChannelHost {
   readonly isPeerNode: boolean
   /** Current time of the link's clock in milliseconds. */
   now(): number
-  /** Limit in milliseconds: if half a receive window is consumed within this time after its last grant, the window doubles. */
+  /** Limit in milliseconds: if half a receive window is consumed within this time after credit was last granted, the window doubles. */
   growthHorizonMs(): number
   /** Sends a frame other than data. Ends the link when too many such frames are queued. */
   sendControl(frame: Uint8Array): void

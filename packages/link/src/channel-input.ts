@@ -6,8 +6,8 @@ import { encodeAdjust, encodeFrame, FRAME } from './frames.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
-// While it is unknown whether the peer is a legacy peer, its ChannelClose also ends its data after this time without data, in
-// milliseconds (docs/protocol.md 1.7).
+// ChannelClose of a legacy peer means that its data has ended too. While it is unknown whether the peer is one, its data counts as ended
+// after this time without data, in milliseconds (docs/protocol.md 1.7).
 const STOP_IDLE_MS = 300
 
 interface Reader {

@@ -1,4 +1,4 @@
-// Not the global functions, which a test may replace. All links of a process share one timer, so it would stop for later tests, too.
+// A test may replace the global functions. All links of a process share one timer, so a replaced timer would stop in later tests.
 import { clearInterval, setInterval } from 'node:timers'
 
 /** Source of time for links. Tests pass a ManualClock. */

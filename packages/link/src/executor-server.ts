@@ -7,7 +7,7 @@ import { EXECUTOR } from './executor-format.ts'
 import { RequestReader } from './request-reader.ts'
 import type { WheelEntry } from './wheel.ts'
 
-/** The answer of an action: its envelope as JSON text, or the bytes of that text. */
+/** The answer of an action as JSON text, or the bytes of that text. Its form is that of `okEnvelope` or `errorEnvelope`. */
 export type ExecutorAnswer = string | Uint8Array
 
 /** Runs one action. `input` is raw JSON bytes, valid until the answer is returned. */

@@ -260,7 +260,8 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
     for (const message of transport.take(out)) peer.receive(message)
     link.drained()
     for (const message of peer.sent.splice(0, incoming)) link.receive(message)
-    // Completes the pipes: a channel that the link accepted becomes `ours` of the first pipe without it, a new channel of the peer `theirs`.
+    // Completes the pipes. A channel that the link accepted is the other end of the pipe that has only `theirs`. A new channel of the peer
+    // is the other end of the pipe that has no `theirs`.
     for (const channel of accepted.splice(0)) {
       const pipe = pipes.find(each => each.theirs !== undefined && each.ours === undefined)
       if (pipe !== undefined) pipe.ours = channel
