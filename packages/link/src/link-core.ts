@@ -452,7 +452,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (message.length < 17) throw new FrameError('frame too short')
     const localId = readId(message, 1)
     const channel = this.#channels?.get(localId)
-    // Adjusts that answer data do not count as control frames. The amount of data that this side sends bounds their number.
+    // An Adjust in reaction to data does not count as a control frame. The amount of data that this side sends bounds their number.
     if (channel === undefined || !channel.output.hasSentSinceAdjust) this.#countControl()
     if (channel === undefined) this.#judgeLate(this.#tombstones?.control(localId) ?? 'Unknown')
     // `receiveAdjust` accepts an Adjust of 0/0, which adds no credit, because legacy peers may send it.

@@ -26,8 +26,8 @@ export interface LinkOptions {
   /** Milliseconds within which a peer that sends no other frames must answer a Ping, 15,000 by default. */
   readonly pongTimeoutMs?: number | undefined
   /**
-   * True if the peer is another node of the same hub (docs/node-links.md). Its generation is then known to be `Current`, and a reason in
-   * its ChannelClosed means that it has aborted the channel, so that the data received before is truncated.
+   * True if the peer is another node of the same hub (docs/node-links.md). The peer is then known to be no legacy peer (`PeerAge`), and a
+   * reason in its ChannelClosed means that it has aborted the channel, so that the data received before is truncated.
    */
   readonly isPeerNode?: boolean | undefined
 }

@@ -52,8 +52,8 @@ export class Link {
 
   /**
    * Requests a channel from the peer. Waits while too many channels are open or requested (docs/protocol.md R-17), and retries when the
-   * peer rejects because of too many channels. Rejects with ChannelRejectedError, with LinkEndedError, or with the signal's
-   * reason.
+   * peer rejects because of too many channels. Rejects with ChannelRejectedError when the peer rejects or a timeout passes, with
+   * LinkEndedError when the link ends, and with the signal's reason when it aborts.
    */
   open(endpoint: string, options?: OpenOptions): Promise<Channel> {
     return this.#core.open(endpoint, options)

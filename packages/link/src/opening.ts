@@ -19,7 +19,7 @@ export interface OpenWaiter {
   reject(error: unknown): void
 }
 
-/** Callbacks from an `Opening`, which is one call of open(), to `Opens`, which contains all of them. */
+/** Callbacks of an `Opening`, one pending call of open(). `Opens` implements them: it manages all pending calls of a link. */
 export interface OpeningOwner {
   /** Called when the deadline or the time of the next attempt was reached. */
   openingDue(opening: Opening): void

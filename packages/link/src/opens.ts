@@ -158,7 +158,7 @@ export class Opens implements OpeningOwner, WheelEntry {
 
   openingDue(opening: Opening): void {
     if (this.#host.wheel.tick >= opening.deadlineTick) {
-      // The peer is not to blame for a request that was never sent, so the reason names the queue.
+      // A request that still waits was never sent, so its reason must not suggest that the peer did not answer.
       const reason = this.#waiting.includes(opening) ? 'too many channels are waiting' : 'timed out'
       this.#giveUp(opening, opening.lastRefusal ?? new ChannelRejectedError(reason))
       return

@@ -42,7 +42,8 @@ function pipeToSocket(channel: Channel, socket: Socket): void {
   let isOver = false
   const finish = () => {
     isOver = true
-    // A hub that has also stopped reading has dropped the channel, so the connection to the service is closed (docs/protocol.md R-13).
+    // A hub that has ended its data and stopped reading has dropped the channel. So the connection to the service is closed
+    // (docs/protocol.md R-13).
     if (channel.hasPeerStopped) socket.end(() => socket.destroy())
     else socket.end()
   }

@@ -3,7 +3,10 @@ import type { ReceiveWindow } from './receive-window.ts'
 const MAX_TOMBSTONES = 256
 const LIFETIME_MS = 30_000
 
-/** Verdict on a frame for a channel that is not open. */
+/**
+ * Verdict on a frame for a channel that is not open. `Known`: the channel ended recently, so the frame is ignored. `OverCredit`: the
+ * frame ends the link. `Unknown`: the rate of such frames is limited.
+ */
 export type LateFrame = 'Known' | 'Unknown' | 'OverCredit'
 
 interface Tombstone {

@@ -23,8 +23,8 @@ export class Wheel {
   /** Number of the current tick. A tick is 100 ms. Ticks are counted only while a deadline is scheduled. */
   tick = 1
   /**
-   * Number of times that the wheel's timer fired. After a blocked event loop, the timer fires once for several ticks of 100 ms,
-   * before the sockets are read. Only a change of this number shows that the sockets were read; a change of `tick` does not.
+   * Number of times that the wheel's timer fired. Between two firings the event loop reads the sockets. A change of `tick` does not show
+   * this: after a blocked event loop, one firing counts several ticks of 100 ms.
    */
   rounds = 1
   readonly #clock: Clock

@@ -10,7 +10,7 @@ export class MemoryTransport implements Transport {
   closed: 'Graceful' | 'Abort' | undefined = undefined
   /** WebSocket close code with which the transport was closed. */
   closeCode: number | undefined = undefined
-  /** Called after each send, to schedule delivery. When unset, the test delivers. */
+  /** Called after each send, to schedule delivery. If undefined, the test calls deliver(). */
   onSend: (() => void) | undefined = undefined
   #bufferedBytes = 0
   #own: Link | undefined
