@@ -22,7 +22,7 @@ export type DatabaseWire = AsyncDisposable & {
   /** Closes all connections. */
   cut(): void
   /**
-   * Waits until a client has sent both `text` and `after` on one connection. Drops the next answer on that connection and
+   * Waits until a client has sent `text`, and `after` if given, on one connection. Drops the next answer on that connection and
    * closes the connection.
    */
   loseAnswer(text: string, after?: string): void

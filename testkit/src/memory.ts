@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 
 const EVERY_MS = 250
 /**
- * Minimum share of the time for the measured work. A measurement blocks the process, so measurements must not be too frequent.
+ * Minimum share of the time that is left to `work` between measurements. A measurement blocks the process, and with it `work`.
  */
 const WORK_SHARE = 0.75
 

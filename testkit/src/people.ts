@@ -11,7 +11,7 @@ export function signIn(
   return ask(hub, '/api/private/login', { body: { email, password }, headers })
 }
 
-/** JWT of the newest unopened link that was mailed to the address of an account. Throws if no such link exists. */
+/** JWT of the newest unused link that was mailed to the address of an account. Throws if no such link exists. */
 export async function mailedJwt(
   hub: Pick<TestHub, 'db' | 'jwts'>,
   purpose: 'Activation' | 'PasswordReset',

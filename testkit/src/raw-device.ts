@@ -16,7 +16,7 @@ export type RawDevice = AsyncDisposable & {
   /** Frames received from the hub. */
   received: Frame[]
   send(...frames: Frame[]): void
-  /** Sends Hello and requests an executor channel. Resolves to the channel's number on the hub's side. */
+  /** Sends Hello and requests an executor channel. Resolves to the hub's id of the channel, which frames to the hub must contain. */
   openExecutor(senderId?: number): Promise<number>
   /** Resolves when the connection is closed. */
   closed: Promise<void>

@@ -237,7 +237,7 @@ export async function bulkActionRow(
   return bulkActionId
 }
 
-/** Inserts a failed background job. Its mailed token does not exist, so a further attempt has nothing to do. */
+/** Inserts a failed background job that mails a link. The token of the link does not exist, so a further attempt has nothing to do. */
 export async function failedJob(hub: TestHub): Promise<string> {
   const jobId = newDatedId('job')
   await hub.pool.query(

@@ -89,8 +89,8 @@ export type List = {
 }
 
 /**
- * Requires `list` for actions whose input has `sort`. The first branch is for inputs without fields: the keys of their type
- * include every string.
+ * Requires `list` for actions whose input has `sort`. The first condition excludes inputs without fields, because TypeScript gives them
+ * every string as a key, including `sort`.
  */
 type ListOf<N extends ActionName> = string extends keyof ActionInput<N>
   ? { list?: never }
@@ -113,5 +113,5 @@ export type Row<N extends ActionName> = ListOf<N> & {
   audited?: (world: AuditWorld, oneself: TestUser) => ActionInput<N> | Promise<ActionInput<N>>
 }
 
-/** A test case for each action of a part of the contract. A missing or superfluous case does not compile. */
+/** A test case for each action in `Part`, such as `typeof devices`. A missing or superfluous case does not compile. */
 export type Rows<Part> = { [N in keyof Part & ActionName]: Row<N> }

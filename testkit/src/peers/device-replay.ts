@@ -63,7 +63,7 @@ export async function deviceReplay({ age, update, ...options }: ReplayOptions): 
     status = { ...status, ...changes }
     return setProperty(OTA_STATUS, status)
   }
-  /** Runs `repositories issue-url PATH` and downloads the file. */
+  /** Downloads a file as the update scripts do, with the URL from the agent's one-shot command `repositories issue-url PATH`. */
   const download = async (filename: string): Promise<Buffer> => {
     const [repository, pkg, tag] = update.path.split('/')
     const { url } = await agent.command(async run => {
