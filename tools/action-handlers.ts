@@ -2,8 +2,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Text of `apps/hub/src/actions/index.ts`: binds the handler of each file to the wire name of its action. The compiler compares the
- * result with the contract. Throws for a file that does not export exactly one handler under its wire name.
+ * Returns the text of the generated file `apps/hub/src/actions/index.ts`, which maps the wire name of each action to its handler. The
+ * compiler compares it with the actions in packages/actions. Throws for a file that does not export exactly one handler under its wire
+ * name.
  */
 export async function actionHandlers(folder: string): Promise<string> {
   const files = (await readdir(folder, { recursive: true }))
