@@ -35,7 +35,7 @@ const JobKindSummary = z.object({
   lastCompletedAt: Timestamp.optional(),
 })
 
-/** Facts that a node has last reported about itself. */
+/** Facts about a node, from its latest report. */
 export const NodeFacts = z.object({
   version: z.string(),
   connections: U32.describe('Connected devices.'),

@@ -39,9 +39,9 @@ export const MAX_LISTED_DEVICES = 500
 export const MAX_PROPERTY_COLUMNS = 8
 /** Maximum number of filters whose devices one call counts. */
 export const MAX_COUNTED_FILTERS = 12
-/** Maximum number of property names that one call suggests. */
+/** Maximum number of property names that one call of `projects_QueryPropertyNames` returns. */
 export const MAX_SUGGESTED_NAMES = 200
-/** Maximum number of property values that one call suggests. */
+/** Maximum number of values that one call of `projects_QueryPropertyValues` returns. */
 export const MAX_SUGGESTED_VALUES = 50
 /** Number of devices above which the console shows a project as counts and a line of the last 24 h, instead of one mark for each device. */
 export const MAX_MARKED_DEVICES = 200
