@@ -42,7 +42,7 @@ export class LeanDevice {
   deviceId = ''
   /** Number of events created so far. The ids of events are derived from this number. */
   eventsMade = 0
-  /** Called with the response to the last call: its envelope as JSON text. */
+  /** Called with the response to the last call: the JSON text of its result or error (docs/protocol.md 3.2). */
   onAnswer: (envelope: Buffer) => void = () => {}
   /** Called when a connection ended. */
   onEnd: (error: Error) => void = () => {}

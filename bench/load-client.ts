@@ -39,7 +39,7 @@ export type ConnectLoad = {
   url: string
   token: string
   count: number
-  /** Number of connections that are being opened at the same time. */
+  /** Maximum number of connections that are opened at the same time. */
   parallel: number
   /** Certificate that all devices share if the hub uses TLS. Otherwise they send a certificate in `X-Client-Cert`. */
   tls?: TlsFiles
@@ -58,9 +58,9 @@ export type ReconnectRun = {
 export type AbsencesRun = {
   /** Durations of the disconnections that ended since the previous report, in milliseconds, in ascending order. */
   absencesMs: number[]
-  /** Number of devices that are disconnected. */
+  /** Number of devices that are disconnected at the time of the report. */
   away: number
-  /** Number of attempts to reconnect that failed. */
+  /** Number of attempts to reconnect that failed since the previous report. */
   failures: number
 }
 export type LedgerRun = {

@@ -125,7 +125,7 @@ async function measureSilence(browser: Browser, hub: BenchHub, cookies: Cookies)
   reportGoal('P25', 'silent hub said on the page', text, `<= ${SAID_WITHIN_MS} ms`, slowest <= SAID_WITHIN_MS)
 }
 
-/** Processor time of the hub and its database for 1,000 open live streams on which only pings are sent. */
+/** Measures the processor time that the hub and its database need for 1,000 open live streams on which only pings are sent. */
 async function measureConsoles(hub: BenchHub): Promise<void> {
   const cookie = await signIn(hub)
   const closing = new AbortController()
