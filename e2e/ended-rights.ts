@@ -72,7 +72,7 @@ export async function timeOf(work: Promise<unknown>): Promise<number> {
 /**
  * Revokes a certificate, a user token, a session and a membership at the first node. Resolves to the times in milliseconds after which the
  * connections that depend on them ended at the other nodes. `echoPort` is the port of a TCP echo service. Throws when another node still
- * accepts one of these credentials, or when another connection ended.
+ * accepts one of these credentials, or when a connection ended that depends on none of them.
  */
 export async function endRights(nodes: Nodes, echoPort: number): Promise<Record<string, number>> {
   const { hubs, project, token } = nodes

@@ -71,7 +71,7 @@ it('shows why a counter could not be loaded', async () => {
 })
 
 it('creates a user, who gets a mail to set a password and signs in', async () => {
-  // The counters of the dashboard are links, too.
+  // The counters of the dashboard link to the same pages, so the test clicks the link in the navigation.
   await page.getByRole('navigation', { name: 'Administration' }).getByRole('link', { name: 'Users' }).click()
   await heading('Users')
   await page.getByRole('button', { name: 'New User' }).click()
