@@ -19,8 +19,8 @@ export function offersInstall(hubUrl: string): boolean {
 }
 
 /**
- * Arguments of the agent that connect a machine, or simulated devices on it, to a hub. Without `token` the agent asks for the token, so
- * that it stands in no list of processes and in no history of a shell.
+ * Arguments of the agent that connect a machine, or simulated devices on it, to a hub. Without `token` the agent prompts for the token,
+ * which then appears neither in the list of processes nor in the history of the shell.
  */
 export function agentArguments(hubUrl: string, command: 'run' | 'simulate', token?: string): string {
   // The agent requires `--dangerous-allow-plaintext` for plain HTTP to another machine.
