@@ -17,7 +17,7 @@ export class Channel {
     this.#core = core
   }
 
-  /** Endpoint named when the channel was opened, for example `executor`. */
+  /** Endpoint for which the channel was requested, for example `executor`. */
   get endpoint(): string {
     return this.#core.endpoint
   }
