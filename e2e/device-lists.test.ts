@@ -128,7 +128,7 @@ it('keeps filter, order and position in the URL: a reload shows the same rows an
   await page.getByRole('button', { name: 'Name', exact: true }).click()
   await page.getByText('800 of 1,000 devices').waitFor()
   // The list writes its scroll position to the URL as `cursor` once scrolling has stopped. The click below scrolls up to a row that is
-  // rendered above the viewport. So the test scrolls until this row, too, is behind the first page.
+  // rendered above the viewport. So the test scrolls until even that row is no longer on the first page.
   await expect
     .poll(
       async () => {
