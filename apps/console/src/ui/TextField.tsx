@@ -12,7 +12,7 @@ export type TextFieldProps = Omit<
   size?: 'md' | 'lg'
   help?: ReactNode
   error?: string | undefined
-  /** Uses the monospace font, for values that machines define. */
+  /** Uses the monospace font, for values that machines read, for example property names. */
   mono?: boolean
 }
 

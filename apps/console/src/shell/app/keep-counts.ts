@@ -2,10 +2,13 @@ import type { ActionOutput } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
 import { type KnownCounts, keyOfCounts, storeCounts } from '../../offline/known-counts.ts'
 
-/** Time, in milliseconds, for which answers are collected before the counts are stored. */
+/** Time, in milliseconds, from the first answer of the hub to storing. Answers that arrive in this time are stored together. */
 const COLLECT_MS = 1_000
 
-/** Stores the counts of the projects on screen for the offline page, whenever the hub sends new ones. Returns a function that stops it. */
+/**
+ * Stores how many devices each loaded project has, and how many of them are connected. The offline page shows these counts. Returns a
+ * function that ends the storing.
+ */
 export function keepCounts(queryClient: QueryClient): () => void {
   const key = keyOfCounts()
   if (key === undefined) return () => {}
@@ -26,7 +29,7 @@ export function keepCounts(queryClient: QueryClient): () => void {
 
 const COUNTED = new Set(['projects_GetSummary', 'projects_GetDetails', 'organizations_QueryProjects'])
 
-/** The counts of all projects whose name and summary are in the query cache. */
+/** The counts of devices of all projects whose name and summary are in the query cache. */
 function countsOf(queryClient: QueryClient): KnownCounts[] {
   const projects = new Map<string, { organizationId: string; name: string }>()
   for (const [[, input], data] of queryClient.getQueriesData<ProjectsAnswer>({

@@ -6,12 +6,12 @@ import { useSignedInUserId } from '../../session.ts'
 export type RecentPage = { path: string; title: string }
 
 const STORED_AS = 'muster.recent'
-/** Maximum number of pages that are stored. The palette shows the latest ones. */
+/** Maximum number of pages that are stored. The search dialog shows at most five of them. */
 const MAX_PAGES = 12
 
 type Stored = { userId: string; pages: RecentPage[] }
 
-/** Pages that this tab has left in the session of the user, latest first. The list ends when the tab closes or another user signs in. */
+/** Pages that the user has opened and left in this browser tab, latest first. Empty for another user than the one who left them. */
 export function recentPages(userId: string): RecentPage[] {
   try {
     const stored = JSON.parse(sessionStorage.getItem(STORED_AS) ?? 'null') as Stored | null

@@ -6,7 +6,7 @@ import { log } from '../../lib/log.ts'
 
 const ALLOWED = { ALLOWED_TAGS: [...BANNER_TAGS], ALLOWED_ATTR: ['href'] }
 
-/** The announcement's HTML, sanitized to inline markup and links. */
+/** The operator's announcement at the top of every page. Its HTML is sanitized to inline markup and links. */
 export function BannerText({ html }: { html: string }) {
   const { text, removed } = useMemo(() => sanitized(html), [html])
   useEffect(() => {

@@ -16,7 +16,7 @@ type BadgeProps = {
   icon?: IconType
   /** Monospace style for states that machines report. The caller passes the text in upper case. */
   caps?: boolean
-  /** Dashed outline, for a tag that cannot be moved. */
+  /** Dashed outline, for a tag that cannot be moved from its package version to another. */
   locked?: boolean
   children: ReactNode
 }

@@ -20,8 +20,8 @@ type CreateButtonProps = Pick<ButtonProps, 'variant' | 'icon'> & {
 }
 
 /**
- * Button that opens the create dialog of a page, or a page that creates. The key `n` and a navigation with the state `isCreating` do the
- * same.
+ * Button that opens a dialog or page in which the user creates an entity. The key `n` and a navigation with the history state
+ * `isCreating` do the same.
  */
 export function CreateButton({
   children,

@@ -79,7 +79,7 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
       }}
       onKeyDown={event => {
         if (event.key !== 'Escape') return
-        // The default action is prevented here too: at a second Escape browsers close a dialog without a `cancel` event.
+        // Preventing `cancel` is not enough: at a second Escape browsers close a dialog without a `cancel` event.
         event.preventDefault()
         onAsk('escape')
       }}

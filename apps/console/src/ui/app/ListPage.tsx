@@ -38,7 +38,7 @@ type ListPageProps = {
   stamp?: ReactNode
   /** Content below the list. */
   below?: ReactNode
-  /** `grid` centres pages without a sidebar. */
+  /** Layout: `list` (default) is wide, and `grid` is centred, for pages without a sidebar. */
   width?: 'list' | 'grid'
   /** Filters, then the table or an empty state. */
   children: ReactNode

@@ -77,7 +77,7 @@ export function Menu({ trigger, align = 'start', filterLabel, children }: MenuPr
       next => setParts(next),
       (error: unknown) => {
         setOpen(false)
-        // The browser's message about a missing file does not help users.
+        // The browser's message about the code file that it could not load does not help users.
         toastError(
           'Could not open the menu',
           error instanceof ActionError ? error : new Error('Reload the page and try again.'),

@@ -1,11 +1,11 @@
 import { useHubLost } from '../use-hub-lost.ts'
 
 type SwitchProps = {
-  /** Accessible name; the visible label is the column head. */
+  /** Accessible name. The switch shows no label of its own: the visible label is for example the head of its table column. */
   label: string
   checked: boolean
   onChange: (checked: boolean) => void
-  /** Ignores clicks while the change is being saved. */
+  /** Ignores clicks while the change is being saved. Omitted for a switch that works without the hub. */
   busy?: boolean
 }
 

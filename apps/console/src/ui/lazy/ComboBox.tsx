@@ -62,7 +62,7 @@ export function ComboBox(props: ComboBoxProps) {
         filter={null}
         value={text}
         itemToStringValue={option => option.label}
-        // The text of a chosen option comes from the caller.
+        // Ignores the change of text when an option is chosen, because the caller then sets `text` in `onChoose`.
         onValueChange={(typed, { reason }) => reason === 'input-change' && onType(typed)}
         openOnInputClick
         open={isOpen}

@@ -34,7 +34,7 @@ const initialFocus = (first: () => HTMLElement | true) => ({ initialFocus: first
 const GAP = 4
 const EDGE = 8
 
-/** The open menu. Takes the focus with its filter box or first item. Scrolling and a new window size close it. */
+/** The open menu. Its filter box, or else its first item, gets the focus. Scrolling the page or resizing the window closes it. */
 export function MenuPopup(props: MenuPopupProps) {
   const { root, trigger, triggerId, align, filterLabel, onClose, onLeave, children } = props
   const popup = useRef<HTMLDivElement>(null)

@@ -1,4 +1,4 @@
-/** A value with its found part marked. */
+/** A value in which the part from `start` to `end`, which matches the search text, is marked. */
 export function FoundText({ value, start, end }: { value: string; start: number; end: number }) {
   if (start >= end) return value
   return (

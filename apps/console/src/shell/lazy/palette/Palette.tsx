@@ -37,7 +37,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const session = useSessionOptions()
   const found = useFound(organization, searched, copy)
 
-  // While a text is searched, the create actions stand under "Actions" with their page, and not again under "This page".
+  // During a search, the group "Actions" has the create actions of all pages. "This page" then omits its own, which would be duplicates.
   const created = new Set(actions.options.map(({ label }) => label))
   const others = { ...thisPage, options: thisPage.options.filter(({ label }) => !created.has(label)) }
   const groups = matching(

@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react'
 import type { IconType } from '../../../ui/icon.ts'
 
-/** An option of the palette. It leads to a page (`to`) or runs something (`run`). */
+/** An option of the search dialog (palette). It leads to a page (`to`) or calls a function (`run`). */
 export type Option = {
   /** Distinguishes options, also those with the same label. */
   key: string
   icon: IconType
   label: string
-  /** Content of the label in place of its text, for example with the found part marked. */
+  /** Shown instead of `label`, for example the label with the part that matches the search text marked. */
   shown?: ReactNode
   /** Grey text after the label. On phones it is below the label. */
   hit?: ReactNode
@@ -31,10 +31,10 @@ export type Option = {
 /** Options under a heading. `aside` is shown at the end of the heading. */
 export type OptionGroup = { label: string; aside?: ReactNode; options: Option[] }
 
-/** Maximum number of options of a group while a text is searched. */
+/** Limit of options of a group during a search, not counting the last option "All devices with …" of the group "Devices". */
 const MAX_SEARCHED = 8
 
-/** The groups with the options that contain the text, without empty groups. */
+/** The groups with the options that contain the text, or with all options if the text is empty. Groups without an option are omitted. */
 export function matching(groups: readonly OptionGroup[], text: string): OptionGroup[] {
   const part = text.trim().toLowerCase()
   return groups

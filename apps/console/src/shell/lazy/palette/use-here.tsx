@@ -21,7 +21,7 @@ import { optionsOfDevice } from './use-found.tsx'
 /** Maximum number of pages under "Recently opened". */
 const MAX_RECENT = 5
 
-/** Filters of the device list whose matches are counted. */
+/** Filters of the device list that are shown with the number of devices that match. */
 const COUNTED = [{ preset: 'updateFailed' as const }, { preset: 'offlineLong' as const }]
 
 /**
