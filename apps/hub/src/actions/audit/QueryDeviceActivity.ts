@@ -1,7 +1,7 @@
 import { queryActivity } from '../../audit/log-activity.ts'
 import { handler } from '../../handler.ts'
 
-/** Counts the entries in the log of a device over time. */
+/** Counts the events and failed actions in the audit log of a device, in equal parts of a time range. */
 export const devices_QueryAuditLogActivity = handler(
   'devices_QueryAuditLogActivity',
   ({ db, scope, signal }, { deviceId, ...input }) =>

@@ -1,7 +1,7 @@
 import { queryActivity } from '../../audit/log-activity.ts'
 import { handler } from '../../handler.ts'
 
-/** Counts the entries in the log of the instance over time. */
+/** Counts the events and failed actions in the audit log of the instance, in equal parts of a time range. */
 export const audit_QueryAuditLogActivity = handler('audit_QueryAuditLogActivity', ({ db, signal }, input) =>
   queryActivity(db, signal, input),
 )

@@ -1,7 +1,7 @@
 import { queryActivity } from '../../audit/log-activity.ts'
 import { handler } from '../../handler.ts'
 
-/** Counts the entries in the log of an organization over time. */
+/** Counts the events and failed actions in the audit log of an organization, in equal parts of a time range. */
 export const organizations_QueryAuditLogActivity = handler(
   'organizations_QueryAuditLogActivity',
   ({ db, scope, signal }, { organizationId, ...input }) =>

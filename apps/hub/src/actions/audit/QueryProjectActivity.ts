@@ -1,7 +1,7 @@
 import { queryActivity } from '../../audit/log-activity.ts'
 import { handler } from '../../handler.ts'
 
-/** Counts the entries in the log of a project over time. */
+/** Counts the events and failed actions in the audit log of a project, in equal parts of a time range. */
 export const projects_QueryAuditLogActivity = handler(
   'projects_QueryAuditLogActivity',
   ({ db, scope, signal }, { projectId, ...input }) =>

@@ -1,7 +1,7 @@
 import { queryActivity } from '../../audit/log-activity.ts'
 import { handler } from '../../handler.ts'
 
-/** Counts the entries in the log of a repository over time. */
+/** Counts the events and failed actions in the audit log of a repository, in equal parts of a time range. */
 export const repositories_QueryAuditLogActivity = handler(
   'repositories_QueryAuditLogActivity',
   ({ db, scope, signal }, { repositoryId, ...input }) =>

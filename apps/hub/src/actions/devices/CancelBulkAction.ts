@@ -5,7 +5,7 @@ import { countsOf } from '../../bulk/bulk-actions.ts'
 import { wireActor } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
-/** Cancels a bulk action. The update waits for the items in flight. No further item is processed after the commit. */
+/** Cancels a bulk action. The update waits until the devices or certificates in flight are processed. No other is processed after it. */
 export const devices_CancelBulkAction = handler(
   'devices_CancelBulkAction',
   async ({ tx, events, caller, enqueue }, { projectId, bulkActionId }) => {

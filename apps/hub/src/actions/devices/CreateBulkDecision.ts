@@ -2,8 +2,8 @@ import { createPreview, resolveSelection } from '../../bulk/bulk-preview.ts'
 import { handler } from '../../handler.ts'
 
 /**
- * Stores the ids of the pending certificates of a selection. `devices_StartBulkDecision` then accepts or rejects exactly these
- * certificates.
+ * Stores the ids of the selected certificates, or of the pending certificates of the selected devices. `devices_StartBulkDecision` then
+ * accepts or rejects exactly these certificates.
  */
 export const devices_CreateBulkDecision = handler('devices_CreateBulkDecision', {
   async prepare({ db }, { projectId, decision, selection }) {

@@ -32,7 +32,7 @@ const ACTION = `
     left join "user" c on c.user_id = b.cancelled_by ->> 'userId'
    where b.bulk_action_id = $1 and b.project_id = $2`
 
-/** Returns the state and the counts of a bulk action. */
+/** Returns the state of a bulk action and the numbers of its items by outcome. */
 export const devices_GetBulkAction = handler(
   'devices_GetBulkAction',
   async ({ db }, { projectId, bulkActionId }) => {

@@ -11,7 +11,10 @@ const OUTCOMES = {
   Open: sql<boolean>`i.outcome is null`,
 }
 
-/** Lists the items of a bulk action with their results, in the order of its preview, and whether each device is connected at present. */
+/**
+ * Lists the devices or certificates of a bulk action with their results, and whether each device is connected at present. The list has
+ * the same order as before the start of the bulk action.
+ */
 export const devices_QueryBulkActionItems = handler(
   'devices_QueryBulkActionItems',
   async ({ db }, { projectId, bulkActionId, outcome, limit = MAX_PAGE_SIZE, cursor }) => {

@@ -39,7 +39,7 @@ type Row = {
   received_at: Date
 }
 
-/** Reads events of the daily partitions since `$2` and of the default partition. */
+/** Reads events from the partitions of the days since `$2` and from the default partition, which holds late events. */
 const LATEST = `
   select event_id, category, severity, body, attributes, emitted_at, received_at,
          emitted_at::text as "__key", event_id as "__id"

@@ -36,8 +36,8 @@ export const devices_QueryTimeline = handler(
     const search = { deviceId, text: filter.text, category: filter.category, since }
     const reads = (...of: NonNullable<typeof kinds>): boolean =>
       withCounts || !kinds?.length || of.some(kind => kinds.includes(kind))
-    // The tags that the device follows are looked up with the rights of the device. Otherwise a path in its properties could disclose
-    // repositories that it may not read.
+    // The device writes the package path whose tags it follows into a property. Only repositories that the device may read are searched
+    // for this path, so that a forged path discloses nothing.
     const { organizationId = '', projectId = '' } = scope
     const asDevice: DeviceCaller = { actor: 'Device', deviceId, projectId, organizationId, tokenId: '' }
 

@@ -1,7 +1,7 @@
 import { startBulkAction } from '../../bulk/start-bulk.ts'
 import { handler } from '../../handler.ts'
 
-/** Accepts or rejects the certificates of a preview. */
+/** Accepts or rejects the certificates that `devices_CreateBulkDecision` stored. */
 export const devices_StartBulkDecision = handler('devices_StartBulkDecision', async (context, input) => {
   const { bulkActions } = context.services
   await startBulkAction({ context, bulkActions, kinds: ['Accept', 'Reject'], ...input })

@@ -2,7 +2,10 @@ import { requireAskingSession } from '../../access/asking-session.ts'
 import { startBulkAction } from '../../bulk/start-bulk.ts'
 import { handler } from '../../handler.ts'
 
-/** Deletes the devices of a preview. `askedBy` names the session of the person who clicked, for the same reason as in `devices_Delete`. */
+/**
+ * Deletes the devices that `devices_CreateBulkDeletion` stored. `askedBy` names the session of the person who clicked, for the same
+ * reason as in `devices_Delete`.
+ */
 export const devices_StartBulkDeletion = handler(
   'devices_StartBulkDeletion',
   async (context, { askedBy, ...ids }) => {

@@ -45,7 +45,7 @@ beforeEach(async () => {
 
 type Writer = 'device' | 'owner'
 
-/** Sets a property. A write by the device is stored in a batch, a write by a person is a command. */
+/** Sets a property. The hub stores writes of devices and writes of persons by different code, so the tests run with both. */
 const set = (value: unknown, by: Writer, name = SYSTEM_INFO) =>
   (by === 'device' ? device : owner).invoke('devices_SetProperty', { deviceId, name, value })
 
@@ -165,7 +165,7 @@ describe('the job that fills the addresses after an upgrade', () => {
     const before = await versions()
     expect(await fill()).toMatchObject({ status: 'Completed' })
     expect(await versions()).toEqual(before)
-    // Simulates a write of the property by a node with an older version of the hub.
+    // Simulates a node with an older version of the hub, which writes the property but not the rows in `device_address`.
     await hub.pool.query(`update device_property set version = 8, value = '{}' where device_id = $1`, [
       ids[0],
     ])

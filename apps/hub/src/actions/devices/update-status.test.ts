@@ -60,7 +60,7 @@ beforeEach(() => remove('owner'))
 
 type Writer = 'device' | 'device with a version' | 'owner'
 
-/** Sets the update status as the caller `by`. The hub stores the writes of the three kinds of callers by different code paths. */
+/** Sets the update status as the writer `by`. The hub stores the writes of the three kinds of writers by different code. */
 async function set(value: unknown, by: Writer = 'owner', name = OTA_STATUS): Promise<void> {
   const input = { deviceId, name, value }
   if (by === 'owner') await owner.invoke('devices_SetProperty', input)
@@ -246,8 +246,8 @@ describe('the job that fills the rows after an upgrade', () => {
   const fill = () => hub.runJob('devices_FillUpdates', {})
 
   /**
-   * Adds devices with an update status but without a row in `device_update`, as before the upgrade. Returns their sorted ids: the job
-   * processes devices in the order of their ids, 50 per statement.
+   * Adds devices with an update status but without a row in `device_update`, as versions of the hub without this table stored them.
+   * Returns their sorted ids: the job that fills the table processes devices in the order of their ids, 50 per statement.
    */
   async function addOldDevices(count: number): Promise<string[]> {
     const ids = Array.from({ length: count }, () => newId('d')).toSorted()
@@ -329,7 +329,7 @@ describe('the job that fills the rows after an upgrade', () => {
 
   it('reads only the next 5,000 devices a run once every device was filled', async () => {
     expect(await fill()).toMatchObject({ status: 'Completed' })
-    // Adds 5,000 devices that the job reads first, because their ids sort before the ids of all other devices.
+    // The next run of the job reads only these 5,000 devices, because their ids sort before the ids of all other devices.
     await hub.pool.query(
       `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
        select id, $1, 'd_pk_' || id, convert_to(id, 'UTF8') from (

@@ -2,7 +2,10 @@ import { tryBrief } from '../../database/client/brief.ts'
 import { summarizeJobs } from '../../database/queries/jobs/job-summary.ts'
 import { handler } from '../../handler.ts'
 
-/** Counts the background jobs of the last 24 hours by status and summarizes each kind. */
+/**
+ * Counts the background jobs of the last 24 hours by status and summarizes each kind. If this takes more than 2 s, the answer has only
+ * zeros and `tookTooLong`.
+ */
 export const jobs_GetSummary = handler(
   'jobs_GetSummary',
   async ({ db, signal }) =>
