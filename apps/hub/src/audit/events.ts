@@ -187,7 +187,7 @@ export type AuditEvents = {
     certificateId: string
     status: string
   }
-  /** Written by `devices_StartBulkDecision`, `devices_StartBulkDeletion`, with the number of devices or certificates in the preview. */
+  /** Written by `devices_StartBulkDecision`, `devices_StartBulkDeletion`, with the number of devices or certificates to process. */
   devices_BulkActionStarted: { projectId: string; bulkActionId: string; kind: string; itemCount: number }
   /** Written by `devices_CancelBulkAction`, with the number of devices or certificates that were done until then. */
   devices_BulkActionCancelled: { projectId: string; bulkActionId: string; kind: string; doneCount: number }

@@ -20,7 +20,7 @@ import {
 
 /** Limit of actions, and of events, in one seal. The limit keeps the transaction well under a second. */
 const MAX_ROWS_PER_SEAL = 2_000
-/** Minimum age of a sealed row, in seconds, so that a command and its events usually share a seal. */
+/** Minimum age of a row before it is sealed, in seconds, so that a command and its events usually get the same seal. */
 const SETTLE_SECS = 5
 /** Limit of seals whose rows one transaction removes. */
 const REMOVED_AT_ONCE = 20

@@ -4,7 +4,7 @@ import type { LogOf } from './log-scope.ts'
 
 /** Object that log entries refer to by id, such as a person, a device or a project. */
 export type Subject = {
-  /** Current name, or the last name of a deleted object if the log has it. */
+  /** Current name. For a deleted object, the name that it had when it was deleted, if the log has the event of the deletion. */
   name?: string
   /** Host name of a device. */
   hostname?: string
@@ -178,7 +178,7 @@ function people(ids: string[], organizationId: string | undefined): RawBuilder<u
        where u.user_id = any(${ids}) and m.organization_id = ${organizationId}`
 }
 
-/** Table and key of a kind of objects, and the event of their deletion with the clauses that select the events to read for it. */
+/** How deletions of a kind of objects are found: table and key of the objects, name of the event, and SQL (`read`) that finds events. */
 type Deletion = {
   table: string
   key: string
@@ -234,8 +234,8 @@ function deletions(of: LogOf | undefined): Record<string, Deletion> {
 }
 
 /**
- * SQL that selects the ids without a row, each with the last values of its object if the log has the event of the deletion. `limit` and
- * `offset 0` make PostgreSQL read only events about the object. Otherwise it may read all events of this name in the order of time.
+ * SQL that selects the ids whose object no longer exists, each with the last values of the object if the log has the event of its deletion.
+ * `limit` and `offset 0` make PostgreSQL read only events about the object. Otherwise it may read all events of this name by time.
  */
 function former(ids: string[], { table, key, event, read }: Deletion, of: LogOf | undefined) {
   return sql`
@@ -253,7 +253,7 @@ function former(ids: string[], { table, key, event, read }: Deletion, of: LogOf 
      where not exists (select from ${sql.table(table)} t where ${sql.ref(`t.${key}`)} = i.id)`
 }
 
-/** Deleted objects with their last names. An id that is not trusted must have its deletion in the log. */
+/** Deleted objects with the names that they had. An id that is not `trusted` is included only if the log has the deletion of its object. */
 async function deletedSubjects(
   db: Db,
   parts: RawBuilder<unknown>[],

@@ -29,8 +29,8 @@ const PORTIONS_PER_TURN = 20
 /** Maximum number of attempts of an item whose transaction fails because of a deadlock or a serialization conflict. */
 const MAX_ATTEMPTS = 3
 /**
- * Poll interval, in milliseconds. A run waits this long after a portion whose items were all in work at another node. It also polls at
- * this interval while it waits for a bulk action to become due.
+ * Poll interval, in milliseconds. A run waits this long if another node was processing all items of a portion, then reads the next portion.
+ * It also polls at this interval while it waits for a bulk action to become due.
  */
 const PAUSE_MS = 100
 /**
@@ -240,7 +240,7 @@ export class BulkActions {
     }
   }
 
-  /** Processes an item and stores its result in one transaction. Runs the effects after the commit. */
+  /** Processes an item and stores its result in one transaction. Closes connections and notifies consoles only after the commit. */
   async #tryItem(
     run: BulkRun,
     { caller, organizationId }: Person,

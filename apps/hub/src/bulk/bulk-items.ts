@@ -24,7 +24,7 @@ export type BulkRun = {
 /** A device or certificate of a bulk action that was not processed yet. */
 export type OpenItem = { position: number; deviceId: string; certificateId: string | undefined }
 
-/** Transaction, events and effects that the processing of an item needs, as in a command. */
+/** What `processItem` needs, as in a command: the transaction, the audit events, and functions that take work for after the commit. */
 export type ItemWork = Pick<CommandTransaction, 'tx' | 'events' | 'changed' | 'afterCommit'> & {
   caller: Caller
 }
@@ -46,9 +46,8 @@ const ALREADY: Record<Exclude<CertificateStatus, 'Pending'>, BulkReason> = {
 }
 
 /**
- * Checks whether an item of the preview is still to be processed. If so, accepts, rejects or deletes the item in the caller's
- * transaction. Locks the device: if another decision or deletion was committed before, the item is skipped; a later decision or deletion
- * waits until this transaction ends.
+ * Accepts or rejects a certificate, or deletes a device, in the caller's transaction. Locks the device. If another decision or deletion was
+ * committed before, the item is skipped. A later decision or deletion waits until this transaction ends.
  */
 export async function processItem(
   work: ItemWork,

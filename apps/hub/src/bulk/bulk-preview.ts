@@ -11,7 +11,7 @@ export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']
 /** A selection whose filter is resolved to ids. */
 type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceFilter | undefined }
 
-/** Maximum number of devices whose names are in the answer with a preview. */
+/** Maximum number of devices whose names are in the answer with a prepared bulk action. */
 const NAMED = 5
 
 /**
@@ -37,7 +37,7 @@ export async function resolveSelection(db: Db, projectId: string, selection: Sel
   return { of: 'devices', ids: rows.map(row => row.device_id), filter: selection.filter }
 }
 
-/** Creates a bulk action with the list of its items. Replaces the person's previews in this project that were not started. */
+/** Stores a preview: a bulk action with its items that waits for its start. Deletes the person's other previews in this project. */
 export async function createPreview(
   tx: Tx,
   caller: Caller,

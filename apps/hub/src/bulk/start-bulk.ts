@@ -11,7 +11,7 @@ import type { CommandTransaction } from '../command-transaction.ts'
 import type { Tx } from '../database/client/connection.ts'
 import type { BulkActions } from './bulk-actions.ts'
 
-/** Maximum age of a preview, in minutes. An older preview cannot be started. */
+/** Maximum age of a preview (a prepared bulk action), in minutes. An older preview cannot be started. */
 const PREVIEW_MINUTES = 60
 /** If a request has not finished its bulk action after this time, in seconds, the job continues it. */
 const INLINE_SECS = 10

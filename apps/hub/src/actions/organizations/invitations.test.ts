@@ -482,7 +482,7 @@ async function invitation(invitationId: string) {
   return invitations.find(one => one.invitationId === invitationId)!
 }
 
-/** Changes the times at which mails to an address were queued, for example to times in the past. */
+/** Moves the times at which mails to an address were queued into the past by `time`, a PostgreSQL interval. */
 async function sentEarlier(email: string, time: string) {
   await hub.db
     .updateTable('invitation_mail')

@@ -335,8 +335,8 @@ describe('organizations_RemoveMember', () => {
     await until('the notice of the removal', () =>
       console.changes.some(({ topic }) => topic === 'organizations'),
     )
-    // Waits for a change in Grace's other organization (`own`), because her live stream has unsubscribed from `organizationId` before it
-    // gets that change.
+    // Waits until Grace's live stream sends a change in her other organization (`own`). By then the stream has unsubscribed from
+    // `organizationId`.
     console.changes.length = 0
     await until('a later change in the other organization', async () => {
       await hub.project(ada, organizationId)

@@ -3,7 +3,7 @@ import { handler } from '../../handler.ts'
 
 type ProjectPin = { name: string; label?: string }
 
-/** Returns the properties that the caller has pinned in a project, and the properties that are pinned in it for everyone. */
+/** Returns the properties that are pinned on the device pages of a project: by the caller, and for everyone. */
 export const projects_GetPins = handler('projects_GetPins', async ({ db, caller }, { projectId }) => {
   const pins = await db
     .selectFrom('project as p')

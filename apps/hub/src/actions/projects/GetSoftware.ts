@@ -76,7 +76,7 @@ export const projects_GetSoftware = handler('projects_GetSoftware', async ({ db,
   }
 })
 
-/** Counts the software of a project. Undefined if the count takes longer than 2 s. */
+/** Counts the devices of a project by the software that they report. Undefined if the count takes longer than 2 s. */
 async function countWithin(
   db: Db,
   signal: AbortSignal,

@@ -47,8 +47,8 @@ function propertiesOf(columns: readonly string[], texts: readonly (string | null
 }
 
 /**
- * Columns that show a member of a JSON property (such as the member `b` of `a` for the column `a.b`) in at least one row, and a whole
- * property in no row. The first character of a cell's text is `.` for a member and `=` for a whole property.
+ * Paths among `columns` that mean a member of a JSON property, as `a.b` means the member `b` of `a`. A property may itself have the name
+ * `a.b`, so the cells decide: their text begins with `.` for a member and with `=` for a property.
  */
 function memberColumns(
   columns: readonly string[],

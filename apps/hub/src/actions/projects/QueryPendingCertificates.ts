@@ -19,7 +19,7 @@ import { handler } from '../../handler.ts'
 import { wireTime, wireTimeOf } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 50
-/** Maximum number of known IP addresses that the field `newAddress` of a group names. */
+/** Maximum number of addresses in the field `newAddress` of a group: addresses from which accepted certificates of the token came. */
 const NAMED_ADDRESSES = 3
 
 /**
@@ -143,8 +143,8 @@ function groupOf(group: PendingGroup, addresses: TokenAddress[]) {
 }
 
 /**
- * Field `newAddress` of a group. Undefined if a certificate with the group's token was already decided at the group's address, or if the
- * token has no accepted certificate from another address.
+ * Field `newAddress` of a group: a warning that the group's address is new for its token, with the addresses of the certificates that were
+ * accepted so far. Undefined if a certificate with the token was already decided at this address, or if none was accepted elsewhere.
  */
 function newAddressOf({ token_id, remote_address }: PendingGroup, addresses: TokenAddress[]) {
   if (token_id === null || remote_address === null) return undefined

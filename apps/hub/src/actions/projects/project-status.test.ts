@@ -1,7 +1,7 @@
 import { type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** One device more than `MAX_MARKED_DEVICES` (200), up to which the console draws a mark for each device instead of counts. */
+/** One device more than `MAX_MARKED_DEVICES`. The hub caches the counts of such a large project for 2 s. */
 const DEVICES = 201
 const STEP_MS = 600_000
 
@@ -40,7 +40,7 @@ const connect = (isConnected: boolean) =>
     `update device set is_connected = $2 where project_id = $1 and fingerprint_hash = convert_to('x1', 'UTF8')`,
     [projectId, isConnected],
   )
-/** Moves times of the cached counts or of the samples into the past. `set` has the assignments in SQL. */
+/** Moves the times of the cached counts, or of the stored samples of the connected devices, into the past. `set` has SQL assignments. */
 const age = (set: string) =>
   hub.pool.query(`update project_status set ${set} where project_id = $1`, [projectId])
 
@@ -99,7 +99,7 @@ it('lists projects with problems first, by state, and with the totals of all', a
   const query = (input: object) =>
     owner.invoke('organizations_QueryProjects', { organizationId: organizationId as never, ...input })
   const names = async (input: object) => (await query(input)).projects.map(({ name }) => name)
-  // Opening a summary updates the stored counts without waiting for the next sample.
+  // A call of `projects_GetSummary` also stores its counts, by which the list is sorted. Otherwise only the sampling job stores them.
   await owner.invoke('projects_GetSummary', { projectId: smallId as never })
   await hub.pool.query(`update device set health = 'degraded', is_connected = true where project_id = $1`, [
     smallId,

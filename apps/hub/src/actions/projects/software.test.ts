@@ -313,7 +313,7 @@ describe('software of a project', () => {
       await lock.query('lock table device_update in access exclusive mode')
       await hub.db.transaction().execute(tx => hub.jobs.enqueue(tx, 'projects_SampleSoftware', {}))
       hub.jobs.wake('projects_SampleSoftware')
-      // The first statement counts all projects, each of the others one project.
+      // The job first counts all projects in one statement. When that is cancelled, it counts each project in a statement of its own.
       const cancelled: string[] = []
       for (const which of ['all projects', ...ids.slice(0, ids.indexOf(first!) + 1)])
         await until(`the count of ${which}`, async () => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
-/** Returns names, visibility and counts of a repository. */
+/** Returns names and visibility of a repository, and how many packages and blobs it has. */
 export const repositories_GetDetails = handler(
   'repositories_GetDetails',
   async ({ db }, { repositoryId }) => {

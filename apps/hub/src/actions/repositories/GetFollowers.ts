@@ -3,9 +3,9 @@ import { tryBrief } from '../../database/client/brief.ts'
 import { handler } from '../../handler.ts'
 
 /**
- * Counts the devices whose update follows a path with the repository's present slug or display name. Paths with an id or a former name
- * do not depend on the present names. A public repository also has followers in other organizations, except organizations with a repository
- * of their own that has the name. For other organizations only the number of devices is disclosed.
+ * Counts the devices that a renaming of the repository concerns: they get updates by a path with its present slug or display name. Paths
+ * with an id or a former name are not counted. For a public repository the devices of other organizations are counted too, but only as a
+ * total. An organization with a repository of its own of that name is left out, because the path then means its own repository.
  */
 export const repositories_GetFollowers = handler(
   'repositories_GetFollowers',

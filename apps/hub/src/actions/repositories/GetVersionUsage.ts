@@ -37,8 +37,8 @@ const keptFailures = new KeptAnswers<UpdateFailures>()
 const keptSeries = new KeptAnswers<{ series: VersionSeries | undefined }>(SERIES_KEPT_MS)
 
 /**
- * Returns the devices that run, install or fail to install a version, over the projects that the caller can see, with reasons of failures,
- * the tags of the package and the numbers of the last 14 days. Counts are cached for 2 s.
+ * Counts the devices that run, install or fail to install a version, in the projects that the caller can see. Also returns the reasons of
+ * the failures, the tags of the package and hourly numbers of devices of the last 14 days. Counts are cached for 2 s.
  */
 export const repositories_GetVersionUsage = handler(
   'repositories_GetVersionUsage',
@@ -106,7 +106,7 @@ export const repositories_GetVersionUsage = handler(
   },
 )
 
-/** Reads the numbers of the last 14 days. Undefined if that takes longer than 2 s. */
+/** Reads the hourly numbers of devices with a version in the last 14 days. Undefined if that takes longer than 2 s. */
 async function seriesWithin(
   db: Db,
   signal: AbortSignal,
@@ -127,7 +127,7 @@ async function seriesWithin(
 
 type Counted = { software: Map<string, SoftwareCounts>; failures: UpdateFailures; isKept: boolean }
 
-/** Counts the projects and failures that are not cached. Undefined if the count takes longer than 2 s. */
+/** Counts devices by software, and failures by reason. Only what is not cached is counted. Undefined if that takes longer than 2 s. */
 async function countWithin(
   db: Db,
   signal: AbortSignal,
@@ -148,7 +148,7 @@ async function countWithin(
   })
 }
 
-/** Devices of a project in relation to a version of a package. */
+/** Numbers of devices of a project that run or install the version, fail to install it, or have another or an unknown version. */
 function usageOf({ versions, aims }: SoftwareCounts, packageId: string, versionId: string): Counts {
   const usage = { deviceCount: 0, runs: 0, installs: 0, fails: 0, others: 0, unknown: 0 }
   for (const version of versions) {

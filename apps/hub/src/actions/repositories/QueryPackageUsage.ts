@@ -65,7 +65,7 @@ export const repositories_QueryPackageUsage = handler(
   },
 )
 
-/** The packages of a repository that devices report, most devices first. The projects may be linked to other repositories too. */
+/** Packages of the repository among the packages that devices report (the keys of `devices`), most devices first. */
 async function packagesOf(db: Db, repositoryId: string, devices: ReadonlyMap<string, number>) {
   const rows = await db
     .selectFrom('package')
