@@ -20,7 +20,7 @@ export type Bus = AsyncDisposable & {
   publish<S extends BusSubject>(subject: S, message: BusMessage<S>): void
   /** Calls `handler` with valid messages of a subject. Returns a function that unsubscribes. */
   subscribe<S extends BusSubject>(subject: S, handler: (message: BusMessage<S>) => void): () => void
-  /** Resolves when the server has the subscriptions made so far, or immediately while the bus is disconnected. Never rejects. */
+  /** Resolves when the bus server (PostgreSQL, NATS) has all subscriptions made so far; immediately while disconnected. Never rejects. */
   subscribed(): Promise<void>
   /** Calls `listener` when the status changes. Messages may have been lost before the status becomes `isConnected: true`. */
   onStatus(listener: (status: BusStatus) => void): void

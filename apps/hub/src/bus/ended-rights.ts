@@ -1,7 +1,7 @@
 import type { Bus } from './bus.ts'
 import type { EndedRight } from './messages.ts'
 
-/** Interval at which the permission for an open connection is checked again, in milliseconds. A connection may be open for days. */
+/** Interval, in milliseconds, at which a person's permission for an open connection is checked. A connection may be open for days. */
 const RECHECK_MS = 5_000
 /** Minimum time between two checks of the same connections, in milliseconds. It bounds the cost of forged and repeated messages. */
 const MIN_GAP_MS = 200
@@ -47,7 +47,7 @@ export class PendingChecks<Item> {
 
 /**
  * Distributes reports of ended rights (revoked certificates, tokens, sessions, memberships) inside this node and to the other nodes. The
- * owner of a connection that depends on a right checks the right after a report. It also polls, because messages between nodes may be lost.
+ * code that holds a connection checks its right after a report. It also polls, because messages between nodes may be lost.
  */
 export class EndedRights {
   readonly #bus: Pick<Bus, 'publish'>

@@ -5,8 +5,9 @@
 export const MAX_CLOCK_DIFFERENCE_MS = 5_000
 
 /**
- * Runs a statement that returns the time of the database, and compares it with the clock of this process. `aheadMs` is the smallest
- * possible difference of the clocks: the duration of the statement counts as inaccuracy, so a busy process does not report its own delay.
+ * Runs a statement that returns the time of the database, and compares it with the clock of this process. `aheadMs` is negative if this
+ * clock is behind. It is the smallest possible difference, because the duration of the statement is an inaccuracy: a busy process does not
+ * report its own delay.
  */
 export async function clockDifference<Value>(
   run: () => Promise<Value>,

@@ -9,7 +9,7 @@ import type { ClusterNode } from './node.ts'
 const MAX_LISTEN_MS = 2_000
 /** Time for which new connections are still accepted, as a share of `drainMs`. If `MAX_LISTEN_MS` is shorter, it applies instead. */
 const LISTEN_SHARE = 0.2
-/** Interval at which portions of the devices are released, in milliseconds. */
+/** Interval, in milliseconds, at which portions of the devices are released (asked to connect to another node). */
 const PORTION_MS = 100
 
 type DrainOptions = {

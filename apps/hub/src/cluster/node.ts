@@ -14,11 +14,11 @@ const HEARTBEAT_MS = 5_000
 const STALE_AFTER_MS = 20_000
 /** Age of a node's last heartbeat from which it is shown as dead, in milliseconds: it has missed two heartbeats. */
 const SILENT_AFTER_MS = 12_000
-/** Timeout for leaving the cluster, in milliseconds. Closing 10,000 connections in the database takes 1 to 2 s. */
+/** Timeout for leaving the cluster, in milliseconds. Recording 10,000 connections as ended takes 1 to 2 s. */
 const LEAVE_TIMEOUT_MS = 15_000
 /** Deadline of the statement with which a node begins to drain, in milliseconds. After it the node stops without handing devices over. */
 const DRAIN_TIMEOUT_MS = 2_000
-/** Age up to which nodes that left or died are listed, in hours: a day. */
+/** Time for which a node is listed after it left or died, in hours. */
 const FORMER_HOURS = 24
 const MAX_FORMER_NODES = 50
 
@@ -38,7 +38,7 @@ export type Heartbeat = {
   /** Number of devices that this node is asked to release; null if it is not asked. */
   releaseTotal: number | null
   releaseDone: number
-  /** Time since the request to release devices, in seconds. */
+  /** Time since the request to release devices, in seconds; null if there is none. */
   releaseSecs: number | null
 }
 
@@ -56,15 +56,15 @@ type NodeOptions = {
   onHeartbeat?: (heartbeat: Heartbeat) => Promise<void>
   /** Number of devices that are connected to this node. */
   connections?: () => number
-  /** Newest migration that this release knows. */
+  /** Newest migration that this release knows. Stored, so that a newer hub finds nodes whose release is older than a migration. */
   newestMigration?: string
   /** Interval of heartbeats, 5 s unless a test sets it. The other times are multiples of it. */
   heartbeatMs?: number | undefined
 }
 
 /**
- * This process as a node of the cluster, with a new id at each start. Disposal ends the node's open connections in the database and
- * leaves the cluster.
+ * This process as a node of the cluster, with a new id at each start. Disposal records the node's open connections as ended and leaves the
+ * cluster.
  */
 export type ClusterNode = AsyncDisposable & {
   nodeId: string

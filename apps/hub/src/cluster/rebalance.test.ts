@@ -16,7 +16,7 @@ async function command(...words: string[]): Promise<string> {
   return text
 }
 
-/** Moves the start of the release back in time, so that the next heartbeat releases the devices of these minutes. */
+/** Moves the start of the release back by `minutes`, so that the next heartbeat releases as many devices as are due in this time. */
 function minutesPass(minutes: number): Promise<unknown> {
   return sql`update cluster_node set release_started_at = now() - make_interval(mins => ${minutes})
               where node_id = ${hub.nodeId}`.execute(hub.db)

@@ -26,8 +26,8 @@ export function releaseSecs(count: number, connections: number): number {
 }
 
 /**
- * Asks each node that has a surplus of devices to release the surplus. The nodes read the request with their next heartbeat. A later call
- * replaces the requests of an earlier one.
+ * Asks each node that has a surplus of devices to release it, so that these devices connect to other nodes. The nodes read the request with
+ * their next heartbeat. A later call replaces the requests of an earlier one.
  */
 export async function startRebalance(tx: Tx): Promise<Rebalance> {
   const nodes = (await runningNodes(tx)).filter(node => node.draining_at === null)
@@ -85,7 +85,7 @@ export function releaseAfterHeartbeats({
     const surplus = Math.floor(connectedCount - averageConnections)
     const leftCount = successorCount === 0 ? 0 : Math.min(releaseTotal - releaseDone, surplus)
     const rate = perMinute(connectedCount) / 60
-    // A node whose process was paused must not release the devices of the missed heartbeats all together.
+    // After a pause of its process, a node must not release all devices at once that were due in the pause.
     const allowedCount = Math.min(
       Math.floor(releaseSecs * rate) - releaseDone,
       Math.ceil((releaseSecs - lastSecs) * rate),

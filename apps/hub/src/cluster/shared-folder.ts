@@ -10,7 +10,7 @@ import { blobFolder } from '../storage/local-folder.ts'
 import { runningNodes } from './node.ts'
 
 const SETTING = 'blob-folder'
-/** File with the id of the folder. The job that removes unused files from the folder looks at subfolders only. */
+/** File with the id of the folder. The job that removes unused files never removes it, because it looks at subfolders only. */
 const MARKER = 'folder-id'
 
 /**

@@ -9,7 +9,7 @@ import { BusMessageTooLarge } from '../messages.ts'
 export type BusMedium = AsyncDisposable & {
   /** Opens the bus of a node. */
   open(nodeId: string, log: Logger): Bus
-  /** Ends all connections in the server. Undefined for a medium without connections. */
+  /** Ends all connections of the buses at their server, as an outage would. Undefined for a medium without a server. */
   cut?: () => Promise<void>
 }
 
@@ -47,7 +47,7 @@ export function testBus(openMedium: () => Promise<BusMedium>, { canBeCut }: { ca
     return { received, unsubscribe: node.bus.subscribe(subject, message => received.push(message)) }
   }
 
-  /** Publishes rights at `a` until all collections have received one, waits until the last right arrives, and empties the collections. */
+  /** Waits until all collections receive what `a` publishes with the subject `rights`, and empties the collections. */
   async function rightsArrive(...collections: { received: object[] }[]): Promise<void> {
     await until('the subscriptions take effect', () => {
       a.bus.publish('rights', { userId: newId('u') })
