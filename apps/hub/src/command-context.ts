@@ -16,7 +16,7 @@ type CommonContext = {
 /** Context of a query. It has no transaction, so a query that writes does not compile. */
 export type QueryContext = CommonContext & {
   db: Db
-  /** Signal of a query with a `cost`. Aborts when the request is closed before its answer. */
+  /** Aborts when the request is closed before its answer, if the query has a `cost` (may be slow). Never aborts for other queries. */
   signal: AbortSignal
 }
 

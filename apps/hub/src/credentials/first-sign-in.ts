@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Contents of `initial-admin.json`. */
+/** Contents of `initial-admin.json`, the file with the generated password of the first administrator. */
 type FirstSignIn = { url: string; email: string; password: string; deploymentToken: string }
 
 /** Atomically writes `initial-admin.json` (mode 0600) into the data folder. Returns the path of the file. */

@@ -9,7 +9,7 @@ type PersonPurpose = MailPurpose | 'KnownBrowser'
 /** Purpose of any JWT. A `Device` JWT identifies a device to other systems. A `Proxy` JWT opens the web pages of a device. */
 type Purpose = PersonPurpose | 'Device' | 'Proxy'
 
-/** Ids of a JWT and of its person. If the JWT has a row in the database, the row has the id of the JWT. */
+/** Ids of a JWT and of its person. The row of a mailed JWT in the database is found by `jwtId`. */
 export type PersonClaims = { jwtId: string; userId: string }
 /**
  * Claims of a JWT that identifies a device. `certificateId` is set if the device itself requested the JWT, over a connection with that
@@ -68,7 +68,7 @@ export class Jwts {
     return this.#sign('Proxy', { jti: tokenId }, expiresAt)
   }
 
-  /** Returns the token id in a JWT of `signProxy`, even if the JWT has expired. Undefined for an invalid JWT. */
+  /** Returns the token id in a JWT of `signProxy`. Undefined for an invalid JWT. The caller reads the expiry from the row of the token. */
   async verifyProxy(jwt: string): Promise<string | undefined> {
     return (await this.#verify('Proxy', jwt, ['jti'], new Date(0)))?.jti
   }

@@ -33,7 +33,7 @@ const STATEMENTS: Record<string, RegExp> = {
   'timeline/followed-tags.ts': /to_json\(changed_at\) .* from device_property_change/s,
   'timeline/property-source.ts': /select \* from device_property_change c/,
 }
-/** Files that contain the names of these tables but no statement on their rows: the row types, and the sizes of all tables. */
+/** Files that mention the tables of `PARTITIONED_BY` but have no statement on their rows: they have row types, or sizes of all tables. */
 const NAMES_ONLY = ['database/queries/instance/health.ts', 'database/schema.ts']
 
 const { limits } = loadConfig({})
@@ -142,7 +142,7 @@ async function textsOf(run: () => Promise<void>): Promise<Set<string>> {
   }
 }
 
-/** Runs every statement of `STATEMENTS`, in every variant that has another condition. */
+/** Makes the hub run every statement of `STATEMENTS`. A statement whose conditions depend on the input is run with each of them. */
 async function runAll(): Promise<void> {
   const { owner, projectId, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
@@ -212,7 +212,7 @@ async function scansOfAllDevices(text: string): Promise<string[]> {
     const refused = isRefused || REFUSED.includes(node['Node Type'])
     const { 'Relation Name': table, Alias: alias } = node
     if (table !== undefined && TABLE.test(table) && node['Node Type'] !== 'ModifyTable') {
-      // Conditions above the scans of partitions name the alias of the first one: `e_1` for the alias `e`.
+      // In conditions above the scans of partitions, PostgreSQL writes the alias of the first partition: `e_1` instead of `e`.
       const column = `\\b${alias!.replace(/_\d+$/, '')}(_\\d+)*\\.device_id`
       if (refused || !new RegExp(`${column} = |= ${column}`).test(all)) found.push(`${table}: ${all}`)
     }

@@ -6,8 +6,8 @@ import { isCancelled } from './errors.ts'
 const BRIEF_MS = 2_000
 
 /**
- * Runs statements that read many rows. PostgreSQL plans them for their actual values. PostgreSQL cancels the statement in flight when
- * `signal` aborts, and after the deadline. Rejects with the reason of the signal, or with SQLSTATE 57014.
+ * Runs statements that read many rows. PostgreSQL plans them for their actual values, and cancels the statement in flight when `signal`
+ * aborts or the deadline has passed. Rejects with the reason of the signal after an abort, and with SQLSTATE 57014 after the deadline.
  */
 export async function runBrief<Result>(
   db: Db,

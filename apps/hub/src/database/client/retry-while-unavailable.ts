@@ -10,7 +10,8 @@ const PAUSE_MS = 200
 /**
  * Runs `query`. Retries while the database is unavailable, and when a row that `query` had found was deleted before its use
  * (`NoResultError`). Connecting devices need the retries: after a refusal, a published Nexigon agent waits a minute before it connects
- * again (docs/decisions.md, "Tokens and enrolment"), and one-shot commands do not try again. Stops retrying when `isAborted` returns true.
+ * again (docs/decisions.md, "Tokens and enrolment"). Commands of the agent that a script on the device runs do not try again at all. Stops
+ * retrying when `isAborted` returns true.
  */
 export async function retryWhileUnavailable<T>(
   query: () => Promise<T>,

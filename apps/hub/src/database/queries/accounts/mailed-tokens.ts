@@ -8,7 +8,7 @@ import { lockAccount } from './account-lock.ts'
 export const ACTIVATION_SECS = 24 * 60 * 60
 /** Lifetime of the mailed link that resets a password, in seconds: an hour. */
 export const PASSWORD_RESET_SECS = 60 * 60
-/** Lifetime of the mailed link that sets the first password of an account made by another person, in seconds: 7 days. */
+/** Lifetime of the mailed link that sets a password for an account without one, in seconds: 7 days. Its owner may not expect the mail. */
 export const FIRST_PASSWORD_SECS = 7 * 24 * 60 * 60
 
 /** Maximum number of mailed links of one purpose per account and hour, for all callers together. */

@@ -45,7 +45,8 @@ function macOf(value: unknown): string | undefined {
 
 /**
  * Reads the addresses in the JSON text of a system information. Devices may report any JSON, so fields of a wrong type are skipped.
- * Networks with an address that is not link-local come first. Link-local addresses come last, because containers add many of them.
+ * Keeps at most `MAX_ADDRESSES`. Link-local IP addresses come last, because containers add many of them. MAC addresses of networks with
+ * only such addresses come just before them.
  */
 function addressesOf(text: string): DeviceAddress[] {
   if (!text.includes('"networks"')) return []

@@ -18,7 +18,7 @@ const HEALTH: Record<NonNullable<Filter['health']>, RawBuilder<boolean>> = {
 const PRESETS: Record<NonNullable<Filter['preset']>, RawBuilder<boolean>> = {
   updateFailed: sql`d.device_id in (
     select u.device_id from device_update u where u.state = 'failed' or u.failure_count > 0)`,
-  // The device's row has the beginning of its last connection, so the end is looked up, and only for devices whose connection began
+  // The device's row has only the beginning of its last connection. The end is looked up, but only for devices whose connection began
   // long ago.
   offlineLong: sql`not d.is_connected and d.last_connected_at < now() - make_interval(hours => ${OFFLINE_LONG_HOURS})
     and (select coalesce(c.ended_at, c.connected_at) from device_connection c where c.device_id = d.device_id
@@ -29,14 +29,14 @@ const PRESETS: Record<NonNullable<Filter['preset']>, RawBuilder<boolean>> = {
 }
 
 /**
- * Condition that a device has the given health status, as `projects_QueryDevices` returns it. The surrounding query must name the device
- * `d`.
+ * Condition that a device has the given health status, as `projects_QueryDevices` returns it. The surrounding query must use the alias `d`
+ * for `device`.
  */
 export function matchesHealth(health: NonNullable<Filter['health']>): RawBuilder<boolean> {
   return HEALTH[health]
 }
 
-/** Condition of a preset filter of the device list (docs/api.md 1.9). The surrounding query must name the device `d`. */
+/** Condition of a preset filter of the device list (docs/api.md 1.9). The surrounding query must use the alias `d` for `device`. */
 export function matchesPreset(preset: NonNullable<Filter['preset']>): RawBuilder<boolean> {
   return PRESETS[preset]
 }

@@ -72,7 +72,10 @@ type Write = {
   expectedVersion?: number | undefined
 }
 
-/** `before` is the replaced value, undefined for a new property. */
+/**
+ * `before` is the replaced value, undefined for a new property. If the property does not have `expectedVersion`, nothing is written:
+ * `VersionConflict` has its actual version, and `Deleted` means that it does not exist.
+ */
 type WriteResult =
   | { result: 'Set'; before: RawJson | undefined }
   | { result: 'VersionConflict'; currentVersion: number }

@@ -27,7 +27,7 @@ export type FoundDevice = {
 
 type Found = { devices: FoundDevice[]; hasMore: boolean; isCut: boolean }
 
-/** Columns of `FoundDevice`, except those of the address. The query must name the device `d` and the project `p`. */
+/** Columns of `FoundDevice`, except those of the address. The query must use the aliases `d` for `device` and `p` for `project`. */
 const COLUMNS = sql`d.device_id, d.name, d.hostname, p.project_id, p.name as project_name, d.is_connected, d.health,
   d.pending_certificates, case when not d.is_connected then (
     select coalesce(c.ended_at, c.connected_at)::text from device_connection c where c.device_id = d.device_id
@@ -96,7 +96,7 @@ export function devicesByStart(organizationId: string, text: string, count: numb
 /** Indexed key of the row `a` of `device_address`, and the condition that it begins with a text. */
 type AddressMatch = { key: RawBuilder<unknown>; condition: RawBuilder<unknown> }
 
-/** Ways in which a text may be the beginning of an address, best first: of an IP address, a MAC address, or its last three bytes. */
+/** Ways to match a text with addresses, best first: beginning of an IP address, of a MAC address, or of the last three bytes of a MAC. */
 export function addressMatches(text: string): AddressMatch[] {
   const { ip, mac } = addressStartsOf(text)
   const match = (key: RawBuilder<unknown>, isMac: boolean, start: string): AddressMatch => ({

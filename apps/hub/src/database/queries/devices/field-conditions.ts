@@ -14,7 +14,7 @@ const LAST_END = sql`(
   select coalesce(c.ended_at, c.connected_at) from device_connection c where c.device_id = d.device_id
    order by c.connected_at desc limit 1)`
 
-/** Condition on a column of the device list that is not a property. The surrounding query must name the device `d`. */
+/** Condition on a column of the device list that is not a property. The surrounding query must use the alias `d` for `device`. */
 export function matchesField(condition: Condition): RawBuilder<boolean> {
   const { operator } = condition
   if (operator === 'less' || operator === 'greater') return matchesLastSeenAgo(operator, condition.value)
@@ -51,7 +51,7 @@ function matchesColumn(condition: UpdateCondition, column: RawBuilder<unknown>):
 function matchesLastSeenAgo(operator: 'less' | 'greater', secs: number): RawBuilder<boolean> {
   const start = sql`now() - make_interval(secs => ${secs})`
   if (operator === 'less') return sql`(d.is_connected or ${LAST_END} > ${start})`
-  // The device's row has the beginning of its last connection, so the end is looked up, and only for devices whose connection began
+  // The device's row has only the beginning of its last connection. The end is looked up, but only for devices whose connection began
   // long ago.
   return sql`(not d.is_connected and d.last_connected_at < ${start} and ${LAST_END} < ${start})`
 }

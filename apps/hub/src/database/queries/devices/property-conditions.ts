@@ -5,7 +5,7 @@ import { matchesText } from '../../client/page.ts'
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 type Condition = NonNullable<Filter['properties']>[number]
 
-/** Condition that a device meets a filter on one of its properties. The surrounding query must name the device `d`. */
+/** Condition that a device meets a filter on one of its properties. The surrounding query must use the alias `d` for `device`. */
 export function matchesProperty(condition: Condition): RawBuilder<boolean> {
   const isOpposite = condition.operator === 'absent' || condition.operator === 'notEquals'
   return sql<boolean>`${isOpposite ? sql`not` : sql``} exists (

@@ -3,7 +3,8 @@ import { type RawBuilder, sql } from 'kysely'
 /** Maximum length, in characters, of a value in a column of a device list. */
 const COLUMN_CHARS = 200
 /**
- * Maximum size, in bytes of JSON, of a value that a column reads. Reading eight values of 1 MiB for each of 500 rows would take seconds.
+ * Maximum size, in bytes of JSON, of a value that a column reads. For a larger value it shows the size. Reading eight values of 1 MiB for
+ * each of 500 rows would take seconds.
  */
 const MAX_READ_BYTES = 64 * 1024
 
@@ -22,8 +23,8 @@ function readings(path: string): { names: string[]; members: string[] } {
 
 /**
  * Text of the value at a path, cut to 200 characters: strings without quotes, other values as JSON, null if the device has no such value.
- * The first character is `=` for a property, and `.` for a member of a property's JSON value. The surrounding query must name the device
- * `d`. PostgreSQL evaluates it after sort and limit, so only for a page's rows.
+ * The first character is `=` for a property, and `.` for a member of a property's JSON value. The surrounding query must use the alias `d`
+ * for `device`. PostgreSQL evaluates this subquery after sort and limit, so only for a page's rows.
  */
 export function columnText(path: string): RawBuilder<string | null> {
   const { names, members } = readings(path)

@@ -5,9 +5,9 @@ import type { Db } from '../../client/connection.ts'
 import { jobDurationMs, jobError, jobStatus, jobsOf } from './job-rows.ts'
 
 const HOUR_MS = 60 * 60 * 1000
-/** Age of the jobs that are counted, in milliseconds: 24 h. */
+/** Maximum age of the jobs that are counted, in milliseconds: 24 h. */
 const COUNTED_MS = 24 * HOUR_MS
-/** Age of the jobs that are read, in milliseconds: two runs of a daily kind. */
+/** Maximum age of the jobs that are read, in milliseconds: 48 h, so that the summary of a daily job has its last two runs. */
 const READ_MS = 2 * COUNTED_MS
 
 type Run = {

@@ -13,8 +13,8 @@ const GIVEN_UP_SECS = 2 * 60 * 60
 const MAX_MAILS_A_DAY = 4
 
 /**
- * Counts a mail to an address. If the address has got `MAX_MAILS_A_DAY` mails already, nothing is counted, and the result has the reason
- * and the time at which the next mail is possible.
+ * Counts a mail to an address and resolves to undefined. If the address has got `MAX_MAILS_A_DAY` mails already, nothing is counted, and
+ * the result has the error message and the time until the next mail is possible.
  */
 export async function countMail(
   tx: Tx,

@@ -51,7 +51,7 @@ const GROUP_KEY: Record<PendingGrouping, RawBuilder<string>> = {
 const IS_KNOWN = sql<boolean>`exists (
   select from device_certificate o where o.device_id = p.device_id and o.status <> 'Pending')`
 
-/** Subquery for all pending certificates that match. It starts from the few devices that have one, which an index finds. */
+/** Subquery for the pending certificates that match the filter. It starts from the few devices with a pending one, which an index finds. */
 function matches({ projectId, groupBy = 'tokenAndAddress', filter }: Input): RawBuilder<unknown> {
   const { groupKey, text } = filter ?? {}
   const ofGroup = groupKey === undefined ? sql`true` : sql`${GROUP_KEY[groupBy]} = ${groupKey}`

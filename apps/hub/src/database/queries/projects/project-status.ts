@@ -171,7 +171,7 @@ export async function sampleConnected(db: Db): Promise<void> {
      where s.sampled_step is null or s.sampled_step < excluded.sampled_step`.execute(db)
 }
 
-/** States by which a list of projects is filtered: projects with at least one device, or pending certificate, in the state. */
+/** States by which a list of projects is filtered. A project matches if it has a device (or pending certificate) in the state. */
 type ProjectState = NonNullable<NonNullable<ParsedInput<'organizations_QueryProjects'>['filter']>['state']>
 
 const IN_STATE: Record<ProjectState, RawBuilder<boolean>> = {
@@ -197,7 +197,7 @@ export const BY_PROBLEMS = sql`
   || lpad((999999999 - coalesce(s.warning_count, 0))::text, 9, '0')
   || lpad((999999999 - coalesce(s.pending_count, 0))::text, 9, '0') || p.name`
 
-/** Sums of the stored counts of all projects of an organization, and the numbers of projects with a state. */
+/** Sums of the stored counts of all projects of an organization, and the number of projects in each state. */
 export async function totalsOf(db: Db, organizationId: string) {
   const sumOf = (column: RawBuilder<unknown>) => sql<number>`coalesce(sum(${column}), 0)::bigint`
   return db

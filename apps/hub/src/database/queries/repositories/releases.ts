@@ -97,13 +97,13 @@ export async function neighboursOf(db: Db, versionId: string): Promise<ReleaseNe
   return { reportedAs: word, newer: newer ?? undefined, before: before ?? undefined }
 }
 
-/** A tag with its version. `since` and `before` come from the history of tags. */
+/** A tag with its version. `since` is the time at which the version got the tag; undefined if the history of tags does not have it. */
 export type ReleaseTag = {
   tag: string
   locked: boolean
   version: NamedVersion
   since: Date | undefined
-  /** The version that had the tag before. `path` is its locked tag or else its id, for use in paths. */
+  /** The version that had the tag before, if any. `path` is its locked tag or else its id, for use in paths. */
   before: (NamedVersion & { path: string }) | undefined
 }
 

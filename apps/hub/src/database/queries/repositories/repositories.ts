@@ -23,10 +23,10 @@ type FoundPath = {
   assetId: string | null
 }
 
-// Ranks of a match, the lowest wins (docs/decisions.md, "Repositories"): slug 1, id 2, display name of an own repository 3, its former
-// slug 4, its former display name 5, former slug of another tenant 6, display name of another tenant 7, former display name of another
-// tenant 8. An own repository belongs to an organization of which the caller is a member or, for a device, is linked to the device's
-// project.
+// A path may match several repositories. The match with the lowest rank wins (docs/decisions.md, "Repositories"): 1 slug, 2 id, 3 display
+// name of an own repository, 4 former slug of an own repository, 5 former display name of an own repository, 6 former slug of another
+// tenant, 7 display name of another tenant, 8 former display name of another tenant. An own repository belongs to an organization of which
+// the caller is a member or, for a device, is linked to the device's project.
 // - A repository with this slug or id hides matches by display name even if the caller may not read it, so that a path means the same
 //   repository to every caller.
 // - Display names count only in repositories that the caller may read, so that other repositories are not disclosed.
@@ -108,7 +108,7 @@ export type AssetStatus = ActionOutput<'repositories_GetAssetDetails'>['status']
 
 /**
  * Result of the last check of a blob's stored bytes, in the form of the API (docs/api.md 4.7). The detail may disclose the operator's
- * store, so only callers with a role in the scope get it. Other readers get the status and the time.
+ * store, so only members of the repository's organization get it. Other readers get the status and the time.
  */
 export function storageOf(
   row: { storage_status: string; storage_checked_at: Date | null; storage_detail: string | null },

@@ -52,8 +52,8 @@ export async function lockTags(tx: Tx, packageId: string): Promise<void> {
 }
 
 /**
- * Adds tags to a version, all or none (docs/api.md 4.6). Throws `Invalid` for the first tag that another version has, if that tag is
- * locked or may not be reassigned. The caller must hold `lockTags`.
+ * Adds tags to a version, all or none (docs/api.md 4.6). A tag of another version moves to this version. Throws `Invalid` for the first
+ * such tag that is locked there or whose `reassign` is false. The caller must hold `lockTags`.
  */
 export async function addTags(
   { tx, caller, scope, events }: Context,

@@ -55,10 +55,11 @@ function repositoriesByName(projectIds: readonly string[]): RawBuilder<unknown> 
 }
 
 /**
- * Common table expressions that find the package and the versions of reports. `reports` is a query with `project_id` and the columns of
- * `REPORT`. The last expression, `matched`, has all columns of `reports` and `package_id`, `version_id` and `aim_id`. The package is found
- * by the path. Without a path, it is the only linked package that has the reported version. `version_id` is the version that the device
- * runs. `aim_id` is another version that it installs or failed to install. If versions have the same text, the newest one is meant.
+ * Common table expressions that find the package and the versions that devices report in their update status. `reports` is a query with
+ * `project_id` and the columns of `REPORT`. The last expression, `matched`, has all columns of `reports` and `package_id`, `version_id`
+ * and `aim_id`. The package is found by the path. Without a path, it is the only linked package that has the reported version.
+ * `version_id` is the version that the device runs. `aim_id` is another version that it installs or failed to install. If versions have
+ * the same text, the newest one is meant.
  */
 export function matchedSoftware(
   projectIds: readonly string[],

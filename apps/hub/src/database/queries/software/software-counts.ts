@@ -9,7 +9,7 @@ const MAX_REPORTED = 50
 /** Activity of a device's update script. */
 type Doing = 'running' | 'updating' | 'failed'
 
-/** Devices of a project with the same version. If `versionId` and `reported` are null, they report no version or an unlisted version. */
+/** Devices with the same version and activity. If `versionId` and `reported` are null, they report no version or an unlisted one. */
 export type VersionCount = {
   packageId: string | null
   versionId: string | null
@@ -33,7 +33,7 @@ type AimCount = {
 /** Devices whose update path ends in a tag of a package. */
 type FollowerCount = { packageId: string; tag: string; devices: number; connected: number }
 
-/** Software of the devices of a project. */
+/** Numbers of devices of a project by the version that they run, by the version that they try to install, and by the tag they follow. */
 export type SoftwareCounts = { versions: VersionCount[]; aims: AimCount[]; followers: FollowerCount[] }
 
 type Row = {
@@ -53,7 +53,7 @@ type Row = {
 
 const kept = new KeptAnswers<SoftwareCounts>()
 
-/** Cached counts of projects, at most 2 s old. Projects without such counts are missing. */
+/** Cached results of `countSoftware` by project, at most 2 s old. A project without a cached result is missing. */
 export function keptSoftware(db: Db, projectIds: readonly string[]): Map<string, SoftwareCounts> {
   return new Map(
     projectIds.flatMap(projectId => {
@@ -63,7 +63,7 @@ export function keptSoftware(db: Db, projectIds: readonly string[]): Map<string,
   )
 }
 
-/** Keeps counts of projects for 2 s. */
+/** Caches results of `countSoftware` for 2 s. */
 export function keepSoftware(db: Db, counts: ReadonlyMap<string, SoftwareCounts>): void {
   for (const [projectId, of] of counts) kept.keep(db, projectId, of)
 }

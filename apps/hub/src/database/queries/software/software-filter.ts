@@ -9,8 +9,8 @@ type Relation = Extract<Condition, { versionId: unknown }>['is']
 const DOES = { stays: 'running', leaves: 'updating', stuck: 'failed' } as const
 
 /**
- * Condition on the software that a device of a project reports, by the same rules as `matchedSoftware`. The surrounding query must name the
- * device `d`.
+ * Condition on the software that a device of a project reports, by the same rules as `matchedSoftware`. The surrounding query must use the
+ * alias `d` for `device`.
  */
 export function matchesSoftware(condition: Condition, projectId: string): RawBuilder<boolean> {
   if ('versionId' in condition) return matchesVersion(condition.versionId, condition.is, projectId)

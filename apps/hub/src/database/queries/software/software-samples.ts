@@ -127,7 +127,8 @@ export async function readSeries(
   const series: VersionSeries = { fromSecs: first * SAMPLE_STEP_SECS, counts: [], compared: [] }
   for (let at = first; at <= last; at++) {
     const row = byStep.get(at)
-    // The job may still be working on the newest hour, so a project with a sample of the hour before is expected, too.
+    // Counts the projects that must have a sample of this hour. A project whose last sample is of the hour before counts, too: the job may
+    // not have reached it yet.
     const expected = spans.filter(span => span.first <= at && span.last >= at - 1).length
     const isWhole = row !== undefined && row.projects >= expected
     series.counts.push(isWhole ? row.runs : null)
