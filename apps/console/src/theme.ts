@@ -20,7 +20,7 @@ function apply() {
   document.documentElement.dataset.theme = shown
 }
 
-/** Applies changes of the theme in the operating system and in other tabs. */
+/** Applies the theme again whenever it changes in the operating system or is set in another tab. */
 export function followSystemTheme() {
   prefersDark.addEventListener('change', apply)
   window.addEventListener('storage', ({ key }) => {

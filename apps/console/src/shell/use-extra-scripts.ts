@@ -4,7 +4,7 @@ import { log } from '../lib/log.ts'
 
 const injected = new Set<string>()
 
-/** Adds the operator's scripts to the head, each once. */
+/** Adds the scripts that the operator has configured to the document's head, each once. */
 export function useExtraScripts() {
   const { scripts } = useConfig()
   useEffect(() => {

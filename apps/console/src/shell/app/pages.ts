@@ -25,7 +25,7 @@ export type PageLink = {
   to: string
   icon: IconType
   label: string
-  /** Text of the page's `CreateButton`. The search dialog offers this action, too. */
+  /** Text of the page's `CreateButton`, and of the option in the search dialog that does the same. */
   create?: string
 }
 

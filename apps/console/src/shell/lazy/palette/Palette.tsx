@@ -81,14 +81,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
       if (!current?.id || selectionStart !== selectionEnd) return
       copy(current.id)
     } else if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
-      // Results of an earlier, shorter text stay on screen during a search. Enter does not open the first of them.
+      // Results of an earlier, shorter text stay on screen during a search. Enter does not open the first of them but waits for the hub.
       const isEarly =
         found.isPending && searched !== '' && (!current || (current === options[0] && current.isFound))
       if (isEarly) setGoing(true)
       else go(current, isModified)
       event.preventBaseUIHandler()
     } else {
-      // Escape closes the dialog, so the library must not handle the key.
+      // Escape closes the dialog (`Modal`), so the autocomplete library must not handle the key.
       if (event.key === 'Escape') event.preventBaseUIHandler()
       return
     }

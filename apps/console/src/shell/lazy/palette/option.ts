@@ -9,7 +9,7 @@ export type Option = {
   label: string
   /** Shown instead of `label`, for example the label with the part that matches the search text marked. */
   shown?: ReactNode
-  /** Grey text after the label. On phones it is below the label. */
+  /** Grey text after the label, for example the address that matches the search text. On phones it is below the label. */
   hit?: ReactNode
   /** Further texts that the search matches. */
   also?: string | undefined

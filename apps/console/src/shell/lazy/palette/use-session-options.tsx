@@ -11,7 +11,7 @@ import { toast, toastError } from '../../../ui/app/toast.ts'
 import { useLogOut } from '../../app/use-log-out.ts'
 import type { OptionGroup } from './option.ts'
 
-/** Maximum number of sessions that are counted. More sessions are shown as this number. */
+/** Maximum number of sessions that are counted. A person with more sessions sees this number. */
 const MAX_SESSIONS = 100
 
 /** Options of the search dialog for the theme, the invitations, the other sessions, and Log Out. */
