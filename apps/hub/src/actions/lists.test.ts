@@ -49,7 +49,7 @@ async function queryList(name: ActionName, { items }: List, input: Ask = {}): Pr
     unknown
   >
   const { nextCursor, total } = output as { nextCursor?: string; total?: number }
-  // The hub seals audit events at any time, so their seals may differ between two answers.
+  // The hub seals audit events (signs their hash) at any time, so their seals may differ between two answers.
   return { items: (output[items] as Item[]).map(({ seal, ...item }) => item), nextCursor, total }
 }
 

@@ -35,7 +35,7 @@ const MAX_ATTEMPTS = 3
 const PAUSE_MS = 100
 /**
  * Maximum time, in milliseconds, that a running job waits for the next bulk action to become due. It exceeds the 10 s by which a bulk
- * deletion is delayed, so the job that starts with the deletion also processes it.
+ * deletion is delayed, so the job that is queued when the deletion is started also processes it.
  */
 const SOON_MS = 15_000
 

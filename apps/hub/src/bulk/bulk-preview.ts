@@ -5,7 +5,7 @@ import type { Caller } from '../caller.ts'
 import { type Db, type Tx, withQueryOptions } from '../database/client/connection.ts'
 import { type DeviceFilter, matchesFilter } from '../database/queries/devices/device-filter.ts'
 
-/** Selection of a person: devices by id or filter, or certificates by id. */
+/** Devices (by id or filter) or certificates (by id) that a person has selected. */
 export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']
 
 /** A selection whose filter is resolved to ids. */

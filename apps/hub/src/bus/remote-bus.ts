@@ -44,8 +44,8 @@ type RemoteBusOptions = {
 
 /**
  * Bus over an external server. After `start` it keeps one connection open, and reconnects when the connection breaks or the server stops
- * answering. Publishers never wait for the bus. `start` is called when another node exists: until then messages are dropped, and the
- * status is `isConnected: true`.
+ * answering. Publishers never wait for the bus. Until `start` is called, messages are dropped, and the status is `isConnected: true`,
+ * because a node without other nodes needs no bus.
  */
 export class RemoteBus implements Bus {
   readonly kind: 'PostgreSQL' | 'NATS'

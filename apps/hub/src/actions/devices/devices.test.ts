@@ -268,7 +268,7 @@ describe('devices_Delete', () => {
     await hub.runJob('devices_SweepHistory', {})
     expect(await left('device_event')).toEqual([])
     expect(await left('device_property_change')).toEqual([])
-    // The row in `device_removal` stays, because a statement that began before the deletion may still insert an event.
+    // The row in `device_removal` stays for some minutes, because a statement that began before the deletion may still insert an event.
     expect(await left('device_removal')).toEqual([{ device_id: deviceId }])
     await session.query(
       `insert into device_event (device_id, event_id, event_day, severity, body, attributes, emitted_at)

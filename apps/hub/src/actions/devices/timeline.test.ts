@@ -345,7 +345,7 @@ describe('tags in a timeline', () => {
     expect(await tagsFor(publisher)).toMatchObject([
       { path, details: { from: { name: '1.0' }, to: { name: '2.0' }, actorName: 'Paula' } },
     ])
-    // An administrator of the instance sees the move, but no details: another organization owns the repository.
+    // An administrator of the instance sees that the tag moved, but no details: another organization owns the repository.
     const [move] = await tagsFor(await hub.user({ isAdmin: true }))
     expect(move).not.toHaveProperty('details')
   })

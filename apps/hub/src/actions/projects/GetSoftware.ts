@@ -138,7 +138,7 @@ function added(sum: Doing, { running, updating, failed }: Doing): Doing {
   return { running: sum.running + running, updating: sum.updating + updating, failed: sum.failed + failed }
 }
 
-/** Versions that the hub does not know, most devices first. */
+/** Versions that devices report but the hub does not know, most devices first. */
 function reportedOf(rows: readonly VersionCount[]) {
   const devices = ({ running, updating, failed }: Doing) => running + updating + failed
   return [...groupBy(rows, row => row.reported)]

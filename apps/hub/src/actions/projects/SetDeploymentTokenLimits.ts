@@ -1,7 +1,7 @@
 import { tokenLimitColumns, tokenLimitsOf } from '../../database/queries/projects/token-limits.ts'
 import { handler } from '../../handler.ts'
 
-/** Replaces all limits of a deployment token. A missing limit becomes the default of the instance. */
+/** Replaces all limits of a deployment token. A missing number gets the default of the instance. Without `expiresAt` there is no expiry. */
 export const projects_SetDeploymentTokenLimits = handler(
   'projects_SetDeploymentTokenLimits',
   async ({ tx, events, scope, changed }, { tokenId, limits }) => {

@@ -1,6 +1,6 @@
 import { handler } from '../../handler.ts'
 
-/** Sets the properties that are pinned in a project for everyone, in their order. */
+/** Sets the properties that are pinned on the device pages of a project for everyone, in the given order. */
 export const projects_SetPinnedProperties = handler(
   'projects_SetPinnedProperties',
   async ({ tx, events, changed }, { projectId, properties }) => {

@@ -2,7 +2,7 @@ import { refusal } from '../../access/authorize.ts'
 import { personOf } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
-/** Stores the properties that the caller has pinned in a project. */
+/** Stores the properties that the caller has pinned on the device pages of a project. */
 export const projects_SetPins = handler(
   'projects_SetPins',
   async ({ db, caller }, { projectId, properties }) => {

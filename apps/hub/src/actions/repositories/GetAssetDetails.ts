@@ -5,7 +5,7 @@ import {
 } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
-/** Returns size, digest, status and use count of a blob. */
+/** Returns size, digest and status of a blob, and the number of files that use it. */
 export const repositories_GetAssetDetails = handler(
   'repositories_GetAssetDetails',
   async ({ db, scope }, { assetId }) => {

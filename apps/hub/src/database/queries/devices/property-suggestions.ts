@@ -34,8 +34,8 @@ type NameRow = {
 type NamesOptions = { text: string | undefined; namesOnly: boolean; limit: number }
 
 /**
- * Subquery for all properties of a device of `sample`, or for one property. `offset 0` makes PostgreSQL run it for each device. Otherwise,
- * the planner would read all properties of the hub when the sample is a large part of them.
+ * Subquery for all properties, or for one property, of a device of the table expression `sample`. `offset 0` makes PostgreSQL run it for
+ * each device. Otherwise, the planner would read all properties of the hub when the sample is a large part of them.
  */
 function propertiesOfSample(property?: string): RawBuilder<unknown> {
   const named = property === undefined ? sql`true` : sql`name = ${property}`

@@ -122,7 +122,7 @@ export async function readSeals(db: Db): Promise<{ value: Value<'seals'>; proble
   }
 }
 
-/** Stores the size of the database on this day, and removes the sizes of more than 400 days ago. */
+/** Stores the size of the database on this day. Removes sizes older than 400 days, and event counts older than 8 days. */
 export async function sampleDatabaseSize(db: Db): Promise<void> {
   await sql`
     insert into database_size (sampled_on, size_bytes) values (current_date, pg_database_size(current_database()))

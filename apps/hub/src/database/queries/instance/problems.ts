@@ -16,7 +16,7 @@ type Findings = {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Days before the end of a certificate from which it is a problem (`warn`), and from which the problem is urgent (`bad`). */
+/** Days before the expiry of a certificate from which it is a problem (`warn`), and from which the problem is urgent (`bad`). */
 const CERTIFICATE_DAYS = { warn: 21, bad: 3 }
 /** Shares of free space below which a disk is a problem (`warn`), and below which the problem is urgent (`bad`). */
 const FREE_SHARE = { warn: 0.15, bad: 0.05 }
@@ -119,7 +119,7 @@ function fillingDisks({ nodes, growthBytesPerDay = 0, nowMs }: Findings): Proble
 
 function differentVersions({ nodes, nowMs }: Findings): Problem[] {
   const versions = [...new Set(nodes.flatMap(({ facts }) => (facts ? [facts.version] : [])))].sort()
-  // The versions differ at the latest since the start of the youngest node.
+  // The versions have differed since the start of the youngest node, or longer.
   const sinceMs = nowMs - 1000 * Math.min(...nodes.map(({ uptimeSecs }) => uptimeSecs))
   if (versions.length < 2 || nowMs - sinceMs < UPGRADE_MS) return []
   return [{ kind: 'VersionsDiffer', level: 'warn', since: new Date(sinceMs).toISOString(), versions }]

@@ -147,7 +147,7 @@ export function pendingIds(input: Input, until: string): RawBuilder<{ certificat
      order by first_seen desc, certificate_id limit ${MAX_BULK_ITEMS}`
 }
 
-/** Counts of decided certificates of a token, for one IP address with which they were first seen. */
+/** Numbers of accepted and of decided (accepted, rejected or revoked) certificates of a token that were first seen at an IP address. */
 export type TokenAddress = { token_id: string; remote_address: string; accepted: number; decided: number }
 
 /** Counts the decided certificates of tokens by address. Reads the index `device_certificate_by_token` only. */

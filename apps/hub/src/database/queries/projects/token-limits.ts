@@ -13,7 +13,7 @@ export type TokenLimitColumns = {
   new_devices_per_hour: number | null
 }
 
-/** Converts limits of a token to columns. An absent limit becomes null: the default of the instance applies. */
+/** Converts limits of a token to columns. An absent limit becomes null: no expiry, or the default of the instance for a number. */
 export function tokenLimitColumns(limits: TokenLimits): TokenLimitColumns {
   return {
     expires_at: limits.expiresAt === undefined ? null : new Date(limits.expiresAt),

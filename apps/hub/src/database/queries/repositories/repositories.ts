@@ -73,8 +73,8 @@ const FIND_PATH = `
 
 /**
  * Resolves a path `repository/package/tag/filename`; undefined when the repository does not exist or the caller may not read it.
- * Administrators of the instance get no additional access by path: their reads in other organizations must be audited, which needs
- * the id in the input.
+ * Administrators of the instance get no additional access by path: their reads in other organizations must be audited, which is done
+ * only for actions whose input has the id of the resource.
  */
 export async function resolvePath(
   db: Db,
