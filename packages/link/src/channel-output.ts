@@ -29,7 +29,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   hasPeerStopped = false
   /** ChannelClosed was sent: this side has ended its data. */
   hasSentEnd = false
-  /** True if the data are answers to actions that the peer runs (executor channel). */
+  /** True if this side's data are answers to the actions that the peer sends (executor channel). */
   isAnswers = false
   /** True if data was sent since the peer's last Adjust, so the peer's next Adjust is a reaction to that data. */
   hasSentSinceAdjust = false

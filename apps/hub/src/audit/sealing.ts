@@ -21,8 +21,8 @@ const SEALING = `
     left join instance_setting v on v.key = $1`
 
 /**
- * Returns the newest seal and the result of the last verification. The description of a difference contains ids of rows of other
- * organizations, so only the log of the instance has it.
+ * Returns the newest seal and the result of the last verification. If the verification found rows that do not match their seal,
+ * their description is returned only for the log of the instance, because it contains ids of rows of all organizations.
  */
 export async function readSealing(db: Db, isInstance: boolean) {
   const [row] = await select<SealingRow>(db, SEALING, [VERIFICATION])

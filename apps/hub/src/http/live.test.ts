@@ -97,7 +97,7 @@ it('C15: notifies the device list of a health report only if the shown status ch
   for (let at = 0; at < 3; at++) expect(await noticesOf(() => report(byDevice, 'ok', { at }))).toBe(0)
   expect(await noticesOf(() => report(byDevice, 'degraded'))).toBe(1)
   expect(await noticesOf(() => report(byPerson, 'error'))).toBe(1)
-  // A person set the status to `error`. The device's next report replaces it, although the device has not changed its value.
+  // A person set the status to `error`. The device's next report replaces it, although the device reports the same as before.
   expect(await noticesOf(() => report(byDevice, 'degraded'))).toBe(1)
 })
 

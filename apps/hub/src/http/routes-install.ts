@@ -95,7 +95,7 @@ export function installRoutes(
       permit.release()
       return reply.hijack()
     }
-    // A pipelined response that was never sent emits no `close`, so the socket's event counts, too.
+    // A pipelined response that was never sent emits no `close`, so the socket's `close` releases the permit as well.
     for (const ending of [response, socket]) ending.once('close', permit.release)
     return replyWithFile(request, reply, { path, sha256, filename, isPublic: true })
   }

@@ -26,7 +26,7 @@ const ADD_STORED = `
       event_bytes = device_stored_bytes.event_bytes + excluded.event_bytes,
       change_bytes = device_stored_bytes.change_bytes + excluded.change_bytes`
 
-/** Adds the bytes that a transaction stores to today's counts of a device. */
+/** Increases today's count of a device by the number of bytes that a transaction stores. */
 export async function addStoredBytes(
   tx: Tx,
   deviceId: string,

@@ -12,8 +12,8 @@ const OUTCOMES = {
 }
 
 /**
- * Lists the devices or certificates of a bulk action with their results, and whether each device is connected at present. The list has
- * the same order as before the start of the bulk action.
+ * Lists the devices or certificates of a bulk action with their results, and whether each device is connected at present. The order is
+ * the one in which the bulk action took them when it started.
  */
 export const devices_QueryBulkActionItems = handler(
   'devices_QueryBulkActionItems',

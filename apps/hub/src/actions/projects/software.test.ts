@@ -455,7 +455,7 @@ describe('odd reports', () => {
     expect(gateway!.reported).toHaveLength(50)
     expect(software.otherReported).toEqual({ running: 150, updating: 0, failed: 0 })
     expect(software.deviceCount).toBe(10_200)
-    // On a busy machine the first counts may take longer than the 2 s that a count may take. The answer then has no counts.
+    // On a busy machine the first counts may exceed their time limit of 2 s. The answer then has no counts.
     await expect.poll(() => usageOf('2.24.0')).toMatchObject({ counts: { fails: 10_000 } })
     const usage = await usageOf('2.24.0')
     expect(usage.failures).toHaveLength(50)

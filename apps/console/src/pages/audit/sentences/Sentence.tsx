@@ -12,7 +12,10 @@ export const LogSubjects = createContext<{ subjects: Subjects; isInstance: boole
   isInstance: false,
 })
 
-/** Describes entries of one action that differ in one subject: the field that holds the subject's id, and the number of subjects. */
+/**
+ * For one sentence about several entries of an action that differ in one subject only, such as the device: the field that holds the
+ * subject's id, and the number of subjects.
+ */
 export type Several = { field: string; count: number }
 
 /** The sentence of an entry: actor, verb, subject. Names are isolated with `bdi`, because they may be written from right to left. */

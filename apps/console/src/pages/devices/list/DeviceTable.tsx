@@ -18,9 +18,9 @@ import type { Selection } from './selection.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
 const ROW_HEIGHT = 44
-/** Height in pixels of a device on a phone without lines for chosen properties, as in the CSS rule `.devices tr`. */
+/** On phones each row is a card. Its height in pixels without properties that the person added, as in the CSS rule `.devices tr`. */
 const CARD_HEIGHT = 64
-/** Height in pixels of a line with a chosen property on a phone. */
+/** Height in pixels of the line of a card for one property that the person added as a column. */
 const CARD_LINE_HEIGHT = 18
 /** Width in pixels of the column of checkboxes. */
 const SELECT_PX = 42

@@ -22,7 +22,7 @@ const LENGTH_MS: Partial<Record<Range, number>> = {
   '30d': 30 * 24 * HOUR_MS,
 }
 
-/** The range in the address: a preset, or `between` for two times. Without a valid range it is 7 d. */
+/** The range that the URL selects: `between` if it has a valid `from` or `to`, else a preset. Without a valid one it is `7d`. */
 export function rangeOf({ range, from, to }: RangeSearch): Range | 'between' {
   if (localTime(from) || localTime(to)) return 'between'
   return RANGES.find(({ value }) => value === range)?.value ?? '7d'
