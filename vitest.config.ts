@@ -42,9 +42,16 @@ const LONG = [
   'apps/hub/src/http/{install,openapi-conformance}.slow.test.ts',
   'apps/hub/src/storage/storage.slow.test.ts',
 ]
-/** Browser tests of the same kind. */
-const E2E_LONG =
-  'e2e/{cluster,disk-full,hardening,hub-places,hub-start,journey,release,specification-texts,uploads}.slow.test.ts'
+/**
+ * Journeys of people through several screens: from sign-up, invitation or first device to the goal. They take a minute each. The
+ * gate has the browser tests of the single screens.
+ */
+const JOURNEYS = 'e2e/{approvals,enrolment,on-call,people-admin,people-organization,people-public}.test.ts'
+/** Browser tests that run in parallel, as those of `LONG`. */
+const E2E_LONG = [
+  JOURNEYS,
+  'e2e/{cluster,disk-full,hardening,hub-places,hub-start,journey,release,specification-texts,uploads}.slow.test.ts',
+]
 /**
  * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
  * excludes these files.
@@ -133,7 +140,7 @@ export default defineConfig({
           ...browser,
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
-          exclude: [SLOW],
+          exclude: [SLOW, JOURNEYS],
           // Each file has a hub of its own. The files of a process share a browser and their modules.
           isolate: false,
           maxWorkers: 3,
@@ -166,11 +173,11 @@ export default defineConfig({
           ...browser,
           name: 'e2e-slow',
           include: [`e2e/${SLOW}`],
-          exclude: [E2E_LONG],
+          exclude: E2E_LONG,
           fileParallelism: false,
         },
       },
-      { test: { ...browser, name: 'e2e-long', include: [E2E_LONG], maxWorkers: 2 } },
+      { test: { ...browser, name: 'e2e-long', include: E2E_LONG, maxWorkers: 2 } },
     ],
   },
 })
