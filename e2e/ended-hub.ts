@@ -21,15 +21,15 @@ export async function socketDirOf(dataDir: string): Promise<string> {
   return readFile(join(await databaseHome(dataDir), 'socket'), 'utf8')
 }
 
-/** Runs the hub until it exits with an error. Expects a single line on standard error and returns it. */
-export async function complaint(start: HubChildOptions): Promise<string> {
+/** Runs the hub until it exits with this code. Expects a single line on standard error and returns it. */
+export async function complaint(start: HubChildOptions, exitCode = 1): Promise<string> {
   const hub = await spawnHub(start)
   const { code, signal } = await hub.exited
   const lines = hub
     .stderr()
     .split('\n')
     .filter(line => line !== '' && !line.startsWith('{"level":"info"'))
-  expect({ code, signal, lines }).toMatchObject({ code: 1, signal: null, lines: [expect.any(String)] })
+  expect({ code, signal, lines }).toMatchObject({ code: exitCode, signal: null, lines: [expect.any(String)] })
   expect(performance.now() - hub.startedAt).toBeLessThan(15_000)
   expect(hub.stdout()).toBe('')
   return lines[0]!

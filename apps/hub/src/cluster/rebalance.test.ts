@@ -2,18 +2,17 @@ import { newId } from '@muster/actions'
 import { auditEvents, connectDevice, testHub, until } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, expect, it } from 'vitest'
+import { runHere } from '../commands/testing/run-here.ts'
 import { openPort } from '../links/registry.ts'
-import { runRebalance } from './rebalance-command.ts'
 
 const hub = await testHub({ heartbeatMs: 250 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
 async function command(...words: string[]): Promise<string> {
-  let text = ''
-  await runRebalance(words, { databaseUrl: hub.pool.options.connectionString }, part => {
-    text += part
-  })
-  return text
+  const settings = { MUSTER_DATABASE_URL: hub.pool.options.connectionString }
+  const { code, out, err } = await runHere(['rebalance', ...words], settings)
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  return out
 }
 
 /** Moves the start of the release back by `minutes`, so that the next heartbeat releases as many devices as are due in this time. */
@@ -66,6 +65,11 @@ it('moves the surplus of the fullest node, idle devices first and at the allowed
     return rows.length === 5
   })
   expect(await command('--status')).toMatch(/ devices, released 1 of 3, 2 min left\n/)
+  expect(JSON.parse(await command('--status', '--json'))).toMatchObject({
+    nodes: expect.arrayContaining([
+      expect.objectContaining({ nodeId: hub.nodeId, release: { total: 3, done: 1, leftSecs: 120 } }),
+    ]),
+  })
 
   expect(await command('--cancel')).toBe('The rebalance has ended.\n')
   expect((await detailsOfHub()).release).toBeUndefined()
@@ -90,7 +94,13 @@ it('moves the surplus of the fullest node, idle devices first and at the allowed
 })
 
 it('needs a database that nodes can share, and known arguments', async () => {
-  await expect(runRebalance([], { databaseUrl: undefined }, () => {})).rejects.toThrow('MUSTER_DATABASE_URL')
-  await expect(command('--now')).rejects.toThrow('Usage: muster-hub rebalance [--status | --cancel]')
-  await expect(command('--status', '--cancel')).rejects.toThrow('expected one of them')
+  expect(await runHere(['rebalance'])).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^MUSTER_DATABASE_URL: found nothing[^\n]*\n$/),
+  })
+  for (const words of [['--now'], ['--status', '--cancel']])
+    expect(await runHere(['rebalance', ...words])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^[^\n]*\. See muster-hub rebalance --help\n$/),
+    })
 })

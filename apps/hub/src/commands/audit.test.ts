@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { capturedLog, scratchDatabase, until } from '@muster/testkit'
 import { afterAll, expect, it } from 'vitest'
+import { sealFinishedRows } from '../audit/seal.ts'
+import type { AuditReport } from '../audit/verify.ts'
 import { loadConfig } from '../config.ts'
 import { loadInstanceKey } from '../credentials/instance-key.ts'
 import { openDatabase } from '../database/client/connection.ts'
 import { openEmbeddedDatabase } from '../database/server/embedded.ts'
 import { createHub, type Hub } from '../hub.ts'
-import { sealFinishedRows } from './seal.ts'
-import type { AuditReport } from './verify.ts'
-import { runAuditCommand } from './verify-command.ts'
+import { type Ran, runHere } from './testing/run-here.ts'
 
 const MAIN = join(import.meta.dirname, '../main.ts')
 const { log } = capturedLog()
@@ -26,15 +26,8 @@ async function newFolder(): Promise<string> {
   return folder
 }
 
-type Outcome = { code: number; out: string }
-
-/** Runs `muster-hub audit verify` in this process. */
-async function verify(settings: Record<string, string>, ...words: string[]): Promise<Outcome> {
-  let out = ''
-  const code = await runAuditCommand(['verify', ...words], loadConfig(settings), text => {
-    out += text
-  })
-  return { code, out }
+function verify(settings: Record<string, string>, ...words: string[]): Promise<Ran> {
+  return runHere(['audit', 'verify', ...words], settings)
 }
 
 /** Runs `muster-hub audit verify` as a separate process. */
@@ -163,15 +156,18 @@ it('reports why it cannot verify, with exit code 2, and creates no files', { tim
       [],
       /^MUSTER_DATABASE_URL: found a database that does not let the hub in/,
     ],
-    [{}, ['--anchor', 'abc'], /^--anchor: found "abc", expected 64 hexadecimal digits\. Usage: /],
-    [{}, ['--fast'], /^Unknown option '--fast'.* Usage: /],
+    [{}, ['--anchor', 'abc'], /^option '--anchor <hash>' argument 'abc' is invalid. Expected 64 hexadecimal/],
   ] as const)
-    await expect(verify({ MUSTER_DATA_DIR: dataDir, ...settings }, ...words)).rejects.toThrow(expected)
-  const outcome = await verifyAsProcess({ MUSTER_DATA_DIR: dataDir }, 'twice')
+    expect(await verify({ MUSTER_DATA_DIR: dataDir, ...settings }, ...words)).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(new RegExp(`${expected.source}[^\\n]*\n$`)),
+    })
+  const outcome = await verifyAsProcess({ MUSTER_DATA_DIR: dataDir }, '--fast')
   expect(outcome).toEqual({
     code: 2,
     out: '',
-    errors: 'found "audit verify twice". Usage: muster-hub audit verify [--anchor HASH] [--json]\n',
+    errors: "unknown option '--fast'. See muster-hub audit verify --help\n",
   })
   expect(await readdir(dataDir)).toEqual([])
 })

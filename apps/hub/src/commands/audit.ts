@@ -1,4 +1,6 @@
-import { parseArgs } from 'node:util'
+import { type Command, InvalidArgumentError } from 'commander'
+import { SealKeys } from '../audit/chain.ts'
+import { type AuditReport, verifyAuditLog } from '../audit/verify.ts'
 import type { Config } from '../config.ts'
 import { instanceKeyOf, loadInstanceKey } from '../credentials/instance-key.ts'
 import { openDatabase } from '../database/client/connection.ts'
@@ -7,57 +9,44 @@ import { openEmbeddedDatabase } from '../database/server/embedded.ts'
 import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
 import { MigrationError } from '../database/server/migrate.ts'
 import { createLog } from '../runtime/log.ts'
-import { UsageError } from '../usage-error.ts'
-import { SealKeys } from './chain.ts'
-import { type AuditReport, verifyAuditLog } from './verify.ts'
+import { type CommandLine, EXIT } from './command-line.ts'
 
 const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_COLUMN = '42703'
-const USAGE = 'Usage: muster-hub audit verify [--anchor HASH] [--json]'
 
-/**
- * Runs `muster-hub audit …`; `words` are the arguments after `audit`. Verifies the audit log of the configured instance,
- * whether or not its hub runs, and prints a report. Resolves to the exit code: 0 intact, 1 not intact. Throws `UsageError` for
- * wrong arguments, and any error that prevents the verification.
- */
-export async function runAuditCommand(
-  words: string[],
-  config: Config,
-  print: (text: string) => void,
-): Promise<0 | 1> {
-  const { anchor, isJson } = readOptions(words)
-  const { dataDir, instanceKey, previousInstanceKey: previous } = config
+/** Adds `muster-hub audit verify`, which verifies the audit log of the configured instance, whether or not its hub runs. */
+export function addAuditCommand(program: Command, line: CommandLine): void {
+  program
+    .command('audit')
+    .description('the audit log')
+    .command('verify')
+    .description(
+      'compute all seals of the audit log again; changes nothing. Exit code 1: it is not intact, 2: it could not be verified',
+    )
+    .option('--anchor <hash>', 'hash of a seal that must be in the log', sealHash)
+    .action(async ({ anchor }: { anchor?: string }, command: Command) => {
+      // Exit code 1 for an error would say that the log was changed.
+      line.exitWith(EXIT.usage)
+      const report = await verifyInstance(line.settings(), anchor)
+      line.print(command, report, asText(report, anchor))
+      line.exitWith(report.isIntact ? EXIT.ok : EXIT.wrong)
+    })
+}
+
+function sealHash(text: string): string {
+  const hash = text.toLowerCase()
+  if (/^[0-9a-f]{64}$/.test(hash)) return hash
+  throw new InvalidArgumentError('Expected 64 hexadecimal digits.')
+}
+
+async function verifyInstance(
+  { dataDir, databaseUrl, instanceKey, previousInstanceKey: previous, logLevel }: Config,
+  anchor: string | undefined,
+): Promise<AuditReport> {
   const keys = new SealKeys(
     await loadInstanceKey(dataDir, instanceKey, { mayMake: false }),
     previous === undefined ? undefined : instanceKeyOf(previous),
   )
-  const report = await verifyInstance(config, keys, anchor)
-  print(isJson ? `${JSON.stringify(report)}\n` : asText(report, anchor))
-  return report.isIntact ? 0 : 1
-}
-
-function readOptions(words: string[]): { anchor: string | undefined; isJson: boolean } {
-  try {
-    const { values, positionals } = parseArgs({
-      args: words,
-      allowPositionals: true,
-      options: { anchor: { type: 'string' }, json: { type: 'boolean', default: false } },
-    })
-    if (positionals.join(' ') !== 'verify') throw new Error(`found "audit ${positionals.join(' ')}"`)
-    const anchor = values.anchor?.toLowerCase()
-    if (anchor !== undefined && !/^[0-9a-f]{64}$/.test(anchor))
-      throw new Error(`--anchor: found ${JSON.stringify(anchor)}, expected 64 hexadecimal digits`)
-    return { anchor, isJson: values.json }
-  } catch (cause) {
-    throw new UsageError(`${(cause as Error).message}. ${USAGE}`, { cause })
-  }
-}
-
-async function verifyInstance(
-  { dataDir, databaseUrl, logLevel }: Config,
-  keys: SealKeys,
-  anchor: string | undefined,
-): Promise<AuditReport> {
   // Hides the start and stop lines of the embedded server, which are noise in this command.
   const log = createLog(logLevel === 'info' ? 'warn' : logLevel)
   await using stack = new AsyncDisposableStack()
@@ -90,5 +79,5 @@ function asText(report: AuditReport, anchor: string | undefined): string {
     head && `Newest verified seal: ${head.seal} of ${head.sealedAt}, hash ${head.hash}`,
     `Public key (Ed25519): ${publicKey}`,
   ]
-  return `${lines.filter(Boolean).join('\n')}\n`
+  return lines.filter(Boolean).join('\n')
 }

@@ -1,0 +1,101 @@
+import { type Command, Option } from 'commander'
+import { recordEvent } from '../audit/events.ts'
+import { SYSTEM } from '../caller.ts'
+import { shownNodes } from '../cluster/node.ts'
+import { cancelRebalance, releaseSecs, startRebalance } from '../cluster/rebalance.ts'
+import { ConfigError } from '../config-error.ts'
+import { type Db, openDatabase } from '../database/client/connection.ts'
+import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
+import type { CommandLine } from './command-line.ts'
+
+type Options = { status?: boolean; cancel?: boolean }
+
+/**
+ * Adds `muster-hub rebalance`: starts a rebalance, ends it with `--cancel`, or prints its progress with `--status`. The command only writes
+ * to the database; the running nodes do the work. It needs an external database, which several nodes share.
+ */
+export function addRebalanceCommand(program: Command, line: CommandLine): void {
+  program
+    .command('rebalance')
+    .description('ask the nodes with most devices to release their surplus')
+    .addOption(new Option('--status', 'print the progress instead').conflicts('cancel'))
+    .option('--cancel', 'end a rebalance instead')
+    .action(async ({ status, cancel }: Options, command: Command) => {
+      const { databaseUrl } = line.settings()
+      if (databaseUrl === undefined)
+        throw new ConfigError(
+          'MUSTER_DATABASE_URL: found nothing, expected the database that several nodes share: a hub with an embedded database is the only node.',
+        )
+      await checkExternalDatabase(databaseUrl)
+      // A broken connection also fails the statement that runs on it, so the error handler has nothing to add.
+      await using database = openDatabase(externalConnection(databaseUrl), () => {})
+      const { value, text } = await (status ? progress : cancel ? end : start)(database.db)
+      line.print(command, value, text)
+    })
+}
+
+type Result = { value: unknown; text: string }
+
+async function start(db: Db): Promise<Result> {
+  const { releases, deviceCount } = await db.transaction().execute(async tx => {
+    const rebalance = await startRebalance(tx)
+    const { releases, deviceCount } = rebalance
+    const nodeIds = releases.map(({ nodeId }) => nodeId)
+    if (nodeIds.length > 0)
+      await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'cluster_RebalanceStarted', {
+        nodeIds,
+        deviceCount,
+      })
+    return rebalance
+  })
+  const value = { releases, deviceCount }
+  if (deviceCount === 0) return { value, text: 'No node has a surplus of devices.' }
+  const text = [
+    ...releases.map(
+      ({ name, nodeId, releaseCount, lastsSecs }) =>
+        `${name} (${nodeId}) releases ${releaseCount} devices in ${minutes(lastsSecs)}.`,
+    ),
+    'Devices with a published Nexigon agent stay away for about 60 s, Muster’s own return at once.',
+    'muster-hub rebalance --status prints the progress, --cancel ends it.',
+  ].join('\n')
+  return { value, text }
+}
+
+async function end(db: Db): Promise<Result> {
+  const nodeIds = await db.transaction().execute(async tx => {
+    const nodeIds = await cancelRebalance(tx)
+    if (nodeIds.length > 0)
+      await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'cluster_RebalanceCancelled', { nodeIds })
+    return nodeIds
+  })
+  return {
+    value: { nodeIds },
+    text: nodeIds.length === 0 ? 'No node releases devices.' : 'The rebalance has ended.',
+  }
+}
+
+async function progress(db: Db): Promise<Result> {
+  const nodes = (await shownNodes(db)).map(
+    ({ name, node_id: nodeId, connection_count, release_total: total, release_done: done }) => {
+      const deviceCount = connection_count ?? 0
+      if (total === null) return { nodeId, name, deviceCount }
+      return {
+        nodeId,
+        name,
+        deviceCount,
+        release: { total, done, leftSecs: releaseSecs(total - done, deviceCount) },
+      }
+    },
+  )
+  const lines = nodes.map(({ nodeId, name, deviceCount, release }) => {
+    const released = release
+      ? `, released ${release.done} of ${release.total}, ${minutes(release.leftSecs)} left`
+      : ''
+    return `${name} (${nodeId}): ${deviceCount} devices${released}`
+  })
+  return { value: { nodes }, text: lines.join('\n') || 'No node is running.' }
+}
+
+function minutes(secs: number): string {
+  return `${Math.ceil(secs / 60)} min`
+}
