@@ -297,38 +297,68 @@ export type Config = {
 /** Reads the settings from the environment. Throws `ConfigError` with a message of one line. */
 // biome-ignore lint/style/noProcessEnv: only this file reads settings from the environment
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
+  const { config, problems } = checkSettings(env)
+  if (problems.length > 0) throw new ConfigError(problems[0]!)
+  return config
+}
+
+/**
+ * Reads the settings from the environment and lists all problems, one line each. With problems, the settings that have one are missing
+ * in `config`, or have their default.
+ */
+// biome-ignore lint/style/noProcessEnv: only this file reads settings from the environment
+export function checkSettings(env: Record<string, string | undefined> = process.env): {
+  config: Config
+  problems: string[]
+} {
   const set = Object.fromEntries(
     Object.entries(env).filter(([key, value]) => Object.hasOwn(AllSettings.shape, key) && value !== ''),
   )
   const parsed = AllSettings.safeParse(set)
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]!
+  /** Problem of each setting. A later problem of the same setting, such as its absence, follows from the first one. */
+  const problems = new Map<string, string>()
+  const add = (key: string, message: string): void => {
+    if (!problems.has(key)) problems.set(key, message)
+  }
+  for (const issue of parsed.error?.issues ?? []) {
     const key = String(issue.path[0])
-    throw new ConfigError(
-      `${key}: found ${found(key, env[key])}, expected ${issue.message.replace(/^expected /, '')}.`,
-    )
+    add(key, `${key}: found ${found(key, env[key])}, expected ${issue.message.replace(/^expected /, '')}.`)
   }
-  const settings = parsed.data
-  if (settings.MUSTER_TRUSTED_PROXIES.length > 0 && settings.MUSTER_PROXY_SECRET === undefined) {
-    throw new ConfigError(
-      'MUSTER_PROXY_SECRET: found nothing, expected a secret because MUSTER_TRUSTED_PROXIES is set.',
-    )
-  }
+  const valid = Object.entries(set).filter(([key]) => !problems.has(key))
+  const settings = parsed.data ?? AllSettings.parse(Object.fromEntries(valid))
+  const config = configOf(settings, check => {
+    try {
+      return check()
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      add(error.message.slice(0, error.message.indexOf(':')), error.message)
+      return undefined
+    }
+  })
+  return { config, problems: [...problems.values()] }
+}
+
+/** Runs a check of several settings. Notes the `ConfigError` that it throws, and returns undefined. */
+type Attempt = <Value>(check: () => Value) => Value | undefined
+
+function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config {
+  attempt(() => requireProxySecret(settings))
+  attempt(() => requireNodeUrl(settings))
+  attempt(() => requireOperatorTls(settings))
   for (const name of ['MUSTER_DATABASE_DIRECT_URL', 'MUSTER_NATS_URL'] as const)
-    if (settings[name] !== undefined && settings.MUSTER_DATABASE_URL === undefined)
-      throw new ConfigError(
-        `MUSTER_DATABASE_URL: found nothing, expected a database that all nodes use because ${name} is set.`,
-      )
+    attempt(() => requireSharedDatabase(settings, name))
   const publicUrl =
     settings.MUSTER_PUBLIC_URL ??
     `${settings.MUSTER_TLS_CERT ? 'https' : 'http'}://localhost:${settings.MUSTER_PORT}`
-  requireOtherDomain(settings.MUSTER_PROXY_DOMAIN, publicUrl, settings.MUSTER_HOSTS)
+  attempt(() => requireOtherDomain(settings.MUSTER_PROXY_DOMAIN, publicUrl, settings.MUSTER_HOSTS))
   return {
     port: settings.MUSTER_PORT,
     host: settings.MUSTER_HOST,
-    tls: tlsFiles(settings),
+    tls: attempt(() => tlsFiles(settings)),
     devicePort: settings.MUSTER_DEVICE_PORT,
-    ...operatorListener(settings),
+    operatorPort: settings.MUSTER_OPERATOR_PORT,
+    operatorHost: settings.MUSTER_OPERATOR_HOST,
+    operatorToken: settings.MUSTER_OPERATOR_TOKEN,
     maxDescriptors: settings.MUSTER_MAX_DESCRIPTORS,
     publicUrl,
     hosts: settings.MUSTER_HOSTS,
@@ -337,7 +367,10 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     databaseDirectUrl: settings.MUSTER_DATABASE_DIRECT_URL,
     natsUrls: settings.MUSTER_NATS_URL,
     nodeName: settings.MUSTER_NODE_NAME,
-    ...nodeLinks(settings),
+    nodePort: settings.MUSTER_NODE_PORT,
+    nodeHost: settings.MUSTER_NODE_HOST,
+    nodeUrl: settings.MUSTER_NODE_URL,
+    allowPlaintextNodes: settings.MUSTER_ALLOW_PLAINTEXT_NODES,
     drainSecs: settings.MUSTER_DRAIN_SECS,
     trustedProxies: settings.MUSTER_TRUSTED_PROXIES,
     proxySecret: settings.MUSTER_PROXY_SECRET,
@@ -350,7 +383,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     auditRetentionDays: settings.MUSTER_AUDIT_RETENTION_DAYS,
     instanceKey: settings.MUSTER_INSTANCE_KEY,
     previousInstanceKey: settings.MUSTER_INSTANCE_KEY_PREVIOUS,
-    s3: s3Settings(settings),
+    s3: attempt(() => s3Settings(settings)),
     outboundAllow: settings.MUSTER_OUTBOUND_ALLOW,
     outboundDeny: settings.MUSTER_OUTBOUND_DENY,
     signup: settings.MUSTER_SIGNUP,
@@ -358,10 +391,10 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     mailFrom: settings.MUSTER_MAIL_FROM,
     logLevel: settings.MUSTER_LOG_LEVEL,
     limits: Object.fromEntries(
-      LIMIT_NAMES.map(name => [name, (parsed.data as Record<string, unknown>)[settingOf(name)]]),
+      LIMIT_NAMES.map(name => [name, (settings as Record<string, unknown>)[settingOf(name)]]),
     ) as LimitValues,
     console: {
-      ...readConsoleConfig(settings.MUSTER_CONFIG_JSON),
+      ...attempt(() => readConsoleConfig(settings.MUSTER_CONFIG_JSON)),
       ...(settings.MUSTER_INSTANCE_NAME && { instanceName: settings.MUSTER_INSTANCE_NAME }),
       ...(settings.MUSTER_TERMS_URL && { termsUrl: settings.MUSTER_TERMS_URL }),
       ...(settings.MUSTER_PRIVACY_URL && { privacyUrl: settings.MUSTER_PRIVACY_URL }),
@@ -389,6 +422,23 @@ export function settingWarnings({ proxyDomain, publicUrl, hosts }: Config): stri
     .map(
       host =>
         `MUSTER_PROXY_DOMAIN: found ${proxyDomain}, on the same site as ${host}; a registrable domain of its own keeps cookies of device pages apart from the hub's`,
+    )
+}
+
+function requireProxySecret(settings: z.output<typeof Settings>): void {
+  if (settings.MUSTER_TRUSTED_PROXIES.length > 0 && settings.MUSTER_PROXY_SECRET === undefined)
+    throw new ConfigError(
+      'MUSTER_PROXY_SECRET: found nothing, expected a secret because MUSTER_TRUSTED_PROXIES is set.',
+    )
+}
+
+function requireSharedDatabase(
+  settings: z.output<typeof Settings>,
+  because: 'MUSTER_DATABASE_DIRECT_URL' | 'MUSTER_NATS_URL',
+): void {
+  if (settings[because] !== undefined && settings.MUSTER_DATABASE_URL === undefined)
+    throw new ConfigError(
+      `MUSTER_DATABASE_URL: found nothing, expected a database that all nodes use because ${because} is set.`,
     )
 }
 
@@ -466,14 +516,14 @@ function tlsFiles({
   )
 }
 
-/** Settings of links between nodes. Throws `ConfigError` when a setting requires another setting that is missing. */
-function nodeLinks({
+/** Throws `ConfigError` when a setting of the links between nodes requires another setting that is missing. */
+function requireNodeUrl({
   MUSTER_DATABASE_URL: databaseUrl,
   MUSTER_NODE_PORT: nodePort,
   MUSTER_NODE_HOST: nodeHost,
   MUSTER_NODE_URL: nodeUrl,
   MUSTER_ALLOW_PLAINTEXT_NODES: allowPlaintextNodes,
-}: z.output<typeof Settings>): Pick<Config, 'nodePort' | 'nodeHost' | 'nodeUrl' | 'allowPlaintextNodes'> {
+}: z.output<typeof Settings>): void {
   const needs = (setting: string, expected: string, because: string): ConfigError =>
     new ConfigError(`${setting}: found nothing, expected ${expected} because ${because} is set.`)
   if (nodePort !== undefined && databaseUrl === undefined)
@@ -486,21 +536,18 @@ function nodeLinks({
     throw new ConfigError(
       `MUSTER_NODE_URL: found "${nodeUrl}", expected https, an address of this machine, or MUSTER_ALLOW_PLAINTEXT_NODES=1.`,
     )
-  return { nodePort, nodeHost, nodeUrl, allowPlaintextNodes }
 }
 
-/** Settings of the operator listener. Throws `ConfigError` if its token would be sent to other machines without TLS. */
-function operatorListener({
+/** Throws `ConfigError` if the token of the operator listener would be sent to other machines without TLS. */
+function requireOperatorTls({
   MUSTER_OPERATOR_PORT: operatorPort,
   MUSTER_OPERATOR_HOST: operatorHost,
-  MUSTER_OPERATOR_TOKEN: operatorToken,
   MUSTER_TLS_CERT: certificate,
-}: z.output<typeof Settings>): Pick<Config, 'operatorPort' | 'operatorHost' | 'operatorToken'> {
+}: z.output<typeof Settings>): void {
   if (operatorPort !== undefined && !isLocalHost(operatorHost) && certificate === undefined)
     throw new ConfigError(
       'MUSTER_TLS_CERT: found nothing, expected a file because MUSTER_OPERATOR_HOST is not an address of this machine only.',
     )
-  return { operatorPort, operatorHost, operatorToken }
 }
 
 /** True for the name or address of a listener that only this machine can reach. */

@@ -1,9 +1,7 @@
 import { once } from 'node:events'
-import { access, constants, mkdir, stat } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { dirname } from 'node:path'
 import { ActionError } from '@muster/actions'
 import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
@@ -57,6 +55,7 @@ import type { Operator } from './operator/operator.ts'
 import { ProxyHosts } from './proxy/hosts.ts'
 import { createHttpProxy } from './proxy/http-proxy.ts'
 import { ProxyTokens } from './proxy/proxy-tokens.ts'
+import { prepareDataDir } from './runtime/data-folder.ts'
 import { lockDataDir } from './runtime/data-lock.ts'
 import { processDescriptors } from './runtime/descriptors.ts'
 import type { Logger } from './runtime/log.ts'
@@ -394,34 +393,6 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
         log,
       }),
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
-  }
-}
-
-async function prepareDataDir(dataDir: string): Promise<void> {
-  try {
-    await makeFolder(dataDir)
-    await access(dataDir, constants.W_OK | constants.X_OK)
-  } catch (error) {
-    throw new ConfigError(
-      `MUSTER_DATA_DIR: found ${dataDir} (${(error as NodeJS.ErrnoException).code}), expected a folder that can be written.`,
-    )
-  }
-}
-
-/**
- * Creates a folder and its parents. Node's `mkdir` with `recursive` loops for ever on a file system that reports its root as
- * missing, such as /proc.
- */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path, { mode: 0o755 })
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
-    if (code !== 'ENOENT' || path === dirname(path) || (await stat(dirname(path)).catch(() => undefined)))
-      throw error
-    await makeFolder(dirname(path))
-    await mkdir(path, { mode: 0o755 })
   }
 }
 

@@ -13,6 +13,7 @@ import { openDatabase } from '../database/client/connection.ts'
 import { openEmbeddedDatabase } from '../database/server/embedded.ts'
 import { createHub, type Hub } from '../hub.ts'
 import { type Ran, runHere } from './testing/run-here.ts'
+import { startProcess } from './testing/start-process.ts'
 
 const MAIN = join(import.meta.dirname, '../main.ts')
 const { log } = capturedLog()
@@ -31,11 +32,8 @@ function verify(settings: Record<string, string>, ...words: string[]): Promise<R
 }
 
 /** Runs `muster-hub audit verify` as a separate process. */
-async function verifyAsProcess(settings: Record<string, string>, ...words: string[]) {
-  const child = spawn(process.execPath, [MAIN, 'audit', 'verify', ...words], { env: settings })
-  const ended = once(child, 'close')
-  const [out, errors] = await Promise.all([child.stdout, child.stderr].map(stream => stream.toArray()))
-  return { code: (await ended)[0] as number, out: out!.join(''), errors: errors!.join('') }
+function verifyAsProcess(settings: Record<string, string>, ...words: string[]): Promise<Ran> {
+  return startProcess(['audit', 'verify', ...words], settings).ended
 }
 
 async function embeddedHub(dataDir: string): Promise<Hub> {
@@ -45,7 +43,7 @@ async function embeddedHub(dataDir: string): Promise<Hub> {
 /** Runs a statement as an intruder with write access to the embedded database, whether or not the hub runs. */
 async function tamper(dataDir: string, statement: string): Promise<void> {
   await using visit = await openEmbeddedDatabase(dataDir, log)
-  await using database = openDatabase(visit.connection, () => {})
+  await using database = openDatabase(visit.access.owner, () => {})
   await database.pool.query(statement)
 }
 
@@ -68,7 +66,7 @@ it('verifies an embedded database with and without its hub', { timeout: 300_000 
     expect(report.actions + report.events).toBeGreaterThan(0)
     anchor = report.head!.hash
     const outcome = await verifyAsProcess(settings, '--anchor', anchor)
-    expect(outcome).toMatchObject({ code: 0, errors: '' })
+    expect(outcome).toMatchObject({ code: 0, err: '' })
     expect(outcome.out).toContain('The audit log is intact.')
     expect(outcome.out).toContain('The anchor is one of the seals.')
     expect(outcome.out).toMatch(/hash [0-9a-f]{64}\n/)
@@ -79,7 +77,7 @@ it('verifies an embedded database with and without its hub', { timeout: 300_000 
 
   await tamper(dataDir, `update audit_event set data = data || '{"more": 1}' where seal_no = 1`)
   const changed = await verifyAsProcess(settings)
-  expect(changed).toMatchObject({ code: 1, errors: '' })
+  expect(changed).toMatchObject({ code: 1, err: '' })
   expect(changed.out).toMatch(/^THE AUDIT LOG IS NOT INTACT\. In seal 1, changed: audit_ev_/)
 
   await tamper(
@@ -167,7 +165,7 @@ it('reports why it cannot verify, with exit code 2, and creates no files', { tim
   expect(outcome).toEqual({
     code: 2,
     out: '',
-    errors: "unknown option '--fast'. See muster-hub audit verify --help\n",
+    err: "unknown option '--fast'. See muster-hub audit verify --help\n",
   })
   expect(await readdir(dataDir)).toEqual([])
 })

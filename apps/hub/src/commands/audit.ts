@@ -3,16 +3,8 @@ import { SealKeys } from '../audit/chain.ts'
 import { type AuditReport, verifyAuditLog } from '../audit/verify.ts'
 import type { Config } from '../config.ts'
 import { instanceKeyOf, loadInstanceKey } from '../credentials/instance-key.ts'
-import { openDatabase } from '../database/client/connection.ts'
-import { sqlState } from '../database/client/errors.ts'
-import { openEmbeddedDatabase } from '../database/server/embedded.ts'
-import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
-import { MigrationError } from '../database/server/migrate.ts'
-import { createLog } from '../runtime/log.ts'
 import { type CommandLine, EXIT } from './command-line.ts'
-
-const UNDEFINED_TABLE = '42P01'
-const UNDEFINED_COLUMN = '42703'
+import { openInstance } from './instance-database.ts'
 
 /** Adds `muster-hub audit verify`, which verifies the audit log of the configured instance, whether or not its hub runs. */
 export function addAuditCommand(program: Command, line: CommandLine): void {
@@ -39,30 +31,16 @@ function sealHash(text: string): string {
   throw new InvalidArgumentError('Expected 64 hexadecimal digits.')
 }
 
-async function verifyInstance(
-  { dataDir, databaseUrl, instanceKey, previousInstanceKey: previous, logLevel }: Config,
-  anchor: string | undefined,
-): Promise<AuditReport> {
+async function verifyInstance(config: Config, anchor: string | undefined): Promise<AuditReport> {
+  const { dataDir, instanceKey, previousInstanceKey: previous } = config
   const keys = new SealKeys(
     await loadInstanceKey(dataDir, instanceKey, { mayMake: false }),
     previous === undefined ? undefined : instanceKeyOf(previous),
   )
-  // Hides the start and stop lines of the embedded server, which are noise in this command.
-  const log = createLog(logLevel === 'info' ? 'warn' : logLevel)
-  await using stack = new AsyncDisposableStack()
-  if (databaseUrl !== undefined) await checkExternalDatabase(databaseUrl)
-  const connection =
-    databaseUrl === undefined
-      ? stack.use(await openEmbeddedDatabase(dataDir, log)).connection
-      : externalConnection(databaseUrl)
-  // The error handler does nothing, because a broken connection also fails the statement that runs on it.
-  const { pool } = stack.use(openDatabase(connection, () => {}))
-  const client = await pool.connect()
+  await using instance = await openInstance(config)
+  const client = await instance.pool.connect()
   try {
     return await verifyAuditLog(client, keys, anchor)
-  } catch (error) {
-    if (sqlState(error) !== UNDEFINED_TABLE && sqlState(error) !== UNDEFINED_COLUMN) throw error
-    throw new MigrationError('The database is one of an older hub: start this one once, which migrates it.')
   } finally {
     client.release()
   }

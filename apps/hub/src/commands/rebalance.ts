@@ -4,9 +4,9 @@ import { SYSTEM } from '../caller.ts'
 import { shownNodes } from '../cluster/node.ts'
 import { cancelRebalance, releaseSecs, startRebalance } from '../cluster/rebalance.ts'
 import { ConfigError } from '../config-error.ts'
-import { type Db, openDatabase } from '../database/client/connection.ts'
-import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
+import type { Db } from '../database/client/connection.ts'
 import type { CommandLine } from './command-line.ts'
+import { openInstance } from './instance-database.ts'
 
 type Options = { status?: boolean; cancel?: boolean }
 
@@ -21,15 +21,13 @@ export function addRebalanceCommand(program: Command, line: CommandLine): void {
     .addOption(new Option('--status', 'print the progress instead').conflicts('cancel'))
     .option('--cancel', 'end a rebalance instead')
     .action(async ({ status, cancel }: Options, command: Command) => {
-      const { databaseUrl } = line.settings()
-      if (databaseUrl === undefined)
+      const config = line.settings()
+      if (config.databaseUrl === undefined)
         throw new ConfigError(
           'MUSTER_DATABASE_URL: found nothing, expected the database that several nodes share: a hub with an embedded database is the only node.',
         )
-      await checkExternalDatabase(databaseUrl)
-      // A broken connection also fails the statement that runs on it, so the error handler has nothing to add.
-      await using database = openDatabase(externalConnection(databaseUrl), () => {})
-      const { value, text } = await (status ? progress : cancel ? end : start)(database.db)
+      await using instance = await openInstance(config)
+      const { value, text } = await (status ? progress : cancel ? end : start)(instance.db)
       line.print(command, value, text)
     })
 }

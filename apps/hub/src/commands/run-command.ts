@@ -4,14 +4,22 @@ import { Command, CommanderError, Option } from 'commander'
 import { loadConfig } from '../config.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { addAuditCommand } from './audit.ts'
+import { addCheckConfigCommand } from './check-config.ts'
 import { type CommandLine, type CommandStreams, EXIT } from './command-line.ts'
 import { addDoctorCommand } from './doctor.ts'
+import { addMigrateCommand } from './migrate.ts'
 import { addRebalanceCommand } from './rebalance.ts'
 
 type AddCommand = (program: Command, line: CommandLine) => void
 
 /** Commands of the hub, in the order of `--help`. */
-const COMMANDS: readonly AddCommand[] = [addDoctorCommand, addAuditCommand, addRebalanceCommand]
+const COMMANDS: readonly AddCommand[] = [
+  addCheckConfigCommand,
+  addDoctorCommand,
+  addMigrateCommand,
+  addAuditCommand,
+  addRebalanceCommand,
+]
 
 /**
  * Runs a command of `muster-hub`; `words` are the arguments after the program's name. Resolves to the exit code (`EXIT`), never rejects. An

@@ -16,7 +16,17 @@ export async function loadInstanceKey(
   setting: string | undefined,
   { mayMake = true }: { mayMake?: boolean } = {},
 ): Promise<InstanceKey> {
-  return instanceKeyOf(setting ?? (await keyOfFile(join(dataDir, 'instance-key'), mayMake)))
+  return instanceKeyOf(setting ?? (await keyOfFile(fileIn(dataDir), mayMake)))
+}
+
+/** Whether the data folder has a file with an instance key. Throws `ConfigError` when the file is damaged. */
+export async function hasInstanceKey(dataDir: string): Promise<boolean> {
+  const path = fileIn(dataDir)
+  return (await readSecret(path)) !== undefined && (await keyOfFile(path, false)) !== ''
+}
+
+function fileIn(dataDir: string): string {
+  return join(dataDir, 'instance-key')
 }
 
 /** Returns the key derivation for an instance key of 64 hexadecimal digits. */

@@ -25,3 +25,23 @@ export async function installQueue(owner: pg.Client, log: Logger): Promise<void>
   )
   await owner.query("create index if not exists job_common_job_id on pgboss.job_common ((data ->> 'jobId'))")
 }
+
+/** Whether the schema `pgboss` has the version that this release needs. Changes nothing. */
+export async function isQueueCurrent(client: pg.ClientBase): Promise<boolean> {
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => client.query(text, values) },
+    migrate: false,
+    supervise: false,
+    schedule: false,
+  })
+  boss.on('error', () => {})
+  try {
+    await boss.start()
+    return true
+  } catch (error) {
+    if (/not installed|requires migrations/.test(errorOf(error).message)) return false
+    throw error
+  } finally {
+    await boss.stop({ graceful: false })
+  }
+}

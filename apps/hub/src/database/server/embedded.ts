@@ -92,12 +92,7 @@ export async function startEmbeddedDatabase(
   if (account) await handOver(data, account)
   const socketDir = await freshSocketDir(join(base, 'socket'), account)
 
-  const connection = (user: string, password: string, database: string): pg.PoolConfig => ({
-    host: socketDir,
-    user,
-    password,
-    database,
-  })
+  const access = rolesAt(socketDir, secrets)
   const { blocks, bsize } = await statfs(data)
   const maxWalMebibytes = walMebibytes(blocks * bsize)
   const life = new AbortController()
@@ -155,23 +150,19 @@ export async function startEmbeddedDatabase(
     await rm(socketDir, { recursive: true, force: true })
   }
   try {
-    await createRoles(database => connection('postgres', secrets.admin, database), secrets)
+    await createRoles(database => ({ ...access.admin, database }), secrets)
   } catch (error) {
     await stop()
     throw error
   }
   return {
-    access: {
-      admin: connection('postgres', secrets.admin, 'postgres'),
-      owner: connection('muster_owner', secrets.owner, 'muster'),
-      hub: connection('muster_hub', secrets.hub, 'muster'),
-    },
+    access,
     disk: {
       folder: base,
       checkpoint: () =>
         asAdmin(
           {
-            ...connection('postgres', secrets.admin, 'postgres'),
+            ...access.admin,
             connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
             query_timeout: CHECKPOINT_TIMEOUT_MS,
           },
@@ -179,6 +170,15 @@ export async function startEmbeddedDatabase(
         ),
     },
     [Symbol.asyncDispose]: stop,
+  }
+}
+
+/** Connections of all roles to a server with its socket in a folder. */
+function rolesAt(host: string, { admin, owner, hub }: Secrets): DatabaseAccess & { admin: pg.PoolConfig } {
+  return {
+    admin: { host, user: 'postgres', password: admin, database: 'postgres' },
+    owner: { host, user: 'muster_owner', password: owner, database: 'muster' },
+    hub: { host, user: 'muster_hub', password: hub, database: 'muster' },
   }
 }
 
@@ -191,14 +191,14 @@ function walMebibytes(diskBytes: number): number {
 }
 
 /**
- * Connects a command such as `audit verify` to the embedded database, with the hub's role. Uses the server of a hub that runs in
- * this data folder, else starts a server until disposal. Never creates a database. Throws `EmbeddedDatabaseError`, and
+ * Connects a command such as `audit verify` to the embedded database. Uses the server of a hub that runs in this data folder, else
+ * starts a server until disposal. Never creates a database. Throws `EmbeddedDatabaseError`, and
  * `ConfigError` while a hub holds the folder but its server accepts no connection.
  */
 export async function openEmbeddedDatabase(
   dataDir: string,
   log: Logger,
-): Promise<AsyncDisposable & { connection: pg.PoolConfig }> {
+): Promise<AsyncDisposable & { access: DatabaseAccess }> {
   const isThere = await exists(secretsFile(dataDir))
   const account = await unprivilegedAccount()
   const { version } = await findBinaries()
@@ -208,22 +208,21 @@ export async function openEmbeddedDatabase(
 
   const host = await recordedSocketDir(join(base, 'socket'), account)
   if (host !== undefined) {
-    const { hub: password } = await readSecrets(secretsFile(dataDir))
-    const connection = { host, user: 'muster_hub', password, database: 'muster' }
+    const access = rolesAt(host, await readSecrets(secretsFile(dataDir)))
     const acceptsConnection = await asAdmin(
-      { ...connection, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+      { ...access.hub, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
       async () => {},
     ).then(
       () => true,
       () => false,
     )
-    if (acceptsConnection) return { connection, [Symbol.asyncDispose]: async () => {} }
+    if (acceptsConnection) return { access, [Symbol.asyncDispose]: async () => {} }
   }
   await using stack = new AsyncDisposableStack()
   stack.use(await lockDataDir(dataDir))
-  const connection = stack.use(await startEmbeddedDatabase(dataDir, log)).access.hub
+  const { access } = stack.use(await startEmbeddedDatabase(dataDir, log))
   const visit = stack.move()
-  return { connection, [Symbol.asyncDispose]: () => visit.disposeAsync() }
+  return { access, [Symbol.asyncDispose]: () => visit.disposeAsync() }
 }
 
 /**

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import pg from 'pg'
-import { installQueue } from '../../jobs/install.ts'
+import { installQueue, isQueueCurrent } from '../../jobs/install.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { sqlState } from '../client/errors.ts'
 
@@ -42,9 +42,14 @@ type Applied = { name: string; checksum: string; oldest_release: string | null }
  * only, each in its own transaction. An advisory lock lets only one of several starting nodes run them. A migration that begins with
  * `-- contract` waits until no node is alive whose release does not know it. Resolves to the name of the newest migration that this
  * release knows. Throws `MigrationError` when an applied file was edited, when this release is too old for the schema, or when a
- * migration fails.
+ * migration fails, and with `mayWait: false` when another process holds the lock.
  */
-export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER): Promise<string> {
+export async function migrate(
+  owner: pg.PoolConfig,
+  log: Logger,
+  folder = FOLDER,
+  { mayWait = true }: { mayWait?: boolean } = {},
+): Promise<string> {
   const migrations = await readMigrations(folder)
   const client = new pg.Client(owner)
   // Without a listener, a connection that breaks between two statements would end the process. With the listener, the next
@@ -52,7 +57,16 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
   client.on('error', () => {})
   await client.connect()
   try {
-    await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
+    const { rows: locks } = await client.query<{ isTaken: boolean }>(
+      'select pg_try_advisory_lock(hashtext(\'muster.migrations\')) as "isTaken"',
+    )
+    if (!locks[0]!.isTaken) {
+      if (!mayWait)
+        throw new MigrationError(
+          'Another process is migrating this database: wait until it has ended, and look again.',
+        )
+      await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
+    }
     await client.query(
       'create table if not exists migration (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
     )
@@ -95,6 +109,31 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
   }
 }
 
+/** Migration that `migrate` would apply now, or once the nodes in `waitsFor` have stopped. */
+export type PlannedMigration = { name: string; waitsFor: string[] }
+
+/**
+ * Lists what `migrate` would do, and changes nothing. `isQueueCurrent` tells whether the schema of the job queue has the version that this
+ * release needs. Throws `MigrationError` if this release cannot run on the database.
+ */
+export async function plannedMigrations(
+  client: pg.ClientBase,
+  log: Logger,
+): Promise<{ migrations: PlannedMigration[]; isQueueCurrent: boolean }> {
+  const { rows: tables } = await client.query("select from pg_class where oid = to_regclass('migration')")
+  const { rows: applied } =
+    tables.length === 0
+      ? { rows: [] }
+      : await client.query<Applied>(
+          // `to_jsonb`, because a table of an older release has no column `oldest_release`.
+          "select name, checksum, to_jsonb(m) ->> 'oldest_release' as oldest_release from migration m order by name",
+        )
+  const migrations: PlannedMigration[] = []
+  for (const { name, isContract } of pendingMigrations(await readMigrations(FOLDER), applied, log))
+    migrations.push({ name, waitsFor: isContract ? await nodesWithout(client, name) : [] })
+  return { migrations, isQueueCurrent: await isQueueCurrent(client) }
+}
+
 /** Migrations that are not applied yet, in order. Throws `MigrationError` if this release cannot run on the applied migrations. */
 function pendingMigrations(migrations: Migration[], applied: Applied[], log: Logger): Migration[] {
   const newer: string[] = []
@@ -126,7 +165,7 @@ function pendingMigrations(migrations: Migration[], applied: Applied[], log: Log
  * Names of the live nodes, at most 20, whose release does not know a migration. A node whose release does not report its newest
  * migration is included. Before the migration that adds the column `newest_migration`, the result is empty.
  */
-async function nodesWithout(client: pg.Client, migration: string): Promise<string[]> {
+async function nodesWithout(client: pg.ClientBase, migration: string): Promise<string[]> {
   const { rows: columns } = await client.query(
     "select from pg_attribute where attrelid = to_regclass('cluster_node') and attname = 'newest_migration'",
   )

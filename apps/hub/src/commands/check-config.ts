@@ -1,0 +1,59 @@
+import type { Command } from 'commander'
+import { checkSettings, settingWarnings, unknownSettings, unshownBannerTags } from '../config.ts'
+import { hasInstanceKey } from '../credentials/instance-key.ts'
+import { externalConnection } from '../database/server/external.ts'
+import { readTls } from '../http/tls.ts'
+import { checkDataDir } from '../runtime/data-folder.ts'
+import { errorLine } from '../startup/error-line.ts'
+import { type CommandLine, EXIT } from './command-line.ts'
+
+/** Problems of the settings, which prevent a start, and warnings, each one line. */
+export type CheckedSettings = { problems: string[]; warnings: string[] }
+
+/**
+ * Adds `muster-hub check-config`, which checks the settings and the files that they name as a start does, and lists every problem. It
+ * connects to nothing and prints no secret.
+ */
+export function addCheckConfigCommand(program: Command, line: CommandLine): void {
+  program
+    .command('check-config')
+    .description('check all settings as a start does and list every problem; connects to nothing')
+    .action(async (_options: object, command: Command) => {
+      const { problems, warnings } = await checkedSettings(line.environment)
+      const lines = [...problems, ...warnings.map(warning => `Warning: ${warning}`)]
+      if (problems.length === 0) lines.push('The hub can start with these settings.')
+      line.print(command, { problems, warnings }, lines.join('\n'))
+      line.exitWith(problems.length === 0 ? EXIT.ok : EXIT.wrong)
+    })
+}
+
+/** Checks the settings and the files that they name. */
+export async function checkedSettings(
+  environment: Record<string, string | undefined>,
+): Promise<CheckedSettings> {
+  const { config, problems } = checkSettings(environment)
+  const warnings = [
+    ...unknownSettings(environment).map(name => `${name} is not a setting of this hub.`),
+    ...settingWarnings(config).map(warning => `${warning}.`),
+    ...unshownBannerTags(config).map(
+      tag => `MUSTER_CONFIG_JSON: found <${tag}> in the banner, which the console does not show.`,
+    ),
+  ]
+  const { tls, databaseUrl, databaseDirectUrl, dataDir, instanceKey } = config
+  for (const check of [
+    () => tls && readTls(tls),
+    () => databaseUrl !== undefined && externalConnection(databaseUrl),
+    () =>
+      databaseDirectUrl !== undefined && externalConnection(databaseDirectUrl, 'MUSTER_DATABASE_DIRECT_URL'),
+    async () => {
+      await checkDataDir(dataDir)
+      if (instanceKey === undefined) await hasInstanceKey(dataDir)
+    },
+  ])
+    try {
+      await check()
+    } catch (error) {
+      problems.push(errorLine(error, dataDir))
+    }
+  return { problems, warnings }
+}
