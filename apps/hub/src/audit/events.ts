@@ -9,15 +9,15 @@ import { type Origin, originColumns, storedValues } from './facts.ts'
 
 /** Every kind of audit event with the shape of its data. `npm run gen` copies the docstrings into docs/api.md 5. */
 export type AuditEvents = {
-  /** Written by `users_Create` and `users_CompleteRegistration`, and at the first start of an instance. */
+  /** Written by `users_Create`, `users_CompleteRegistration` and `muster-hub admin create`, and at the first start of an instance. */
   users_Created: { userId: string; email: string }
   /** Written by `users_Delete`. */
   users_Deleted: { userId: string }
   /** Written by `users_SetIsAdmin`. */
   users_SetIsAdmin: { userId: string; isAdmin: boolean }
-  /** Written by `users_SetIsActive`. */
+  /** Written by `users_SetIsActive` and `muster-hub admin disable`. */
   users_SetIsActive: { userId: string; isActive: boolean }
-  /** Written by `users_SetPassword`, `users_ChangePassword`. */
+  /** Written by `users_SetPassword`, `users_ChangePassword` and `muster-hub admin reset-password`. */
   users_SetPassword: { userId: string }
   /** Written by `users_SetDisplayName`. */
   users_DisplayNameChanged: { userId: string; displayName: string }

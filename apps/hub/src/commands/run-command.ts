@@ -3,6 +3,7 @@ import { VERSION } from '@muster/actions/version'
 import { Command, CommanderError, Option } from 'commander'
 import { loadConfig } from '../config.ts'
 import { errorLine } from '../startup/error-line.ts'
+import { addAdminCommand } from './admin.ts'
 import { addAuditCommand } from './audit.ts'
 import { addCheckConfigCommand } from './check-config.ts'
 import { type CommandLine, type CommandStreams, EXIT } from './command-line.ts'
@@ -17,6 +18,7 @@ const COMMANDS: readonly AddCommand[] = [
   addCheckConfigCommand,
   addDoctorCommand,
   addMigrateCommand,
+  addAdminCommand,
   addAuditCommand,
   addRebalanceCommand,
 ]

@@ -16,16 +16,17 @@ export async function loadInstanceKey(
   setting: string | undefined,
   { mayMake = true }: { mayMake?: boolean } = {},
 ): Promise<InstanceKey> {
-  return instanceKeyOf(setting ?? (await keyOfFile(fileIn(dataDir), mayMake)))
+  return instanceKeyOf(setting ?? (await keyOfFile(instanceKeyFile(dataDir), mayMake)))
 }
 
 /** Whether the data folder has a file with an instance key. Throws `ConfigError` when the file is damaged. */
 export async function hasInstanceKey(dataDir: string): Promise<boolean> {
-  const path = fileIn(dataDir)
+  const path = instanceKeyFile(dataDir)
   return (await readSecret(path)) !== undefined && (await keyOfFile(path, false)) !== ''
 }
 
-function fileIn(dataDir: string): string {
+/** Path of the file with the instance key, which a hub makes unless `MUSTER_INSTANCE_KEY` is set. */
+function instanceKeyFile(dataDir: string): string {
   return join(dataDir, 'instance-key')
 }
 

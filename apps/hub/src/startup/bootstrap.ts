@@ -1,10 +1,10 @@
-import { randomInt } from 'node:crypto'
-import { BASE58, newId } from '@muster/actions'
+import { newId } from '@muster/actions'
 import { sql } from 'kysely'
 import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
 import { writeFirstSignIn } from '../credentials/first-sign-in.ts'
 import { hashOnce } from '../credentials/passwords.ts'
+import { readablePassword } from '../credentials/readable-password.ts'
 import type { Db } from '../database/client/connection.ts'
 import { createFirstProject } from '../database/queries/projects/first-project.ts'
 
@@ -48,10 +48,4 @@ export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Pro
 
 async function hasAccounts(db: Db): Promise<boolean> {
   return (await db.selectFrom('user').select('user_id').limit(1).executeTakeFirst()) !== undefined
-}
-
-/** Makes a random password of 94 bits in four groups, without characters that look alike. */
-function readablePassword(): string {
-  const group = (): string => Array.from({ length: 4 }, () => BASE58[randomInt(BASE58.length)]).join('')
-  return [group(), group(), group(), group()].join('-')
 }

@@ -1,12 +1,13 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { ActionError } from '@muster/actions'
 import { CommandError } from '../commands/command-line.ts'
 import { ConfigError } from '../config-error.ts'
 import { EmbeddedDatabaseError } from '../database/server/embedded-home.ts'
 import { MigrationError } from '../database/server/migrate.ts'
 
 /** Errors whose message is one line with what was found and what to do. */
-const CLEAR = [CommandError, ConfigError, EmbeddedDatabaseError, MigrationError]
+const CLEAR = [ActionError, CommandError, ConfigError, EmbeddedDatabaseError, MigrationError]
 
 /**
  * Formats a failure of a start or of a command. Known failures take one line; unexpected errors come with their stack. `dataDir` is

@@ -191,14 +191,14 @@ function walMebibytes(diskBytes: number): number {
 }
 
 /**
- * Connects a command such as `audit verify` to the embedded database. Uses the server of a hub that runs in this data folder, else
+ * Connects a command such as `audit verify` to the embedded database. Uses the server of a hub that runs in this data folder (`isOfHub`), else
  * starts a server until disposal. Never creates a database. Throws `EmbeddedDatabaseError`, and
  * `ConfigError` while a hub holds the folder but its server accepts no connection.
  */
 export async function openEmbeddedDatabase(
   dataDir: string,
   log: Logger,
-): Promise<AsyncDisposable & { access: DatabaseAccess }> {
+): Promise<AsyncDisposable & { access: DatabaseAccess; isOfHub: boolean }> {
   const isThere = await exists(secretsFile(dataDir))
   const account = await unprivilegedAccount()
   const { version } = await findBinaries()
@@ -216,13 +216,13 @@ export async function openEmbeddedDatabase(
       () => true,
       () => false,
     )
-    if (acceptsConnection) return { access, [Symbol.asyncDispose]: async () => {} }
+    if (acceptsConnection) return { access, isOfHub: true, [Symbol.asyncDispose]: async () => {} }
   }
   await using stack = new AsyncDisposableStack()
   stack.use(await lockDataDir(dataDir))
   const { access } = stack.use(await startEmbeddedDatabase(dataDir, log))
   const visit = stack.move()
-  return { access, [Symbol.asyncDispose]: () => visit.disposeAsync() }
+  return { access, isOfHub: false, [Symbol.asyncDispose]: () => visit.disposeAsync() }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ActionError } from '@muster/actions'
+import { ActionError, newId } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { EndedRights } from '../../../bus/ended-rights.ts'
 import type { Caller } from '../../../caller.ts'
@@ -6,6 +6,8 @@ import type { CommandTransaction } from '../../../command-transaction.ts'
 import { forgetFirstSignIn } from '../../../credentials/first-sign-in.ts'
 import type { PasswordChanger } from '../../../mail/password-changed.ts'
 import type { Db, Tx } from '../../client/connection.ts'
+import { createOwnOrganization } from '../organizations/organizations.ts'
+import { lockAccount } from './account-lock.ts'
 import { voidMailedTokens } from './mailed-tokens.ts'
 
 /** Condition that an account or an invitation has this email address, ignoring case. */
@@ -17,6 +19,41 @@ export function hasEmail(email: string): RawBuilder<boolean> {
 export async function emailOf(db: Db, userId: string): Promise<string | undefined> {
   const user = await db.selectFrom('user').where('user_id', '=', userId).select('email').executeTakeFirst()
   return user?.email
+}
+
+type NewAccount = {
+  email: string
+  displayName: string | null
+  /** Null for an account whose owner sets the password by a mailed link. */
+  passwordHash: string | null
+  isAdmin: boolean
+}
+
+/**
+ * Creates an active account and an organization for it. Resolves to the id of the account, or to undefined if the address has an account
+ * already.
+ */
+export async function createAccount(
+  context: Pick<CommandTransaction, 'tx' | 'events'>,
+  { email, displayName, passwordHash, isAdmin }: NewAccount,
+): Promise<ReturnType<typeof newId<'u'>> | undefined> {
+  const { tx, events } = context
+  const userId = newId('u')
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto('user')
+    .values({
+      user_id: userId,
+      email,
+      display_name: displayName,
+      password_hash: passwordHash,
+      is_admin: isAdmin,
+    })
+    .onConflict(conflict => conflict.doNothing())
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows === 0n) return undefined
+  await events.emit('users_Created', { userId, email })
+  await createOwnOrganization(context, { userId, email, displayName })
+  return userId
 }
 
 /** Context of a command that revokes rights of a person, for example by a new password. */
@@ -114,6 +151,43 @@ export async function endUserTokens(
     .execute()
   for (const { token_id: tokenId, name } of tokens)
     await events.emit('users_TokenDeleted', { userId, tokenId, ...(name !== null && { name }) })
+}
+
+/**
+ * Enables or disables an account. Disabling ends its sessions, user tokens and mailed links to set a password. Resolves to false, and
+ * changes nothing, if the account is so already. Throws `Invalid` for an account whose owner has not activated it, and for disabling the
+ * last administrator of the instance.
+ */
+export async function setIsActive(
+  context: EndingContext,
+  userId: string,
+  isActive: boolean,
+): Promise<boolean> {
+  const { tx, events } = context
+  if (!isActive) await keepAnAdministrator(tx, userId)
+  await lockAccount(tx, userId)
+  const account = await tx
+    .selectFrom('user as u')
+    .leftJoin('registration as r', 'r.user_id', 'u.user_id')
+    .where('u.user_id', '=', userId)
+    .select(['u.is_active', 'r.status'])
+    .executeTakeFirstOrThrow()
+  // A pending account must not be enabled here: its owner has not proved control of the email address.
+  if (account.status === 'Pending')
+    throw new ActionError(
+      'Invalid',
+      'Found an account that is not activated yet, expected one whose owner opened the mailed link: wait, or delete it.',
+      { status: 409 },
+    )
+  if (account.is_active === isActive) return false
+  await tx.updateTable('user').set({ is_active: isActive }).where('user_id', '=', userId).execute()
+  if (!isActive) {
+    await endSessions(context, userId)
+    await endUserTokens(context, userId)
+    await voidMailedTokens(tx, 'PasswordReset', userId)
+  }
+  await events.emit('users_SetIsActive', { userId, isActive }, { old: { isActive: !isActive } })
+  return true
 }
 
 /**
