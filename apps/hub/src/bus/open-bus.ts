@@ -8,7 +8,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Bus } from './bus.ts'
 import { InProcessBus } from './in-process-bus.ts'
 import { postgresConnect } from './postgres-connection.ts'
-import { RemoteBus } from './remote-bus.ts'
+import { type Connect, RemoteBus } from './remote-bus.ts'
 
 /** Longest time that the start of the hub waits for the first connection of the bus, in milliseconds. */
 const FIRST_ATTEMPT_MS = 2_000
@@ -33,26 +33,14 @@ type OpenBusOptions = {
  */
 export async function openBus({ config, key, node, log, readiness }: OpenBusOptions): Promise<Bus> {
   const { nodeId } = node
-  const { databaseUrl, databaseDirectUrl = databaseUrl, natsUrls } = config
-  if (databaseDirectUrl === undefined) return new InProcessBus({ nodeId, log })
-  // 12 characters, because PostgreSQL limits the name of a notification channel to 63 bytes.
-  const instanceId = key('bus').toString('hex').slice(0, 12)
-  const bus = natsUrls
-    ? new RemoteBus({
-        kind: 'NATS',
-        nodeId,
-        log,
-        // A dynamic import, so that only hubs with NATS load the client.
-        connect: (await import('./nats-connection.ts')).natsConnect(natsUrls, instanceId),
-        intervalMs: 0,
-      })
-    : new RemoteBus({
-        kind: 'PostgreSQL',
-        nodeId,
-        log,
-        connect: postgresConnect(externalConnection(databaseDirectUrl), instanceId),
-        intervalMs: POSTGRES_INTERVAL_MS,
-      })
+  const remote = await remoteConnect(config, key)
+  if (remote === undefined) return new InProcessBus({ nodeId, log })
+  const bus = new RemoteBus({
+    ...remote,
+    nodeId,
+    log,
+    intervalMs: remote.kind === 'NATS' ? 0 : POSTGRES_INTERVAL_MS,
+  })
   bus.onStatus(({ isConnected }) => {
     if (isConnected) readiness.restore('bus')
     else
@@ -61,7 +49,25 @@ export async function openBus({ config, key, node, log, readiness }: OpenBusOpti
         `the bus between nodes is away (${bus.kind}); changes made on other nodes arrive by polling`,
       )
   })
-  if (natsUrls || node.hasOthers) await waitUpTo(FIRST_ATTEMPT_MS, bus.start())
+  if (remote.kind === 'NATS' || node.hasOthers) await waitUpTo(FIRST_ATTEMPT_MS, bus.start())
   else void node.otherSeen.then(() => bus.start())
   return bus
+}
+
+/** Connection to the server that carries the messages between nodes; undefined with an embedded database, which has one node. */
+export async function remoteConnect(
+  { databaseUrl, databaseDirectUrl = databaseUrl, natsUrls }: OpenBusOptions['config'],
+  key: InstanceKey,
+): Promise<{ kind: 'PostgreSQL' | 'NATS'; connect: Connect } | undefined> {
+  if (databaseDirectUrl === undefined) return undefined
+  // 12 characters, because PostgreSQL limits the name of a notification channel to 63 bytes.
+  const instanceId = key('bus').toString('hex').slice(0, 12)
+  if (natsUrls === undefined)
+    return {
+      kind: 'PostgreSQL',
+      connect: postgresConnect(externalConnection(databaseDirectUrl), instanceId),
+    }
+  // A dynamic import, so that only hubs with NATS load the client.
+  const { natsConnect } = await import('./nats-connection.ts')
+  return { kind: 'NATS', connect: natsConnect(natsUrls, instanceId) }
 }

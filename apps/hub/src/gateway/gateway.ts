@@ -40,6 +40,7 @@ import type { Measures } from '../runtime/measures.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader } from './client-certificate.ts'
+import { CONNECT_PATH } from './connect-path.ts'
 import { ConnectionCounts, logConnections } from './connection-counts.ts'
 import { deploymentTokenUses } from './deployment-token-uses.ts'
 import { DeviceConnection, type DeviceServices, logEnd, MAX_PING_INTERVAL_MS } from './device-connection.ts'
@@ -51,7 +52,6 @@ import { Refusal, type RefusalReason, refuseWhenCrowded } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
 import { relay } from './relay.ts'
 
-const PATH = '/api/v1/connect/ws'
 /** Largest WebSocket message in bytes: the longest frame of a link (docs/protocol.md 2.10). */
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
 /**
@@ -110,7 +110,7 @@ export type Gateway = {
 
 /** Refuses plain HTTP requests to the gateway's path with 426, because it expects a WebSocket upgrade. */
 export function refusePlainRequests(app: FastifyInstance): void {
-  app.get(PATH, async (_request, reply) => {
+  app.get(CONNECT_PATH, async (_request, reply) => {
     reply.header('upgrade', 'websocket')
     throw new ActionError('Invalid', 'Expected a WebSocket upgrade.', { status: 426 })
   })
@@ -200,7 +200,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (proxy.isFor(request)) return proxy.upgrade(request, socket, head)
     arriving.add(socket)
     try {
-      if (URL.parse(request.url ?? '', 'http://hub')?.pathname !== PATH)
+      if (URL.parse(request.url ?? '', 'http://hub')?.pathname !== CONNECT_PATH)
         throw new Refusal('malformed', 404, 'Invalid', 'no such endpoint')
       refuseWhenClosing()
       if (links.isFull) throw full()

@@ -25,9 +25,16 @@ const MAX_RESERVED_BYTES = 1024 ** 3
  */
 const KEEP_LOST_MS = 7 * 24 * 60 * 60 * 1000
 
+const INCOMING = 'incoming'
+
 /** Folder of a hub's blobs (repository files). Nodes of a cluster that store files in folders must share it. */
 export function blobFolder(dataDir: string): string {
   return join(dataDir, 'blobs')
+}
+
+/** Folder of files whose upload has not ended. */
+export function incomingFolder(dataDir: string): string {
+  return join(blobFolder(dataDir), INCOMING)
 }
 
 /** Blobs in a folder of the hub. Files are spread over subfolders, because folders with many files are slow. */
@@ -40,7 +47,7 @@ export class LocalFolder implements BlobDriver {
 
   constructor(folder: string) {
     this.#folder = folder
-    this.#incoming = join(folder, 'incoming')
+    this.#incoming = join(folder, INCOMING)
     this.#lost = join(folder, 'lost')
   }
 

@@ -83,6 +83,12 @@ export function secretsFile(dataDir: string): string {
   return join(dataDir, 'database.json')
 }
 
+/** Folder with the files of the embedded databases of a data folder, which may be outside of it. */
+export async function databaseFolder(dataDir: string): Promise<string> {
+  const home = join(dataDir, 'postgres')
+  return (await readFile(join(home, 'elsewhere'), 'utf8').catch(() => '')).trim() || home
+}
+
 async function findFiles(dataDir: string, account: Account | undefined, log: Logger): Promise<string> {
   const home = join(dataDir, 'postgres')
   await mkdir(home, { recursive: true, mode: 0o755 })
