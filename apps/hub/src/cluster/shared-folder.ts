@@ -71,3 +71,21 @@ async function markerOf(folder: string): Promise<string> {
   }
   return (await readFile(path, 'utf8')).trim()
 }
+
+/**
+ * Throws `ConfigError` when the folder of repository files is not the one that the instance's nodes used last, so that no command deletes the
+ * files of another instance.
+ */
+export async function requireOwnFolder(db: Db, dataDir: string): Promise<void> {
+  const folder = blobFolder(dataDir)
+  const marker = await readFile(join(folder, MARKER), 'utf8').catch(() => '')
+  const row = await db
+    .selectFrom('instance_setting')
+    .where('key', '=', SETTING)
+    .select('value')
+    .executeTakeFirst()
+  if ((row?.value ?? '') !== marker.trim())
+    throw new ConfigError(
+      `MUSTER_DATA_DIR: found ${folder}, which is not the folder that the nodes of this database used last, expected that one.`,
+    )
+}

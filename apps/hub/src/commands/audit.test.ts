@@ -47,7 +47,9 @@ async function tamper(dataDir: string, statement: string): Promise<void> {
   await database.pool.query(statement)
 }
 
-it('verifies an embedded database with and without its hub', { timeout: 300_000 }, async () => {
+it('verifies an embedded database with and without its hub, beside which other commands work, too', {
+  timeout: 300_000,
+}, async () => {
   const dataDir = await newFolder()
   const settings = { MUSTER_DATA_DIR: dataDir }
   let anchor: string
@@ -70,6 +72,15 @@ it('verifies an embedded database with and without its hub', { timeout: 300_000 
     expect(outcome.out).toContain('The audit log is intact.')
     expect(outcome.out).toContain('The anchor is one of the seals.')
     expect(outcome.out).toMatch(/hash [0-9a-f]{64}\n/)
+    for (const words of [['admin', 'create', 'grace@example.com'], ['migrate'], ['gc']])
+      expect(await runHere(words, settings)).toMatchObject({ code: 0, err: '' })
+    const publicUrl = `http://127.0.0.1:${hub.address.port}`
+    expect(await runHere(['doctor'], { ...settings, MUSTER_PUBLIC_URL: publicUrl })).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(
+        /^ok {7}database: The embedded PostgreSQL is 18\.\d+, released on \d{4}-\d\d-\d\d/m,
+      ),
+    })
     expect(await hub.readiness.state()).toEqual({ status: 'ready' })
   }
   expect(await verify(settings, '--anchor', anchor)).toMatchObject({ code: 0 })

@@ -8,6 +8,7 @@ import { addAuditCommand } from './audit.ts'
 import { addCheckConfigCommand } from './check-config.ts'
 import { type CommandLine, type CommandStreams, EXIT } from './command-line.ts'
 import { addDoctorCommand } from './doctor.ts'
+import { addGcCommand } from './gc.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addRebalanceCommand } from './rebalance.ts'
 
@@ -20,6 +21,7 @@ const COMMANDS: readonly AddCommand[] = [
   addMigrateCommand,
   addAdminCommand,
   addAuditCommand,
+  addGcCommand,
   addRebalanceCommand,
 ]
 

@@ -52,16 +52,7 @@ export class BlobSweep {
     await this.#deleteUnfinished(jobId)
     await this.#removeDue(signal)
     await this.#stores.forgetUnused(this.#db, this.#instanceStoreId)
-    const swept = await this.#folder.sweep(async names => {
-      // A file with a pending removal counts as known: the removal deletes it, so the sweep does not keep it in `lost/` for a week.
-      const { rows } = await sql<{ asset_id: string }>`
-        select asset_id from asset where asset_id = any (${names}) and store_id is null
-        union all
-        select asset_id from blob_removal where asset_id = any (${names}) and store_id is null`.execute(
-        this.#db,
-      )
-      return new Set(rows.map(row => row.asset_id))
-    })
+    const swept = await this.#folder.sweep(names => knownFiles(this.#db, names))
     if (swept.removed + swept.lost > 0) this.#log.info(swept, 'files without blobs were swept')
   }
 
@@ -162,4 +153,16 @@ export class BlobSweep {
       }))
       .execute()
   }
+}
+
+/**
+ * Returns those of the names in the hub's folder that belong to a blob. A file with a pending removal is known, too: the removal deletes it,
+ * so the sweep does not keep it in `lost/` for a week.
+ */
+export async function knownFiles(db: Db, names: string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ asset_id: string }>`
+    select asset_id from asset where asset_id = any (${names}) and store_id is null
+    union all
+    select asset_id from blob_removal where asset_id = any (${names}) and store_id is null`.execute(db)
+  return new Set(rows.map(row => row.asset_id))
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chown, type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { type Readable, Writable } from 'node:stream'
 import { ActionError } from '@muster/actions'
 import { Digester, type Expected } from './digest.ts'
@@ -26,6 +26,12 @@ const MAX_RESERVED_BYTES = 1024 ** 3
 const KEEP_LOST_MS = 7 * 24 * 60 * 60 * 1000
 
 const INCOMING = 'incoming'
+
+/** File that no blob needs: remains of an aborted upload, a file without a blob, or one that was moved to `lost/`. */
+export type Leftover = { kind: 'upload' | 'unknown' | 'lost'; path: string; sizeBytes: number }
+
+/** Returns those of the file names that belong to a blob. */
+type AreKnown = (names: string[]) => Promise<Set<string>>
 
 /** Folder of a hub's blobs (repository files). Nodes of a cluster that store files in folders must share it. */
 export function blobFolder(dataDir: string): string {
@@ -92,30 +98,40 @@ export class LocalFolder implements BlobDriver {
     await rm(this.pathOf(name), { force: true })
   }
 
-  /**
-   * Removes leftovers of aborted uploads. If the result of `areKnown` does not contain the name of a file, moves the file to
-   * `lost/`. Removes files that have been in `lost/` for a week. Resolves to the numbers of removed and moved files.
-   */
-  async sweep(
-    areKnown: (names: string[]) => Promise<Set<string>>,
-  ): Promise<{ removed: number; lost: number }> {
-    const removed =
-      (await removeOlder(this.#incoming, DEAD_UPLOAD_MS, 'mtimeMs')) +
-      // `rename` changes ctime but not mtime, so ctime is the time when the file was moved to `lost/`.
-      (await removeOlder(this.#lost, KEEP_LOST_MS, 'ctimeMs'))
-    let lost = 0
+  /** Clears all leftovers. Resolves to the numbers of removed files and of files moved to `lost/`. */
+  async sweep(areKnown: AreKnown): Promise<{ removed: number; lost: number }> {
+    const swept = { removed: 0, lost: 0 }
+    for await (const leftover of this.leftovers(areKnown)) {
+      await this.clear(leftover)
+      swept[leftover.kind === 'unknown' ? 'lost' : 'removed']++
+    }
+    return swept
+  }
+
+  /** Lists the files that no blob needs, subfolder by subfolder. Files in `lost/` count once they are `keepLostMs` old, 7 days by default. */
+  async *leftovers(areKnown: AreKnown, keepLostMs = KEEP_LOST_MS): AsyncGenerator<Leftover> {
+    yield* olderFiles('upload', this.#incoming, DEAD_UPLOAD_MS, 'mtimeMs')
+    // `rename` changes ctime but not mtime, so ctime is the time when the file was moved to `lost/`.
+    yield* olderFiles('lost', this.#lost, keepLostMs, 'ctimeMs')
     for (const shard of await namesIn(this.#folder)) {
       if (!/^[0-9a-f]{4}$/.test(shard)) continue
       const names = await namesIn(join(this.#folder, shard))
       if (names.length === 0) continue
       const known = await areKnown(names)
-      for (const name of names.filter(name => !known.has(name))) {
-        await mkdir(this.#lost, { recursive: true, mode: 0o700 })
-        await rename(join(this.#folder, shard, name), join(this.#lost, name))
-        lost++
-      }
+      for (const name of names.filter(name => !known.has(name)))
+        yield* olderFiles('unknown', join(this.#folder, shard), 0, 'ctimeMs', [name])
     }
-    return { removed, lost }
+  }
+
+  /** Moves a file without a blob to `lost/`, and removes other leftovers. Does nothing if another process was faster. */
+  async clear({ kind, path }: Leftover): Promise<void> {
+    if (kind !== 'unknown') return rm(path, { force: true })
+    if ((await mkdir(this.#lost, { recursive: true, mode: 0o700 })) !== undefined) {
+      // A command of root makes the folder for the account of the hub.
+      const { uid, gid } = await stat(this.#folder)
+      if (uid !== process.getuid?.()) await chown(this.#lost, uid, gid)
+    }
+    await rename(path, join(this.#lost, basename(path))).catch(unlessAbsent)
   }
 
   /** Moves a complete file to its place. The move is durable when this resolves. */
@@ -197,16 +213,18 @@ async function namesIn(folder: string): Promise<string[]> {
   return (await readdir(folder).catch(unlessAbsent)) ?? []
 }
 
-async function removeOlder(folder: string, ageMs: number, time: 'mtimeMs' | 'ctimeMs'): Promise<number> {
-  let removed = 0
-  for (const name of await namesIn(folder)) {
+async function* olderFiles(
+  kind: Leftover['kind'],
+  folder: string,
+  ageMs: number,
+  time: 'mtimeMs' | 'ctimeMs',
+  names?: string[],
+): AsyncGenerator<Leftover> {
+  for (const name of names ?? (await namesIn(folder))) {
     const path = join(folder, name)
     const found = await stat(path).catch(unlessAbsent)
-    if (!found || Date.now() - found[time] < ageMs) continue
-    await rm(path, { force: true })
-    removed++
+    if (found && Date.now() - found[time] >= ageMs) yield { kind, path, sizeBytes: found.size }
   }
-  return removed
 }
 
 function unlessAbsent(error: unknown): undefined {

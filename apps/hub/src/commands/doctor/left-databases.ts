@@ -24,7 +24,7 @@ export function leftDatabasesProbe(place?: string): Probe {
           : [
               warning(
                 `Nothing leads any more to the database in ${folder} of ${of}${when}.`,
-                `If its data folder was moved, start the hub with it. If it is gone for good: sudo rm -r ${folder}`,
+                `If its data folder was moved, start the hub with it. If it is gone for good: muster-hub gc --delete-database ${folder}`,
               ),
             ]
       })

@@ -184,6 +184,19 @@ export async function elsewhereFolders(place = ELSEWHERE): Promise<ElsewhereFold
   )
 }
 
+/** Process id of the server that runs on a folder of `elsewhereFolders`; undefined if none runs. */
+export async function serverOf(folder: string): Promise<number | undefined> {
+  for (const major of (await readdir(folder)).filter(name => /^\d+$/.test(name))) {
+    const data = join(folder, major, 'data')
+    const pid = Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => ''), 10)
+    // The lock may be left from a crash. A running server has its data folder as working directory.
+    const works = Number.isInteger(pid) ? await stat(`/proc/${pid}/cwd`).catch(() => undefined) : undefined
+    const own = await stat(data).catch(() => undefined)
+    if (works && own && works.dev === own.dev && works.ino === own.ino) return pid
+  }
+  return undefined
+}
+
 async function stateOf(record: string, folder: string): Promise<ElsewhereState> {
   try {
     return (await readFile(record, 'utf8')).trim() === folder ? 'used' : 'orphaned'
