@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import type { Command } from 'commander'
 import { checkSettings, settingWarnings, unknownSettings, unshownBannerTags } from '../config.ts'
 import { hasInstanceKey } from '../credentials/instance-key.ts'
@@ -41,7 +42,12 @@ export async function checkedSettings(
   ]
   const { tls, databaseUrl, databaseDirectUrl, dataDir, instanceKey } = config
   for (const check of [
-    () => tls && readTls(tls),
+    () => {
+      if (tls === undefined) return
+      const endsAt = new X509Certificate(readTls(tls).cert).validToDate
+      if (endsAt < new Date())
+        warnings.push(`MUSTER_TLS_CERT: found a certificate that ended at ${endsAt.toISOString()}.`)
+    },
     () => databaseUrl !== undefined && externalConnection(databaseUrl),
     () =>
       databaseDirectUrl !== undefined && externalConnection(databaseDirectUrl, 'MUSTER_DATABASE_DIRECT_URL'),

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, get, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -80,6 +80,7 @@ it('finds everything in order, with an exit code of 0', async () => {
     'ok       web sockets: Upgrades to WebSockets reach the hub.',
     expect.stringMatching(/^ok {7}database: PostgreSQL is \d+\.\d+\.$/),
     'ok       database: The clocks of this machine and the database agree.',
+    'ok       account: This account has the data folder, or will make it.',
     expect.stringMatching(/^(ok {7}|warning {2})disk: [\d.]+ GiB \(\d+ %\) are free on the disk of /),
     `ok       storage: Files of repositories can be written, read and deleted in ${hub.dataDir}/blobs.`,
     'ok       mail: Mails go to the outbox in the data folder.',
@@ -194,6 +195,15 @@ it('warns of what a hub that others reach should have', async () => {
       `database: There is no database in ${join(root, 'new')} yet.`,
       'mail: Mails go to the outbox in the data folder, so nobody gets one.',
     ]),
+  )
+})
+
+it.runIf(process.getuid?.() === 0)('warns of another account than that of the hub', async () => {
+  const dataDir = join(root, 'foreign')
+  await mkdir(dataDir)
+  await chown(dataDir, 65534, 65534)
+  expect(await findings('warning', { MUSTER_DATA_DIR: dataDir })).toContain(
+    `account: This command runs as user id 0, and ${dataDir} belongs to user id 65534.`,
   )
 })
 

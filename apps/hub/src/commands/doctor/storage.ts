@@ -12,9 +12,14 @@ import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
 /** Share of free space of a disk below which doctor warns, as the alert `MusterDiskFilling` does. */
 const LOW_SHARE = 0.1
 
-/** Checks of disks and of the storage of repository files. */
+/** Checks of the account, of disks and of the storage of repository files. */
 export function storageProbes(config: Config): Probe[] {
   return [
+    {
+      name: 'account',
+      run: () => checkAccount(config.dataDir),
+      advice: 'Let the account of the hub read MUSTER_DATA_DIR.',
+    },
     {
       name: 'disk',
       run: () => checkDisks(config),
@@ -26,6 +31,18 @@ export function storageProbes(config: Config): Probe[] {
       advice: 'Let the account of the hub write to MUSTER_DATA_DIR.',
     },
   ]
+}
+
+/** What another account than the hub's may write says nothing about the hub. */
+async function checkAccount(dataDir: string): Promise<Finding> {
+  const own = process.getuid?.()
+  const found = await stat(dataDir).catch(() => undefined)
+  if (found === undefined || own === undefined || found.uid === own)
+    return ok('This account has the data folder, or will make it.')
+  return warning(
+    `This command runs as user id ${own}, and ${dataDir} belongs to user id ${found.uid}.`,
+    'Run it again under the account of the hub, whose rights may differ.',
+  )
 }
 
 async function checkDisks({ dataDir, databaseUrl, diskLowBytes }: Config): Promise<Finding[]> {
