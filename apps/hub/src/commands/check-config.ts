@@ -41,21 +41,23 @@ export async function checkedSettings(
     ),
   ]
   const { tls, databaseUrl, databaseDirectUrl, dataDir, instanceKey } = config
-  for (const check of [
+  const checks: (() => void | Promise<void>)[] = [
     () => {
       if (tls === undefined) return
       const endsAt = new X509Certificate(readTls(tls).cert).validToDate
       if (endsAt < new Date())
         warnings.push(`MUSTER_TLS_CERT: found a certificate that ended at ${endsAt.toISOString()}.`)
     },
-    () => databaseUrl !== undefined && externalConnection(databaseUrl),
-    () =>
-      databaseDirectUrl !== undefined && externalConnection(databaseDirectUrl, 'MUSTER_DATABASE_DIRECT_URL'),
+    () => {
+      if (databaseUrl !== undefined) externalConnection(databaseUrl)
+      if (databaseDirectUrl !== undefined) externalConnection(databaseDirectUrl, 'MUSTER_DATABASE_DIRECT_URL')
+    },
     async () => {
       await checkDataDir(dataDir)
       if (instanceKey === undefined) await hasInstanceKey(dataDir)
     },
-  ])
+  ]
+  for (const check of checks)
     try {
       await check()
     } catch (error) {

@@ -26,7 +26,7 @@ export async function instanceAccess(config: Config): Promise<AsyncDisposable & 
 export async function openInstance(config: Config): Promise<Database> {
   await using stack = new AsyncDisposableStack()
   const { access } = stack.use(await instanceAccess(config))
-  // A broken connection also fails the statement that runs on it, so the error handler has nothing to add.
+  // The error handler does nothing, because a broken connection also fails the statement that runs on it.
   const { db, pool } = stack.use(openDatabase(access.hub, () => {}))
   const client = await pool.connect()
   try {

@@ -128,7 +128,7 @@ function get(url: URL, signal: AbortSignal, headers: Record<string, string> = {}
             ca: [...getCACertificates('default'), ...getCACertificates('system')],
           })
         : httpRequest(url, options)
-    request.on('response', response => answered(response).catch(failed))
+    request.on('response', response => void answered(response).catch(failed))
     request.on('upgrade', (response, socket) => {
       socket.destroy()
       done({ status: response.statusCode!, body: '' })

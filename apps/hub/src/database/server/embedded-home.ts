@@ -148,7 +148,7 @@ async function claim(files: string, record: string): Promise<void> {
  * Whether the data folder of a database outside of it still refers to the database (`used`) or not (`orphaned`). `unknown` if this
  * account may not read the data folder.
  */
-export type ElsewhereState = 'used' | 'orphaned' | 'unknown'
+type ElsewhereState = 'used' | 'orphaned' | 'unknown'
 
 /** A database outside of its data folder. */
 export type ElsewhereFolder = {

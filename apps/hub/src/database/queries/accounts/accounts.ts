@@ -140,7 +140,7 @@ export async function requireLiveCredential(tx: Tx, caller: Caller): Promise<voi
 }
 
 /** Ends every user token of an account, with an audit event for each. */
-export async function endUserTokens(
+async function endUserTokens(
   { tx, events }: Pick<CommandTransaction, 'tx' | 'events'>,
   userId: string,
 ): Promise<void> {
