@@ -24,7 +24,7 @@ if (words.every(word => word === '--demo')) {
 } else {
   // A hub loads none of the commands.
   const { runCommand } = await import('./commands/run-command.ts')
-  process.exitCode = await runCommand(words, {
+  const exitCode = await runCommand(words, {
     out: text => writeFileSync(1, text),
     err: text => output(2).writeNow(text),
     input: () => process.stdin,
@@ -32,6 +32,8 @@ if (words.every(word => word === '--demo')) {
     environment: process.env,
     stopSignal,
   })
+  // A check that was given up after its deadline may still hold a connection.
+  process.exit(exitCode)
 }
 
 async function runHub(withDemo: boolean): Promise<void> {

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,7 +15,10 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type Ran, runHere } from './testing/run-here.ts'
-import { startProcess } from './testing/start-process.ts'
+import { MAIN, startProcess } from './testing/start-process.ts'
+
+/** Program of util-linux that runs another program on a pseudo-terminal. */
+const SCRIPT = '/usr/bin/script'
 
 let hub: TestHub
 let folder: string
@@ -169,6 +174,22 @@ it('disables an account, but never the last administrator', async () => {
     out: '',
     err: 'This is the last administrator of the instance: name another one first.\n',
   })
+})
+
+it.skipIf(!existsSync(SCRIPT))('asks for the password at a terminal and does not show it', async () => {
+  const ada = await hub.user({ isAdmin: true })
+  const command = [process.execPath, MAIN, 'admin', 'reset-password', ada.email, '--ask'].join(' ')
+  const child = spawn(SCRIPT, ['-qec', command, '/dev/null'], {
+    env: { ...settings(), PATH: '/usr/bin:/bin' },
+  })
+  let screen = ''
+  child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString()))
+  await until('it asks', () => screen.includes('New password: '))
+  child.stdin.write('a typed password\r')
+  const [code] = await once(child, 'close')
+  expect(code).toBe(0)
+  expect(screen).not.toContain('typed')
+  expect(await signInStatus(ada.email, 'a typed password')).toBe(200)
 })
 
 it('leaves nothing half done when it is killed', async () => {

@@ -26,10 +26,11 @@ export async function askSecret(
 async function readLine(line: CommandLine, question: string): Promise<string | undefined> {
   const input = line.input()
   const isTerminal = 'isTTY' in input && input.isTTY === true
-  if (isTerminal) line.err(`${question}: `)
   // The reader echoes to its output, so the output discards everything.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({ input, output, terminal: isTerminal })
+  // The reader has switched the echo of the terminal off, so a text that is pasted at the question is not shown.
+  if (isTerminal) line.err(`${question}: `)
   try {
     for await (const text of reader) return text
     return undefined

@@ -82,7 +82,7 @@ it('finds everything in order, with an exit code of 0', async () => {
     'ok       database: The clocks of this machine and the database agree.',
     'ok       account: This account has the data folder, or will make it.',
     expect.stringMatching(/^(ok {7}|warning {2})disk: [\d.]+ GiB \(\d+ %\) are free on the disk of /),
-    `ok       storage: Files of repositories can be written, read and deleted in ${hub.dataDir}/blobs.`,
+    `ok       storage: Files can be written, read and deleted in ${hub.dataDir}/blobs.`,
     'ok       mail: Mails go to the outbox in the data folder.',
     'ok       bus: Messages between nodes arrive (PostgreSQL).',
     'ok       left databases: No database without its data folder was found.',

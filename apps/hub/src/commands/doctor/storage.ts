@@ -89,7 +89,7 @@ async function checkFolder(dataDir: string): Promise<Finding> {
   } finally {
     await rm(path, { force: true })
   }
-  return ok(`Files of repositories can be written, read and deleted in ${blobFolder(dataDir)}.`)
+  return ok(`Files can be written, read and deleted in ${folder}.`)
 }
 
 async function checkStore(settings: NonNullable<Config['s3']>): Promise<Finding> {

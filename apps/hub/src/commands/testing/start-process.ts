@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Ran } from './run-here.ts'
 
-const MAIN = join(import.meta.dirname, '../../main.ts')
+/** Entry file of the hub. */
+export const MAIN = join(import.meta.dirname, '../../main.ts')
 
 /** Starts a command of `muster-hub` as a process of its own. */
 export function startProcess(
