@@ -55,7 +55,7 @@ async function events(): Promise<unknown[]> {
 }
 
 it('creates an administrator, whose password is printed once', async () => {
-  const { code, out, err } = await admin(['create', 'grace@example.com', '--name', 'Grace'])
+  const { code, out, err } = await admin(['create', ' grace@example.com', '--name', 'Grace'])
   expect({ code, err }).toEqual({ code: 0, err: '' })
   const [, password] =
     /^grace@example\.com is an administrator of the instance\.\nPassword, shown only here: (\S{19})\n$/.exec(
@@ -85,6 +85,9 @@ it('creates an administrator, whose password is printed once', async () => {
     out: '',
     err: "missing required argument 'email'. See muster-hub admin create --help\n",
   })
+  expect((await admin(['create', 'a@example.com', '--ask', '--password-file', 'x'])).err).toBe(
+    "option '--ask' cannot be used with option '--password-file <file>'. See muster-hub admin create --help\n",
+  )
 })
 
 it('resets a password and ends what the old one gave', async () => {

@@ -1,5 +1,5 @@
-import { findAction } from '@muster/actions'
-import type { Command } from 'commander'
+import { findAction, type ParsedInput } from '@muster/actions'
+import { type Command, Option } from 'commander'
 import { recordEvent } from '../audit/events.ts'
 import { EndedRights } from '../bus/ended-rights.ts'
 import { SYSTEM } from '../caller.ts'
@@ -30,12 +30,11 @@ export function addAdminCommand(program: Command, line: CommandLine): void {
     .description('create an administrator of the instance')
     .option('--name <name>', 'name of the person')
     .action(async (given: string, options: PasswordOptions & { name?: string }, command: Command) => {
-      const { name } = options
-      const email = emailIn(given, name)
+      const { email, displayName = null } = personIn(given, options.name)
       const config = line.settings()
       const { password, passwordHash, isGenerated } = await newPassword(line, email, options)
       const userId = await inTransaction(config, context =>
-        createAccount(context, { email, displayName: name ?? null, passwordHash, isAdmin: true }),
+        createAccount(context, { email, displayName, passwordHash, isAdmin: true }),
       )
       if (userId === undefined)
         throw new CommandError(
@@ -96,16 +95,21 @@ export function addAdminCommand(program: Command, line: CommandLine): void {
 
 function withPassword(command: Command): Command {
   return command
-    .option('--ask', 'read the password from a prompt or standard input instead of making one')
+    .addOption(
+      new Option(
+        '--ask',
+        'read the password from a prompt or standard input instead of making one',
+      ).conflicts('passwordFile'),
+    )
     .option('--password-file <file>', 'read the password from the first line of a file')
 }
 
 /** Checks address and name as `users_Create` does. */
-function emailIn(email: string, name: string | undefined): string {
-  const parsed = findAction('users_Create')!.action.input.safeParse({ email, displayName: name })
+function personIn(email: string, displayName: string | undefined): ParsedInput<'users_Create'> {
+  const parsed = findAction('users_Create')!.action.input.safeParse({ email, displayName })
   const issue = parsed.error?.issues[0]
   if (issue) throw new CommandError(`${issue.path.join('.')}: ${issue.message}.`)
-  return email
+  return parsed.data as ParsedInput<'users_Create'>
 }
 
 type NewPassword = { password: string; passwordHash: string; isGenerated: boolean }
