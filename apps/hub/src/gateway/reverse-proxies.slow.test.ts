@@ -8,6 +8,7 @@ import { connectDevice, deviceIdentity, digestOf, testHub, until } from '@muster
 import { FRONT_SECRET, startFront } from '@muster/testkit/front'
 import { hasPrograms } from '@muster/testkit/programs'
 import { describe, expect, it } from 'vitest'
+import { runHere } from '../commands/testing/run-here.ts'
 
 const BEHIND = {
   publicUrl: 'https://hub.example.com',
@@ -45,6 +46,14 @@ describe.each(['nginx', 'caddy', 'haproxy'] as const)('%s configured as in docs/
       await using front = await startFront(program, [hub.address.port])
       const { headers } = await ask(front.port, '/login')
       expect(headers['strict-transport-security']).toContain('max-age')
+
+      const { out } = await runHere(['doctor'], {
+        MUSTER_DATABASE_URL: hub.pool.options.connectionString,
+        MUSTER_DATA_DIR: hub.dataDir,
+        MUSTER_PUBLIC_URL: `https://127.0.0.1:${front.port}`,
+      })
+      expect(out).toContain(`ok       address: The hub answers at https://127.0.0.1:${front.port}.\n`)
+      expect(out).toContain('ok       web sockets: Upgrades to WebSockets reach the hub.\n')
 
       const { owner, token, projectId } = await hub.fleet()
       const identity = await deviceIdentity()
