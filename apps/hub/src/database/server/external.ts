@@ -3,7 +3,11 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import pg from 'pg'
 import { ConfigError } from '../../config-error.ts'
 
-type Setting = 'MUSTER_DATABASE_URL' | 'MUSTER_DATABASE_DIRECT_URL'
+/** Setting or option that names a database, for messages. */
+export type DatabaseSetting = 'MUSTER_DATABASE_URL' | 'MUSTER_DATABASE_DIRECT_URL' | '--to'
+
+/** Oldest major version of PostgreSQL that the hub uses. */
+const OLDEST_VERSION = 15
 
 /** Timeout for connecting to the server at the start, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000
@@ -14,7 +18,7 @@ const CONNECT_TIMEOUT_MS = 5_000
  */
 export function externalConnection(
   databaseUrl: string,
-  setting: Setting = 'MUSTER_DATABASE_URL',
+  setting: DatabaseSetting = 'MUSTER_DATABASE_URL',
 ): pg.PoolConfig {
   const url = new URL(databaseUrl)
   const { searchParams } = url
@@ -31,7 +35,7 @@ export function externalConnection(
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 /** Throws `ConfigError` for an unknown `sslmode` and for a TLS file that cannot be used. */
-function requireTlsParameters(parameters: URLSearchParams, setting: Setting): void {
+function requireTlsParameters(parameters: URLSearchParams, setting: DatabaseSetting): void {
   const mode = parameters.get('sslmode')
   if (mode !== null && !SSL_MODES.includes(mode))
     throw new ConfigError(
@@ -58,24 +62,33 @@ function requireTlsParameters(parameters: URLSearchParams, setting: Setting): vo
 }
 
 /** Checks that the hub can use an external database. Throws `ConfigError` with the reason if it cannot. */
-export async function checkExternalDatabase(databaseUrl: string): Promise<void> {
-  const connection = externalConnection(databaseUrl)
+export async function checkExternalDatabase(
+  databaseUrl: string,
+  setting: DatabaseSetting = 'MUSTER_DATABASE_URL',
+): Promise<void> {
+  const connection = externalConnection(databaseUrl, setting)
   const [client, other] = [clientOf(connection), clientOf(connection)]
   try {
     await client.connect()
     await other.connect()
     if (await shareSession(client, other))
       throw new ConfigError(
-        'MUSTER_DATABASE_URL: found a connection pooler that shares sessions between clients (transaction pooling), expected PostgreSQL itself or a pooler with session pooling (PgBouncer: pool_mode = session).',
+        `${setting}: found a connection pooler that shares sessions between clients (transaction pooling), expected PostgreSQL itself or a pooler with session pooling (PgBouncer: pool_mode = session).`,
       )
-    const { rows } = await client.query<{ mayCreate: boolean; isOwner: boolean; encoding: string }>(
+    const { rows } = await client.query<{
+      mayCreate: boolean
+      isOwner: boolean
+      encoding: string
+      version: number
+    }>(
       // The job queue needs a schema of its own, `pgboss`.
       `select coalesce(has_schema_privilege(current_schema(), 'create'), false)
               and (to_regnamespace('pgboss') is not null
                    or has_database_privilege(current_database(), 'create')) as "mayCreate",
               coalesce((select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass('migration')),
                        true) as "isOwner",
-              current_setting('server_encoding') as encoding`,
+              current_setting('server_encoding') as encoding,
+              current_setting('server_version_num')::int / 10000 as version`,
     )
     const { rows: off } = await client.query<{ name: string }>(
       // The server of the test kit sets `muster.is_disposable`: no test needs its data after a power failure, so `fsync` and
@@ -88,24 +101,26 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
     // With `fsync`, `full_page_writes` or `synchronous_commit` off, a power failure can lose acknowledged data.
     if (off.length > 0)
       throw new ConfigError(
-        `MUSTER_DATABASE_URL: found a database that may lose what it has confirmed (${off.map(({ name }) => name).join(', ')} off), expected one that writes through to its disk.`,
+        `${setting}: found a database that may lose what it has confirmed (${off.map(({ name }) => name).join(', ')} off), expected one that writes through to its disk.`,
       )
-    const { mayCreate, isOwner, encoding } = rows[0]!
+    const { mayCreate, isOwner, encoding, version } = rows[0]!
+    if (version < OLDEST_VERSION)
+      throw new ConfigError(`${setting}: found PostgreSQL ${version}, expected ${OLDEST_VERSION} or newer.`)
     if (encoding !== 'UTF8')
       throw new ConfigError(
-        `MUSTER_DATABASE_URL: found a database with the encoding ${encoding}, expected one with UTF8.`,
+        `${setting}: found a database with the encoding ${encoding}, expected one with UTF8.`,
       )
     // The tables belong to another user, for example because that user restored a backup.
     if (!isOwner)
       throw new ConfigError(
-        "MUSTER_DATABASE_URL: found a database whose tables are another user's, expected the user that owns them.",
+        `${setting}: found a database whose tables are another user's, expected the user that owns them.`,
       )
     if (!mayCreate) throw new Error('permission denied to create tables in its schema, or schemas')
   } catch (error) {
     if (error instanceof ConfigError) throw error
     const reason = error instanceof Error ? error.message || error.name : String(error)
     throw new ConfigError(
-      `MUSTER_DATABASE_URL: found a database that does not let the hub in (${reason}), expected a reachable PostgreSQL where it may create tables and schemas.`,
+      `${setting}: found a database that does not let the hub in (${reason}), expected a reachable PostgreSQL where it may create tables and schemas.`,
     )
   } finally {
     await Promise.all([client, other].map(one => one.end().catch(() => {})))
