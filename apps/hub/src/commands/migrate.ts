@@ -2,9 +2,10 @@ import type { Command } from 'commander'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import type { DatabaseAccess } from '../database/server/embedded.ts'
+import { instanceAccess } from '../database/server/instance-access.ts'
 import { migrate, type PlannedMigration, plannedMigrations } from '../database/server/migrate.ts'
 import type { CommandLine } from './command-line.ts'
-import { instanceAccess, quietLog } from './instance-database.ts'
+import { quietLog } from './instance-database.ts'
 
 type Plan = { migrations: PlannedMigration[]; isQueueCurrent: boolean }
 
@@ -19,7 +20,7 @@ export function addMigrateCommand(program: Command, line: CommandLine): void {
     .option('--dry-run', 'list the migrations that would be applied, and change nothing')
     .action(async ({ dryRun = false }: { dryRun?: boolean }, command: Command) => {
       const config = line.settings()
-      await using instance = await instanceAccess(config)
+      await using instance = await instanceAccess(config, quietLog(config))
       const { access } = instance
       const planned = await planOf(access, config)
       if (!dryRun) await migrate(access.owner, quietLog(config), undefined, { mayWait: false })

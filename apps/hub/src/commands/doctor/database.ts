@@ -4,8 +4,9 @@ import { clockDifference, MAX_CLOCK_DIFFERENCE_MS } from '../../cluster/clock.ts
 import type { Config } from '../../config.ts'
 import { exists, secretsFile } from '../../database/server/embedded-home.ts'
 import { EMBEDDED_RELEASE, releasesSince } from '../../database/server/embedded-release.ts'
+import { instanceAccess } from '../../database/server/instance-access.ts'
 import { plannedMigrations } from '../../database/server/migrate.ts'
-import { instanceAccess, quietLog } from '../instance-database.ts'
+import { quietLog } from '../instance-database.ts'
 import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
 
 /** Connections that a node opens: its pool, look-ups, messages, and a few at its start (docs/operating.md, "Sizes"). */
@@ -41,7 +42,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
         'Start the hub, which makes one, or correct MUSTER_DATA_DIR.',
       ),
     ]
-  await using instance = await instanceAccess(config)
+  await using instance = await instanceAccess(config, quietLog(config))
   const client = new pg.Client({
     ...instance.access.hub,
     connectionTimeoutMillis: 5_000,
