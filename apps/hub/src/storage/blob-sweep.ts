@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type pg from 'pg'
 import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -13,6 +14,17 @@ import type { ObjectStores } from './object-stores.ts'
  * sweep.
  */
 const MAX_STORE_MS = 60 * 1000
+
+/** Key of the advisory lock that a backup holds while no bytes may be removed. */
+const LOCK = sql`hashtext('muster.blobs')`
+
+/**
+ * Keeps all stored bytes until the session ends, also those of blobs that are deleted meanwhile. Removals wait in `blob_removal`. A killed
+ * backup ends its session, so it does not stop removals for ever.
+ */
+export async function holdBlobs(client: pg.Client): Promise<void> {
+  await client.query("select pg_advisory_lock(hashtext('muster.blobs'))")
+}
 
 type BlobSweepOptions = {
   db: Db
@@ -112,6 +124,9 @@ export class BlobSweep {
         .selectFrom('blob_removal')
         .where('store_id', 'is not distinct from', storeId)
         .where('not_before', '<=', sql<Date>`now()`)
+        // A backup takes the lock before its snapshot. This statement sees the rows as they were before it tries the lock. So a row that
+        // it returns was added before the snapshot, and no blob of the snapshot is removed.
+        .where(sql<boolean>`(select pg_try_advisory_xact_lock_shared(${LOCK}))`)
         .select(['asset_id', 'object_key'])
         .orderBy('not_before')
         .limit(100)
