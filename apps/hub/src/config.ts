@@ -486,6 +486,12 @@ function isBare(url: URL): boolean {
   return url.href === `${url.origin}/`
 }
 
+/** Throws `ConfigError` unless an option of a command has a URL as `MUSTER_DATABASE_URL` has it. The URL may hold a password, so it is not shown. */
+export function requireDatabaseUrl(option: string, text: string): void {
+  const { error } = DatabaseUrl.safeParse(text)
+  if (error) throw new ConfigError(`${option}: found another text, expected ${error.issues[0]!.message}.`)
+}
+
 /** True for a postgresql:// URL with several hosts, before its path or in its `host` parameter. */
 function hasSeveralHosts(text: string): boolean {
   const [, authority = '', query = ''] = /^\w+:\/\/([^/?#]*)[^?#]*\??([^#]*)/.exec(text) ?? []

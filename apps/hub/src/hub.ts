@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { ActionError } from '@muster/actions'
 import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
@@ -55,7 +57,7 @@ import type { Operator } from './operator/operator.ts'
 import { ProxyHosts } from './proxy/hosts.ts'
 import { createHttpProxy } from './proxy/http-proxy.ts'
 import { ProxyTokens } from './proxy/proxy-tokens.ts'
-import { prepareDataDir } from './runtime/data-folder.ts'
+import { prepareDataDir, refuseUnfinished, UNFINISHED_FILE } from './runtime/data-folder.ts'
 import { lockDataDir } from './runtime/data-lock.ts'
 import { processDescriptors } from './runtime/descriptors.ts'
 import type { Logger } from './runtime/log.ts'
@@ -114,6 +116,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
 
   await prepareDataDir(config.dataDir)
   stack.use(await lockDataDir(config.dataDir))
+  await refuseUnfinished(config.dataDir)
 
   let core: Core | undefined
   let isStopping = false
@@ -154,6 +157,8 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
 
   const { access, disk } = await databaseAccess(config, log, stack)
   const newestMigration = await migrate(access.owner, log)
+  // The database is complete, so a mark that is left in the folder is out of date.
+  await rm(join(config.dataDir, UNFINISHED_FILE), { force: true })
   const slowStatements = new SlowStatements(log)
   const { db, pool } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke'), {

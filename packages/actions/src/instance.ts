@@ -162,6 +162,14 @@ export const instance = {
           isIntact: z.boolean().optional().describe('Absent before the first verification.'),
         }),
       ),
+      backup: part(
+        z.object({
+          last: z
+            .object({ takenAt: Timestamp, sizeBytes: z.number(), isVerified: z.boolean() })
+            .optional()
+            .describe('Last backup by `muster-hub backup`; absent before the first one.'),
+        }),
+      ),
     }),
     permission: 'admin',
   }),

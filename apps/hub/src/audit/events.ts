@@ -51,6 +51,12 @@ export type AuditEvents = {
   cluster_RebalanceStarted: { nodeIds: string[]; deviceCount: number }
   /** Written by `cluster_CancelRebalance` and `muster-hub rebalance --cancel`. */
   cluster_RebalanceCancelled: { nodeIds: string[] }
+  /** Written by `muster-hub backup`. */
+  instance_BackedUp: { sizeBytes: number; isVerified: boolean; hasBlobs: boolean; hasKey: boolean }
+  /** Written by `muster-hub restore`. `backedUpAt` is the time of the backup. */
+  instance_Restored: { backedUpAt: string; sessionCount: number; jobIds: string[]; bulkActionIds: string[] }
+  /** Written by `muster-hub database move`. `to` is the new address without a password. */
+  instance_DatabaseMoved: { to: string }
   /** Written by `organizations_Create`, for each new account, and at the first start of an instance or of its demo fleet. */
   organizations_Created: { organizationId: string }
   /** Written by `organizations_Delete`. */

@@ -43,6 +43,11 @@ export async function requireSharedKey(
     )
 }
 
+/** Value by which instance keys are compared. It is derived from the key and does not reveal it. */
+export function keyMark(key: InstanceKey): string {
+  return key('mark').toString('hex')
+}
+
 function markOf(key: InstanceKey | undefined): string | null {
-  return key ? JSON.stringify(key('mark').toString('hex')) : null
+  return key ? JSON.stringify(keyMark(key)) : null
 }

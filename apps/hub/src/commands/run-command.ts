@@ -5,12 +5,15 @@ import { loadConfig } from '../config.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { addAdminCommand } from './admin.ts'
 import { addAuditCommand } from './audit.ts'
+import { addBackupCommand } from './backup.ts'
 import { addCheckConfigCommand } from './check-config.ts'
 import { type CommandLine, type CommandStreams, EXIT } from './command-line.ts'
+import { addDatabaseCommand } from './database.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { addGcCommand } from './gc.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addRebalanceCommand } from './rebalance.ts'
+import { addRestoreCommand } from './restore.ts'
 
 type AddCommand = (program: Command, line: CommandLine) => void
 
@@ -18,6 +21,9 @@ type AddCommand = (program: Command, line: CommandLine) => void
 const COMMANDS: readonly AddCommand[] = [
   addCheckConfigCommand,
   addDoctorCommand,
+  addBackupCommand,
+  addRestoreCommand,
+  addDatabaseCommand,
   addMigrateCommand,
   addAdminCommand,
   addAuditCommand,

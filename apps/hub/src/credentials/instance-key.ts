@@ -26,8 +26,13 @@ export async function hasInstanceKey(dataDir: string): Promise<boolean> {
 }
 
 /** Path of the file with the instance key, which a hub makes unless `MUSTER_INSTANCE_KEY` is set. */
-function instanceKeyFile(dataDir: string): string {
+export function instanceKeyFile(dataDir: string): string {
   return join(dataDir, 'instance-key')
+}
+
+/** Whether a text is an instance key: 64 hexadecimal digits. */
+export function isInstanceKey(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text)
 }
 
 /** Returns the key derivation for an instance key of 64 hexadecimal digits. */
@@ -42,7 +47,7 @@ async function keyOfFile(path: string, mayMake: boolean): Promise<string> {
     throw new ConfigError(
       `MUSTER_INSTANCE_KEY: found neither it nor ${path}, expected the key of the instance in MUSTER_DATA_DIR.`,
     )
-  if (!/^[0-9a-f]{64}$/.test(key))
+  if (!isInstanceKey(key))
     throw new ConfigError(
       `MUSTER_INSTANCE_KEY: found a damaged ${path}, expected 64 hexadecimal digits in it.`,
     )

@@ -12,6 +12,12 @@ export async function readSecret(path: string): Promise<string | undefined> {
 /** Creates a file with 32 random bytes as hexadecimal digits, readable for the hub's account only. Rejects if the file exists. */
 export async function makeSecret(path: string): Promise<string> {
   const secret = randomBytes(32).toString('hex')
+  await writeSecret(path, secret)
+  return secret
+}
+
+/** Creates a file with a secret, readable for the hub's account only. Rejects if the file exists. */
+export async function writeSecret(path: string, secret: string): Promise<void> {
   const draft = `${path}.${process.pid}`
   await writeFile(draft, `${secret}\n`, { mode: 0o600, flush: true })
   try {
@@ -20,5 +26,4 @@ export async function makeSecret(path: string): Promise<string> {
   } finally {
     await rm(draft)
   }
-  return secret
 }

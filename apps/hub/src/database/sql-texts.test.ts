@@ -12,6 +12,13 @@ const MADE_OF_TEXTS =
 const KNOWN: Record<string, [times: number, what: string]> = {
   'audit/seal.ts': [5, 'constant lists of columns and formats of times'],
   'audit/verify.ts': [3, 'constant cursor names, queries and batch size'],
+  'backup/load.ts': [
+    8,
+    'names and definitions that PostgreSQL has quoted, names quoted by pg, and bounds of a checked form',
+  ],
+  'backup/move.ts': [1, 'names quoted by pg'],
+  'backup/snapshot.ts': [2, 'names quoted by pg, and a constant number'],
+  'backup/testing/fixture-database.ts': [1, 'names of tables of a test'],
   'database/client/connection.ts': [1, 'statements that callers hold as constants'],
   'database/queries/devices/device-events.ts': [1, 'one constant statement'],
   'database/queries/devices/device-search.ts': [

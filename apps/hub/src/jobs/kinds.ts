@@ -12,12 +12,20 @@ export type JobKind = {
   everySecs?: number
   /** True if an administrator may run a failed job again at any later time. The job then does only what is still to be done. */
   isRepeatable: boolean
+  /** True if the job sends mail or changes devices. A restore cancels such jobs, because they may have run after the backup. */
+  isCancelledByRestore?: true
 }
 
 const HOUR_SECS = 60 * 60
 
 // The deadline exceeds the sum of the SMTP timeouts, 90 s. The pauses between attempts add up to between 30 and 60 min.
-const MAIL: JobKind = { timeoutSecs: 120, retryLimit: 5, retryDelaySecs: 60, isRepeatable: true }
+const MAIL: JobKind = {
+  timeoutSecs: 120,
+  retryLimit: 5,
+  retryDelaySecs: 60,
+  isRepeatable: true,
+  isCancelledByRestore: true,
+}
 
 // A failed recurring job runs again at its next interval. The second attempt is for a job that a stopping hub returned to the
 // queue.
@@ -44,7 +52,7 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   // Like `devices_FillUpdates`, for the rows of `device_address`.
   devices_FillAddresses: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
   // A large bulk action queues this job when it starts. The run every 5 min continues bulk actions of nodes that have stopped.
-  devices_RunBulkActions: { ...RECURRING, timeoutSecs: 1500, everySecs: 5 * 60 },
+  devices_RunBulkActions: { ...RECURRING, timeoutSecs: 1500, everySecs: 5 * 60, isCancelledByRestore: true },
   // A project gets one count in 10 minutes. The job runs twice as often, so that a late run leaves no gap.
   projects_SampleConnected: { ...RECURRING, timeoutSecs: 120, everySecs: 5 * 60 },
   // A project gets one count an hour. The job runs twice as often, so that a late run leaves no gap.

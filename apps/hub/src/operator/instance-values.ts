@@ -1,6 +1,7 @@
 import { waitUpTo } from '@muster/concurrency'
 import { sql } from 'kysely'
 import { readSealing } from '../audit/sealing.ts'
+import { type LastBackup, readLastBackup } from '../backup/last-backup.ts'
 import { runningNodes } from '../cluster/node.ts'
 import { runBrief } from '../database/client/brief.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -33,6 +34,7 @@ type JobValues = {
 }
 type StorageValues = { blobBytes: number; removals: number; databaseBytes: number }
 type SealValues = { sealedAtSecs: number | undefined; isIntact: boolean | undefined; unsealedAgeSecs: number }
+type BackupValues = { last: LastBackup | undefined }
 type NodeValues = { alive: number; silent: number }
 
 /** Values of the whole instance. A part that has never been read is undefined. */
@@ -42,6 +44,7 @@ export type Values = {
   storage?: StorageValues
   seals?: SealValues
   nodes?: NodeValues
+  backup?: BackupValues
 }
 /** Name of a part of the values. */
 export type ValuesPart = keyof Values
@@ -52,6 +55,7 @@ const READS: { [Part in ValuesPart]: (db: Db) => Promise<NonNullable<Values[Part
   storage: readStorage,
   seals: readSeals,
   nodes: readNodes,
+  backup: async db => ({ last: await readLastBackup(db) }),
 }
 
 /**

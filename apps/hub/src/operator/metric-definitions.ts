@@ -149,6 +149,18 @@ export const METRICS = {
     isOfInstance: true,
   },
 
+  muster_backup_timestamp_seconds: {
+    type: 'gauge',
+    help: 'Unix time of the state that the last backup has; absent before the first one.',
+    isOfInstance: true,
+  },
+  muster_backup_bytes: { type: 'gauge', help: 'Size of the last backup.', isOfInstance: true },
+  muster_backup_verified: {
+    type: 'gauge',
+    help: '1 if the last backup was restored on trial, else 0.',
+    isOfInstance: true,
+  },
+
   muster_blob_bytes: {
     type: 'gauge',
     help: 'Size of the available files of repositories.',

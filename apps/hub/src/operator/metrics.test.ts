@@ -22,6 +22,8 @@ import {
 import { hasPrograms } from '@muster/testkit/programs'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { storeLastBackup } from '../backup/last-backup.ts'
+import { connectForCopy } from '../backup/snapshot.ts'
 import { loadConfig } from '../config.ts'
 import { InstanceValues, MAX_NAMED_PROJECTS } from './instance-values.ts'
 import { METRICS, type MetricDefinition } from './metric-definitions.ts'
@@ -68,6 +70,17 @@ afterAll(async () => {
 /** Makes each counter of the hub count something. */
 async function makeTraffic(): Promise<void> {
   const { token, owner } = fleet
+  await using stack = new AsyncDisposableStack()
+  const client = await connectForCopy(hub.pool.options, stack)
+  const takenAt = new Date().toISOString()
+  await storeLastBackup(client, {
+    takenAt,
+    sizeBytes: 5_000_000,
+    durationSecs: 30,
+    isVerified: true,
+    hasBlobs: true,
+    hasKey: false,
+  })
   const device = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
   open.push(device)
   deviceId = device.deviceId

@@ -204,7 +204,7 @@ async function putDisks(put: Put, folders: MeasuredParts['folders']): Promise<vo
 }
 
 async function putInstance(put: Put, values: InstanceValues): Promise<void> {
-  const { projects, jobs, storage, seals, nodes } = await values.read()
+  const { projects, jobs, storage, seals, nodes, backup } = await values.read()
   for (const { projectId, name, ...counts } of projects ?? []) {
     const labels = { project: projectId ?? 'other', name: name ?? 'other' }
     put('muster_project_devices', counts.connected, { ...labels, state: 'connected' })
@@ -228,6 +228,11 @@ async function putInstance(put: Put, values: InstanceValues): Promise<void> {
     put('muster_audit_unsealed_age_seconds', seals.unsealedAgeSecs)
     if (seals.sealedAtSecs !== undefined) put('muster_audit_seal_timestamp_seconds', seals.sealedAtSecs)
     if (seals.isIntact !== undefined) put('muster_audit_chain_intact', Number(seals.isIntact))
+  }
+  if (backup?.last) {
+    put('muster_backup_timestamp_seconds', Date.parse(backup.last.takenAt) / 1000)
+    put('muster_backup_bytes', backup.last.sizeBytes)
+    put('muster_backup_verified', Number(backup.last.isVerified))
   }
   if (nodes) {
     put('muster_nodes', nodes.alive, { state: 'alive' })

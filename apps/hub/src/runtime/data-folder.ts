@@ -1,6 +1,9 @@
-import { access, constants, mkdir, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { access, constants, mkdir, readFile, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { ConfigError } from '../config-error.ts'
+
+/** Name of the file that exists while a restore fills the data folder. Each of its lines names an entry that the restore makes. */
+export const UNFINISHED_FILE = 'unfinished-restore'
 
 /** Creates the data folder if it is absent. Throws `ConfigError` if it cannot be written. */
 export async function prepareDataDir(dataDir: string): Promise<void> {
@@ -49,4 +52,24 @@ async function makeFolder(path: string): Promise<void> {
     await makeFolder(dirname(path))
     await mkdir(path, { mode: 0o755 })
   }
+}
+
+/**
+ * Throws `ConfigError` if a restore into the data folder was not finished. For a restore into an external database, a mark in that database
+ * decides (`refuseMarked`).
+ */
+export async function refuseUnfinished(dataDir: string): Promise<void> {
+  if ((await unfinishedEntries(dataDir)).includes('postgres'))
+    throw new ConfigError(
+      `MUSTER_DATA_DIR: found a restore in ${dataDir} that was not finished, expected a complete one: run muster-hub restore again, which begins anew.`,
+    )
+}
+
+/** Entries of the data folder that an unfinished restore makes: `postgres` and `blobs`. */
+export async function unfinishedEntries(dataDir: string): Promise<string[]> {
+  const text = await readFile(join(dataDir, UNFINISHED_FILE), 'utf8').catch(error => {
+    if (error.code !== 'ENOENT') throw error
+    return ''
+  })
+  return text.split('\n').filter(Boolean)
 }

@@ -1,13 +1,14 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ActionError } from '@muster/actions'
+import { BackupError } from '../backup/backup-error.ts'
 import { CommandError } from '../commands/command-line.ts'
 import { ConfigError } from '../config-error.ts'
 import { EmbeddedDatabaseError } from '../database/server/embedded-home.ts'
 import { MigrationError } from '../database/server/migrate.ts'
 
 /** Errors whose message is one line with what was found and what to do. */
-const CLEAR = [ActionError, CommandError, ConfigError, EmbeddedDatabaseError, MigrationError]
+const CLEAR = [ActionError, BackupError, CommandError, ConfigError, EmbeddedDatabaseError, MigrationError]
 
 /**
  * Formats a failure of a start or of a command. Known failures take one line; unexpected errors come with their stack. `dataDir` is

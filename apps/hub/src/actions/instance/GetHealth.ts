@@ -1,3 +1,4 @@
+import { readLastBackup } from '../../backup/last-backup.ts'
 import { runBrief } from '../../database/client/brief.ts'
 import {
   readDatabase,
@@ -25,6 +26,12 @@ export const instance_GetHealth = handler('instance_GetHealth', async ({ db, ser
   const events = await brief(tx => readEvents(tx, nodes.value ?? []))
   const database = await brief(readDatabase)
   const jobs = await brief(summarizeJobs)
+  const backup = await brief(async tx => {
+    const last = await readLastBackup(tx)
+    if (!last) return {}
+    const { takenAt, sizeBytes, isVerified } = last
+    return { last: { takenAt, sizeBytes, isVerified } }
+  })
   const seals = await readable(() => readSeals(db), signal)
   const { value: sealed, problem } = seals.value ?? {}
   return {
@@ -46,6 +53,7 @@ export const instance_GetHealth = handler('instance_GetHealth', async ({ db, ser
       ? { value: { failedCount: jobs.value.counts.Failed + jobs.value.counts.Expired } }
       : { failure: jobs.failure },
     seals: { value: sealed, failure: seals.failure },
+    backup,
   }
 })
 

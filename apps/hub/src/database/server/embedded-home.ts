@@ -89,6 +89,15 @@ export async function databaseFolder(dataDir: string): Promise<string> {
   return (await readFile(join(home, 'elsewhere'), 'utf8').catch(() => '')).trim() || home
 }
 
+/** Deletes an embedded database, also if its files are outside of the data folder. Its server must not run. */
+export async function removeDatabase(dataDir: string): Promise<void> {
+  // `initdb` of a killed process goes on writing for a moment.
+  const options = { recursive: true, force: true, maxRetries: 10 } as const
+  await rm(await databaseFolder(dataDir), options)
+  await rm(join(dataDir, 'postgres'), options)
+  await rm(secretsFile(dataDir), { force: true })
+}
+
 async function findFiles(dataDir: string, account: Account | undefined, log: Logger): Promise<string> {
   const home = join(dataDir, 'postgres')
   await mkdir(home, { recursive: true, mode: 0o755 })

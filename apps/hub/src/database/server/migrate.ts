@@ -6,6 +6,10 @@ import pg from 'pg'
 import { installQueue, isQueueCurrent } from '../../jobs/install.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { sqlState } from '../client/errors.ts'
+import { refuseMarked } from './marks.ts'
+import { MigrationError } from './migration-error.ts'
+
+export { MigrationError }
 
 const FOLDER = join(import.meta.dirname, '../migrations')
 
@@ -23,11 +27,6 @@ const CONTRACT = /^-- contract\b/
  */
 const FORMER_CHECKSUMS: Record<string, string> = {
   '0006_device_counts.sql': '42399c9908e899b311eb11474c0c75cbab79a86617f5a08d6507b3acde21a916',
-}
-
-/** Thrown when the database cannot be migrated: applied migrations were changed or are newer than the hub, or a migration fails. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError'
 }
 
 type Migration = { name: string; sql: string; checksum: string; isContract: boolean }
@@ -67,10 +66,8 @@ export async function migrate(
         )
       await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
     }
-    await client.query(
-      'create table if not exists migration (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
-    )
-    await client.query('alter table migration add column if not exists oldest_release text')
+    await refuseMarked(client)
+    await createMigrationTable(client)
     const { rows: applied } = await client.query<Applied>(
       'select name, checksum, oldest_release from migration order by name',
     )
@@ -114,12 +111,13 @@ export type PlannedMigration = { name: string; waitsFor: string[] }
 
 /**
  * Lists what `migrate` would do, and changes nothing. `isQueueCurrent` tells whether the schema of the job queue has the version that this
- * release needs. Throws `MigrationError` if this release cannot run on the database.
+ * release needs. Throws `MigrationError` as `migrate` does if this release cannot run on the database.
  */
 export async function plannedMigrations(
   client: pg.ClientBase,
   log: Logger,
 ): Promise<{ migrations: PlannedMigration[]; isQueueCurrent: boolean }> {
+  await refuseMarked(client)
   const { rows: tables } = await client.query("select from pg_class where oid = to_regclass('migration')")
   const { rows: applied } =
     tables.length === 0
@@ -132,6 +130,33 @@ export async function plannedMigrations(
   for (const { name, isContract } of pendingMigrations(await readMigrations(FOLDER), applied, log))
     migrations.push({ name, waitsFor: isContract ? await nodesWithout(client, name) : [] })
   return { migrations, isQueueCurrent: await isQueueCurrent(client) }
+}
+
+async function createMigrationTable(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    "select from pg_attribute where attrelid = to_regclass('migration') and attname = 'oldest_release'",
+  )
+  // `alter table` would wait for a running backup, also if it has nothing to do.
+  if (rows.length > 0) return
+  await client.query(
+    'create table if not exists migration (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
+  )
+  await client.query('alter table migration add column if not exists oldest_release text')
+}
+
+/**
+ * Creates the tables as they are after the named migrations, for a restore that then copies the rows into them, those of `migration`
+ * included. Runs in a transaction of the caller. Throws `MigrationError` if this release does not know a migration.
+ */
+export async function createTables(client: pg.Client, names: string[]): Promise<void> {
+  const migrations = await readMigrations(FOLDER)
+  const unknown = names.find(name => migrations.every(migration => migration.name !== name))
+  if (unknown !== undefined)
+    throw new MigrationError(
+      `The database comes from a newer hub: its migration ${unknown} is not known here. Use that release or a newer one.`,
+    )
+  await createMigrationTable(client)
+  for (const { name, sql } of migrations) if (names.includes(name)) await client.query(sql)
 }
 
 /** Migrations that are not applied yet, in order. Throws `MigrationError` if this release cannot run on the applied migrations. */

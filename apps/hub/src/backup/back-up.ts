@@ -1,0 +1,216 @@
+import { access, constants, open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { VERSION } from '@muster/actions/version'
+import type pg from 'pg'
+import { keyMark } from '../cluster/shared-key.ts'
+import type { Config } from '../config.ts'
+import { instanceKeyFile, instanceKeyOf } from '../credentials/instance-key.ts'
+import { readSecret } from '../credentials/secret-file.ts'
+import { instanceAccess } from '../database/server/instance-access.ts'
+import type { Logger } from '../runtime/log.ts'
+import { holdBlobs } from '../storage/blob-sweep.ts'
+import { Digester, WrongBytes } from '../storage/digest.ts'
+import { blobFolder, LocalFolder } from '../storage/local-folder.ts'
+import { BackupError } from './backup-error.ts'
+import { writeBackupFile } from './backup-file.ts'
+import { copyBytes, requireFreeBytes } from './free-space.ts'
+import { type LastBackup, storeLastBackup } from './last-backup.ts'
+import { abortable, encodeParts, type Part } from './parts.ts'
+import { connectForCopy, type Snapshot, snapshotParts, takeSnapshot } from './snapshot.ts'
+import { restoreOnTrial } from './trial-restore.ts'
+
+/** Files of repositories per query. */
+const BLOBS_PER_PAGE = 1_000
+
+/** What a backup contains and how it is verified. */
+export type BackUpOptions = {
+  path: string
+  withBlobs: boolean
+  /** Passphrase of a backup with the instance key; undefined for one without the key, which is not encrypted. */
+  passphrase: string | undefined
+  /** Folder for the trial restore; undefined leaves it out. */
+  verifyFolder: string | undefined
+  /** Ends the backup. */
+  signal: AbortSignal
+}
+
+/** A backup that was made. */
+export type BackUpReport = LastBackup & {
+  path: string
+  rowCount: number
+  blobCount: number
+  /** Files of the database that are missing in the data folder, and those whose bytes are not the uploaded ones. */
+  missingBlobs: number
+  damagedBlobs: number
+  /** Files in object storage, which the backup does not contain. */
+  remoteBlobs: number
+}
+
+type Counts = Pick<BackUpReport, 'rowCount' | 'blobCount' | 'missingBlobs' | 'damagedBlobs' | 'remoteBlobs'>
+
+/**
+ * Backs up the configured instance into a new file while its hub runs. The file gets its name when it is complete, verified and on the disk.
+ * Throws `BackupError` if that is not possible, and leaves no file then.
+ */
+export async function backUp(
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'instanceKey'>,
+  { path, withBlobs, passphrase, verifyFolder, signal }: BackUpOptions,
+  log: Logger,
+): Promise<BackUpReport> {
+  const startedAtMs = performance.now()
+  await requireFreePath(path)
+  await using stack = new AsyncDisposableStack()
+  const source = stack.use(await instanceAccess(config, log))
+  const client = await connectForCopy(source.access.hub, stack)
+  await lockBackups(client)
+  await holdBlobs(client)
+  const takenAt = new Date().toISOString()
+  const snapshot = await takeSnapshot(client)
+  const { migrations, databaseBytes, keyMark: mark } = snapshot
+  const key = passphrase === undefined ? undefined : await readKey(config, mark)
+  if (verifyFolder !== undefined)
+    await requireFreeBytes(
+      verifyFolder,
+      copyBytes(databaseBytes),
+      'the backup is restored there on trial; name another folder with --verify-folder, or leave the trial out with --no-verify',
+    )
+
+  const draft = `${path}.partial`
+  await rm(draft, { force: true })
+  stack.defer(() => rm(draft, { force: true }))
+  const counts: Counts = { rowCount: 0, blobCount: 0, missingBlobs: 0, damagedBlobs: 0, remoteBlobs: 0 }
+  const facts = { isVerified: verifyFolder !== undefined, hasBlobs: withBlobs, hasKey: key !== undefined }
+  const sizeBytes = await writeBackupFile(
+    draft,
+    { createdAt: takenAt, release: VERSION, migrations, databaseBytes, keyMark: mark, ...facts },
+    abortable(encodeParts(partsOf(snapshot, counts, withBlobs ? config.dataDir : undefined, key)), signal),
+    passphrase,
+  )
+  await client.query('commit')
+  if (verifyFolder !== undefined) await restoreOnTrial(draft, passphrase, verifyFolder, signal, log)
+  await rename(draft, path)
+  await syncFolder(dirname(path))
+
+  const last = {
+    takenAt,
+    sizeBytes,
+    durationSecs: Math.round((performance.now() - startedAtMs) / 1000),
+    ...facts,
+  }
+  await storeLastBackup(client, last)
+  return { path, ...last, ...counts }
+}
+
+async function requireFreePath(path: string): Promise<void> {
+  if (await stat(path).catch(() => undefined))
+    throw new BackupError(`${path} exists already, expected the name of a new file.`)
+  const folder = dirname(path)
+  await access(folder, constants.W_OK | constants.X_OK).catch(cause => {
+    throw new BackupError(
+      `Found the folder ${folder} (${(cause as NodeJS.ErrnoException).code}), expected one in which ${basename(path)} can be written.`,
+      { cause },
+    )
+  })
+}
+
+async function lockBackups(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ isFree: boolean }>(
+    `select pg_try_advisory_lock(hashtext('muster.backup')) as "isFree"`,
+  )
+  if (!rows[0]!.isFree)
+    throw new BackupError('Another backup of this instance runs: wait until it has ended.')
+}
+
+/** The instance key, which must be the one that the hub uses. */
+async function readKey(
+  { dataDir, instanceKey }: Pick<Config, 'dataDir' | 'instanceKey'>,
+  mark: string | null,
+): Promise<string> {
+  const key = instanceKey ?? (await readSecret(instanceKeyFile(dataDir)))
+  if (key === undefined)
+    throw new BackupError(
+      `MUSTER_INSTANCE_KEY: found neither it nor ${instanceKeyFile(dataDir)}, expected the key of the instance for --with-key.`,
+    )
+  if (mark !== null && keyMark(instanceKeyOf(key)) !== mark)
+    throw new BackupError(
+      'MUSTER_INSTANCE_KEY: found another key than the instance has, expected the same one for --with-key.',
+    )
+  return key
+}
+
+/** Parts of a backup in their order. Counts what it reads. */
+async function* partsOf(
+  snapshot: Snapshot,
+  counts: Counts,
+  dataDir: string | undefined,
+  key: string | undefined,
+): AsyncGenerator<Part> {
+  for await (const part of snapshotParts(snapshot)) {
+    yield part
+    counts.rowCount += part.rows() ?? 0
+  }
+  if (dataDir !== undefined) yield* blobParts(snapshot.client, dataDir, counts)
+  if (key !== undefined) yield { header: { kind: 'instance-key' }, body: bytesOf(key), rows: () => undefined }
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text)
+}
+
+/** Files of repositories in the data folder, those of the snapshot. A file that cannot be read is counted and left out. */
+async function* blobParts(client: pg.Client, dataDir: string, counts: Counts): AsyncGenerator<Part> {
+  const folder = new LocalFolder(blobFolder(dataDir))
+  for (let after = ''; ; ) {
+    const { rows } = await client.query<{
+      assetId: string
+      sizeBytes: number
+      digest: string
+      isRemote: boolean
+    }>(
+      `select asset_id as "assetId", size_bytes::float8 as "sizeBytes", digest, store_id is not null as "isRemote"
+         from asset where status = 'Available' and asset_id > $1 order by asset_id limit $2`,
+      [after, BLOBS_PER_PAGE],
+    )
+    for (const { assetId, isRemote, ...expected } of rows) {
+      if (isRemote) counts.remoteBlobs++
+      else if ((await folder.sizeOf(assetId)) === undefined) counts.missingBlobs++
+      else {
+        counts.blobCount++
+        yield {
+          header: { kind: 'blob', assetId },
+          body: readBlob(folder, assetId, new Digester(expected), counts),
+          rows: () => undefined,
+        }
+      }
+    }
+    if (rows.length < BLOBS_PER_PAGE) return
+    after = rows.at(-1)!.assetId
+  }
+}
+
+async function* readBlob(
+  folder: LocalFolder,
+  assetId: string,
+  digester: Digester,
+  counts: Counts,
+): AsyncGenerator<Buffer> {
+  for await (const piece of await folder.read(assetId)) {
+    digester.update(piece as Buffer)
+    yield piece as Buffer
+  }
+  try {
+    digester.finish()
+  } catch (error) {
+    if (!(error instanceof WrongBytes)) throw error
+    counts.damagedBlobs++
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  digestOf,
+  putBytes,
+  type ScratchDatabase,
+  scratchDatabase,
+  type TestHub,
+  testHub,
+} from '@muster/testkit'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { SealKeys } from '../audit/chain.ts'
+import { verifyAuditLog } from '../audit/verify.ts'
+import { runHere } from '../commands/testing/run-here.ts'
+import { instanceKeyOf } from '../credentials/instance-key.ts'
+import { connectForCopy, takeSnapshot } from './snapshot.ts'
+import { contentsOf, done, FIXTURE_KEY, fixtureDatabase, schemaOf } from './testing/fixture-database.ts'
+
+const PASSPHRASE = 'correct horse battery'
+const root = await mkdtemp(join(tmpdir(), 'muster-backup-'))
+await chmod(root, 0o755)
+
+let source: ScratchDatabase
+let hub: TestHub
+/** Settings of the commands that read the instance. */
+let settings: Record<string, string>
+let repositoryId: string
+let owner: Awaited<ReturnType<TestHub['user']>>
+
+beforeAll(async () => {
+  source = await fixtureDatabase()
+  hub = await testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY })
+  settings = {
+    MUSTER_DATABASE_URL: source.url,
+    MUSTER_DATA_DIR: hub.dataDir,
+    MUSTER_INSTANCE_KEY: FIXTURE_KEY,
+  }
+  owner = await hub.user()
+  repositoryId = await hub.repository(owner, await hub.organization(owner))
+})
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]()
+  await source[Symbol.asyncDispose]()
+  await rm(root, { recursive: true, force: true })
+})
+
+async function upload(bytes: Buffer): Promise<string> {
+  const made = await owner.invoke('repositories_CreateAsset', {
+    repositoryId,
+    size: bytes.length,
+    digest: digestOf(bytes),
+  })
+  if (made.result !== 'Created') throw new Error(`the asset is ${made.result}`)
+  const { assetId } = made
+  const { url } = await owner.invoke('repositories_IssueAssetUploadUrl', { assetId })
+  expect((await putBytes(url, bytes)).ok).toBe(true)
+  return assetId
+}
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(root, 'data-'))
+  await chmod(folder, 0o755)
+  return folder
+}
+
+it('backs up a running hub, and restores it into an empty database with all rows and definitions', async () => {
+  const path = join(root, 'plain.backup')
+  const before = await contentsOf(source)
+  await hub.db
+    .transaction()
+    .execute(tx => hub.jobs.enqueue(tx, 'users_SendPasswordEmail', { jwtId: 'waiting' }))
+  const made = await runHere(['backup', path, '--no-verify'], settings)
+  expect(made).toMatchObject({ code: 0, err: '' })
+  const still = await contentsOf(source)
+  expect(made.out).toContain('It was not restored on trial (--no-verify).')
+  const { mode, size: sizeBytes } = await stat(path)
+  expect(mode & 0o777).toBe(0o600)
+  const { backup } = await (await hub.user({ isAdmin: true })).invoke('instance_GetHealth', {})
+  expect(backup).toMatchObject({ value: { last: { sizeBytes, isVerified: false } } })
+  expect(await readFile(path, 'latin1')).not.toContain(FIXTURE_KEY)
+
+  await using target = await scratchDatabase()
+  const dataDir = await newFolder()
+  const restored = await runHere(['restore', path], {
+    ...settings,
+    MUSTER_DATABASE_URL: target.url,
+    MUSTER_DATA_DIR: dataDir,
+  })
+  expect(restored).toMatchObject({ code: 0, err: '' })
+  expect(restored.out).toContain('sessions have ended: everybody signs in again.')
+  expect(restored.out).toContain('Cancelled the job users_SendPasswordEmail (job_')
+  expect(restored.out).toContain('Rights that were revoked after the backup are back')
+  const after = await contentsOf(target)
+  // The running hub changes some tables meanwhile, and the restore makes its node a stopped one.
+  const unchanged = Object.keys(before).filter(
+    name => before[name] === still[name] && name !== 'cluster_node',
+  )
+  expect(unchanged.length).toBeGreaterThan(40)
+  for (const name of unchanged) expect(after[name], name).toBe(before[name])
+  expect(await schemaOf(target)).toEqual(await schemaOf(source))
+  expect(await target.query('select count(*)::int as n from session')).toEqual([{ n: 0 }])
+
+  await using again = await testHub({ databaseUrl: target.url, instanceKey: FIXTURE_KEY })
+  const client = new pg.Client(target.connection)
+  await client.connect()
+  const keys = new SealKeys(instanceKeyOf(FIXTURE_KEY))
+  expect(await verifyAuditLog(client, keys)).toMatchObject({ isIntact: true, seals: 3 })
+  await client.end()
+  const events = await again.db
+    .selectFrom('audit_event')
+    .where('event', '=', 'instance_Restored')
+    .select('data')
+    .execute()
+  expect(events).toMatchObject([{ data: { jobIds: [expect.stringMatching(/^job_/)] } }])
+})
+
+it('restores an encrypted backup with files and key, without files that were damaged or missing', async () => {
+  const bytes = randomBytes(3 * 1024 * 1024)
+  const [assetId, missing, damaged] = [
+    await upload(bytes),
+    await upload(randomBytes(10)),
+    await upload(Buffer.from('good')),
+  ]
+  await rm(hub.blobs.pathOf(missing))
+  await writeFile(hub.blobs.pathOf(damaged), 'evil')
+  const path = join(root, 'full.backup')
+  const passphraseFile = join(root, 'passphrase')
+  await writeFile(passphraseFile, `${PASSPHRASE}\n`)
+  const words = ['backup', path, '--blobs', '--with-key', '--passphrase-file', passphraseFile, '--no-verify']
+  expect(await done(words, settings)).toMatchObject({
+    isVerified: false,
+    hasKey: true,
+    // The fixtures have one, too.
+    missingBlobs: 2,
+    damagedBlobs: 1,
+  })
+  const stored = await readFile(path)
+  for (const secret of [FIXTURE_KEY, PASSPHRASE, assetId]) expect(stored.includes(secret)).toBe(false)
+
+  await using target = await scratchDatabase()
+  const dataDir = await newFolder()
+  const into = { MUSTER_DATABASE_URL: target.url, MUSTER_DATA_DIR: dataDir }
+  expect(await runHere(['restore', path], into, { input: 'a wrong one\n' })).toEqual({
+    code: 1,
+    out: '',
+    err: 'The passphrase is not the one with which the backup was encrypted.\n',
+  })
+  expect(await done(['restore', path], into, `${PASSPHRASE}\n`)).toMatchObject({
+    wasVerified: false,
+    damagedBlobs: 1,
+  })
+  expect((await readFile(join(dataDir, 'instance-key'), 'utf8')).trim()).toBe(FIXTURE_KEY)
+  expect((await stat(join(dataDir, 'instance-key'))).mode & 0o777).toBe(0o600)
+  const shard = Buffer.from(assetId.slice(-2)).toString('hex')
+  expect(bytes.equals(await readFile(join(dataDir, 'blobs', shard, assetId)))).toBe(true)
+  expect(existsSync(join(dataDir, 'unfinished-restore'))).toBe(false)
+
+  await using empty = await scratchDatabase()
+  const refusal = async (changed: Record<string, string>): Promise<string> =>
+    (await runHere(['restore', path], changed, { input: `${PASSPHRASE}\n` })).err
+  expect(await refusal({ ...into, MUSTER_DATABASE_URL: empty.url })).toBe(
+    `MUSTER_DATA_DIR: found files in ${join(dataDir, 'blobs')}, expected an empty folder for the files of the backup.\n`,
+  )
+  expect(await refusal({ MUSTER_DATA_DIR: dataDir })).toBe(
+    `MUSTER_DATA_DIR: found ${join(dataDir, 'blobs')}, expected an empty folder, in which at most the file instance-key may be.\n`,
+  )
+})
+
+it('keeps the bytes of deleted files until a backup has ended', async () => {
+  const assetId = await upload(randomBytes(20))
+  const client = new pg.Client(source.connection)
+  await client.connect()
+  await client.query("select pg_advisory_lock(hashtext('muster.blobs'))")
+  await owner.invoke('repositories_DeleteAsset', { assetId })
+  await hub.runJob('repositories_SweepBlobs', {})
+  expect(existsSync(hub.blobs.pathOf(assetId))).toBe(true)
+  await client.end()
+  await hub.runJob('repositories_SweepBlobs', {})
+  expect(existsSync(hub.blobs.pathOf(assetId))).toBe(false)
+})
+
+it('refuses a second backup of the instance, an existing file and a folder that is not there', async () => {
+  const path = join(root, 'second.backup')
+  const client = new pg.Client(source.connection)
+  await client.connect()
+  await client.query("select pg_advisory_lock(hashtext('muster.backup'))")
+  const refusal = async (file: string): Promise<string> => {
+    const { code, err } = await runHere(['backup', file, '--no-verify'], settings)
+    expect(code).toBe(1)
+    return err
+  }
+  expect(await refusal(path)).toBe('Another backup of this instance runs: wait until it has ended.\n')
+  await client.end()
+  await writeFile(path, 'x')
+  expect(await refusal(path)).toBe(`${path} exists already, expected the name of a new file.\n`)
+  expect(await refusal(join(root, 'absent/file'))).toContain(
+    '(ENOENT), expected one in which file can be written.\n',
+  )
+  const small = join(root, 'small')
+  await mkdir(small)
+  expect(await readdir(small)).toEqual([])
+})
+
+it('lets a hub start while a backup runs', async () => {
+  await using stack = new AsyncDisposableStack()
+  await takeSnapshot(await connectForCopy(source.connection, stack))
+  await using _hub = await testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY })
+})

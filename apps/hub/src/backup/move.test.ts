@@ -1,0 +1,79 @@
+import { type ScratchDatabase, scratchDatabase, testHub } from '@muster/testkit'
+import { expect, it } from 'vitest'
+import { runHere } from '../commands/testing/run-here.ts'
+import { contentsOf, FIXTURE_KEY, fixtureDatabase, schemaOf } from './testing/fixture-database.ts'
+
+/** Installs pg-boss, which a start does, and ends the nodes of the fixtures. */
+async function stoppedInstance(): Promise<ScratchDatabase> {
+  const source = await fixtureDatabase()
+  await source.query("update cluster_node set last_heartbeat = now() - interval '1 hour'")
+  return source
+}
+
+it('moves a stopped instance, and leaves a mark that names the new place without its password', async () => {
+  await using source = await stoppedInstance()
+  await using target = await scratchDatabase()
+  const settings = { MUSTER_DATABASE_URL: source.url }
+  const before = await contentsOf(source)
+  const { code, out, err } = await runHere(['database', 'move', '--to', target.url], settings)
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  const { username, host, pathname, password } = new URL(target.url)
+  const place = `postgresql://${username}@${host}${pathname}`
+  expect(out).toMatch(/^Moved \d+ rows to /)
+  expect(out).toContain(`${place}. Set MUSTER_DATABASE_URL to it on every node, then start them.`)
+  expect(out).not.toContain(password)
+  expect(await contentsOf(target)).toEqual(before)
+  expect(await schemaOf(target)).toEqual(await schemaOf(source))
+
+  await expect(testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY })).rejects.toThrow(
+    `The database was moved to ${place}: set MUSTER_DATABASE_URL to that database.`,
+  )
+  expect(await runHere(['database', 'move', '--to', target.url], settings)).toEqual({
+    code: 1,
+    out: '',
+    err: `The database was moved to ${place} already.\n`,
+  })
+  const backup = await runHere(['backup', '/tmp/never-made', '--no-verify'], settings)
+  expect(backup).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`The database was moved to ${place}`),
+  })
+  // The move was killed between its two last steps: the same command finishes it.
+  await target.query('create table unfinished_copy (started_at timestamptz not null default now())')
+  await expect(testHub({ databaseUrl: target.url, instanceKey: FIXTURE_KEY })).rejects.toThrow(
+    'a restore or a move that was not finished',
+  )
+  const finished = await runHere(['database', 'move', '--to', target.url], settings)
+  expect(finished.out).toMatch(/^Finished the move to /)
+  await using hub = await testHub({ databaseUrl: target.url, instanceKey: FIXTURE_KEY })
+  expect(
+    await hub.db
+      .selectFrom('audit_event')
+      .where('event', '=', 'instance_DatabaseMoved')
+      .select('data')
+      .execute(),
+  ).toContainEqual({ data: { to: place } })
+})
+
+it('refuses while a node is alive, and a target that is not empty', async () => {
+  await using source = await stoppedInstance()
+  await using target = await scratchDatabase()
+  const move = async (to: string): Promise<string> => {
+    const { code, err } = await runHere(['database', 'move', '--to', to], { MUSTER_DATABASE_URL: source.url })
+    expect(code).toBe(1)
+    expect(err).toMatch(/^[^\n]+\n$/)
+    return err
+  }
+  {
+    await using _hub = await testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY, nodeName: 'north' })
+    expect(await move(target.url)).toContain('Found a running hub (north)')
+  }
+  expect(await move(source.url)).toMatch(/^--to: found /)
+  await target.query('create table somebody (x int)')
+  expect(await move(target.url)).toContain('--to: found a database with 1 tables and views, such as somebody')
+  expect(await move('postgresql://x:y@127.0.0.1:1/none')).toContain(
+    '--to: found a database that does not let the hub in',
+  )
+  expect(await move('nonsense')).toBe('--to: found another text, expected a postgresql:// URL.\n')
+  await using _hub = await testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY })
+})

@@ -1,0 +1,183 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ScratchDatabase, scratchDatabase, smallDisk, testHub, until } from '@muster/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runHere } from '../commands/testing/run-here.ts'
+import { loadConfig } from '../config.ts'
+import { createHub } from '../hub.ts'
+import { createLog } from '../runtime/log.ts'
+import { contentsOf, done, FIXTURE_KEY, fixtureDatabase } from './testing/fixture-database.ts'
+
+const MAIN = join(import.meta.dirname, '../main.ts')
+const root = await mkdtemp(join(tmpdir(), 'muster-killed-'))
+await chmod(root, 0o755)
+let source: ScratchDatabase
+let settings: Record<string, string>
+
+beforeAll(async () => {
+  source = await fixtureDatabase()
+  await source.query("update cluster_node set last_heartbeat = now() - interval '1 hour'")
+  // Enough rows that each command takes seconds.
+  await source.query(
+    `insert into device_event (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
+     select 'd_x', 'e' || i, current_date, 'Info', 'test', to_json(repeat(md5(i::text), 8)), '{}', now()
+       from generate_series(1, 60000) i`,
+  )
+  settings = { MUSTER_DATABASE_URL: source.url, MUSTER_INSTANCE_KEY: FIXTURE_KEY }
+  await done(['backup', join(root, 'good'), '--no-verify'], settings)
+})
+afterAll(async () => {
+  await source[Symbol.asyncDispose]()
+  await rm(root, { recursive: true, force: true })
+})
+
+/** Starts a command as a process of its own, which is to be killed. */
+function start(words: string[], changed: Record<string, string> = {}): ChildProcess {
+  return spawn(process.execPath, [MAIN, ...words], { env: { ...settings, ...changed }, stdio: 'inherit' })
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL')
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  expect(child.signalCode, 'the command ended before it was killed').toBe('SIGKILL')
+}
+
+async function hasTable(database: ScratchDatabase, name: string): Promise<boolean> {
+  const [row] = await database.query(`select to_regclass('${name}') is not null as there`)
+  return (row as { there: boolean }).there
+}
+
+it('leaves no file under its name when a backup is killed, and the next one works', async () => {
+  const path = join(root, 'killed')
+  const child = start(['backup', path, '--no-verify'])
+  await until('the backup is written', async () => existsSync(`${path}.partial`))
+  await kill(child)
+  expect(existsSync(path)).toBe(false)
+  expect(await done(['backup', path, '--no-verify'], settings)).toMatchObject({ path })
+  expect((await readdir(root)).filter(name => name.endsWith('.partial'))).toEqual([])
+})
+
+it('removes what it wrote when it is stopped, when its disk is full, and when its database goes away', async ({
+  skip,
+}) => {
+  await using disk = await smallDisk(1)
+  if (!disk) return skip('mounting a small disk needs root')
+  const full = await runHere(['backup', join(disk.path, 'full'), '--no-verify'], settings)
+  expect(full).toEqual({ code: 1, out: '', err: 'ENOSPC: no space left on device, write\n' })
+  const tooSmall = await runHere(['backup', join(root, 'small'), '--verify-folder', disk.path], settings)
+  expect(tooSmall.err).toMatch(
+    /^Found 0\.0 GiB of free space in \S+, expected at least \d\.\d GiB: the backup is restored there on trial; [^\n]+\n$/,
+  )
+  for (const end of ['SIGTERM', 'terminate'] as const) {
+    const path = join(root, end)
+    const child = start(['backup', path, '--no-verify'])
+    await until('the backup is written', async () => existsSync(`${path}.partial`))
+    if (end === 'SIGTERM') child.kill('SIGTERM')
+    else
+      await source.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'muster copy'",
+      )
+    expect(await once(child, 'exit')).toEqual([1, null])
+  }
+  expect(await readdir(disk.path)).toEqual([])
+  expect((await readdir(root)).filter(name => /small|SIGTERM|terminate/.test(name))).toEqual([])
+})
+
+it('begins a killed restore into a database anew, and no hub starts before', async () => {
+  await using target = await scratchDatabase()
+  const changed = { MUSTER_DATABASE_URL: target.url, MUSTER_DATA_DIR: join(root, 'data-1') }
+  const child = start(['restore', join(root, 'good')], changed)
+  await until('the restore has marked its target', () => hasTable(target, 'unfinished_copy'))
+  await kill(child)
+  const config = loadConfig({ ...settings, ...changed, MUSTER_PORT: '0' })
+  await expect(createHub(config, createLog('silent'))).rejects.toThrow('that was not finished')
+  await done(['restore', join(root, 'good')], { ...settings, ...changed })
+  expect((await contentsOf(target)).device_event_default).toBe(
+    (await contentsOf(source)).device_event_default,
+  )
+  await using _hub = await testHub({ databaseUrl: target.url, instanceKey: FIXTURE_KEY })
+})
+
+it('begins a killed restore into a data folder anew, and no hub starts before', {
+  timeout: 180_000,
+}, async () => {
+  const dataDir = join(root, 'data-2')
+  await mkdir(dataDir)
+  const embedded = { MUSTER_INSTANCE_KEY: FIXTURE_KEY, MUSTER_DATA_DIR: dataDir }
+  const child = spawn(process.execPath, [MAIN, 'restore', join(root, 'good')], {
+    env: embedded,
+    stdio: 'inherit',
+  })
+  await until('the database is made', async () => existsSync(join(dataDir, 'database.json')))
+  await kill(child)
+  await expect(createHub(loadConfig({ ...embedded, MUSTER_PORT: '0' }), createLog('silent'))).rejects.toThrow(
+    'that was not finished',
+  )
+  await done(['restore', join(root, 'good')], embedded)
+  await using target = await scratchDatabase()
+  // A move of an embedded database.
+  await done(['database', 'move', '--to', target.url], embedded)
+  expect((await contentsOf(target)).device_event_default).toBe(
+    (await contentsOf(source)).device_event_default,
+  )
+})
+
+it('begins a killed move anew', async () => {
+  await using target = await scratchDatabase()
+  const words = ['database', 'move', '--to', target.url]
+  const child = start(words)
+  await until('the move has marked its target', () => hasTable(target, 'unfinished_copy'))
+  await kill(child)
+  await expect(testHub({ databaseUrl: target.url, instanceKey: FIXTURE_KEY })).rejects.toThrow(
+    'that was not finished',
+  )
+  expect(await done(words, settings)).toMatchObject({ rowCount: expect.any(Number) })
+  expect((await contentsOf(target)).device_event_default).toBe(
+    (await contentsOf(source)).device_event_default,
+  )
+  await expect(testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY })).rejects.toThrow('was moved to')
+})
+
+it('runs the commands of docs/operating.md as they are written there', { timeout: 180_000 }, async () => {
+  const text = await readFile(join(import.meta.dirname, '../../../../docs/operating.md'), 'utf8')
+  const chapter = text.slice(text.indexOf('\n## Backup and restore'), text.indexOf('\n## Audit log'))
+  const lines = [...chapter.matchAll(/^(?:ExecStart=)?(.*(?:muster-hub) (?:backup|restore|database) .*)$/gm)]
+    .map(([, line]) => line!.replaceAll('%%', '%'))
+    .filter(line => !line.includes('`'))
+  expect(lines).toHaveLength(4)
+  await using stopped = await fixtureDatabase()
+  await stopped.query("update cluster_node set last_heartbeat = now() - interval '1 hour'")
+  await using target = await scratchDatabase()
+  const programs = join(root, 'bin')
+  await mkdir(programs)
+  await writeFile(join(programs, 'npx'), `#!/bin/sh\nshift\nexec ${process.execPath} ${MAIN} "$@"\n`, {
+    mode: 0o755,
+  })
+  const day = new Date().toISOString().slice(0, 10)
+  const folders = ['backups', 'timer'].map(name => join(root, name))
+  for (const folder of folders) await mkdir(folder)
+  for (const line of lines) {
+    const folder = line.startsWith('/bin/sh') ? folders[1]! : folders[0]!
+    const command = line
+      .replace(/\/backups\//g, `${folder}/`)
+      .replace('2026-11-26', day)
+      .replace('/var/lib/muster-new', join(root, 'data-new'))
+      .replace(/postgresql:\S+/, `'${target.url}'`)
+    const env = {
+      ...(!line.includes(' restore ') && { MUSTER_DATABASE_URL: stopped.url }),
+      MUSTER_INSTANCE_KEY: FIXTURE_KEY,
+      TZ: 'UTC',
+      PATH: `${programs}:/usr/bin:/bin`,
+    }
+    const child = spawn('/bin/sh', ['-c', command], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = once(child, 'exit')
+    const output = (await child.stdout.toArray()).join('')
+    expect(await ended, `${command}: ${output}`).toEqual([0, null])
+    if (line.includes(' backup ')) expect(output).toContain('It was restored on trial.')
+  }
+  for (const folder of folders) expect(await readdir(folder)).toEqual([`muster-${day}.backup`])
+})

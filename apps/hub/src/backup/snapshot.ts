@@ -1,0 +1,146 @@
+import { waitUpTo } from '@muster/concurrency'
+import pg from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
+import { sqlState } from '../database/client/errors.ts'
+import { refuseMarked } from '../database/server/marks.ts'
+import { BackupError } from './backup-error.ts'
+import type { Part, RowsHeader } from './parts.ts'
+
+/** Attempts to lock all tables. Between two attempts the partition that was dropped meanwhile disappears from the list. */
+const MAX_ATTEMPTS = 5
+/** Time that a lock may take, in milliseconds: a running migration holds the tables. */
+const LOCK_TIMEOUT_MS = 30_000
+/** Time in which a connection ends, in milliseconds, before it is cut. */
+const CLOSE_MS = 1_000
+const UNDEFINED_TABLE = '42P01'
+
+/** One state of a database, in a transaction of `client`. */
+export type Snapshot = {
+  client: pg.Client
+  /** Migrations of the database in their order. */
+  migrations: string[]
+  databaseBytes: number
+  /** Derived from the instance key (`cluster/shared-key.ts`); null if no hub has stored it. */
+  keyMark: string | null
+  /** Tables, partitions and jobs in the order in which they are read. */
+  parts: RowsHeader[]
+}
+
+/** Connects to a database for a copy of all rows, until disposal of `stack`. The session has no time limit for statements. */
+export async function connectForCopy(
+  connection: pg.PoolConfig,
+  stack: AsyncDisposableStack,
+): Promise<pg.Client> {
+  const client = new pg.Client({ ...connection, application_name: 'muster copy', keepAlive: true })
+  // A broken connection makes the statement fail. Without a listener, the client's `error` event would also end the process.
+  client.on('error', () => {})
+  await client.connect()
+  stack.defer(async () => {
+    // After a failure, rows may wait that nobody reads. The connection then does not end by itself.
+    await waitUpTo(CLOSE_MS, client.end())
+    client.connection.stream.destroy()
+  })
+  // Rows are copied as text, so both ends write times and numbers in the same way. A client that vanished is noticed after 2 min, so
+  // that its locks do not stay.
+  await client.query(
+    `set timezone = 'UTC'; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set extra_float_digits = 1;
+     set bytea_output = 'hex'; set client_encoding = 'UTF8'; set statement_timeout = 0; set lock_timeout = ${LOCK_TIMEOUT_MS};
+     set idle_in_transaction_session_timeout = 0; set tcp_keepalives_idle = 60; set tcp_keepalives_interval = 15;
+     set tcp_keepalives_count = 4`,
+  )
+  return client
+}
+
+/**
+ * Begins a transaction that sees one state of the database until it ends, and locks all tables against changes of their structure. Other
+ * sessions go on reading and writing. Throws `BackupError` if the database is none of a hub, and `MigrationError` if it was moved.
+ */
+export async function takeSnapshot(client: pg.Client): Promise<Snapshot> {
+  const { rows } = await client.query<{ isHub: boolean }>(
+    `select to_regclass('migration') is not null and to_regclass('pgboss.job') is not null as "isHub"`,
+  )
+  if (!rows[0]!.isHub)
+    throw new BackupError(
+      'Found a database without the tables of a hub, expected one on which a hub has run.',
+    )
+  await refuseMarked(client)
+  for (let attempt = 1; ; attempt++) {
+    await client.query('begin isolation level repeatable read read only')
+    try {
+      const parts = await listParts(client)
+      await client.query(`lock table ${parts.map(tableOf).join(', ')} in access share mode`)
+      return { client, parts, ...(await readFacts(client)) }
+    } catch (error) {
+      await client.query('rollback')
+      if (sqlState(error) !== UNDEFINED_TABLE || attempt === MAX_ATTEMPTS) throw error
+    }
+  }
+}
+
+async function readFacts(
+  client: pg.Client,
+): Promise<Pick<Snapshot, 'migrations' | 'databaseBytes' | 'keyMark'>> {
+  const { rows } = await client.query<Pick<Snapshot, 'migrations' | 'databaseBytes' | 'keyMark'>>(
+    `select array(select name from migration order by name) as migrations,
+            pg_database_size(current_database())::float8 as "databaseBytes",
+            (select value #>> '{}' from instance_setting where key = 'instance-key') as "keyMark"`,
+  )
+  return rows[0]!
+}
+
+/** Tables of the hub, those of extensions left out, and the jobs. Values of generated columns are not copied. */
+async function listParts(client: pg.Client): Promise<RowsHeader[]> {
+  const { rows } = await client.query<{
+    name: string
+    parent: string | null
+    bounds: string | null
+    columns: string[]
+    isJobs: boolean
+  }>(
+    `select c.relname as name, p.relname as parent, pg_get_expr(c.relpartbound, c.oid) as bounds,
+            c.relnamespace <> current_schema()::regnamespace as "isJobs",
+            array(select attname::text from pg_attribute
+                   where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum) as columns
+       from pg_class c left join pg_inherits i on i.inhrelid = c.oid left join pg_class p on p.oid = i.inhparent
+      where (c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace or c.oid = to_regclass('pgboss.job'))
+        and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+      order by "isJobs", c.relname`,
+  )
+  return rows.map(({ name, parent, bounds, columns, isJobs }) => {
+    if (isJobs) return { kind: 'jobs', columns }
+    const isDay = parent !== null && bounds !== null && bounds !== 'DEFAULT'
+    return { kind: 'table', name, columns, ...(isDay && { partition: { of: parent, bounds } }) }
+  })
+}
+
+/** Reads the rows of a snapshot, part by part. The caller ends the transaction. */
+export async function* snapshotParts({ client, parts }: Snapshot): AsyncGenerator<Part> {
+  for (const header of parts) {
+    // Rows of partitioned tables can be copied by a query only.
+    const source =
+      header.kind === 'jobs'
+        ? `(select ${columnsOf(header)} from ${tableOf(header)})`
+        : `${tableOf(header)} (${columnsOf(header)})`
+    let rowCount = 0
+    const body = (async function* () {
+      const copy = client.query(copyTo(`copy ${source} to stdout`))
+      // A connection that breaks after the reader has given up would otherwise end the process.
+      copy.on('error', () => {})
+      yield* copy as AsyncIterable<Buffer>
+      // The number of rows arrives after the last row. It is there when the next statement runs.
+      await client.query('select')
+      rowCount = copy.rowCount
+    })()
+    yield { header, body, rows: () => rowCount }
+  }
+}
+
+/** Name of the table of a part for statements. */
+export function tableOf(header: RowsHeader): string {
+  return header.kind === 'jobs' ? 'pgboss.job' : pg.escapeIdentifier(header.name)
+}
+
+/** Columns of a part for statements. */
+export function columnsOf({ columns }: RowsHeader): string {
+  return columns.map(column => pg.escapeIdentifier(column)).join(', ')
+}

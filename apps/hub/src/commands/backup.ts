@@ -1,0 +1,97 @@
+import { constants, getPriority, setPriority } from 'node:os'
+import { dirname } from 'node:path'
+import type { Command } from 'commander'
+import { type BackUpReport, backUp } from '../backup/back-up.ts'
+import { inOneLine } from '../backup/backup-error.ts'
+import { askSecret } from './ask-secret.ts'
+import { CommandError, type CommandLine } from './command-line.ts'
+import { quietLog } from './instance-database.ts'
+
+type Options = {
+  blobs?: boolean
+  withKey?: boolean
+  passphraseFile?: string
+  verify: boolean
+  verifyFolder?: string
+}
+
+/** Fewest characters of a passphrase. */
+const MIN_PASSPHRASE = 12
+
+/** Adds `muster-hub backup FILE`, which backs up the configured instance while its hub runs. */
+export function addBackupCommand(program: Command, line: CommandLine): void {
+  program
+    .command('backup')
+    .description('write a backup of the instance into one new file, while the hub runs')
+    .argument('<file>', 'file to write')
+    .option('--blobs', 'also the files of repositories that are in the data folder')
+    .option('--with-key', 'also the instance key; the backup is then encrypted with a passphrase')
+    .option('--passphrase-file <file>', 'file with the passphrase, instead of a prompt')
+    .option('--no-verify', 'leave out the trial restore; the backup then says so')
+    .option('--verify-folder <folder>', 'folder for the trial restore, instead of the folder of the backup')
+    .action(async (file: string, options: Options, command: Command) => {
+      const config = line.settings()
+      const path = line.path(file)
+      const passphrase = options.withKey ? await newPassphrase(line, options.passphraseFile) : undefined
+      const signal = line.stopSignal()
+      using _ = lowPriority()
+      const report = await inOneLine(() =>
+        backUp(
+          config,
+          {
+            signal,
+            path,
+            withBlobs: options.blobs === true,
+            passphrase,
+            verifyFolder: options.verify ? line.path(options.verifyFolder ?? dirname(path)) : undefined,
+          },
+          quietLog(config),
+        ),
+      )
+      line.print(command, report, asText(report))
+    })
+}
+
+/** Lets the hub and its database go first, until disposal. */
+function lowPriority(): Disposable {
+  const before = getPriority()
+  setPriority(Math.max(before, constants.priority.PRIORITY_LOW))
+  return {
+    [Symbol.dispose]() {
+      try {
+        setPriority(before)
+      } catch {
+        // Only root may raise a priority. The process ends anyway.
+      }
+    },
+  }
+}
+
+async function newPassphrase(line: CommandLine, file: string | undefined): Promise<string> {
+  const source = { file, option: '--passphrase-file' }
+  const passphrase = await askSecret(line, 'New passphrase of the backup', source)
+  if (passphrase.length < MIN_PASSPHRASE)
+    throw new CommandError(
+      `Found a passphrase of ${passphrase.length} characters, expected at least ${MIN_PASSPHRASE}.`,
+    )
+  // A program that writes the passphrase into standard input makes no typing errors.
+  const isTyped = file === undefined && 'isTTY' in line.input()
+  if (isTyped && (await askSecret(line, 'The same passphrase again', source)) !== passphrase)
+    throw new CommandError('Found two different passphrases, expected the same one twice.')
+  return passphrase
+}
+
+function asText(report: BackUpReport): string {
+  const { path, sizeBytes, rowCount, durationSecs, isVerified, hasBlobs, hasKey } = report
+  const lines = [
+    `${path}: ${sizeBytes} bytes, ${rowCount} rows${hasBlobs ? `, ${report.blobCount} files` : ''}, ${durationSecs} s.`,
+    isVerified ? 'It was restored on trial.' : 'It was not restored on trial (--no-verify).',
+    hasKey
+      ? 'It contains the instance key and is encrypted with the passphrase.'
+      : 'It does not contain the instance key: keep that key elsewhere, a restore needs it.',
+    report.missingBlobs > 0 && `WARNING: ${report.missingBlobs} files are missing in the data folder.`,
+    report.damagedBlobs > 0 && `WARNING: ${report.damagedBlobs} files are not as they were uploaded.`,
+    report.remoteBlobs > 0 && `${report.remoteBlobs} files are in object storage and not in the backup.`,
+  ]
+  return lines.filter(Boolean).join('\n')
+}

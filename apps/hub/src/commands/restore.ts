@@ -1,0 +1,64 @@
+import type { Command } from 'commander'
+import { inOneLine } from '../backup/backup-error.ts'
+import { type RestoreReport, restore } from '../backup/restore.ts'
+import { askSecret } from './ask-secret.ts'
+import type { CommandLine } from './command-line.ts'
+import { quietLog } from './instance-database.ts'
+
+type Options = { passphraseFile?: string; keyFile?: string; withoutKey?: boolean }
+
+/** Cancelled jobs that the text names. `--json` has all of them. */
+const MAX_NAMED_JOBS = 20
+
+/** Adds `muster-hub restore FILE`, which fills an empty data folder or an empty database from a backup. */
+export function addRestoreCommand(program: Command, line: CommandLine): void {
+  program
+    .command('restore')
+    .description('restore a backup into the empty data folder, or the empty database of MUSTER_DATABASE_URL')
+    .argument('<file>', 'the backup')
+    .option(
+      '--passphrase-file <file>',
+      'file with the passphrase of an encrypted backup, instead of a prompt',
+    )
+    .option('--key-file <file>', 'file with the instance key, instead of a prompt')
+    .option('--without-key', 'restore although the instance key is lost; the next start makes another one')
+    .action(async (file: string, options: Options, command: Command) => {
+      const config = line.settings()
+      const signal = line.stopSignal()
+      const report = await inOneLine(() =>
+        restore(
+          config,
+          {
+            signal,
+            path: line.path(file),
+            passphrase: () =>
+              askSecret(line, 'Passphrase of the backup', {
+                file: options.passphraseFile,
+                option: '--passphrase-file',
+              }),
+            key: () => askSecret(line, 'Instance key', { file: options.keyFile, option: '--key-file' }),
+            isWithoutKey: options.withoutKey === true,
+          },
+          quietLog(config),
+        ),
+      )
+      line.print(command, report, asText(report))
+    })
+}
+
+function asText(report: RestoreReport): string {
+  const { backedUpAt, release, wasVerified, rowCount, blobCount, damagedBlobs } = report
+  const { sessionCount, cancelledJobs, bulkActionIds } = report
+  const lines = [
+    `Restored the backup of ${backedUpAt} (release ${release}): ${rowCount} rows, ${blobCount} files.`,
+    !wasVerified && 'It had not been restored on trial when it was made.',
+    damagedBlobs > 0 &&
+      `WARNING: ${damagedBlobs} files were damaged when the backup was made; they are missing.`,
+    `${sessionCount} sessions have ended: everybody signs in again.`,
+    ...cancelledJobs.slice(0, MAX_NAMED_JOBS).map(({ job, jobId }) => `Cancelled the job ${job} (${jobId}).`),
+    cancelledJobs.length > MAX_NAMED_JOBS && `Cancelled ${cancelledJobs.length - MAX_NAMED_JOBS} more jobs.`,
+    ...bulkActionIds.map(bulkActionId => `Cancelled the bulk action ${bulkActionId}.`),
+    'Rights that were revoked after the backup are back: look through users, members, tokens and certificates before others reach the hub.',
+  ]
+  return lines.filter(Boolean).join('\n')
+}
