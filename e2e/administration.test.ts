@@ -64,12 +64,14 @@ it('keeps the other parts of the dashboard when one cannot be read', async () =>
     const response = await route.fetch()
     const health = (await response.json()) as Record<string, unknown>
     const database = { failure: 'The database answered: canceling statement due to statement timeout.' }
-    await route.fulfill({ response, json: { ...health, database } })
+    const last = { takenAt: '2026-11-25T02:30:00.000Z', sizeBytes: 5 * 1024 ** 3, isVerified: false }
+    await route.fulfill({ response, json: { ...health, database, backup: { value: { last } } } })
   })
   await page.reload()
   const panel = page.getByRole('region', { name: 'Database' })
   await panel.getByText('canceling statement due to statement timeout', { exact: false }).waitFor()
   await page.getByRole('region', { name: 'Device events' }).getByText('a second now').waitFor()
+  await page.getByText(/^25 November.*, 5\.0 GiB, not restored on trial$/).waitFor()
   await expectGoodScreen(page, 'admin-dashboard-part')
   await page.unrouteAll({ behavior: 'wait' })
   const mend = await failAction(page, 'instance_GetHealth', 'The thermometer is broken.')

@@ -29,7 +29,7 @@ export function DashboardPage() {
   if (statistics.error && cluster.error && !statistics.data && !cluster.data) throw statistics.error
   const age = ageOf([statistics, cluster, health])
   const failure = statistics.error ? messageOf(statistics.error) : undefined
-  const { nodes, people, events, database, seals, jobs } = health.data ?? {}
+  const { nodes, people, events, database, seals, jobs, backup } = health.data ?? {}
   const reports = nodes?.value?.flatMap(({ facts }) => facts ?? [])
   const connected = reports?.reduce((sum, { connections }) => sum + connections, 0)
   return (
@@ -84,9 +84,9 @@ export function DashboardPage() {
           <NodeTable nodes={cluster.data?.nodes} answeredAt={cluster.dataUpdatedAt} />
         )
       )}
-      {nodes && database && seals && jobs && (
+      {nodes && database && seals && jobs && backup && (
         <div className="trio">
-          <VersionPanel nodes={nodes} database={database} seals={seals} />
+          <VersionPanel nodes={nodes} database={database} seals={seals} backup={backup} />
           <CertificatesPanel nodes={nodes} />
           <JobsPanel jobs={jobs} />
         </div>

@@ -1,10 +1,18 @@
-import { counted, formatCount } from '../../../lib/app/format.ts'
+import { useNow } from '../../../lib/app/clock.ts'
+import { counted, formatBytes, formatCount } from '../../../lib/app/format.ts'
+import { dayInYear } from '../../../lib/app/local-time.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import type { Health } from './health.ts'
 import { Unread } from './Unread.tsx'
 
-/** Versions of the hub and of PostgreSQL, the database's connections, and the state of the audit log's seals (signed hashes). */
-export function VersionPanel({ nodes, database, seals }: Pick<Health, 'nodes' | 'database' | 'seals'>) {
+/** Versions of the hub and of PostgreSQL, the database's connections, the state of the audit log's seals (signed hashes), and the last backup. */
+export function VersionPanel({
+  nodes,
+  database,
+  seals,
+  backup,
+}: Pick<Health, 'nodes' | 'database' | 'seals' | 'backup'>) {
+  const nowMs = useNow()
   const versions = Map.groupBy(
     (nodes.value ?? []).flatMap(({ facts }) => (facts ? [facts.version] : [])),
     version => version,
@@ -46,6 +54,16 @@ export function VersionPanel({ nodes, database, seals }: Pick<Health, 'nodes' | 
             <Unread failure={seals.failure} />
           )}
         </li>
+        <li>
+          {backup.value ? (
+            <>
+              <b>Last backup</b>
+              <span className="sub2">{backupText(backup.value, nowMs)}</span>
+            </>
+          ) : (
+            <Unread failure={backup.failure} />
+          )}
+        </li>
       </ul>
     </Section>
   )
@@ -56,4 +74,10 @@ function sealText({ sealNo, isIntact }: NonNullable<Health['seals']['value']>): 
   const newest = `Seal ${formatCount(sealNo)} is the newest`
   if (isIntact === undefined) return `${newest}; not verified yet`
   return `${newest}; ${isIntact ? 'intact at the last verification' : 'not intact at the last verification'}`
+}
+
+function backupText({ last }: NonNullable<Health['backup']['value']>, nowMs: number): string {
+  if (!last) return 'None by muster-hub backup'
+  const checked = last.isVerified ? 'restored on trial' : 'not restored on trial'
+  return `${dayInYear(Date.parse(last.takenAt), nowMs)}, ${formatBytes(last.sizeBytes)}, ${checked}`
 }
