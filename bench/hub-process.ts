@@ -13,6 +13,7 @@ const START_TIMEOUT_MS = 60_000
 export type BenchHub = AsyncDisposable & {
   url: string
   token: string
+  dataDir: string
   /** Process id of the hub, the parent of its database's processes. */
   readonly pid: number
   /** Credentials of the first administrator. */
@@ -69,6 +70,7 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
     signIn,
     url: `${settings.MUSTER_TLS_CERT === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     token,
+    dataDir,
     get pid() {
       return hub.pid!
     },

@@ -1,5 +1,6 @@
 // Entry point of `npm run bench -- NAME`. Runs one bench against a hub that is started as in production. Separate processes load
 // the hub over loopback.
+import { backup } from './backup.ts'
 import { blobs } from './blobs.ts'
 import { cluster } from './cluster.ts'
 import { faults } from './faults.ts'
@@ -38,6 +39,7 @@ const BENCHES: Record<string, Bench> = {
   releases: { run: releases, limitMinutes: 10 },
   sizes: { run: sizes, limitMinutes: 10 },
   blobs: { run: blobs, limitMinutes: 15 },
+  backup: { run: backup, limitMinutes: 30 },
   paint: { run: paint, limitMinutes: 5 },
   interact: { run: interact, limitMinutes: 15 },
 }
