@@ -72,6 +72,7 @@ async function checks(): Promise<void> {
   await check('types and promises', 'oxlint', ['--type-aware', '--type-check', '-c', '.oxlintrc.json'])
   await check('format and lint', 'biome', ['ci', '--error-on-warnings', '.'])
   await check('dead code', 'knip', [])
+  await check('licences', 'node', ['tools/licences.ts'])
   await check('generated files', 'node', ['tools/generate.ts', '--check'])
   await check('console', 'node', ['tools/build-console.ts'])
 }
