@@ -50,6 +50,7 @@ import { WriteBudgets } from './limits/write-budgets.ts'
 import { LinkSlots } from './links/link-slots.ts'
 import { DeviceRegistry } from './links/registry.ts'
 import { LiveHub } from './live/live-hub.ts'
+import { MailWatch } from './mail/mail-watch.ts'
 import { createMailer } from './mail/mailer.ts'
 import { securityHeaders } from './net/security-headers.ts'
 import { Reach } from './node-links/reach.ts'
@@ -218,7 +219,9 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const proxy = createHttpProxy({ publicUrl, hosts, tokens, reach, rights, measures: metrics, log })
   const blobUrls = new BlobUrls(key, publicUrl)
   const blobs = await openBlobs({ config, key, previousKey, db, urls: blobUrls, live, log })
-  const mailer = stack.use(createMailer({ ...config, log }))
+  const mailer = stack.use(
+    new MailWatch(createMailer({ ...config, log }), { readiness, log, measures: metrics }),
+  )
   const jobs = stack.use(await openQueue({ pool, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
   const limitReports = stack.use(new LimitReports({ db, log, measures: metrics }))
   const storedBytes = stack.use(new StoredBytes({ db, pool, limits: config.limits, log }))
@@ -349,6 +352,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     live,
     ingest: services.ingest,
     bus,
+    mail: mailer,
     slowStatements,
     folders: { data: config.dataDir, ...(disk && { database: disk.folder }) },
     tls: config.tls,

@@ -15,6 +15,7 @@ import {
 import { expect, it } from 'vitest'
 import { createLog } from '../runtime/log.ts'
 import { invitationMail } from './invitation.ts'
+import { MailWatch } from './mail-watch.ts'
 import { createMailer, type Mailer, MailRefused } from './mailer.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -276,6 +277,58 @@ it('signs in to the mail server, and refuses an untrusted certificate', async ()
   expect(error).not.toBeInstanceOf(MailRefused)
   expect(String((error as Error).stack)).not.toContain('p@ss')
   expect(server.mails).toHaveLength(1)
+})
+
+/** Watches a mailer with frequent checks. `reason` is the reason for which the hub would be degraded. */
+function watched(smtpUrl: string) {
+  const { log, named } = capturedLog('info')
+  let reason: string | undefined
+  const readiness = {
+    degrade(_part: string, why: string) {
+      reason = why
+    },
+    restore() {
+      reason = undefined
+    },
+  }
+  const watch = new MailWatch(mailerOn(smtpUrl), { readiness, log, measures: undefined, checkIntervalMs: 20 })
+  return { watch, named, reason: () => reason }
+}
+
+it('is part of the health: degraded while the mail server does not answer', async () => {
+  await using server = await mailServer({ port: await freePort() })
+  const { watch, named, reason } = watched(server.url)
+  await using _ = watch
+  expect([watch.isReachable, reason()]).toEqual([true, undefined])
+  await server.stop()
+  await until('the check fails', () => reason() === 'the mail server does not answer')
+  expect(watch.isReachable).toBe(false)
+  await using _again = await mailServer({ port: Number(new URL(server.url).port) })
+  await until('the check succeeds', () => reason() === undefined)
+  expect(named('the mail server does not answer')).toMatchObject([
+    { problem: expect.stringContaining('REFUSED') },
+  ])
+  expect(named('the mail server answers again')).toHaveLength(1)
+})
+
+it('is part of the health: degraded after three failed deliveries, not after mails that are refused for good', async () => {
+  await using server = await mailServer()
+  const { watch, named, reason } = watched(server.url)
+  await using _ = watch
+  const send = () => watch.send(MAIL, new AbortController().signal).catch((error: Error) => error)
+  server.refuseNext(4, 550)
+  for (let at = 0; at < 4; at++) expect(await send()).toBeInstanceOf(MailRefused)
+  expect(reason()).toBeUndefined()
+  server.refuseNext(3, 450)
+  await send()
+  await send()
+  expect(reason()).toBeUndefined()
+  await send()
+  expect(reason()).toBe('the last 3 deliveries of mails failed')
+  await send()
+  expect(reason()).toBeUndefined()
+  expect(named('the last mails could not be delivered')).toHaveLength(1)
+  expect(named('mails are delivered again')).toHaveLength(1)
 })
 
 it('sends no mail for a link that was used, has expired or does not exist', async () => {

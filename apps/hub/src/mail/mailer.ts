@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport, type SendMailOptions } from 'nodemailer'
+import { parseConnectionUrl } from 'nodemailer/lib/shared'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Logger } from '../runtime/log.ts'
 
 /** Mail to a single recipient, as plain text and HTML. */
@@ -25,6 +27,11 @@ export type Mailer = AsyncDisposable & {
   send(mail: Mail, signal: AbortSignal): Promise<void>
   /** Signs in to the mail server without sending a mail. Throws on failure. Does nothing if no mail server is configured. */
   check(): Promise<void>
+  /**
+   * Connects to the mail server and waits for its greeting, without signing in: mail providers limit sign-ins. Throws on failure. Undefined
+   * if no mail server is configured.
+   */
+  greet?: () => Promise<void>
 }
 
 type MailerOptions = {
@@ -40,6 +47,8 @@ type MailerOptions = {
 const CONNECT_TIMEOUT_MS = 15_000
 /** Maximum time without data on an SMTP connection, in milliseconds. */
 const SOCKET_TIMEOUT_MS = 45_000
+/** Timeout for each step of `greet`, in milliseconds. */
+const GREET_TIMEOUT_MS = 4_000
 
 /** Creates the mailer of the hub. It sends mails by SMTP, or writes them to the outbox folder if no mail server is configured. */
 export function createMailer({ smtpUrl, mailFrom, dataDir, log }: MailerOptions): Mailer {
@@ -73,9 +82,29 @@ function mailServer(url: string, from: Address): Mailer {
     async check() {
       await transport.verify()
     },
+    greet: () => greet(url),
     async [Symbol.asyncDispose]() {
       transport.close({ force: true })
     },
+  }
+}
+
+async function greet(url: string): Promise<void> {
+  const connection = new SMTPConnection({
+    ...parseConnectionUrl(url),
+    connectionTimeout: GREET_TIMEOUT_MS,
+    greetingTimeout: GREET_TIMEOUT_MS,
+    dnsTimeout: GREET_TIMEOUT_MS,
+    socketTimeout: GREET_TIMEOUT_MS,
+  })
+  try {
+    await new Promise<void>((done, fail) => {
+      connection.on('error', fail)
+      connection.connect(() => done())
+    })
+    connection.quit()
+  } finally {
+    connection.close()
   }
 }
 

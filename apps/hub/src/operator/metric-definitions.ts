@@ -21,7 +21,7 @@ export const METRICS = {
   muster_ready: { type: 'gauge', help: '1 if load balancers should send requests to this node, else 0.' },
   muster_degraded: {
     type: 'gauge',
-    help: '1 for each part that has a reason for the state degraded (database, disk, bus, clock, certificate), else 0.',
+    help: '1 for each part that has a reason for the state degraded (database, disk, bus, clock, certificate, mail), else 0.',
     labels: ['part'],
   },
   muster_scrape_failures_total: {
@@ -200,6 +200,15 @@ export const METRICS = {
     type: 'gauge',
     help: '1 if messages reach the other nodes, else 0, by kind of the bus (in process, PostgreSQL, NATS).',
     labels: ['bus'],
+  },
+  muster_mails_total: {
+    type: 'counter',
+    help: 'Deliveries of mails by outcome: sent, refused by the mail server for good, failed (tried again).',
+    labels: ['outcome'],
+  },
+  muster_mail_server_up: {
+    type: 'gauge',
+    help: '1 if the mail server of MUSTER_SMTP_URL answers, else 0; absent without one.',
   },
 
   muster_project_devices: {

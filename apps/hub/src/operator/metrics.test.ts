@@ -15,6 +15,8 @@ import {
   failed,
   forwardLocally,
   liveStream,
+  type MailServer,
+  mailServer,
   type TestHub,
   testHub,
   until,
@@ -43,6 +45,7 @@ const run = promisify(exec)
 type Sample = { name: string; labels: Record<string, string>; value: number }
 
 let hub: TestHub
+let mails: MailServer
 let fleet: Awaited<ReturnType<TestHub['fleet']>>
 let deviceId: string
 let person: Awaited<ReturnType<typeof connectPerson>>
@@ -52,9 +55,11 @@ const open: AsyncDisposable[] = []
 
 beforeAll(async () => {
   const { limits } = loadConfig({})
+  mails = await mailServer()
   hub = await testHub({
     operatorPort: 0,
     operatorToken: TOKEN,
+    smtpUrl: mails.url,
     limits: { ...limits, 'person-organizations': 1 },
   })
   fleet = await hub.fleet()
@@ -65,6 +70,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const one of open) await one[Symbol.asyncDispose]()
   await hub[Symbol.asyncDispose]()
+  await mails[Symbol.asyncDispose]()
 })
 
 /** Makes each counter of the hub count something. */
@@ -104,6 +110,8 @@ async function makeTraffic(): Promise<void> {
   await command[Symbol.asyncDispose]()
   await failed(connectDevice({ url: hub.url, token: `${token.slice(0, -1)}x` }))
   await failed(owner.invoke('organizations_Create', { name: 'One too many' }))
+  const { organizationId } = fleet
+  await owner.invoke('organizations_InviteMember', { organizationId, email: 'new@test.example' })
   await failed(hub.anonymous('projects_GetDetails', { projectId: fleet.projectId }))
   await fetch(`${hub.url}/api/v1/actions/invoke/no_SuchAction`, {
     method: 'POST',
@@ -116,6 +124,7 @@ async function makeTraffic(): Promise<void> {
   await sql`update audit_event set created_at = created_at - interval '10 seconds'`.execute(hub.db)
   await hub.runJob('audit_SealRows', {})
   await hub.runJob('audit_VerifySeals', {})
+  await until('the mail is delivered', async () => mails.mails.length === 1)
   await until('the disconnect is counted', async () => hub.devices.sessions.length === 1)
 }
 
@@ -203,6 +212,8 @@ describe('/metrics', () => {
     ['muster_forwarded_bytes_total', { direction: 'to_device' }, 5],
     ['muster_forwarded_bytes_total', { direction: 'from_device' }, 5],
     ['muster_live_streams', {}, 1],
+    ['muster_mails_total', { outcome: 'sent' }, 1],
+    ['muster_mail_server_up', {}, 1],
     ['muster_health', { state: 'ready' }, 1],
     ['muster_health', { state: 'degraded' }, 0],
     ['muster_degraded', {}, 0],

@@ -14,6 +14,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { LinkSlots } from '../links/link-slots.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { LiveHub } from '../live/live-hub.ts'
+import type { MailWatch } from '../mail/mail-watch.ts'
 import type { ForwardCounts, Measures, StoredBatch } from '../runtime/measures.ts'
 import type { Ingest } from '../telemetry/ingest.ts'
 import { InstanceValues } from './instance-values.ts'
@@ -33,6 +34,7 @@ export type MeasuredParts = {
   live: LiveHub
   ingest: Ingest
   bus: Pick<Bus, 'kind' | 'status'>
+  mail: Pick<MailWatch, 'isReachable'>
   slowStatements: SlowStatements
   /** Path of each measured folder, by the value of its label. */
   folders: Record<string, string>
@@ -51,6 +53,7 @@ export class Metrics implements Measures, Disposable {
   readonly #registry = new Registry()
   readonly #actionErrors = this.#counter('muster_action_errors_total')
   readonly #limitHits = this.#counter('muster_limit_hits_total')
+  readonly #mails = this.#counter('muster_mails_total')
   readonly #scrapeFailures = this.#counter('muster_scrape_failures_total')
   readonly #actions = this.#histogram('muster_action_seconds')
   readonly #batchRows = this.#histogram('muster_ingest_batch_rows')
@@ -81,6 +84,10 @@ export class Metrics implements Measures, Disposable {
 
   limitHit(limit: string): void {
     this.#limitHits.inc({ limit })
+  }
+
+  mailed(outcome: 'sent' | 'refused' | 'failed'): void {
+    this.#mails.inc({ outcome })
   }
 
   /** Makes scrapes read the values of a running hub from now on. */
@@ -168,7 +175,7 @@ function putHealth(put: Put, { state, isReady, reasons }: Health): void {
 }
 
 function putNode(put: Put, parts: MeasuredParts): void {
-  const { pool, readiness, devices, links, gateway, live, ingest, bus, slowStatements, tls } = parts
+  const { pool, readiness, devices, links, gateway, live, ingest, bus, mail, slowStatements, tls } = parts
   put('muster_connected_devices', devices.connectedCount)
   put('muster_device_links', devices.count)
   put('muster_command_line_links', gateway.personCount)
@@ -189,6 +196,7 @@ function putNode(put: Put, parts: MeasuredParts): void {
   put('muster_slow_statements_total', slowStatements.count)
   put('muster_node_heartbeat_age_seconds', readiness.heartbeatAgeMs / 1000)
   put('muster_bus_connected', Number(bus.status.isConnected), { bus: bus.kind })
+  if (mail.isReachable !== undefined) put('muster_mail_server_up', Number(mail.isReachable))
   const { certificates } = certificateFacts(tls)
   for (const { endsAt } of certificates ?? [])
     put('muster_tls_certificate_expiry_timestamp_seconds', Date.parse(endsAt) / 1000)

@@ -22,4 +22,6 @@ export type Measures = {
   stored(batch: StoredBatch): void
   lookedUp(durationMs: number): void
   limitHit(limit: string): void
+  /** Called when a delivery of a mail has ended. The mail server refuses a mail for good; a failed delivery is tried again. */
+  mailed(outcome: 'sent' | 'refused' | 'failed'): void
 }
