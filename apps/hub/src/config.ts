@@ -128,6 +128,8 @@ const Settings = z.object({
     .string()
     .regex(/^[!-~]{32,256}$/, '32 to 256 ASCII characters without blanks (openssl rand -hex 32)')
     .optional(),
+  MUSTER_TRACES_URL: LinkUrl.optional(),
+  MUSTER_TRACES_PERCENT: wholeNumber(0, 100, 'a whole number from 0 to 100').default(10),
   MUSTER_MAX_DESCRIPTORS: wholeNumber(64, 100_000_000, 'a number of file descriptors from 64').optional(),
   MUSTER_PROXY_DOMAIN: z
     .string()
@@ -239,6 +241,10 @@ export type Config = {
   operatorHost: string
   /** Bearer token of the operator listener; undefined to use the token in the data folder. */
   operatorToken: string | undefined
+  /** URL of the collector of traces; undefined to record none. */
+  tracesUrl: string | undefined
+  /** Share of the traces that begin at this hub and are recorded, in percent. */
+  tracesPercent: number
   /** Maximum number of file descriptors that the hub may use; undefined to use the limit of the process. */
   maxDescriptors: number | undefined
   /** Origin under which people and devices reach the hub. */
@@ -359,6 +365,8 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config
     operatorPort: settings.MUSTER_OPERATOR_PORT,
     operatorHost: settings.MUSTER_OPERATOR_HOST,
     operatorToken: settings.MUSTER_OPERATOR_TOKEN,
+    tracesUrl: settings.MUSTER_TRACES_URL,
+    tracesPercent: settings.MUSTER_TRACES_PERCENT,
     maxDescriptors: settings.MUSTER_MAX_DESCRIPTORS,
     publicUrl,
     hosts: settings.MUSTER_HOSTS,

@@ -63,6 +63,7 @@ import { lockDataDir } from './runtime/data-lock.ts'
 import { processDescriptors } from './runtime/descriptors.ts'
 import type { Logger } from './runtime/log.ts'
 import type { Measures } from './runtime/measures.ts'
+import type { Tracer } from './runtime/tracer.ts'
 import type { Services } from './services.ts'
 import { personUses, userTokenUses } from './sessions/person-uses.ts'
 import { Sessions } from './sessions/sessions.ts'
@@ -125,10 +126,12 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const key = await loadInstanceKey(config.dataDir, config.instanceKey)
   const { previousInstanceKey: previous } = config
   const previousKey = previous === undefined ? undefined : instanceKeyOf(previous)
+  const tracer = await openTracer(config, log, stack)
   const server = await createServer({
     config,
     instanceKey: key,
     log,
+    tracer,
     core: () => core,
     publicUrl: () => publicUrl,
   })
@@ -164,6 +167,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const { db, pool } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke'), {
       measures: metrics,
+      tracer,
       onSlow: (text, durationMs) => slowStatements.add(text, durationMs),
     }),
   )
@@ -276,7 +280,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     }),
   )
   const pipeline = drained(
-    measured(createPipeline({ db, handlers, services, live, limits, log }), metrics),
+    measured(traced(createPipeline({ db, handlers, services, live, limits, log }), tracer), metrics),
     stack,
   )
   const firstRun = await bootstrap(db, config.dataDir, publicUrl)
@@ -483,6 +487,27 @@ async function openOperator(
   const operator = stack.use(await createOperator(options))
   await listening('MUSTER_OPERATOR_PORT', operatorHost, operatorPort, () => operator.listen())
   return operator
+}
+
+/** Opens the tracer if `MUSTER_TRACES_URL` is set. OpenTelemetry is loaded only then. */
+async function openTracer(
+  { tracesUrl, tracesPercent, nodeName }: Config,
+  log: Logger,
+  stack: AsyncDisposableStack,
+): Promise<Tracer | undefined> {
+  if (tracesUrl === undefined) return undefined
+  const { createOtlpTracer } = await import('./operator/otlp-tracer.ts')
+  return stack.use(createOtlpTracer({ url: tracesUrl, percent: tracesPercent, nodeName, log }))
+}
+
+/** Wraps the pipeline so that each action of a person or device has a span. */
+function traced(pipeline: Pipeline, tracer: Tracer | undefined): Pipeline {
+  if (!tracer) return pipeline
+  return {
+    ...pipeline,
+    invoke: (caller, name, ...rest) =>
+      tracer.action(name, caller.actor, () => pipeline.invoke(caller, name, ...rest)),
+  }
 }
 
 /** Wraps the pipeline so that the actions of people and devices are measured. */

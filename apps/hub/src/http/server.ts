@@ -25,9 +25,10 @@ import { isHealthPath, pathOf } from '../net/paths.ts'
 import { bareAnswer, responseWith, securityHeaders } from '../net/security-headers.ts'
 import { hasTwoHosts, ServedHosts, twoHostsError } from '../net/served-hosts.ts'
 import { limitTime } from '../net/time-limit.ts'
-import { remoteReader, requestIdReader, traceIdReader } from '../net/trusted-proxy.ts'
+import { remoteReader, requestIdReader, traceParentReader } from '../net/trusted-proxy.ts'
 import { processDescriptors } from '../runtime/descriptors.ts'
 import type { Logger } from '../runtime/log.ts'
+import type { RequestSpan, Tracer } from '../runtime/tracer.ts'
 import type { SessionCookie } from '../sessions/request-caller.ts'
 import { acceptGradually } from './accept-gradually.ts'
 import { isForPage, sendPage, WAITING_PAGE, wrongHostPage } from './plain-pages.ts'
@@ -86,6 +87,7 @@ type ServerOptions = {
   config: Config
   instanceKey: InstanceKey
   log: Logger
+  tracer?: Tracer | undefined
   /** The running hub; undefined while it starts or stops. */
   core: () => Core | undefined
   publicUrl: () => string
@@ -104,6 +106,7 @@ export async function createServer({
   config,
   instanceKey,
   log,
+  tracer,
   core,
   publicUrl,
   consoleDir,
@@ -113,10 +116,11 @@ export async function createServer({
 }: ServerOptions): Promise<FastifyInstance> {
   const headers = securityHeaders(config)
   const requestIdOf = requestIdReader(config)
-  const traceIdOf = traceIdReader(config)
+  const traceParentOf = traceParentReader(config)
+  const spans = new WeakMap<IncomingMessage, RequestSpan>()
   /** Log fields that other systems log for the same request too, such as the request id of a proxy. */
   const idsOf = ({ id, raw }: FastifyRequest): object => {
-    const traceId = traceIdOf(raw)
+    const { traceId } = spans.get(raw) ?? traceParentOf(raw) ?? {}
     return { requestId: id, ...(traceId !== undefined && { traceId }) }
   }
   const app = fastify({
@@ -175,6 +179,18 @@ export async function createServer({
     if (core()?.readiness.isDraining) reply.header('connection', 'close')
     if (!isSmall(payload)) reply.raw.setTimeout(stallMs, () => reply.raw.destroy())
   })
+  if (tracer) {
+    app.addHook('onRequest', async ({ raw }) => void spans.set(raw, tracer.request(traceParentOf(raw))))
+    // Reading the body leaves the asynchronous context of earlier hooks, so the handler gets it here.
+    app.addHook('preHandler', ({ raw }, _reply, done) => {
+      const span = spans.get(raw)
+      if (span) span.run(done)
+      else done()
+    })
+    app.addHook('onResponse', async ({ id, method, raw, routeOptions }, { statusCode }) =>
+      spans.get(raw)?.end({ method, route: routeOptions.url, status: statusCode, requestId: id }),
+    )
+  }
   // Logs the route's pattern, because URLs may contain secrets.
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', async (request, reply) =>

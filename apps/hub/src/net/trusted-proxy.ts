@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
+import type { TraceParent } from '../runtime/tracer.ts'
 import { familyOf, networkList } from './networks.ts'
 
 /**
@@ -37,8 +38,10 @@ export function remoteReader(config: Config): (request: IncomingMessage) => stri
 
 /** Request ids that are safe in logs, audit rows and headers. */
 const REQUEST_ID = /^[\w.:/+=@-]{8,128}$/
-/** W3C `traceparent` header: version, trace id, and id of the calling span. Neither id is all zeros. */
-const TRACE_PARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}/
+/** W3C `traceparent` header: version, trace id, id of the calling span, and flags. Neither id is all zeros. */
+const TRACE_PARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})/
+/** Flag of `traceparent`: the caller records the trace. */
+const SAMPLED = 1
 
 /**
  * Creates the function that reads the request id of a trusted proxy: `X-Request-Id`, else trace id and span id of `traceparent` joined
@@ -55,13 +58,15 @@ export function requestIdReader(config: Config): (request: IncomingMessage) => s
   }
 }
 
-/** Creates the function that reads the trace id from the header `traceparent`. It returns undefined unless a trusted proxy sent it. */
-export function traceIdReader(config: Config): (request: IncomingMessage) => string | undefined {
+/** Creates the function that reads the header `traceparent`. It returns undefined unless a trusted proxy sent it. */
+export function traceParentReader(config: Config): (request: IncomingMessage) => TraceParent | undefined {
   const isProxy = trustedProxy(config)
   return request => {
     const { traceparent } = request.headers
     if (traceparent === undefined || !isProxy(request)) return undefined
-    return TRACE_PARENT.exec(String(traceparent))?.[1]
+    const [, traceId, spanId, flags] = TRACE_PARENT.exec(String(traceparent)) ?? []
+    if (traceId === undefined) return undefined
+    return { traceId, spanId: spanId!, isSampled: (Number.parseInt(flags!, 16) & SAMPLED) !== 0 }
   }
 }
 

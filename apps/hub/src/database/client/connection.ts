@@ -10,6 +10,7 @@ import {
 } from 'kysely'
 import pg from 'pg'
 import type { Measures } from '../../runtime/measures.ts'
+import type { Tracer } from '../../runtime/tracer.ts'
 import type { Tables } from '../schema.ts'
 import { LookUps } from './look-ups.ts'
 import { PreparingClient, type QueryOptions, StatementNames } from './preparing-client.ts'
@@ -23,6 +24,7 @@ type DatabaseOptions = {
   /** Time without traffic after which connections of the pool are destroyed, in milliseconds; 35 s by default. */
   silentMs?: number
   measures?: Measures | undefined
+  tracer?: Pick<Tracer, 'statement'> | undefined
   /** Called with the text of each statement that took `SLOW_MS` or longer on a connection of the pool. */
   onSlow?: (text: string, durationMs: number) => void
 }
@@ -74,11 +76,12 @@ const SETTINGS = "set timezone = 'UTC'; set datestyle = 'ISO'; set statement_tim
 export function openDatabase(
   connection: pg.PoolConfig,
   onError: (error: Error) => void,
-  { silentMs = SILENT_MS, measures, onSlow }: DatabaseOptions = {},
+  { silentMs = SILENT_MS, measures, tracer, onSlow }: DatabaseOptions = {},
 ): Database {
   const options = {
     ...connection,
     names: new StatementNames(),
+    tracer,
     connectionTimeoutMillis: 10_000,
     // TCP keep-alive finds a peer that vanished while the connection was idle.
     keepAlive: true,

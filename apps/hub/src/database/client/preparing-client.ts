@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import pg from 'pg'
+import type { Tracer } from '../../runtime/tracer.ts'
 import { timeoutError } from './errors.ts'
 
 /** Options of a statement, read by `PreparingClient`. */
@@ -62,11 +63,15 @@ export class PreparingClient extends pg.Client {
   #plannedAtMs = performance.now()
   #hasTimeout = true
   readonly #names: StatementNames
+  readonly #tracer: Pick<Tracer, 'statement'> | undefined
   #slow: { ms: number; report: (text: string, durationMs: number) => void } | undefined
 
-  constructor(config: pg.ClientConfig & { names: StatementNames }) {
+  constructor(
+    config: pg.ClientConfig & { names: StatementNames; tracer?: Pick<Tracer, 'statement'> | undefined },
+  ) {
     super(config)
     this.#names = config.names
+    this.#tracer = config.tracer
     // Without a listener, a connection that breaks between two statements of a transaction would end the process. With the
     // listener, the next statement fails instead.
     this.on('error', () => {})
@@ -86,16 +91,20 @@ export class PreparingClient extends pg.Client {
     const name = statement.name === undefined ? this.#names.nameOf(statement) : undefined
     const sent = name ? { ...statement, name } : config
     const sentValues = name ? undefined : values
-    if (!this.#slow) return super.query(sent, sentValues, callback)
-    const ended = (): void => this.#reportSlow(statement.text, nowMs)
+    const endSpan = this.#tracer?.statement(statement.text)
+    if (!this.#slow && !endSpan) return super.query(sent, sentValues, callback)
+    const ended = (error?: Error): void => {
+      endSpan?.(error)
+      this.#reportSlow(statement.text, nowMs)
+    }
     if (callback) {
       return super.query(sent, sentValues, (error: Error, result: pg.QueryResult) => {
-        ended()
+        ended(error)
         callback(error, result)
       })
     }
     const answer = super.query(sent, sentValues)
-    answer?.then(ended, ended)
+    answer?.then(() => ended(), ended)
     return answer
   }
 

@@ -3,8 +3,13 @@ import type { Logger } from '../../runtime/log.ts'
 
 /** Maximum number of lines that are logged per minute. A database under load would otherwise fill the log. */
 const MAX_LINES = 10
-/** Maximum length of a logged statement, in characters. Longer statements are cut. */
+/** Maximum length of a statement in logs and traces, in characters. Longer statements are cut. */
 const MAX_LENGTH = 300
+
+/** Text of a statement on one line, cut to 300 characters. Its values are not part of the text. */
+export function shortStatement(text: string): string {
+  return text.trim().replace(/\s+/g, ' ').slice(0, MAX_LENGTH)
+}
 
 /** Counts slow statements and logs the first `MAX_LINES` of each minute, without their values. */
 export class SlowStatements {
@@ -29,11 +34,10 @@ export class SlowStatements {
       this.#unlogged++
       return
     }
-    const statement = text.trim().replace(/\s+/g, ' ').slice(0, MAX_LENGTH)
     this.#log.warn(
       {
         durationMs: Math.round(durationMs),
-        statement,
+        statement: shortStatement(text),
         ...(this.#unlogged > 0 && { unlogged: this.#unlogged }),
       },
       'slow statement',
