@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
-import type { Invoke } from '@muster/actions'
+import { type Invoke, newId } from '@muster/actions'
 import {
+  type CapturedLog,
   capturedLog,
   connectDevice,
   connectPerson,
@@ -16,6 +17,7 @@ import {
   until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { instanceKeyOf } from '../credentials/instance-key.ts'
 
 const KEY = 'ab'.repeat(32)
 const REASON = 'certificate or token is no longer valid'
@@ -26,6 +28,7 @@ let b: TestHub
 let database: ScratchDatabase
 /** TCP proxy between the bus of node `b` and the database. Tests interrupt it. */
 let wire: DatabaseWire
+let logOfB: CapturedLog
 const stack = new AsyncDisposableStack()
 
 beforeAll(async () => {
@@ -36,13 +39,12 @@ beforeAll(async () => {
   const { log, named } = capturedLog()
   a = stack.use(await testHub({ databaseUrl: database.url, instanceKey: KEY, nodeName: 'a' }, log))
   expect(await busSessions()).toBe(0)
+  logOfB = capturedLog('info')
   b = stack.use(
-    await testHub({
-      databaseUrl: database.url,
-      databaseDirectUrl: wire.url,
-      instanceKey: KEY,
-      nodeName: 'b',
-    }),
+    await testHub(
+      { databaseUrl: database.url, databaseDirectUrl: wire.url, instanceKey: KEY, nodeName: 'b' },
+      logOfB.log,
+    ),
   )
   // A node without other nodes does not connect its bus. The next heartbeat finds the second node.
   await vi.advanceTimersByTimeAsync(5_000)
@@ -198,6 +200,82 @@ describe('connections of a person end at once when on another node', () => {
     await owner.invoke('organizations_RemoveMember', { organizationId, userId: member.userId })
     await endOf(channel)
     expect(line.isOpen).toBe(true)
+  })
+})
+
+/** Sends messages of a subject to the nodes, as a node would that is wrong, slow or not one of ours. */
+async function forge(subject: string, ...messages: object[]): Promise<void> {
+  const channel = `muster.${instanceKeyOf(KEY)('bus').toString('hex').slice(0, 12)}.${subject}`
+  const text = JSON.stringify({ from: newId('cluster_node'), messages })
+  await database.query(`select pg_notify('${channel}', '${text}')`)
+}
+
+describe('a message of the bus that is repeated, late or foreign', () => {
+  it('is one notice to a console, however often it comes', async () => {
+    const { owner, organizationId, projectId } = await b.fleet()
+    await using stream = await liveStream(b, owner)
+    const change = { topic: 'projects', organizationId, projectId }
+    await forge(`live.${organizationId}`, ...Array.from({ length: 50 }, () => change))
+    await until('the notice arrives', () => stream.changes.length > 0)
+    await forge(`live.${organizationId}`, { topic: 'devices', organizationId })
+    await until('a later notice arrives', () => stream.changes.some(({ topic }) => topic === 'devices'))
+    expect(stream.changes).toEqual([change, { topic: 'devices', organizationId }])
+  })
+
+  it('ends no right and no connection that the rows do not end', async () => {
+    const { owner, organizationId, projectId, tokenId, token } = await b.fleet()
+    const other = await b.fleet()
+    await using stream = await liveStream(b, owner)
+    await using device = await connectDevice({ url: b.url, token })
+    await using atA = await connectDevice({ url: a.url, token: other.token })
+    await using person = await connectPerson(b.url, await b.userToken(owner))
+    const { deviceId } = device
+    const { certificates, connections } = await owner.invoke('devices_GetDetails', { deviceId })
+    const { certificateId } = certificates[0]!
+    // None of these has ended, as when a message arrives after a right was given again.
+    const ids = { userId: owner.userId, certificateId, tokenId, deviceId, projectId, organizationId }
+    for (let round = 0; round < 3; round++)
+      await forge('rights', ...Object.entries(ids).map(([key, id]) => ({ [key]: id })))
+    const foreign = await other.owner.invoke('devices_GetDetails', { deviceId: atA.deviceId })
+    await forge('rights', { organizationId: other.organizationId }, { deviceId: newId('d') })
+    await forge(
+      `node.${b.nodeId}`,
+      { connectionId: connections[0]!.connectionId },
+      { connectionId: foreign.connections[0]!.connectionId },
+      { connectionId: newId('d_conn') },
+    )
+    // Two notices take longer than the hub needs to check what the messages name.
+    for (const topic of ['devices', 'links'] as const) {
+      await forge(`live.${organizationId}`, { topic, organizationId })
+      await until('a later notice arrives', () => stream.changes.some(change => change.topic === topic))
+    }
+    await device.invoke('devices_SetProperty', { deviceId, name: 'x', value: 1 })
+    expect([device.link.isOpen, atA.link.isOpen, person.isOpen, stream.isOpen]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
+    expect(logOfB.named('messages from other nodes were ignored')).toEqual([])
+  })
+
+  it('about another organization is ignored, with one log line', async () => {
+    const { owner, organizationId } = await b.fleet()
+    const other = await b.fleet()
+    await using stream = await liveStream(b, owner)
+    const change = { topic: 'projects', organizationId: other.organizationId }
+    await forge(`live.${organizationId}`, change, change)
+    await forge(`node.${b.nodeId}`, { connectionId: other.projectId })
+    await forge(`live.${organizationId}`, { topic: 'devices', organizationId })
+    await until('a later notice arrives', () => stream.changes.some(({ topic }) => topic === 'devices'))
+    expect(stream.changes).toEqual([{ topic: 'devices', organizationId }])
+    expect(logOfB.named('messages from other nodes were ignored')).toMatchObject([
+      {
+        level: 'warn',
+        subject: `live.${organizationId}`,
+        problem: expect.stringContaining('expected one of'),
+      },
+    ])
   })
 })
 
