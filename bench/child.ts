@@ -19,9 +19,13 @@ export function forked<Ready>(
  */
 export function ask<Result>(child: ChildProcess, message: object): Promise<Result> {
   return new Promise((done, failed) => {
-    child.once('message', (answer: { result: Result; error?: string }) =>
-      answer.error ? failed(new Error(answer.error)) : done(answer.result),
-    )
+    const gone = (code: number | null): void => failed(new Error(`the process ended with ${code}`))
+    child.once('exit', gone)
+    child.once('message', (answer: { result: Result; error?: string }) => {
+      child.off('exit', gone)
+      if (answer.error) failed(new Error(answer.error))
+      else done(answer.result)
+    })
     child.send(message)
   })
 }

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createCertificate } from '@muster/link/certificate'
@@ -24,7 +25,7 @@ import type { HttpLoad, HttpRun } from './http-client.ts'
 import { seedDevices } from './list-seed.ts'
 import type { AbsencesRun, ConnectRun, LedgerRun, PublishRun } from './load-client.ts'
 import { memoryKiB, treeProcessorSecs } from './processes.ts'
-import type { GetsRun, Target } from './stream-client.ts'
+import type { Gets, GetsRun, Target } from './stream-client.ts'
 import type { DeviceReady } from './tunnel-device.ts'
 import { type LoadClient, report, reportGoal, startLoadClient } from './yardsticks.ts'
 
@@ -131,6 +132,15 @@ async function connectFleet({ nodes, devices, client }: World): Promise<void> {
   report('connections of PostgreSQL', `${sessions.rows[0]!.count} of three nodes`)
 }
 
+/** Gets a small page of a device on a schedule. Throws if a request fails. */
+async function smallPages(client: ChildProcess, target: Target): Promise<GetsRun> {
+  const gets: Gets = { target, path: '/', perSec: SMALL_PER_SEC, secs: SMALL_SECS }
+  const run = await ask<GetsRun>(client, { gets })
+  if (run.failures.length > 0)
+    throw new Error(`${run.failures.length} small pages failed: ${run.failures[0]}`)
+  return run
+}
+
 /**
  * Compares a small page of a device at its own node with the same page at another node (docs/goals.md P22). Also transfers 256 MiB
  * each way.
@@ -155,11 +165,7 @@ async function proxied({ nodes }: World): Promise<void> {
       ['same', 1],
       ['other', 0],
     ] as const)
-      runs[name].push(
-        await ask<GetsRun>(client, {
-          gets: { target: at(node), path: '/', perSec: SMALL_PER_SEC, secs: SMALL_SECS },
-        }),
-      )
+      runs[name].push(await smallPages(client, at(node)))
   const figure = (name: keyof typeof runs, key: 'p50Ms' | 'p99Ms'): number =>
     median(runs[name].map(run => run[key]))
   for (const name of ['same', 'other'] as const)

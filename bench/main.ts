@@ -16,11 +16,12 @@ import { people } from './people.ts'
 import { releases } from './releases.ts'
 import { sizes } from './sizes.ts'
 import { smoke } from './smoke.ts'
+import { soak } from './soak.ts'
 import { tunnel } from './tunnel.ts'
 
 type Bench = {
   run: (...options: string[]) => Promise<void>
-  /** Time limit in minutes, after which a bench has failed. Undefined for `fuzz`, which ends after a fixed number of frames. */
+  /** Time limit in minutes, after which a bench has failed. Undefined for `fuzz` and `soak`, which end by themselves. */
   limitMinutes?: number
 }
 
@@ -41,6 +42,7 @@ const BENCHES: Record<string, Bench> = {
   blobs: { run: blobs, limitMinutes: 15 },
   backup: { run: backup, limitMinutes: 30 },
   paint: { run: paint, limitMinutes: 5 },
+  soak: { run: soak },
   interact: { run: interact, limitMinutes: 15 },
 }
 

@@ -80,8 +80,13 @@ export async function tunnel(): Promise<void> {
     } else judge('P11', 'slowest of 4 streams to fastest', ours!.evenness, '>=', 0.8)
   }
 
-  const small = (target: Target): Promise<GetsRun> =>
-    ask<GetsRun>(client, { gets: { target, path: '/', perSec: SMALL_PER_SEC, secs: 8 } satisfies Gets })
+  const small = async (target: Target): Promise<GetsRun> => {
+    const gets: Gets = { target, path: '/', perSec: SMALL_PER_SEC, secs: 8 }
+    const run = await ask<GetsRun>(client, { gets })
+    if (run.failures.length > 0)
+      throw new Error(`${run.failures.length} small GETs failed: ${run.failures[0]}`)
+    return run
+  }
   const [near, far] = [await small(direct), await small(through)]
   report('small GET, direct', `p50 ${near.p50Ms.toFixed(2)} ms, p99 ${near.p99Ms.toFixed(2)} ms`)
   report('small GET, through', `p50 ${far.p50Ms.toFixed(2)} ms, p99 ${far.p99Ms.toFixed(2)} ms`)
