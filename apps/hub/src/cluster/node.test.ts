@@ -1,4 +1,4 @@
-import { newId } from '@muster/actions'
+import { newDatedId, newId } from '@muster/actions'
 import { auditRows, capturedLog, connectDevice, deviceRow, secondNode, testHub, until } from '@muster/testkit'
 import { expect, it, vi } from 'vitest'
 import { joinCluster } from './node.ts'
@@ -187,6 +187,40 @@ it('warns once of a clock that is wrong, in the log, in /readyz and in the list 
   await until('it is right again', async () => !(await clock()).isClockWrong)
   expect(await hub.readiness.state()).toEqual({ status: 'ready' })
 })
+
+it.each([3_600_000, -3_600_000])(
+  'goal R11: a clock that jumps by %d ms ends no session and no link, and loses no event',
+  async jumpMs => {
+    await using hub = await testHub({ heartbeatMs: 250 })
+    const { owner, projectId, token } = await hub.fleet()
+    const withToken = hub.withToken(await hub.userToken(owner))
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+    const eventIds: string[] = []
+    const publish = async (): Promise<void> => {
+      const eventId = newDatedId('d_ev')
+      const emittedAt = new Date().toISOString()
+      const event = { eventId, severity: 'Info', category: 'test', body: 'b', attributes: {}, emittedAt }
+      await device.invoke('devices_PublishEvents', { deviceId, events: [event] })
+      eventIds.push(eventId)
+    }
+    await publish()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + jumpMs })
+    try {
+      await until('the node knows it', async () => (await hub.readiness.state()).status === 'degraded')
+      await publish()
+      await owner.invoke('projects_GetDetails', { projectId })
+      await withToken('projects_GetDetails', { projectId })
+      await using _other = await connectDevice({ url: hub.url, token })
+    } finally {
+      vi.useRealTimers()
+    }
+    await publish()
+    const { events } = await owner.invoke('devices_QueryEvents', { deviceId, limit: 10 })
+    expect(events.map(({ eventId }) => eventId).sort()).toEqual(eventIds.toSorted())
+    expect(device.link.isOpen).toBe(true)
+  },
+)
 
 it('warns of another running node with the same name', async () => {
   const { log, named } = capturedLog()
