@@ -11,6 +11,7 @@ import { hostileDevice } from './hostile-device.ts'
 import { ingest } from './ingest.ts'
 import { interact } from './interactions.ts'
 import { lists } from './lists.ts'
+import { overload } from './overload.ts'
 import { paint } from './paint.ts'
 import { people } from './people.ts'
 import { releases } from './releases.ts'
@@ -42,6 +43,7 @@ const BENCHES: Record<string, Bench> = {
   blobs: { run: blobs, limitMinutes: 15 },
   backup: { run: backup, limitMinutes: 30 },
   paint: { run: paint, limitMinutes: 5 },
+  overload: { run: overload, limitMinutes: 5 },
   soak: { run: soak },
   interact: { run: interact, limitMinutes: 15 },
 }
