@@ -128,7 +128,7 @@ export default defineConfig({
         test: {
           ...hub,
           name: 'slow',
-          include: [`{apps,packages}/${SLOW}`, 'apps/hub/src/gateway/first-ping.test.ts'],
+          include: [`{apps,packages,tools}/${SLOW}`, 'apps/hub/src/gateway/first-ping.test.ts'],
           exclude: LONG,
           provide: { ...provide, replays: 50 },
           fileParallelism: false,

@@ -1,7 +1,7 @@
 // Checks the licences of the shipped packages: each must allow that the package is distributed with a program under Apache-2.0.
 // `npm run licences` prints the texts of the licences instead, for release archives. `--os` and `--cpu` choose a platform.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type ShippedPackage, shippedPackages } from './shipped-packages.ts'
 
@@ -43,12 +43,12 @@ export function isAllowed({ name, license }: Pick<ShippedPackage, 'name' | 'lice
 /** Texts of the licences of all given packages that are installed, as one text. Some packages have their terms in the README only. */
 export function licenceTexts(packages: readonly ShippedPackage[]): string {
   return packages
-    .filter(({ path }) => existsSync(join(root, path)))
+    .filter(({ path }) => existsSync(resolve(root, path)))
     .map(({ id, license, path }) => {
-      const files = readdirSync(join(root, path)).sort()
+      const files = readdirSync(resolve(root, path)).sort()
       const terms = files.filter(file => TERMS.test(file))
       const chosen = terms.length > 0 ? terms : files.filter(file => /^readme/i.test(file))
-      const texts = chosen.map(file => readFileSync(join(root, path, file), 'utf8').trim())
+      const texts = chosen.map(file => readFileSync(resolve(root, path, file), 'utf8').trim())
       return [`${id}, ${license}`, ...texts].join('\n\n')
     })
     .join(`\n\n${'-'.repeat(80)}\n\n`)

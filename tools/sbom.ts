@@ -10,10 +10,10 @@ type Program = { name: string; version: string; license: string; cpe: string }
 
 /**
  * Makes the bill of materials as a CycloneDX object. The same lockfile always gives the same object, so it has neither a time nor a serial
- * number.
+ * number. `workspaces` limits it to what these contain.
  */
-export function billOfMaterials(platform?: Platform) {
-  const packages = shippedPackages(platform)
+export function billOfMaterials(platform?: Platform, workspaces?: string[]) {
+  const packages = shippedPackages(platform, workspaces)
   const application = {
     type: 'application',
     'bom-ref': `muster@${VERSION}`,

