@@ -3,10 +3,12 @@ import { isIP, isIPv6 } from 'node:net'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { BANNER_TAGS, isLoopback, MAX_INSTANCE_NAME_LENGTH, S3 } from '@muster/actions'
+import { stringify } from 'smol-toml'
 import { z } from 'zod'
 import { ConfigError } from './config-error.ts'
 import { LIMIT_NAMES, LIMITS, type LimitValues, settingOf } from './limits/limits.ts'
 import { LOG_LEVELS } from './runtime/log.ts'
+import { keyOf, readSources, type SettingSources } from './setting-sources.ts'
 import { normalS3Settings, type S3Settings } from './storage/s3-settings.ts'
 
 /** Paths of the PEM files with the hub's certificate chain and its private key. */
@@ -192,6 +194,19 @@ const Settings = z.object({
 
 const AllSettings = Settings.extend(LimitSettings as Record<never, never>)
 
+/** Settings whose values no output shows. Each can also be in a file of its own, which the setting with the ending `_FILE` names. */
+const SECRETS = [
+  'MUSTER_DATABASE_URL',
+  'MUSTER_DATABASE_DIRECT_URL',
+  'MUSTER_NATS_URL',
+  'MUSTER_OPERATOR_TOKEN',
+  'MUSTER_PROXY_SECRET',
+  'MUSTER_INSTANCE_KEY',
+  'MUSTER_INSTANCE_KEY_PREVIOUS',
+  'MUSTER_S3_SECRET_ACCESS_KEY',
+  'MUSTER_SMTP_URL',
+] as const satisfies (keyof typeof Settings.shape)[]
+
 /** Host that is safe in a Content-Security-Policy: it has no character that ends a directive. */
 const POLICY_HOST = /^[\w.*:[\]-]+$/
 
@@ -300,7 +315,10 @@ export type Config = {
   console: z.output<typeof ConsoleConfig> & { termsUrl?: string; privacyUrl?: string; instanceName?: string }
 }
 
-/** Reads the settings from the environment. Throws `ConfigError` with a message of one line. */
+/**
+ * Reads the settings from the environment and from the files that it names (setting-sources.ts). Throws `ConfigError` with a message of
+ * one line.
+ */
 // biome-ignore lint/style/noProcessEnv: only this file reads settings from the environment
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const { config, problems } = checkSettings(env)
@@ -309,26 +327,27 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
 }
 
 /**
- * Reads the settings from the environment and lists all problems, one line each. With problems, the settings that have one are missing
- * in `config`, or have their default.
+ * Reads the settings as `loadConfig` does and lists all problems, one line each. With problems, the settings that have one are missing in
+ * `config`, or have their default.
  */
 // biome-ignore lint/style/noProcessEnv: only this file reads settings from the environment
 export function checkSettings(env: Record<string, string | undefined> = process.env): {
   config: Config
   problems: string[]
 } {
-  const set = Object.fromEntries(
-    Object.entries(env).filter(([key, value]) => Object.hasOwn(AllSettings.shape, key) && value !== ''),
-  )
+  const sources = sourcesOf(env)
+  const set = Object.fromEntries([...sources.values].map(([name, { text }]) => [name, text]))
   const parsed = AllSettings.safeParse(set)
   /** Problem of each setting. A later problem of the same setting, such as its absence, follows from the first one. */
-  const problems = new Map<string, string>()
+  const problems = new Map(sources.problems)
   const add = (key: string, message: string): void => {
     if (!problems.has(key)) problems.set(key, message)
   }
   for (const issue of parsed.error?.issues ?? []) {
     const key = String(issue.path[0])
-    add(key, `${key}: found ${found(key, env[key])}, expected ${issue.message.replace(/^expected /, '')}.`)
+    const { text, from } = sources.values.get(key)!
+    const place = from === 'environment' ? key : `${key} (${from})`
+    add(key, `${place}: found ${found(key, text)}, expected ${issue.message.replace(/^expected /, '')}.`)
   }
   const valid = Object.entries(set).filter(([key]) => !problems.has(key))
   const settings = parsed.data ?? AllSettings.parse(Object.fromEntries(valid))
@@ -411,12 +430,39 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config
 }
 
 /**
- * Environment variables that begin with `MUSTER_` but are not settings. The hub logs them at its start, since they are likely
- * typing mistakes.
+ * Environment variables that begin with `MUSTER_`, and keys of the configuration file, that are not settings. The hub logs them at its
+ * start, since they are likely typing mistakes.
  */
 // biome-ignore lint/style/noProcessEnv: only this file reads settings from the environment
 export function unknownSettings(env: Record<string, string | undefined> = process.env): string[] {
-  return Object.keys(env).filter(key => key.startsWith('MUSTER_') && !Object.hasOwn(AllSettings.shape, key))
+  return sourcesOf(env).unknown
+}
+
+/**
+ * Describes all settings as lines of a configuration file, each with a comment that names where its value comes from. Secrets are only
+ * named. Throws `ConfigError` for settings with which the hub does not start.
+ */
+export function describeSettings(env: Record<string, string | undefined>): string {
+  loadConfig(env)
+  const { values } = sourcesOf(env)
+  const texts = [...values].map(([name, { text }]) => [name, text])
+  const settings: Record<string, unknown> = AllSettings.parse(Object.fromEntries(texts))
+  return Object.keys(AllSettings.shape)
+    .map(name => {
+      const [key, value, from = 'default'] = [keyOf(name), settings[name], values.get(name)?.from]
+      if (value === undefined) return `# ${key} is not set\n`
+      if (isSecret(name)) return `# ${key} is set and not shown (${from})\n`
+      return `${stringify({ [key]: value }).trimEnd()}  # ${from}\n`
+    })
+    .join('')
+}
+
+function sourcesOf(env: Record<string, string | undefined>): SettingSources {
+  return readSources(env, Object.keys(AllSettings.shape), SECRETS)
+}
+
+function isSecret(name: string): boolean {
+  return SECRETS.some(secret => secret === name)
 }
 
 /**
@@ -622,10 +668,8 @@ function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleCon
   }
 }
 
-function found(key: string, value: string | undefined): string {
-  if (value === undefined) return 'nothing'
-  if (/SECRET|OPERATOR_TOKEN|DATABASE_URL|DATABASE_DIRECT_URL|NATS_URL|INSTANCE_KEY|SMTP_URL/.test(key))
-    return 'a value that is not shown'
+function found(key: string, value: string): string {
+  if (isSecret(key)) return 'a value that is not shown'
   // JSON escapes line breaks, so the message stays on one line.
   return JSON.stringify(value)
 }

@@ -12,6 +12,7 @@ import { addDatabaseCommand } from './database.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { addGcCommand } from './gc.ts'
 import { addMigrateCommand } from './migrate.ts'
+import { addPrintConfigOption } from './print-config.ts'
 import { addRebalanceCommand } from './rebalance.ts'
 import { addRestoreCommand } from './restore.ts'
 
@@ -19,6 +20,7 @@ type AddCommand = (program: Command, line: CommandLine) => void
 
 /** Commands of the hub, in the order of `--help`. */
 const COMMANDS: readonly AddCommand[] = [
+  addPrintConfigOption,
   addCheckConfigCommand,
   addDoctorCommand,
   addBackupCommand,
@@ -81,9 +83,9 @@ export async function runCommand(
 function createProgram(line: CommandLine): Command {
   return new Command('muster-hub')
     .description(
-      'Starts the hub, with --demo together with a simulated fleet, or runs a command. Settings are environment variables (docs/operating.md).',
+      'Starts the hub, with --demo together with a simulated fleet, or runs a command. Settings are environment variables or in a file (docs/operating.md).',
     )
-    .usage('[--demo] | COMMAND')
+    .usage('[--demo] | COMMAND | --print-config')
     .version(VERSION)
     .addOption(new Option('--demo').hideHelp())
     .option('--json', 'print the result of a command as JSON')
