@@ -29,6 +29,7 @@ async function cli(argv: string[], options: { signal?: AbortSignal; until?: stri
     },
     input: () => input,
     signal: options.signal ?? new AbortController().signal,
+    environment: {},
   })
   return { code, out, err }
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { withoutSecrets } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
+import { connectServiceManager } from '@muster/link/service-manager'
 import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { addDeviceCommands } from './commands/device.ts'
@@ -21,6 +22,7 @@ export type CliStreams = {
   /** Asks a person for a secret; undefined without a terminal. */
   ask?: (question: string) => Promise<string>
   signal: AbortSignal
+  environment: Record<string, string | undefined>
 }
 
 const EXIT = { ok: 0, failed: 1, usage: 2 } as const
@@ -28,7 +30,7 @@ const EXIT = { ok: 0, failed: 1, usage: 2 } as const
 /** Runs the command in `argv`, which excludes the program's name. Returns the exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function runCli(
   argv: readonly string[],
-  { out, err: write, input, ask, signal }: CliStreams,
+  { out, err: write, input, ask, signal, environment }: CliStreams,
 ): Promise<number> {
   const err = (text: string) => write(withoutSecrets(text))
   const context: CommandContext = {
@@ -38,6 +40,10 @@ export async function runCli(
     print: line => out(`${line}\n`),
     log: command =>
       createLog({ level: command.optsWithGlobals<{ logLevel: LogLevel }>().logLevel, write: err }),
+    serviceManager: log =>
+      connectServiceManager(environment, reason =>
+        log.error(`systemd-notify failed (${reason}), so systemd does not know that the agent has started`),
+      ),
   }
   try {
     await createProgram(context, { writeOut: out, writeErr: err }).parseAsync(argv, { from: 'user' })

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { ServiceManager } from '@muster/link/service-manager'
 import type { Command } from 'commander'
 import type { Log } from './log.ts'
 
@@ -12,4 +13,6 @@ export type CommandContext = {
   print: (line: string) => void
   /** Creates a log at the level of the option `--log-level`. */
   log: (command: Command) => Log
+  /** Reports to systemd, if that started the agent. */
+  serviceManager: (log: Log) => ServiceManager
 }

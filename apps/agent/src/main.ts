@@ -37,4 +37,5 @@ process.exitCode = await runCli(process.argv.slice(2), {
       }),
   }),
   signal: stopping.signal,
+  environment,
 })

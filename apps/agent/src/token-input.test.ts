@@ -32,6 +32,7 @@ async function deviceId(options: string[], answer?: string) {
       },
     }),
     signal: new AbortController().signal,
+    environment: {},
   })
   return { code, out, err, asked: asked.replace(hub.url, 'HUB') }
 }

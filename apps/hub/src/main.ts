@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
+import { connectServiceManager } from '@muster/link/service-manager'
 import { CommandError } from './commands/command-line.ts'
 import { loadConfig, settingWarnings, unknownSettings, unshownBannerTags } from './config.ts'
 import { createHub, type Hub } from './hub.ts'
@@ -12,6 +13,8 @@ import { startupBanner } from './startup/startup-banner.ts'
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const words = process.argv.slice(2)
+// biome-ignore lint/style/noProcessEnv: passed on to commands, and to the service manager, whose variables are no settings
+const environment = process.env
 /** Data folder; undefined until the settings are read. */
 let dataDir: string | undefined
 if (words.every(word => word === '--demo')) {
@@ -28,8 +31,7 @@ if (words.every(word => word === '--demo')) {
     out: text => writeFileSync(1, text),
     err: text => output(2).writeNow(text),
     input: () => process.stdin,
-    // biome-ignore lint/style/noProcessEnv: passed on to `loadConfig`
-    environment: process.env,
+    environment,
     stopSignal,
   })
   // A check that was given up after its deadline may still hold a connection.
@@ -53,8 +55,13 @@ async function runHub(withDemo: boolean): Promise<void> {
   })
   await using _demo = withDemo ? await startDemo(hub, config.dataDir, log) : undefined
   output(1).writeNow(startupBanner(hub, config, isatty(1)))
+  const serviceManager = connectServiceManager(environment, reason =>
+    log.error({ reason }, 'systemd-notify failed, so systemd does not know that the hub has started'),
+  )
+  serviceManager.ready()
   void hub.tryServers()
   log.info({ signal: await stopped }, 'stopping')
+  serviceManager.stopping()
   await drained(hub)
 }
 

@@ -10,6 +10,11 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .option('--name <host name>', "host name to show instead of this machine's own, with --hub")
     .action(async (_options, command: Command) => {
       const config = await configOf(command, context)
-      await runAgent({ ...config, signal: context.signal, log: context.log(command) })
+      const log = context.log(command)
+      const serviceManager = context.serviceManager(log)
+      context.signal.addEventListener('abort', serviceManager.stopping)
+      // A hub that does not answer is no reason to restart the agent, so the service is ready before it is connected.
+      serviceManager.ready()
+      await runAgent({ ...config, signal: context.signal, log })
     })
 }
