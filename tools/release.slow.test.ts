@@ -15,16 +15,89 @@ import { join } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import { until } from '@muster/testkit'
 import { hasPrograms } from '@muster/testkit/programs'
+import { canStartMachine, onScratchMachine } from '@muster/testkit/scratch-machine'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const MIB = 1024 ** 2
+const ROOT = join(import.meta.dirname, '..')
 const RELEASE = join(import.meta.dirname, 'release.ts')
+const DEBIAN_ARCH = process.arch === 'x64' ? 'amd64' : 'arm64'
 const isLinux = process.platform === 'linux'
+const hasDpkg = existsSync('/usr/bin/dpkg')
 /** Programs that the launchers call, and nothing of this checkout: neither Node nor npm. */
 const BARE = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/nonexistent' }
 /** A process with these words in front has a network namespace of its own, whose only interface is the loopback. */
 const OFFLINE = ['unshare', '--net', '--', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 const canUnshare = spawnSync(OFFLINE[0]!, [...OFFLINE.slice(1), 'true']).status === 0
+
+/** Installs the packages on a scratch machine and prints one fact a line. */
+const MACHINE_SCRIPT = `
+cd /mnt
+node=/usr/lib/muster-hub/node/bin/node
+# Logs go to files, because the machine has no journal.
+for unit in muster-hub muster-agent; do
+  mkdir -p /etc/systemd/system/$unit.service.d
+  printf '[Service]\\nStandardOutput=append:/mnt/%s.log\\nStandardError=append:/mnt/%s.log\\n' $unit $unit \\
+    >/etc/systemd/system/$unit.service.d/log.conf
+done
+await() { for i in $(seq 300); do if eval "$1"; then return 0; fi; sleep 0.1; done; echo "not within 30 s: $1"; }
+pid() { systemctl show --property=MainPID --value muster-hub; }
+
+dpkg --install muster-hub_*.deb
+echo "installed: $(systemctl is-active muster-hub) $(systemctl is-enabled muster-hub)"
+echo "ready: $($node --eval "fetch('http://localhost:6878/readyz').then(async answer => console.log(await answer.text()))")"
+echo "files: $(stat --format='%U:%G %a' /etc/muster /etc/muster/hub.toml /var/lib/muster-hub /var/lib/muster-hub/instance-key | xargs)"
+systemd-analyze verify muster-hub.service
+echo "verified: $?"
+
+echo smtp://user:secret@127.0.0.1:1 >/etc/muster/secrets/smtp-url
+chown root:root /etc/muster/secrets/smtp-url
+chmod 600 /etc/muster/secrets/smtp-url
+cat >/etc/systemd/system/muster-hub.service.d/more.conf <<'END'
+[Service]
+WatchdogSec=6s
+TimeoutAbortSec=1s
+LoadCredential=smtp-url:/etc/muster/secrets/smtp-url
+Environment=MUSTER_SMTP_URL_FILE=%d/smtp-url
+END
+systemctl daemon-reload
+: >muster-hub.log
+systemctl restart muster-hub
+await 'grep -q MUSTER_SMTP_URL muster-hub.log'
+# The hub stays up for longer than the watchdog waits.
+sleep 8
+echo "credential: $(systemctl is-active muster-hub) $(grep -o 'MUSTER_SMTP_URL' muster-hub.log | head -1)"
+
+before=$(pid)
+kill -STOP $before
+await '[ "$(pid)" != $before ] && systemctl is-active --quiet muster-hub'
+[ "$(pid)" = $before ] || echo 'hung: restarted'
+
+echo 'instance-name = "Kept"' >>/etc/muster/hub.toml
+before=$(pid)
+timeout --signal=KILL 2 dpkg --install muster-hub_*.deb
+[ "$(pid)" = $before ] && echo "cut: $(systemctl is-active muster-hub)"
+dpkg --install muster-hub_*.deb
+[ "$(pid)" = $before ] || echo "upgraded: $(systemctl is-active muster-hub) restarted $(tail -1 /etc/muster/hub.toml)"
+
+dpkg --install muster-agent_*.deb muster-cli_*.deb
+echo "waiting: $(systemctl is-active muster-agent)"
+token=$($node --print "require('/var/lib/muster-hub/initial-admin.json').deploymentToken")
+sed -e "s|https://hub.example.com|http://localhost:6878|; s|deployment_[^\\"]*|$token|" /usr/share/doc/muster-agent/agent.toml \\
+  >/etc/nexigon/agent.toml
+chmod 600 /etc/nexigon/agent.toml
+echo 'dangerous-allow-plaintext = true' >>/etc/nexigon/agent.toml
+systemctl start muster-agent
+await 'grep -q "connected as" muster-agent.log'
+echo "agent: $(systemctl is-active muster-agent) $(grep -o 'connected as d_' muster-agent.log | head -1)"
+echo "cli: $(muster --version)"
+
+dpkg --remove muster-hub
+echo "removed: $(systemctl is-active muster-hub) $(ls /etc/muster/hub.toml)"
+dpkg --purge muster-hub muster-agent muster-cli
+echo "purged: $(ls -d /etc/muster /usr/lib/muster-* /usr/bin/muster* /etc/nexigon /var/lib/muster-agent /var/cache/muster-hub /var/lib/muster-hub/postgres 2>/dev/null | xargs)"
+tail -n 5 muster-hub.log muster-agent.log
+`
 
 let folder: string
 beforeAll(() => {
@@ -56,7 +129,7 @@ describe.runIf(isLinux)('a release', () => {
     mkdirSync(join(folder, 'unpacked'))
     for (const product of ['muster-hub', 'muster-agent', 'muster-cli'])
       spawnSync('tar', ['-xzf', join(out(), `${archive(product)}.tar.gz`), '-C', join(folder, 'unpacked')])
-  }, 600_000)
+  }, 900_000)
 
   it('has an archive of each program with licences and a bill of materials', () => {
     expect(readdirSync(out()).filter(name => name.endsWith('.tar.gz'))).toEqual(
@@ -129,6 +202,50 @@ describe.runIf(isLinux)('a release', () => {
     const shown = spawnSync(command!, [...words, '--version'], { encoding: 'utf8', env: BARE })
     expect(shown.stdout.trim(), shown.stderr).toBe(VERSION)
   })
+
+  it.runIf(hasPrograms('systemd-analyze'))('has units with few permissions', () => {
+    for (const [unit, worst] of [
+      ['deploy/systemd/muster-hub.service', 20],
+      ['apps/agent/examples/muster-agent.service', 23],
+    ] as const) {
+      const options = ['security', '--offline=true', '--no-pager', `--threshold=${worst}`, join(ROOT, unit)]
+      const rated = spawnSync('systemd-analyze', options, { encoding: 'utf8' })
+      expect(rated.status, rated.stdout + rated.stderr).toBe(0)
+    }
+  })
+
+  it.runIf(hasDpkg)('has Debian packages of a size for devices', () => {
+    const sizeOf = (name: string): number => statSync(join(out(), name)).size
+    expect(sizeOf(`muster-agent_${VERSION}_${DEBIAN_ARCH}.deb`)).toBeLessThan(45_000_000)
+    expect(sizeOf(`muster-agent-nodeless_${VERSION}_all.deb`)).toBeLessThan(1_000_000)
+  })
+
+  it.runIf(hasDpkg && canStartMachine())(
+    'has Debian packages that are installed, upgraded, removed and purged under systemd',
+    { timeout: 300_000 },
+    async () => {
+      const debs = ['muster-hub', 'muster-agent', 'muster-cli'].map(name =>
+        join(out(), `${name}_${VERSION}_${DEBIAN_ARCH}.deb`),
+      )
+      const printed = await onScratchMachine(MACHINE_SCRIPT, debs, 240_000)
+      const facts = [...printed.matchAll(/^(\w+): ?(.*)$/gm)].map(([, name, value]) => [name, value])
+      expect(Object.fromEntries(facts), printed).toMatchObject({
+        installed: 'active enabled',
+        ready: '{"status":"ready"}',
+        files: 'root:muster 750 root:muster 640 muster:muster 700 muster:muster 600',
+        credential: 'active MUSTER_SMTP_URL',
+        hung: 'restarted',
+        cut: 'active',
+        upgraded: 'active restarted instance-name = "Kept"',
+        waiting: 'inactive',
+        agent: `active connected as d_`,
+        cli: VERSION,
+        removed: 'inactive /etc/muster/hub.toml',
+        purged: '/var/lib/muster-hub/postgres',
+        verified: '0',
+      })
+    },
+  )
 
   it('says in one line that its Node does not run on this machine', () => {
     const node = join(folder, 'unpacked', archive('muster-cli'), 'node/bin/node')

@@ -1,4 +1,4 @@
-// Makes a release of the version in package.json: archives of hub, agent and command line, `SHA256SUMS` and, if `MUSTER_RELEASE_KEY`
+// Makes a release of the version in package.json: archives and Debian packages of hub, agent and command line, `SHA256SUMS` and, if `MUSTER_RELEASE_KEY`
 // names an Ed25519 key, the signature `SHA256SUMS.sig`. `--arch` (x64, arm64) and `--out` (dist/release) choose what is made and where.
 // The files are those of git in this checkout.
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { VERSION } from '@muster/actions/version'
 import { packFolder, signingKey, writeSums } from './release/archive.ts'
+import { writeDebianPackages } from './release/debian.ts'
 import { ARCHES, PRODUCTS } from './release/product.ts'
 import { ROOT, run } from './release/run.ts'
 import { writeTree } from './release/tree.ts'
@@ -32,15 +33,16 @@ async function release(): Promise<void> {
   mkdirSync(folder, { recursive: true })
   run('node', [join(import.meta.dirname, 'build-console.ts')])
   const work = mkdtempSync(join(tmpdir(), 'muster-release-'))
+  const downloads = join(work, 'downloads')
   try {
     for (const arch of ARCHES.filter(one => chosen.includes(one)))
       for (const product of PRODUCTS) {
         const tree = join(work, `${product}-${VERSION}-linux-${arch}`)
-        await writeTree(product, arch, tree, join(work, 'downloads'))
+        await writeTree(product, arch, tree, downloads)
         const file = join(folder, `${product}-${VERSION}-linux-${arch}.tar.gz`)
         packFolder(tree, file)
-        process.stdout.write(`${file} (${(statSync(file).size / 1024 ** 2).toFixed(1)} MiB)\n`)
-        rmSync(tree, { recursive: true })
+        for (const made of [file, ...writeDebianPackages(product, arch, tree, folder, downloads)])
+          process.stdout.write(`${made} (${(statSync(made).size / 1024 ** 2).toFixed(1)} MiB)\n`)
       }
     writeSums(folder, key)
   } finally {

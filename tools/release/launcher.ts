@@ -1,4 +1,4 @@
-import type { Arch } from './product.ts'
+import type { Arch, Product } from './product.ts'
 
 /** Names of the architectures as `uname -m` prints them. */
 const MACHINES: Record<Arch, string> = { x64: 'x86_64', arm64: 'aarch64' }
@@ -19,4 +19,9 @@ if ! "$node" --version >/dev/null 2>&1; then
 fi
 exec "$node" "$home/${script}" "$@"
 `
+}
+
+/** Makes the shell script that starts a program of a Debian package with the Node of the machine. */
+export function systemLauncher(product: Product, script: string): string {
+  return `#!/bin/sh\nexec /usr/bin/node /usr/lib/${product}/${script} "$@"\n`
 }

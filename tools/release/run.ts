@@ -4,10 +4,16 @@ import { join } from 'node:path'
 /** Folder of the checkout. */
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** Runs a program in a folder and returns its standard output. Throws with its error output if it fails. */
-export function run(program: string, options: readonly string[], cwd = ROOT): string {
+/** Runs a program in a folder and returns its standard output. Throws with its error output if it fails. `env` is added to the environment. */
+export function run(
+  program: string,
+  options: readonly string[],
+  cwd = ROOT,
+  env: Record<string, string> = {},
+): string {
   const { status, stdout, stderr, error } = spawnSync(program, options, {
     cwd,
+    env: { ...process.env, ...env },
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   })

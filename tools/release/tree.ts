@@ -5,7 +5,7 @@ import { packApp } from '../pack-app.ts'
 import { billOfMaterials } from '../sbom.ts'
 import { shippedPackages } from '../shipped-packages.ts'
 import { launcher } from './launcher.ts'
-import { copyPackage, downloadMissing } from './packages.ts'
+import { copyPackage, downloadMissing, type LocalPackage } from './packages.ts'
 import type { Arch, Product } from './product.ts'
 import { ROOT, run } from './run.ts'
 
@@ -42,17 +42,10 @@ const HUB_FILES = [
  * other platforms are downloaded below `downloads`. The console must be built.
  */
 export async function writeTree(product: Product, arch: Arch, to: string, downloads: string): Promise<void> {
-  const platform = { os: 'linux', cpu: arch }
-  const all = downloadMissing(shippedPackages(platform, WORKSPACES[product]), downloads)
-  const isNode = ({ name }: { name: string }): boolean => name.startsWith('node-linux-')
-  copyPackage(all.find(isNode)!, join(to, 'node'))
+  const packages = packagesOf(product, arch, downloads)
+  copyPackage(packages.find(isNode)!, join(to, 'node'))
   cpSync(join(ROOT, 'LICENSE'), join(to, 'LICENSE'))
-  writeFileSync(
-    join(to, 'THIRD-PARTY-LICENSES.txt'),
-    `${licenceTexts(all.map(one => ({ ...one, path: one.folder })))}\n`,
-  )
-  const bill = billOfMaterials(platform, WORKSPACES[product])
-  writeFileSync(join(to, 'sbom.cdx.json'), `${JSON.stringify(bill, undefined, 2)}\n`)
+  writeNotices(packages, product, arch, to)
 
   if (product === 'muster-agent') {
     await packApp('agent', join(to, 'lib/muster-agent.mjs'))
@@ -70,8 +63,11 @@ export async function writeTree(product: Product, arch: Arch, to: string, downlo
     }
     for (const folder of ['apps/console/dist', 'apps/agent/dist'])
       cpSync(join(ROOT, folder), join(to, folder), { recursive: true })
-    const own = new Set(shippedPackages(platform, ['apps/hub', 'apps/agent']).map(({ id }) => id))
-    for (const shipped of all.filter(one => own.has(one.id) && !isNode(one)))
+    // Packages of the console are bundled into its files.
+    const own = new Set(
+      shippedPackages({ os: 'linux', cpu: arch }, ['apps/hub', 'apps/agent']).map(({ id }) => id),
+    )
+    for (const shipped of packages.filter(one => own.has(one.id) && !isNode(one)))
       copyPackage(shipped, join(to, shipped.path))
     mkdirSync(join(to, 'node_modules/@muster'))
     for (const name of ['actions', 'concurrency', 'link'])
@@ -79,6 +75,36 @@ export async function writeTree(product: Product, arch: Arch, to: string, downlo
     writeLauncher('muster-hub', arch, to, 'apps/hub/muster-hub.js')
     writeLauncher('muster-agent', arch, to, 'apps/agent/dist/muster-agent')
   }
+}
+
+/** Writes the notices of a program that contains no Node into the folder `to`. */
+export function writeNodelessNotices(product: Product, arch: Arch, to: string, downloads: string): void {
+  const packages = packagesOf(product, arch, downloads).filter(one => !isNode(one))
+  writeNotices(packages, product, arch, to)
+}
+
+function packagesOf(product: Product, arch: Arch, downloads: string): LocalPackage[] {
+  return downloadMissing(shippedPackages({ os: 'linux', cpu: arch }, WORKSPACES[product]), downloads)
+}
+
+/** Writes the licences and the bill of materials of a program with these packages. */
+function writeNotices(packages: readonly LocalPackage[], product: Product, arch: Arch, to: string): void {
+  const texts = licenceTexts(packages.map(one => ({ ...one, path: one.folder })))
+  writeFileSync(join(to, 'THIRD-PARTY-LICENSES.txt'), `${texts}\n`)
+  const bill = billOfMaterials({ os: 'linux', cpu: arch }, WORKSPACES[product])
+  const ids = new Set([bill.metadata.component['bom-ref'], ...packages.map(({ id }) => id)])
+  const contained = {
+    ...bill,
+    components: bill.components.filter(component => ids.has(component['bom-ref'])),
+    dependencies: bill.dependencies
+      .filter(({ ref }) => ids.has(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter(id => ids.has(id)) })),
+  }
+  writeFileSync(join(to, 'sbom.cdx.json'), `${JSON.stringify(contained, undefined, 2)}\n`)
+}
+
+function isNode({ name }: LocalPackage): boolean {
+  return name.startsWith('node-linux-')
 }
 
 function writeLauncher(name: string, arch: Arch, to: string, script: string): void {
