@@ -1,0 +1,104 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { unknownSettings } from '@muster/hub/config'
+import { validate } from 'dockerfile-utils'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+
+const ROOT = join(import.meta.dirname, '..')
+const FOLDER = join(ROOT, 'deploy/container')
+const textOf = (file: string): string => readFileSync(join(FOLDER, file), 'utf8')
+
+type Service = {
+  image: string
+  environment?: Record<string, unknown>
+  secrets?: string[]
+  read_only?: boolean
+  cap_drop?: string[]
+  networks?: string[]
+  volumes?: string[]
+  depends_on?: Record<string, unknown> | string[]
+}
+type Compose = {
+  services: Record<string, Service>
+  secrets?: Record<string, { file: string }>
+  networks?: Record<string, unknown>
+  volumes?: Record<string, unknown>
+}
+const composeOf = (file: string): Compose => parse(textOf(file), { merge: true })
+
+describe('the Dockerfile', () => {
+  const text = textOf('Dockerfile')
+
+  it('passes the linter', () => {
+    const problems = validate(text)
+    expect(problems.map(({ message }) => message)).toEqual([])
+  })
+
+  it('makes an image that does not run as root and says whether the hub lives', () => {
+    expect(text).toMatch(/^USER 10001:10001$/m)
+    expect(text).toMatch(/^HEALTHCHECK .*healthz/m)
+    const [, words] = /^HEALTHCHECK .*? CMD (\[.*\])$/m.exec(text)!
+    const [, option, code] = JSON.parse(words!) as [string, string, string]
+    // Nothing listens on this port.
+    const checked = spawnSync(process.execPath, [option, code], { env: { MUSTER_PORT: '1' } })
+    expect(checked.status).toBe(1)
+  })
+
+  it('has no shell command with a syntax error', () => {
+    const commands = [...text.matchAll(/^RUN ((?:.*\\\n)*.*)$/gm)].map(([, command]) => command!)
+    expect(commands.length).toBeGreaterThan(2)
+    for (const command of commands) execFileSync('sh', ['-n', '-c', command])
+  })
+})
+
+describe.each(['compose.yaml', 'compose-cluster.yaml'])('%s', file => {
+  const { services, secrets = {}, networks = {}, volumes = {} } = composeOf(file)
+  const hubs = Object.values(services).filter(({ image }) => image.startsWith('muster-hub:'))
+
+  it('refers to services, secrets, networks and volumes that it has', () => {
+    for (const [name, service] of Object.entries(services)) {
+      const needs = Array.isArray(service.depends_on)
+        ? service.depends_on
+        : Object.keys(service.depends_on ?? {})
+      expect(Object.keys(services), name).toEqual(expect.arrayContaining(needs))
+      expect(Object.keys(secrets), name).toEqual(expect.arrayContaining(service.secrets ?? []))
+      expect(Object.keys(networks), name).toEqual(expect.arrayContaining(service.networks ?? []))
+      const named = (service.volumes ?? [])
+        .map(volume => volume.split(':')[0]!)
+        .filter(from => /^\w/.test(from))
+      expect(Object.keys(volumes), name).toEqual(expect.arrayContaining(named))
+    }
+  })
+
+  it('runs hubs with existing settings, with secrets in files and without privileges', () => {
+    expect(hubs).toHaveLength(file === 'compose.yaml' ? 1 : 3)
+    for (const { environment = {}, secrets: mounted = [], read_only, cap_drop } of hubs) {
+      expect({ read_only, cap_drop }).toEqual({ read_only: true, cap_drop: ['ALL'] })
+      expect(unknownSettings(environment as Record<string, string>)).toEqual([])
+      const files = Object.entries(environment).flatMap(([name, path]) =>
+        name.endsWith('_FILE') ? [path] : [],
+      )
+      expect(files).toEqual(mounted.map(secret => `/run/secrets/${secret}`))
+    }
+  })
+})
+
+describe('the configuration of nginx for three hubs', () => {
+  it('is the one of docs/operating.md with the names of the containers', () => {
+    const blocks = [
+      ...readFileSync(join(ROOT, 'docs/operating.md'), 'utf8').matchAll(/^```nginx\n(.*?)^```$/gms),
+    ].map(([, block]) => block!)
+    const upstream = blocks.find(block => block.includes('least_conn'))!
+    const server = blocks.find(block => block.includes('server {\n  listen 443 ssl'))!
+    const expected = server
+      .replace(/^upstream muster \{.*?^\}\n/ms, upstream)
+      .replaceAll(/10\.0\.0\.1(\d)/g, 'hub-$1')
+      .replace('/etc/ssl/hub.pem', '/etc/nginx/tls/cert.pem')
+      .replace('/etc/ssl/hub.key', '/etc/nginx/tls/key.pem')
+      .replace('/var/log/nginx/muster.log', '/dev/stdout')
+      .replace(/proxy_set_header X-Muster-Proxy-Secret .*;/, 'include /etc/nginx/muster/proxy-secret.conf;')
+    expect(textOf('nginx.conf')).toBe(expected)
+  })
+})
