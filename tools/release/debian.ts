@@ -66,7 +66,7 @@ const PACKAGES: Record<Product, Package> = {
 }
 
 /** Version of the packages. Debian sorts `1.0~rc.1` before `1.0`. */
-export const DEBIAN_VERSION = VERSION.replace('-', '~')
+const DEBIAN_VERSION = VERSION.replace('-', '~')
 
 /**
  * Makes the Debian packages of a program in `out` from the folder that `writeTree` wrote, which is moved away. Returns their files. The

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 
 /** Setting that names the configuration file. It is read from the environment only. */
-export const CONFIG_FILE = 'MUSTER_CONFIG_FILE'
+const CONFIG_FILE = 'MUSTER_CONFIG_FILE'
 
 /** Ending of a setting that names a file with the value of a secret. */
 const FILE = '_FILE'
