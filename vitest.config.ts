@@ -41,6 +41,7 @@ const LONG = [
   'apps/hub/src/gateway/reverse-proxies.slow.test.ts',
   'apps/hub/src/http/{install,openapi-conformance}.slow.test.ts',
   'apps/hub/src/storage/storage.slow.test.ts',
+  'tools/release.slow.test.ts',
 ]
 /**
  * Journeys of people through several screens: from sign-up, invitation or first device to the goal. They take a minute each. The
@@ -128,7 +129,7 @@ export default defineConfig({
         test: {
           ...hub,
           name: 'slow',
-          include: [`{apps,packages,tools}/${SLOW}`, 'apps/hub/src/gateway/first-ping.test.ts'],
+          include: [`{apps,packages}/${SLOW}`, 'apps/hub/src/gateway/first-ping.test.ts'],
           exclude: LONG,
           provide: { ...provide, replays: 50 },
           fileParallelism: false,
