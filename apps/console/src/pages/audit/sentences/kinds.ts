@@ -4,6 +4,7 @@ import {
   CircleUser,
   Cpu,
   Gauge,
+  HardDrive,
   KeyRound,
   LogIn,
   Package,
@@ -30,6 +31,7 @@ export const KINDS = {
   job: { label: 'Jobs', icon: Workflow },
   node: { label: 'Nodes', icon: Server },
   limit: { label: 'Limits', icon: Gauge },
+  instance: { label: 'Instance', icon: HardDrive },
 } as const satisfies Record<string, { label: string; icon: IconType }>
 
 export type Kind = keyof typeof KINDS
