@@ -36,10 +36,12 @@ const SLOW = '**/*.slow.test.ts'
  */
 const LONG = [
   'apps/agent/src/examples.slow.test.ts',
+  'apps/hub/src/backup/processes.slow.test.ts',
   'apps/hub/src/bus/nats.slow.test.ts',
   'apps/hub/src/database/server/pgbouncer.slow.test.ts',
   'apps/hub/src/gateway/reverse-proxies.slow.test.ts',
   'apps/hub/src/http/{install,openapi-conformance}.slow.test.ts',
+  'apps/hub/src/operator/failures.slow.test.ts',
   'apps/hub/src/storage/storage.slow.test.ts',
   'tools/release.slow.test.ts',
 ]
