@@ -170,7 +170,7 @@ describe('a start fails with one line', () => {
     const dataDir = join(folder.path, 'data')
     const hub = await spawnHub({ dataDir, options: ['--help'] })
     expect(await hub.exited).toEqual({ code: 0, signal: null })
-    expect(hub.stdout()).toMatch(/^Usage: muster-hub \[--demo\] \| COMMAND\n/)
+    expect(hub.stdout()).toMatch(/^Usage: muster-hub \[--demo\] \| COMMAND \| --print-config\n/)
     expect(existsSync(dataDir)).toBe(false)
   })
 })
