@@ -16,7 +16,7 @@ type Service = {
   secrets?: string[]
   read_only?: boolean
   cap_drop?: string[]
-  networks?: string[]
+  networks?: string[] | Record<string, unknown>
   volumes?: string[]
   depends_on?: Record<string, unknown> | string[]
 }
@@ -64,7 +64,8 @@ describe.each(['compose.yaml', 'compose-cluster.yaml'])('%s', file => {
         : Object.keys(service.depends_on ?? {})
       expect(Object.keys(services), name).toEqual(expect.arrayContaining(needs))
       expect(Object.keys(secrets), name).toEqual(expect.arrayContaining(service.secrets ?? []))
-      expect(Object.keys(networks), name).toEqual(expect.arrayContaining(service.networks ?? []))
+      const joined = Array.isArray(service.networks) ? service.networks : Object.keys(service.networks ?? {})
+      expect(Object.keys(networks), name).toEqual(expect.arrayContaining(joined))
       const named = (service.volumes ?? [])
         .map(volume => volume.split(':')[0]!)
         .filter(from => /^\w/.test(from))
