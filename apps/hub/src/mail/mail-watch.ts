@@ -2,7 +2,7 @@ import { every } from '@muster/concurrency'
 import type { Readiness } from '../database/server/readiness.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Measures } from '../runtime/measures.ts'
-import { type Mail, type Mailer, MailRefused } from './mailer.ts'
+import { isAboutRecipient, type Mail, type Mailer, MailRefused } from './mailer.ts'
 
 /** Interval of the checks whether the mail server answers, in milliseconds. With its timeouts, a check fails within 30 s. */
 const CHECK_INTERVAL_MS = 15_000
@@ -20,12 +20,13 @@ type MailWatchOptions = {
 
 /**
  * Makes mail a part of the health: the hub is `degraded` while its mail server does not answer, or when the last deliveries failed. Mails
- * that the server refuses for good do not count, because a wrong address of a person is no fault of the hub.
+ * that the server refuses for good do not count, and refusals of a recipient do not either, because a wrong address of a person is no
+ * fault of the hub.
  */
 export class MailWatch implements Mailer {
   readonly #mailer: Mailer
   readonly #options: MailWatchOptions
-  readonly #loop: AsyncDisposable | undefined
+  readonly #loop: AsyncDisposable
   #isReachable = true
   #failures = 0
   #failedAtMs = 0
@@ -34,13 +35,11 @@ export class MailWatch implements Mailer {
     this.#mailer = mailer
     this.#options = options
     const { checkIntervalMs = CHECK_INTERVAL_MS, log } = options
-    this.#loop =
-      mailer.greet &&
-      every(
-        checkIntervalMs,
-        () => this.#checkServer(),
-        error => log.warn({ err: error }, 'the check of the mail server failed'),
-      )
+    this.#loop = every(
+      checkIntervalMs,
+      () => this.#checkServer(),
+      error => log.warn({ err: error }, 'the check of the mail server failed'),
+    )
   }
 
   /** Whether the mail server answered the last check. Undefined without a mail server. */
@@ -57,7 +56,7 @@ export class MailWatch implements Mailer {
     } catch (error) {
       const isRefused = error instanceof MailRefused
       measures?.mailed(isRefused ? 'refused' : 'failed')
-      if (!isRefused) this.#failed()
+      if (!isRefused && !isAboutRecipient(error)) this.#failed()
       throw error
     }
   }
@@ -67,7 +66,7 @@ export class MailWatch implements Mailer {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#loop?.[Symbol.asyncDispose]()
+    await this.#loop[Symbol.asyncDispose]()
     await this.#mailer[Symbol.asyncDispose]()
   }
 
@@ -88,7 +87,7 @@ export class MailWatch implements Mailer {
 
   async #checkServer(): Promise<void> {
     const { log } = this.#options
-    const problem = await this.#mailer.greet!().then(
+    const problem = await this.#mailer.greet?.().then(
       () => undefined,
       (error: Error) => error.message,
     )

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readdir, readFile, stat } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { newId } from '@muster/actions'
 import {
@@ -280,7 +282,7 @@ it('signs in to the mail server, and refuses an untrusted certificate', async ()
 })
 
 /** Watches a mailer with frequent checks. `reason` is the reason for which the hub would be degraded. */
-function watched(smtpUrl: string) {
+function watched(smtpUrl: string, checkIntervalMs = 20) {
   const { log, named } = capturedLog('info')
   let reason: string | undefined
   const readiness = {
@@ -291,7 +293,7 @@ function watched(smtpUrl: string) {
       reason = undefined
     },
   }
-  const watch = new MailWatch(mailerOn(smtpUrl), { readiness, log, measures: undefined, checkIntervalMs: 20 })
+  const watch = new MailWatch(mailerOn(smtpUrl), { readiness, log, measures: undefined, checkIntervalMs })
   return { watch, named, reason: () => reason }
 }
 
@@ -311,20 +313,32 @@ it('is part of the health: degraded while the mail server does not answer', asyn
   expect(named('the mail server answers again')).toHaveLength(1)
 })
 
-it('is part of the health: degraded after three failed deliveries, not after mails that are refused for good', async () => {
-  await using server = await mailServer()
-  const { watch, named, reason } = watched(server.url)
+it('is part of the health: degraded if the mail server closes connections before its greeting', async () => {
+  const server = createServer(socket => socket.destroy()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { watch, reason } = watched(`smtp://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  await using _ = watch
+  await until('the check fails', () => reason() === 'the mail server does not answer')
+  server.close()
+})
+
+it('is part of the health: degraded after three failed deliveries, not after refusals of mails or recipients', async () => {
+  await using server = await mailServer({ port: await freePort() })
+  const { watch, named, reason } = watched(server.url, 60_000)
   await using _ = watch
   const send = () => watch.send(MAIL, new AbortController().signal).catch((error: Error) => error)
   server.refuseNext(4, 550)
   for (let at = 0; at < 4; at++) expect(await send()).toBeInstanceOf(MailRefused)
+  server.refuseNext(4, 450)
+  for (let at = 0; at < 4; at++) expect(await send()).toBeInstanceOf(Error)
   expect(reason()).toBeUndefined()
-  server.refuseNext(3, 450)
+  await server.stop()
   await send()
   await send()
   expect(reason()).toBeUndefined()
   await send()
   expect(reason()).toBe('the last 3 deliveries of mails failed')
+  await using _again = await mailServer({ port: Number(new URL(server.url).port) })
   await send()
   expect(reason()).toBeUndefined()
   expect(named('the last mails could not be delivered')).toHaveLength(1)

@@ -89,6 +89,11 @@ function mailServer(url: string, from: Address): Mailer {
   }
 }
 
+/** Whether a delivery failed because the mail server does not take mails for this recipient, now or at all. */
+export function isAboutRecipient(error: unknown): boolean {
+  return (error as { command?: unknown }).command === 'RCPT TO'
+}
+
 async function greet(url: string): Promise<void> {
   const connection = new SMTPConnection({
     ...parseConnectionUrl(url),
@@ -100,7 +105,8 @@ async function greet(url: string): Promise<void> {
   try {
     await new Promise<void>((done, fail) => {
       connection.on('error', fail)
-      connection.connect(() => done())
+      // A connection that the server closes before its greeting ends with an error too.
+      connection.connect((error?: Error | null) => (error ? fail(error) : done()))
     })
     connection.quit()
   } finally {
