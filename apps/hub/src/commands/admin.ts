@@ -10,6 +10,7 @@ import { hashOnce, Passwords } from '../credentials/passwords.ts'
 import { readablePassword } from '../credentials/readable-password.ts'
 import { createAccount, hasEmail, setIsActive, setPassword } from '../database/queries/accounts/accounts.ts'
 import { openQueue } from '../jobs/queue.ts'
+import { errorLine } from '../startup/error-line.ts'
 import { askSecret } from './ask-secret.ts'
 import { CommandError, type CommandLine } from './command-line.ts'
 import { openInstance, quietLog } from './instance-database.ts'
@@ -33,7 +34,7 @@ export function addAdminCommand(program: Command, line: CommandLine): void {
       const { email, displayName = null } = personIn(given, options.name)
       const config = line.settings()
       const { password, passwordHash, isGenerated } = await newPassword(line, email, options)
-      const userId = await inTransaction(config, context =>
+      const userId = await inTransaction(line, config, context =>
         createAccount(context, { email, displayName, passwordHash, isAdmin: true }),
       )
       if (userId === undefined)
@@ -52,7 +53,7 @@ export function addAdminCommand(program: Command, line: CommandLine): void {
     .action(async (email: string, options: PasswordOptions, command: Command) => {
       const config = line.settings()
       const { password, passwordHash, isGenerated } = await newPassword(line, email, options)
-      const { isAdmin, isActive, ...account } = await inTransaction(config, async context => {
+      const { isAdmin, isActive, ...account } = await inTransaction(line, config, async context => {
         const account = await accountOf(context, email)
         const { userId } = account
         await setPassword(context, { userId, passwordHash, by: 'administrator', endTokens: true })
@@ -79,7 +80,7 @@ export function addAdminCommand(program: Command, line: CommandLine): void {
     .description('disable an account, and end its sessions and user tokens')
     .action(async (email: string, _options: object, command: Command) => {
       const config = line.settings()
-      const { userId, isChanged } = await inTransaction(config, async context => {
+      const { userId, isChanged } = await inTransaction(line, config, async context => {
         const { userId } = await accountOf(context, email)
         return { userId, isChanged: await setIsActive(context, userId, false) }
       })
@@ -152,6 +153,7 @@ async function accountOf({ tx }: AccountContext, email: string) {
  * each request, and check open connections every 5 s.
  */
 async function inTransaction<Result>(
+  line: CommandLine,
   config: Config,
   change: (context: AccountContext) => Promise<Result>,
 ): Promise<Result> {
@@ -174,6 +176,12 @@ async function inTransaction<Result>(
       afterCommit: effect => effects.push(effect),
     }),
   )
-  for (const effect of effects) await effect()
+  // The change is stored, so its result, perhaps a new password, must be printed whatever happens now.
+  for (const effect of effects)
+    try {
+      await effect()
+    } catch (error) {
+      line.err(`Warning: ${errorLine(error, config.dataDir)}\n`)
+    }
   return result
 }

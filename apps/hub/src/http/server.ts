@@ -180,16 +180,22 @@ export async function createServer({
     if (!isSmall(payload)) reply.raw.setTimeout(stallMs, () => reply.raw.destroy())
   })
   if (tracer) {
-    app.addHook('onRequest', async ({ raw }) => void spans.set(raw, tracer.request(traceParentOf(raw))))
+    app.addHook('onRequest', async (request, { raw: response }) => {
+      const { id, method, raw } = request
+      const span = tracer.request(traceParentOf(raw))
+      spans.set(raw, span)
+      // `close` comes after each response, also when the client leaves before its end.
+      response.once('close', () => {
+        const { url: route } = request.routeOptions
+        span.end({ method, route, status: response.statusCode, requestId: id })
+      })
+    })
     // Reading the body leaves the asynchronous context of earlier hooks, so the handler gets it here.
     app.addHook('preHandler', ({ raw }, _reply, done) => {
       const span = spans.get(raw)
       if (span) span.run(done)
       else done()
     })
-    app.addHook('onResponse', async ({ id, method, raw, routeOptions }, { statusCode }) =>
-      spans.get(raw)?.end({ method, route: routeOptions.url, status: statusCode, requestId: id }),
-    )
   }
   // Logs the route's pattern, because URLs may contain secrets.
   if (log.isLevelEnabled('debug')) {
