@@ -59,7 +59,7 @@ cat >/etc/systemd/system/muster-hub.service.d/more.conf <<'END'
 WatchdogSec=6s
 TimeoutAbortSec=1s
 LoadCredential=smtp-url:/etc/muster/secrets/smtp-url
-Environment=MUSTER_SMTP_URL_FILE=%d/smtp-url
+Environment=MUSTER_SMTP_URL_FILE=/run/credentials/muster-hub.service/smtp-url
 END
 systemctl daemon-reload
 : >muster-hub.log
@@ -93,6 +93,14 @@ await 'grep -q "connected as" muster-agent.log'
 echo "agent: $(systemctl is-active muster-agent) $(grep -o 'connected as d_' muster-agent.log | head -1)"
 echo "cli: $(muster --version)"
 
+dpkg --remove muster-agent
+# As another agent that has replaced the package.
+touch /usr/bin/muster-agent
+dpkg --purge muster-agent
+echo "replaced: $(ls /etc/nexigon/agent/ssl/key.pem)"
+rm /usr/bin/muster-agent
+dpkg --install muster-agent_*.deb
+
 dpkg --remove muster-hub
 echo "removed: $(systemctl is-active muster-hub) $(ls /etc/muster/hub.toml)"
 dpkg --purge muster-hub muster-agent muster-cli
@@ -111,7 +119,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const release = (options: string[], env: Record<string, string> = {}) =>
   spawnSync(process.execPath, [RELEASE, ...options], { encoding: 'utf8', env: { ...process.env, ...env } })
 
-describe.runIf(isLinux)('a release', () => {
+describe.runIf(isLinux && hasDpkg)('a release', () => {
   const arch = process.arch
   const out = (): string => join(folder, 'out')
   const archive = (product: string): string => `${product}-${VERSION}-linux-${arch}`
@@ -245,7 +253,9 @@ describe.runIf(isLinux)('a release', () => {
         agent: `active connected as d_`,
         cli: VERSION,
         removed: 'inactive /etc/muster/hub.toml',
-        purged: '/var/lib/muster-hub/postgres',
+        replaced: '/etc/nexigon/agent/ssl/key.pem',
+        // The secret was not made by the package.
+        purged: '/etc/muster /var/lib/muster-hub/postgres',
         verified: '0',
       })
     },
@@ -268,6 +278,17 @@ describe('a release is refused in one line', () => {
       status: 1,
       stderr: '--arch: found mips, expected x64 or arm64.\n',
     })
+  })
+
+  it('for a folder with other files', () => {
+    const other = join(folder, 'other')
+    mkdirSync(other)
+    writeFileSync(join(other, 'thesis.txt'), '')
+    expect(release(['--out', other])).toMatchObject({
+      status: 1,
+      stderr: `--out: found ${join(other, 'thesis.txt')}, expected a new folder or one with only an earlier release.\n`,
+    })
+    expect(existsSync(join(other, 'thesis.txt'))).toBe(true)
   })
 
   it('for a key that cannot sign', () => {

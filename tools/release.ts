@@ -1,7 +1,7 @@
 // Makes a release of the version in package.json: archives and Debian packages of hub, agent and command line, `SHA256SUMS` and, if `MUSTER_RELEASE_KEY`
 // names an Ed25519 key, the signature `SHA256SUMS.sig`. `--arch` (x64, arm64) and `--out` (dist/release) choose what is made and where.
 // The files are those of git in this checkout.
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -29,8 +29,7 @@ async function release(): Promise<void> {
   const key = keyFile ? signingKey(keyFile) : undefined
 
   const folder = resolve(ROOT, out)
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
+  emptyFolder(folder)
   run('node', [join(import.meta.dirname, 'build-console.ts')])
   const work = mkdtempSync(join(tmpdir(), 'muster-release-'))
   const downloads = join(work, 'downloads')
@@ -48,4 +47,19 @@ async function release(): Promise<void> {
   } finally {
     rmSync(work, { recursive: true })
   }
+}
+
+/** Files that a release consists of. */
+const RELEASE_FILE = /^muster-.*\.(tar\.gz|deb)$|^SHA256SUMS(\.sig)?$/
+
+/** Removes an earlier release. Throws for a folder with other files, so that a wrong `--out` removes nothing. */
+function emptyFolder(folder: string): void {
+  const files = existsSync(folder) ? readdirSync(folder) : []
+  const other = files.find(name => !RELEASE_FILE.test(name))
+  if (other !== undefined)
+    throw new Error(
+      `--out: found ${join(folder, other)}, expected a new folder or one with only an earlier release.`,
+    )
+  for (const name of files) rmSync(join(folder, name))
+  mkdirSync(folder, { recursive: true })
 }

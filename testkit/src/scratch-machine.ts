@@ -24,7 +24,9 @@ mount --bind "$1/shared" root/mnt
 ip link set lo up
 # Services of this machine stay away, and packages may start theirs.
 rm -rf root/etc/systemd/system/*.wants root/usr/sbin/policy-rc.d
-for unit in systemd-udevd systemd-udev-trigger; do ln -sf /dev/null "root/etc/systemd/system/$unit.service"; done
+# Disks of this machine are not waited for, and settings of the kernel, which both machines share, stay.
+: >root/etc/fstab
+for unit in systemd-udevd systemd-udev-trigger systemd-sysctl systemd-binfmt systemd-modules-load systemd-random-seed; do ln -sf /dev/null "root/etc/systemd/system/$unit.service"; done
 cp "$1/shared/test.service" root/etc/systemd/system/
 # systemd hands credentials to services through a mount.
 mount --make-rshared root

@@ -42,7 +42,7 @@ type Package = {
 const PACKAGES: Record<Product, Package> = {
   'muster-hub': {
     section: 'net',
-    depends: `${LIBRARIES}, adduser, init-system-helpers, systemd`,
+    depends: `${LIBRARIES}, adduser, init-system-helpers, systemd (>= 247)`,
     description: 'self-hosted hub for fleets of connected devices',
     program: 'muster-hub',
     unit: 'deploy/systemd/muster-hub.service',
@@ -51,7 +51,7 @@ const PACKAGES: Record<Product, Package> = {
   },
   'muster-agent': {
     section: 'net',
-    depends: `${LIBRARIES}, init-system-helpers, systemd`,
+    depends: `${LIBRARIES}, init-system-helpers, systemd (>= 247)`,
     description: 'agent that connects this device to a Muster hub',
     program: 'muster-agent',
     unit: 'apps/agent/examples/muster-agent.service',
@@ -88,7 +88,7 @@ export function writeDebianPackages(
     rmSync(join(lib, 'node'), { recursive: true })
     writeNodelessNotices(product, arch, lib, downloads)
     writeFileSync(join(lib, 'bin/muster-agent'), systemLauncher('muster-agent', 'lib/muster-agent.mjs'))
-    const depends = 'nodejs (>= 24), init-system-helpers, systemd'
+    const depends = 'nodejs (>= 24), init-system-helpers, systemd (>= 247)'
     files.push(writePackage(product, 'muster-agent-nodeless', 'all', depends, root, out))
   }
   rmSync(root, { recursive: true })

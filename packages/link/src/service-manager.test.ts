@@ -8,7 +8,8 @@ let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'muster-notify-'))
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
+// A program that a manager has started may still write into the folder.
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 /** A program in place of `systemd-notify` that appends its arguments to a file. */
 async function recorder(name: string, exitCode = 0) {
