@@ -122,7 +122,7 @@ describe('a start fails with one line', () => {
 
   it.each([['serve'], ['--demo=1'], ['-d']])('if an option is unknown: %s', async option => {
     await using folder = await newFolder()
-    const line = await complaint({ dataDir: join(folder.path, 'data'), options: [option] })
+    const line = await complaint({ dataDir: join(folder.path, 'data'), options: [option] }, 2)
     expect(line).toContain(option.replace('=1', ''))
     expect(line).not.toContain('    at ')
   })
