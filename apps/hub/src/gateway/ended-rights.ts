@@ -1,4 +1,5 @@
 import { every } from '@muster/concurrency'
+import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
 import type { Bus } from '../bus/bus.ts'
 import { type EndedRights, PendingChecks } from '../bus/ended-rights.ts'
@@ -19,12 +20,24 @@ type Options = {
   nodeId: string
   log: Logger
 }
-type Ended = { at: number; isReplaced: boolean }
+type Ended = { at: number; cause: keyof typeof REASONS }
+
+const REASONS = {
+  right: 'certificate or token is no longer valid',
+  // Another node took this one for dead, and the device has not connected again.
+  evicted: GO_AWAY.evicted,
+  replaced: REPLACED,
+}
 
 const ENDED = {
   name: 'gateway-ended-rights',
   text: `
-    select (i.at - 1)::int as at, not (t.token_id is null or c.certificate_id is null) as "isReplaced"
+    select (i.at - 1)::int as at,
+           case when t.token_id is null or c.certificate_id is null then 'right'
+                when d.connection_id is null and exists (
+                  select from device_connection e where e.connection_id = i.connection_id and e.end_reason = 'NodeCrashed'
+                ) then 'evicted'
+                else 'replaced' end as cause
       from unnest($1::text[], $2::text[], $3::text[], $4::text[])
         with ordinality as i (token_id, certificate_id, device_id, connection_id, at)
       left join deployment_token t on t.token_id = i.token_id
@@ -50,8 +63,7 @@ export function watchRights({ db, pool, devices, rights, bus, nodeId, log }: Opt
       sessions.map(({ deviceId }) => deviceId),
       sessions.map(({ connectionId }) => connectionId),
     ])
-    for (const { at, isReplaced } of rows)
-      sessions[at]!.close(isReplaced ? REPLACED : 'certificate or token is no longer valid')
+    for (const { at, cause } of rows) sessions[at]!.close(REASONS[cause])
   }
   const failed = (error: unknown): void =>
     log.warn({ err: error }, 'could not check the rights that ended at other nodes')
