@@ -1,9 +1,7 @@
 import { once } from 'node:events'
-import { rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { ActionError } from '@muster/actions'
 import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
@@ -58,7 +56,7 @@ import type { Operator } from './operator/operator.ts'
 import { ProxyHosts } from './proxy/hosts.ts'
 import { createHttpProxy } from './proxy/http-proxy.ts'
 import { ProxyTokens } from './proxy/proxy-tokens.ts'
-import { prepareDataDir, refuseUnfinished, UNFINISHED_FILE } from './runtime/data-folder.ts'
+import { prepareDataDir, refuseUnfinished } from './runtime/data-folder.ts'
 import { lockDataDir } from './runtime/data-lock.ts'
 import { processDescriptors } from './runtime/descriptors.ts'
 import type { Logger } from './runtime/log.ts'
@@ -161,8 +159,6 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
 
   const { access, disk } = await databaseAccess(config, log, stack)
   const newestMigration = await migrate(access.owner, log)
-  // The database is complete, so a mark that is left in the folder is out of date.
-  await rm(join(config.dataDir, UNFINISHED_FILE), { force: true })
   const slowStatements = new SlowStatements(log)
   const { db, pool } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke'), {

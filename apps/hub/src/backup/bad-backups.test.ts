@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import { type ScratchDatabase, scratchDatabase } from '@muster/testkit'
 import pg from 'pg'
@@ -55,6 +55,7 @@ async function refusal(
   changed: Record<string, string> = {},
   words: string[] = [],
   input = '',
+  isEmpty = true,
 ): Promise<string> {
   const { code, out, err } = await runHere(
     ['restore', file, ...words],
@@ -63,6 +64,7 @@ async function refusal(
   )
   expect({ code, out }).toEqual({ code: 1, out: '' })
   expect(err).toMatch(/^[^\n]+\n$/)
+  if (!isEmpty) return err
   const [left] = await target.query(
     `select count(*)::int as tables from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where nspname in ('public', 'pgboss')`,
@@ -254,6 +256,25 @@ it('leaves a mark while it works: no hub starts on it, another command waits, an
   await writeFile(mark, 'blobs\n')
   expect(await done(['restore', good], settings)).toMatchObject({ release: VERSION })
   expect(existsSync(mark)).toBe(false)
+  expect(await target.query('select count(*)::int as n from device')).toEqual([{ n: 4 }])
+
+  // A restore that was killed after its commit is complete: nothing may be removed.
+  await writeFile(mark, 'blobs\n')
+  const file = join(root, 'target/blobs/3131/repo_a_11')
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, 'x')
+  expect(await refusal(await forged({ createdAt: new Date().toISOString() }), {}, [], '', false)).toContain(
+    'expected an empty one',
+  )
+  expect(existsSync(mark)).toBe(true)
+  const { MUSTER_INSTANCE_KEY: _, ...withoutKey } = settings
+  await expect(createHub(loadConfig({ ...withoutKey, MUSTER_PORT: '0' }), createLog('silent'))).rejects.toThrow(
+    /^MUSTER_DATA_DIR: found a restore in .* that was not finished/,
+  )
+  expect(existsSync(join(root, 'target/instance-key'))).toBe(false)
+  expect((await runHere(['restore', good], settings)).out).toMatch(/^Finished the restore of the backup of /)
+  expect(existsSync(mark)).toBe(false)
+  expect(existsSync(file)).toBe(true)
   expect(await target.query('select count(*)::int as n from device')).toEqual([{ n: 4 }])
   expect(await target.query("select to_regclass('unfinished_copy') as mark")).toEqual([{ mark: null }])
 })

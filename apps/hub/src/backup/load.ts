@@ -15,11 +15,10 @@ import { columnsOf, tableOf } from './snapshot.ts'
 const JOBS = 'copied_job'
 
 /**
- * Makes an empty database ready for `loadTables`: a mark keeps hubs from starting on it, and the job queue is installed. Removes what a
- * killed restore or move has left. `place` names the database in messages. Throws `BackupError` if another command fills the database, or if
- * it is not empty.
+ * Throws `BackupError` if `prepareTarget` would: if another command fills the database, or if it is neither empty nor left by a killed
+ * restore or move. Keeps hubs and other commands off the database until the session ends. `place` names the database in messages.
  */
-export async function prepareTarget(client: pg.Client, place: string, log: Logger): Promise<void> {
+export async function checkTarget(client: pg.Client, place: string): Promise<void> {
   // Hubs and other commands take this lock before they change tables.
   const { rows } = await client.query<{ isFree: boolean }>(
     `select pg_try_advisory_lock(hashtext('muster.migrations')) as "isFree"`,
@@ -28,18 +27,33 @@ export async function prepareTarget(client: pg.Client, place: string, log: Logge
     throw new BackupError(
       `${place}: found a hub that starts or another command that works on the database, expected none: try again when it has ended.`,
     )
-  if (await isUnfinished(client)) await removeUnfinished(client)
-  const { rows: tables } = await client.query<{ name: string; count: number }>(
+  if (!(await isUnfinished(client))) await requireEmpty(client, place)
+}
+
+async function requireEmpty(client: pg.Client, place: string): Promise<void> {
+  const { rows } = await client.query<{ name: string; count: number }>(
     `select min(c.oid::regclass::text) as name, count(*)::int as count
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
         and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`,
   )
-  const { name, count } = tables[0]!
+  const { name, count } = rows[0]!
   if (count > 0)
     throw new BackupError(
       `${place}: found a database with ${count} tables and views, such as ${name}, expected an empty one.`,
     )
+}
+
+/**
+ * Makes an empty database ready for `loadTables`: a mark keeps hubs from starting on it, and the job queue is installed. Removes what a
+ * killed restore or move has left. Throws `BackupError` as `checkTarget` does.
+ */
+export async function prepareTarget(client: pg.Client, place: string, log: Logger): Promise<void> {
+  await checkTarget(client, place)
+  if (await isUnfinished(client)) {
+    await removeUnfinished(client)
+    await requireEmpty(client, place)
+  }
   await markUnfinished(client)
   try {
     await installQueue(client, log)

@@ -9,7 +9,7 @@ import { readSecret, writeSecret } from '../credentials/secret-file.ts'
 import { startEmbeddedDatabase } from '../database/server/embedded.ts'
 import { removeDatabase } from '../database/server/embedded-home.ts'
 import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
-import { markFinished, unmarkMoved } from '../database/server/marks.ts'
+import { isUnfinished, markFinished, unmarkMoved } from '../database/server/marks.ts'
 import { JOB_KINDS } from '../jobs/kinds.ts'
 import { prepareDataDir, UNFINISHED_FILE, unfinishedEntries } from '../runtime/data-folder.ts'
 import { lockDataDir } from '../runtime/data-lock.ts'
@@ -19,12 +19,14 @@ import { blobFolder, LocalFolder } from '../storage/local-folder.ts'
 import { BackupError } from './backup-error.ts'
 import { BackupFile } from './backup-file.ts'
 import { copyBytes, requireFreeBytes } from './free-space.ts'
-import { analyze, loadTables, prepareTarget, removeUnfinished } from './load.ts'
+import { analyze, checkTarget, loadTables, prepareTarget, removeUnfinished } from './load.ts'
 import { abortable, decodeParts, nameOf, type Part } from './parts.ts'
 import { recordCommandEvent } from './record-event.ts'
 import { connectForCopy } from './snapshot.ts'
 
 const SHARD = /^[0-9a-f]{4}$/
+/** Drafts of files that a killed restore leaves. */
+const DRAFT = /^(database\.json\.draft|instance-key\.\d+|hub\.lock\.\w+)$/
 
 /** A backup to restore, and where its secrets come from. */
 export type RestoreOptions = {
@@ -40,10 +42,13 @@ export type RestoreOptions = {
 }
 
 /** What a restore has done. */
-export type RestoreReport = Settled & {
-  backedUpAt: string
-  release: string
-  wasVerified: boolean
+export type RestoreReport = { backedUpAt: string; release: string; wasVerified: boolean } & (
+  | Filled
+  | { rowCount: undefined }
+)
+
+/** What was restored. A command that only finished a complete restore, which was killed before its last step, does not know it. */
+type Filled = Settled & {
   rowCount: number
   blobCount: number
   /** Files whose bytes in the backup are not the ones that were uploaded. They were left out. */
@@ -62,8 +67,8 @@ type Target = Pick<Config, 'dataDir' | 'databaseUrl' | 'instanceKey'>
 
 /**
  * Restores a backup into an empty data folder, or into the empty database of `MUSTER_DATABASE_URL`. The file, its secrets and the target
- * are checked before anything is written. A killed restore leaves marks, by which a start refuses the target and the next restore begins
- * anew. Throws `BackupError` or `ConfigError`.
+ * are checked before anything is written. A killed restore leaves marks, by which a start refuses the target. The next restore finishes a
+ * complete database of `MUSTER_DATABASE_URL`, and begins anew in all other cases. Throws `BackupError` or `ConfigError`.
  */
 export async function restore(
   config: Target,
@@ -76,40 +81,51 @@ export async function restore(
   if (header.encryption !== null) await file.unlock(await passphrase())
   await file.check()
   const found = await checkParts(decodeParts(abortable(file.content(), signal)), header.hasBlobs)
+  const { createdAt: backedUpAt, release, isVerified: wasVerified } = header
 
   await using stack = new AsyncDisposableStack()
   await prepareDataDir(dataDir)
   stack.use(await lockDataDir(dataDir))
+  const mark = join(dataDir, UNFINISHED_FILE)
   const unfinished = await unfinishedEntries(dataDir)
+  let external: pg.Client | undefined
+  if (databaseUrl !== undefined) {
+    await checkExternalDatabase(databaseUrl)
+    external = await connectForCopy(externalConnection(databaseUrl), stack)
+    if (unfinished !== undefined && (await isRestored(external, backedUpAt))) {
+      await rm(mark)
+      return { backedUpAt, release, wasVerified, rowCount: undefined }
+    }
+    await checkTarget(external, 'MUSTER_DATABASE_URL')
+  }
   await requireEmptyFolder(config, header.hasBlobs, unfinished)
-  if (databaseUrl !== undefined) await checkExternalDatabase(databaseUrl)
   const instanceKey = await keyFor(config, header.keyMark, found.instanceKey, isWithoutKey ? undefined : key)
-  await removeEntries(dataDir, unfinished)
+  if (unfinished !== undefined) await removeEntries(dataDir, unfinished)
   if (databaseUrl === undefined)
     await requireFreeBytes(dataDir, copyBytes(header.databaseBytes), 'the database is restored there')
 
   const entries = [...(databaseUrl === undefined ? ['postgres'] : []), ...(header.hasBlobs ? ['blobs'] : [])]
-  const mark = join(dataDir, UNFINISHED_FILE)
   await writeFile(mark, `${entries.join('\n')}\n`, { flush: true })
+  /** False while the database may be complete or marked. The mark of the folder then stays for the next restore. */
+  let mayRemove = true
   try {
-    const report = await fill()
-    await rm(mark)
-    return report
+    if (instanceKey !== undefined) await writeSecret(instanceKeyFile(dataDir), instanceKey)
+    return { backedUpAt, release, wasVerified, ...(await fill()) }
   } catch (error) {
-    await removeEntries(dataDir, entries)
+    if (!mayRemove) throw error
     // The key is written only where there was none.
     if (instanceKey !== undefined) await rm(instanceKeyFile(dataDir), { force: true })
+    await removeEntries(dataDir, entries)
     throw error
   }
 
-  async function fill(): Promise<RestoreReport> {
+  async function fill(): Promise<Filled> {
     await using stack = new AsyncDisposableStack()
-    const connection =
-      databaseUrl === undefined
-        ? stack.use(await startEmbeddedDatabase(dataDir, log)).access.owner
-        : externalConnection(databaseUrl)
-    const client = await connectForCopy(connection, stack)
+    const client =
+      external ??
+      (await connectForCopy(stack.use(await startEmbeddedDatabase(dataDir, log)).access.owner, stack))
     await prepareTarget(client, databaseUrl === undefined ? 'MUSTER_DATA_DIR' : 'MUSTER_DATABASE_URL', log)
+    let isCommitSent = false
     try {
       const blobs = new BlobWriter(client, dataDir)
       await client.query('begin')
@@ -119,22 +135,39 @@ export async function restore(
         decodeParts(abortable(file.content(), signal)),
         async part => blobs.write(part),
       )
-      const settled = await settle(client, header.createdAt)
-      if (instanceKey !== undefined) await writeSecret(instanceKeyFile(dataDir), instanceKey)
+      const settled = await settle(client, backedUpAt)
       await markFinished(client)
+      // The answer may be lost although the server has committed.
+      isCommitSent = true
+      mayRemove = false
       await client.query('commit')
+      await rm(mark)
       await analyze(client)
-      const { createdAt: backedUpAt, release, isVerified: wasVerified } = header
-      return { backedUpAt, release, wasVerified, rowCount, ...blobs.counts, ...settled }
+      return { rowCount, ...blobs.counts, ...settled }
     } catch (error) {
-      // Without a connection, the mark stays and the next restore removes the rest.
+      if (isCommitSent) throw error
+      // Without a connection, the marks stay and the next restore removes the rest.
       await client
         .query('rollback')
         .then(() => removeUnfinished(client))
-        .catch(() => {})
+        .catch(() => {
+          mayRemove = external === undefined
+        })
       throw error
     }
   }
+}
+
+/** Whether the database is complete and contains the backup of this time. */
+async function isRestored(client: pg.Client, backedUpAt: string): Promise<boolean> {
+  if (await isUnfinished(client)) return false
+  const { rows: tables } = await client.query("select from pg_class where oid = to_regclass('audit_event')")
+  if (tables.length === 0) return false
+  const { rows } = await client.query(
+    "select from audit_event where event = 'instance_Restored' and data ->> 'backedUpAt' = $1 limit 1",
+    [backedUpAt],
+  )
+  return rows.length > 0
 }
 
 /** Reads the whole backup without writing anything. Resolves to the instance key in it. */
@@ -157,16 +190,18 @@ async function checkParts(
 async function requireEmptyFolder(
   { dataDir, databaseUrl }: Target,
   hasBlobs: boolean,
-  unfinished: string[],
+  unfinished: string[] | undefined,
 ): Promise<void> {
-  const may = new Set(['hub.lock', 'instance-key', UNFINISHED_FILE, ...unfinished])
-  if (unfinished.includes('postgres')) may.add('database.json')
-  const other = (await readdir(dataDir)).find(name => !may.has(name))
+  const may = new Set(['hub.lock', 'instance-key', UNFINISHED_FILE, ...(unfinished ?? [])])
+  if (unfinished?.includes('postgres')) may.add('database.json')
+  const other = (await readdir(dataDir)).find(
+    name => !may.has(name) && !(unfinished !== undefined && DRAFT.test(name)),
+  )
   if (databaseUrl === undefined && other !== undefined)
     throw new BackupError(
       `MUSTER_DATA_DIR: found ${join(dataDir, other)}, expected an empty folder, in which at most the file instance-key may be.`,
     )
-  if (!hasBlobs || unfinished.includes('blobs')) return
+  if (!hasBlobs || unfinished?.includes('blobs')) return
   const shard = (await readdir(blobFolder(dataDir)).catch(() => [])).find(name => SHARD.test(name))
   if (shard !== undefined)
     throw new BackupError(
@@ -182,6 +217,8 @@ async function removeEntries(dataDir: string, entries: string[]): Promise<void> 
     for (const name of await readdir(folder).catch(() => []))
       if (SHARD.test(name) || name === 'incoming') await rm(join(folder, name), { recursive: true })
   }
+  for (const name of await readdir(dataDir))
+    if (DRAFT.test(name)) await rm(join(dataDir, name), { force: true })
   await rm(join(dataDir, UNFINISHED_FILE), { force: true })
 }
 
@@ -230,12 +267,14 @@ class BlobWriter {
     )
     if (!rows[0])
       throw new BackupError(`The backup has the file ${assetId}, which its database does not know.`)
+    const source = Readable.from(body)
     try {
       const signal = new AbortController().signal
-      const staged = await this.#folder.stage(assetId, rows[0], Readable.from(body), signal)
+      const staged = await this.#folder.stage(assetId, rows[0], source, signal)
       await staged.commit()
       this.counts.blobCount++
     } catch (error) {
+      if (source.errored) throw source.errored
       if (!(error instanceof WrongBytes)) throw error
       this.counts.damagedBlobs++
     }

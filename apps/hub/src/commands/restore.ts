@@ -9,6 +9,8 @@ type Options = { passphraseFile?: string; keyFile?: string; withoutKey?: boolean
 
 /** Cancelled jobs that the text names. `--json` has all of them. */
 const MAX_NAMED_JOBS = 20
+const REVOKED_RIGHTS =
+  'Rights that were revoked after the backup are back: look through users, members, tokens and certificates before others reach the hub.'
 
 /** Adds `muster-hub restore FILE`, which fills an empty data folder or an empty database from a backup. */
 export function addRestoreCommand(program: Command, line: CommandLine): void {
@@ -47,18 +49,29 @@ export function addRestoreCommand(program: Command, line: CommandLine): void {
 }
 
 function asText(report: RestoreReport): string {
-  const { backedUpAt, release, wasVerified, rowCount, blobCount, damagedBlobs } = report
+  const { backedUpAt, release, wasVerified } = report
+  const backup = `the backup of ${backedUpAt} (release ${release})`
+  const unverified = !wasVerified && 'It had not been restored on trial when it was made.'
+  if (report.rowCount === undefined)
+    return [
+      `Finished the restore of ${backup}. The audit event instance_Restored names the jobs that were cancelled.`,
+      unverified,
+      REVOKED_RIGHTS,
+    ]
+      .filter(Boolean)
+      .join('\n')
+  const { rowCount, blobCount, damagedBlobs } = report
   const { sessionCount, cancelledJobs, bulkActionIds } = report
   const lines = [
-    `Restored the backup of ${backedUpAt} (release ${release}): ${rowCount} rows, ${blobCount} files.`,
-    !wasVerified && 'It had not been restored on trial when it was made.',
+    `Restored ${backup}: ${rowCount} rows, ${blobCount} files.`,
+    unverified,
     damagedBlobs > 0 &&
       `WARNING: ${damagedBlobs} files were damaged when the backup was made; they are missing.`,
     `${sessionCount} sessions have ended: everybody signs in again.`,
     ...cancelledJobs.slice(0, MAX_NAMED_JOBS).map(({ job, jobId }) => `Cancelled the job ${job} (${jobId}).`),
     cancelledJobs.length > MAX_NAMED_JOBS && `Cancelled ${cancelledJobs.length - MAX_NAMED_JOBS} more jobs.`,
     ...bulkActionIds.map(bulkActionId => `Cancelled the bulk action ${bulkActionId}.`),
-    'Rights that were revoked after the backup are back: look through users, members, tokens and certificates before others reach the hub.',
+    REVOKED_RIGHTS,
   ]
   return lines.filter(Boolean).join('\n')
 }

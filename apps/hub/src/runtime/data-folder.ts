@@ -55,21 +55,20 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 /**
- * Throws `ConfigError` if a restore into the data folder was not finished. For a restore into an external database, a mark in that database
- * decides (`refuseMarked`).
+ * Throws `ConfigError` if a restore into the data folder, or with its files into an external database, was not finished. A start calls it
+ * before it makes an instance key, which the next restore would find instead of the right one.
  */
 export async function refuseUnfinished(dataDir: string): Promise<void> {
-  if ((await unfinishedEntries(dataDir)).includes('postgres'))
+  if ((await unfinishedEntries(dataDir)) !== undefined)
     throw new ConfigError(
-      `MUSTER_DATA_DIR: found a restore in ${dataDir} that was not finished, expected a complete one: run muster-hub restore again, which begins anew.`,
+      `MUSTER_DATA_DIR: found a restore in ${dataDir} that was not finished, expected a complete one: run muster-hub restore again, which finishes it or begins anew.`,
     )
 }
 
-/** Entries of the data folder that an unfinished restore makes: `postgres` and `blobs`. */
-export async function unfinishedEntries(dataDir: string): Promise<string[]> {
+/** Entries of the data folder that an unfinished restore makes: `postgres` and `blobs`. Undefined without such a restore. */
+export async function unfinishedEntries(dataDir: string): Promise<string[] | undefined> {
   const text = await readFile(join(dataDir, UNFINISHED_FILE), 'utf8').catch(error => {
     if (error.code !== 'ENOENT') throw error
-    return ''
   })
-  return text.split('\n').filter(Boolean)
+  return text?.split('\n').filter(Boolean)
 }
