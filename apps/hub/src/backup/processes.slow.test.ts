@@ -160,6 +160,11 @@ it('runs the commands of docs/operating.md as they are written there', { timeout
   const day = new Date().toISOString().slice(0, 10)
   const folders = ['backups', 'timer'].map(name => join(root, name))
   for (const folder of folders) await mkdir(folder)
+  // Another account may write a folder that looks like a killed trial.
+  const [foreign, planted] = [join(root, 'foreign'), join(folders[0]!, 'muster-verify-planted')]
+  await mkdir(foreign)
+  await mkdir(join(planted, 'postgres'), { recursive: true })
+  await writeFile(join(planted, 'postgres/elsewhere'), `${foreign}\n`)
   for (const line of lines) {
     const folder = line.startsWith('/bin/sh') ? folders[1]! : folders[0]!
     const command = line
@@ -180,4 +185,5 @@ it('runs the commands of docs/operating.md as they are written there', { timeout
     if (line.includes(' backup ')) expect(output).toContain('It was restored on trial.')
   }
   for (const folder of folders) expect(await readdir(folder)).toEqual([`muster-${day}.backup`])
+  expect(existsSync(foreign)).toBe(true)
 })

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { chmod, lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startEmbeddedDatabase } from '../database/server/embedded.ts'
 import { removeDatabase } from '../database/server/embedded-home.ts'
@@ -49,11 +49,16 @@ export async function restoreOnTrial(
   await client.query('commit')
 }
 
-/** Removes the servers of trials that were killed. A running trial holds the lock of its folder. */
+/**
+ * Removes the servers of trials that were killed. A running trial holds the lock of its folder. Other accounts may write into the folder,
+ * for example into /tmp, so only folders of this account are removed.
+ */
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(PREFIX)) continue
     const dataDir = join(folder, name)
+    const found = await lstat(dataDir).catch(() => undefined)
+    if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue
     const lock = await lockDataDir(dataDir).catch(() => undefined)
     if (lock === undefined) continue
     await remove(dataDir)

@@ -89,11 +89,17 @@ export async function databaseFolder(dataDir: string): Promise<string> {
   return (await readFile(join(home, 'elsewhere'), 'utf8').catch(() => '')).trim() || home
 }
 
-/** Deletes an embedded database, also if its files are outside of the data folder. Its server must not run. */
+/**
+ * Deletes an embedded database. Its server must not run. Files outside of the data folder are deleted only if they are where `findHome` puts
+ * them and their `owner` note names this data folder.
+ */
 export async function removeDatabase(dataDir: string): Promise<void> {
   // `initdb` of a killed process goes on writing for a moment.
   const options = { recursive: true, force: true, maxRetries: 10 } as const
-  await rm(await databaseFolder(dataDir), options)
+  const folder = await databaseFolder(dataDir)
+  const owner = await readFile(join(folder, 'owner'), 'utf8').catch(() => '')
+  if (dirname(resolve(folder)) === ELSEWHERE && owner.trim() === join(dataDir, 'postgres', 'elsewhere'))
+    await rm(folder, options)
   await rm(join(dataDir, 'postgres'), options)
   await rm(secretsFile(dataDir), { force: true })
 }
