@@ -11,6 +11,7 @@ import {
   type TestHub,
   testHub,
 } from '@muster/testkit'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SealKeys } from '../audit/chain.ts'
@@ -70,9 +71,13 @@ async function newFolder(): Promise<string> {
 it('backs up a running hub, and restores it into an empty database with all rows and definitions', async () => {
   const path = join(root, 'plain.backup')
   const before = await contentsOf(source)
-  await hub.db
-    .transaction()
-    .execute(tx => hub.jobs.enqueue(tx, 'users_SendPasswordEmail', { jwtId: 'waiting' }))
+  await hub.db.transaction().execute(async tx => {
+    await hub.jobs.enqueue(tx, 'users_SendPasswordEmail', { jwtId: 'waiting' })
+    // Otherwise the hub may run the job before the backup begins.
+    await sql`update pgboss.job set start_after = now() + interval '1 hour' where name = 'users_SendPasswordEmail'`.execute(
+      tx,
+    )
+  })
   const made = await runHere(['backup', path, '--no-verify'], settings)
   expect(made).toMatchObject({ code: 0, err: '' })
   const still = await contentsOf(source)
