@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { constants, getPriority, setPriority } from 'node:os'
 import { isatty } from 'node:tty'
 import { connectServiceManager } from '@muster/link/service-manager'
 import { CommandError } from './commands/command-line.ts'
@@ -33,6 +34,7 @@ if (words.every(word => word === '--demo')) {
     input: () => process.stdin,
     environment,
     stopSignal,
+    lowerPriority: () => setPriority(Math.max(getPriority(), constants.priority.PRIORITY_LOW)),
   })
   // A check that was given up after its deadline may still hold a connection.
   process.exit(exitCode)

@@ -1,4 +1,3 @@
-import { constants, getPriority, setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { type BackUpReport, backUp } from '../backup/back-up.ts'
@@ -34,7 +33,7 @@ export function addBackupCommand(program: Command, line: CommandLine): void {
       const path = line.path(file)
       const passphrase = options.withKey ? await newPassphrase(line, options.passphraseFile) : undefined
       const signal = line.stopSignal()
-      using _ = lowPriority()
+      line.lowerPriority()
       const report = await inOneLine(() =>
         backUp(
           config,
@@ -50,21 +49,6 @@ export function addBackupCommand(program: Command, line: CommandLine): void {
       )
       line.print(command, report, asText(report))
     })
-}
-
-/** Lets the hub and its database go first, until disposal. */
-function lowPriority(): Disposable {
-  const before = getPriority()
-  setPriority(Math.max(before, constants.priority.PRIORITY_LOW))
-  return {
-    [Symbol.dispose]() {
-      try {
-        setPriority(before)
-      } catch {
-        // Only root may raise a priority. The process ends anyway.
-      }
-    },
-  }
 }
 
 async function newPassphrase(line: CommandLine, file: string | undefined): Promise<string> {

@@ -16,6 +16,8 @@ export type CommandStreams = {
   environment: Record<string, string | undefined>
   /** Installs handlers of SIGINT and SIGTERM, whose first signal aborts the result. Without a call, a signal ends the process. */
   stopSignal: () => AbortSignal
+  /** Lowers the priority of the process, so that the hub and its database go first. */
+  lowerPriority: () => void
 }
 
 /** What commands get from the frame (`run-command.ts`). */

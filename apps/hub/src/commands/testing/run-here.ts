@@ -19,6 +19,7 @@ export async function runHere(
       input: () => Readable.from([input]),
       environment: settings,
       stopSignal: () => new AbortController().signal,
+      lowerPriority: () => {},
     },
     ...(commands ? [commands] : []),
   )
