@@ -1,4 +1,5 @@
-import { access, constants, open, rename, rm, stat } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { access, constants, link, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import type pg from 'pg'
@@ -21,6 +22,8 @@ import { restoreOnTrial } from './trial-restore.ts'
 
 /** Files of repositories per query. */
 const BLOBS_PER_PAGE = 1_000
+/** Errors of `link` on file systems without hard links, such as FAT and some network shares. */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
 /** What a backup contains and how it is verified. */
 export type BackUpOptions = {
@@ -75,8 +78,8 @@ export async function backUp(
       'the backup is restored there on trial; name another folder with --verify-folder, or leave the trial out with --no-verify',
     )
 
-  const draft = `${path}.partial`
-  await rm(draft, { force: true })
+  // Two instances with the same timer may write into one folder.
+  const draft = `${path}.${randomUUID()}.partial`
   stack.defer(() => rm(draft, { force: true }))
   const counts: Counts = { rowCount: 0, blobCount: 0, missingBlobs: 0, damagedBlobs: 0, remoteBlobs: 0 }
   const facts = { isVerified: verifyFolder !== undefined, hasBlobs: withBlobs, hasKey: key !== undefined }
@@ -88,7 +91,7 @@ export async function backUp(
   )
   await client.query('commit')
   if (verifyFolder !== undefined) await restoreOnTrial(draft, passphrase, verifyFolder, signal, log)
-  await rename(draft, path)
+  await publish(draft, path)
   await syncFolder(dirname(path))
 
   const last = {
@@ -103,7 +106,7 @@ export async function backUp(
 
 async function requireFreePath(path: string): Promise<void> {
   if (await stat(path).catch(() => undefined))
-    throw new BackupError(`${path} exists already, expected the name of a new file.`)
+    throw takenPath(path)
   const folder = dirname(path)
   await access(folder, constants.W_OK | constants.X_OK).catch(cause => {
     throw new BackupError(
@@ -111,6 +114,24 @@ async function requireFreePath(path: string): Promise<void> {
       { cause },
     )
   })
+}
+
+function takenPath(path: string): BackupError {
+  return new BackupError(`${path} exists already, expected the name of a new file.`)
+}
+
+/** Gives the complete file its name. Throws `BackupError` if there is another file of that name by now. */
+async function publish(draft: string, path: string): Promise<void> {
+  try {
+    // Unlike `rename`, `link` never replaces a file.
+    await link(draft, path)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw takenPath(path)
+    if (!NO_LINKS.has(code)) throw error
+    await requireFreePath(path)
+    await rename(draft, path)
+  }
 }
 
 async function lockBackups(client: pg.Client): Promise<void> {
