@@ -4,9 +4,11 @@ import { basename, dirname } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import type pg from 'pg'
 import { keyMark } from '../cluster/shared-key.ts'
+import { requireOwnFolder } from '../cluster/shared-folder.ts'
 import type { Config } from '../config.ts'
 import { instanceKeyFile, instanceKeyOf } from '../credentials/instance-key.ts'
 import { readSecret } from '../credentials/secret-file.ts'
+import { openDatabase } from '../database/client/connection.ts'
 import { instanceAccess } from '../database/server/instance-access.ts'
 import type { Logger } from '../runtime/log.ts'
 import { holdBlobs } from '../storage/blob-sweep.ts'
@@ -42,7 +44,6 @@ export type BackUpReport = LastBackup & {
   path: string
   rowCount: number
   blobCount: number
-  /** Files of the database that are missing in the data folder, and those whose bytes are not the uploaded ones. */
   missingBlobs: number
   damagedBlobs: number
   /** Files in object storage, which the backup does not contain. */
@@ -67,6 +68,11 @@ export async function backUp(
   const client = await connectForCopy(source.access.hub, stack)
   await lockBackups(client)
   await holdBlobs(client)
+  // With an embedded database, database and files are in the same data folder.
+  if (withBlobs && config.databaseUrl !== undefined) {
+    await using database = openDatabase(source.access.hub, () => {})
+    await requireOwnFolder(database.db, config.dataDir)
+  }
   const takenAt = new Date().toISOString()
   const snapshot = await takeSnapshot(client)
   const { migrations, databaseBytes, keyMark: mark } = snapshot
@@ -94,11 +100,14 @@ export async function backUp(
   await publish(draft, path)
   await syncFolder(dirname(path))
 
+  const { missingBlobs, damagedBlobs } = counts
   const last = {
     takenAt,
     sizeBytes,
     durationSecs: Math.round((performance.now() - startedAtMs) / 1000),
     ...facts,
+    missingBlobs,
+    damagedBlobs,
   }
   await storeLastBackup(client, last)
   return { path, ...last, ...counts }

@@ -136,13 +136,21 @@ it('restores an encrypted backup with files and key, without files that were dam
   const passphraseFile = join(root, 'passphrase')
   await writeFile(passphraseFile, `${PASSPHRASE}\n`)
   const words = ['backup', path, '--blobs', '--with-key', '--passphrase-file', passphraseFile, '--no-verify']
-  expect(await done(words, settings)).toMatchObject({
-    isVerified: false,
-    hasKey: true,
-    // The fixtures have one, too.
-    missingBlobs: 2,
-    damagedBlobs: 1,
+  const elsewhere = { ...settings, MUSTER_DATA_DIR: await newFolder() }
+  expect((await runHere(words, elsewhere)).err).toContain(
+    'which is not the folder that the nodes of this database used last',
+  )
+  expect(existsSync(path)).toBe(false)
+  // The fixtures have a missing file, too.
+  const lost = { missingBlobs: 2, damagedBlobs: 1 }
+  const made = await runHere([...words, '--json'], settings)
+  expect({ code: made.code, report: JSON.parse(made.out) }).toMatchObject({
+    code: 1,
+    report: { isVerified: false, hasKey: true, ...lost },
   })
+  expect(await source.query("select value from instance_setting where key = 'last-backup'")).toMatchObject([
+    { value: lost },
+  ])
   const stored = await readFile(path)
   for (const secret of [FIXTURE_KEY, PASSPHRASE, assetId]) expect(stored.includes(secret)).toBe(false)
 

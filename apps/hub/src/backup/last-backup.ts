@@ -14,6 +14,12 @@ const LastBackup = z.object({
   isVerified: z.boolean(),
   hasBlobs: z.boolean(),
   hasKey: z.boolean(),
+  /**
+   * Files of the database that are missing in the data folder, and those whose bytes are not the uploaded ones. Undefined for a backup of an
+   * older release.
+   */
+  missingBlobs: z.number().optional(),
+  damagedBlobs: z.number().optional(),
 })
 /** The last backup that `muster-hub backup` made. */
 export type LastBackup = z.infer<typeof LastBackup>

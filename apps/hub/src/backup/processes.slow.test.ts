@@ -155,6 +155,10 @@ it('runs the commands of docs/operating.md as they are written there', { timeout
   expect(lines).toHaveLength(4)
   await using stopped = await fixtureDatabase()
   await stopped.query("update cluster_node set last_heartbeat = now() - interval '1 hour'")
+  // The file of the fixtures.
+  const dataDir = join(root, 'data-docs')
+  await mkdir(join(dataDir, 'blobs/6878'), { recursive: true })
+  await writeFile(join(dataDir, 'blobs/6878/repo_a_8nDhz5C6grSMrptyYbHrhx'), 'abc')
   await using target = await scratchDatabase()
   const programs = join(root, 'bin')
   await mkdir(programs)
@@ -177,7 +181,7 @@ it('runs the commands of docs/operating.md as they are written there', { timeout
       .replace('/var/lib/muster-new', join(root, 'data-new'))
       .replace(/postgresql:\S+/, `'${target.url}'`)
     const env = {
-      ...(!line.includes(' restore ') && { MUSTER_DATABASE_URL: stopped.url }),
+      ...(!line.includes(' restore ') && { MUSTER_DATABASE_URL: stopped.url, MUSTER_DATA_DIR: dataDir }),
       MUSTER_INSTANCE_KEY: FIXTURE_KEY,
       TZ: 'UTC',
       PATH: `${programs}:/usr/bin:/bin`,

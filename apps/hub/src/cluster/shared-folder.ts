@@ -73,8 +73,8 @@ async function markerOf(folder: string): Promise<string> {
 }
 
 /**
- * Throws `ConfigError` when the folder of repository files is not the one that the instance's nodes used last, so that no command deletes the
- * files of another instance.
+ * Throws `ConfigError` when the folder of repository files is not the one that the instance's nodes used last, so that no command deletes or
+ * backs up the files of another instance.
  */
 export async function requireOwnFolder(db: Db, dataDir: string): Promise<void> {
   const folder = blobFolder(dataDir)

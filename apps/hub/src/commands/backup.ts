@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type BackUpReport, backUp } from '../backup/back-up.ts'
 import { inOneLine } from '../backup/backup-error.ts'
 import { askSecret } from './ask-secret.ts'
-import { CommandError, type CommandLine } from './command-line.ts'
+import { CommandError, type CommandLine, EXIT } from './command-line.ts'
 import { quietLog } from './instance-database.ts'
 
 type Options = {
@@ -48,6 +48,7 @@ export function addBackupCommand(program: Command, line: CommandLine): void {
         ),
       )
       line.print(command, report, asText(report))
+      if (report.missingBlobs + report.damagedBlobs > 0) line.exitWith(EXIT.wrong)
     })
 }
 
