@@ -24,6 +24,8 @@ import { restoreOnTrial } from './trial-restore.ts'
 
 /** Files of repositories per query. */
 const BLOBS_PER_PAGE = 1_000
+/** Timeout of the connection that notes a complete backup, in milliseconds. */
+const STORE_TIMEOUT_MS = 10_000
 /** Errors of `link` on file systems without hard links, such as FAT and some network shares. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
@@ -48,6 +50,8 @@ export type BackUpReport = LastBackup & {
   damagedBlobs: number
   /** Files in object storage, which the backup does not contain. */
   remoteBlobs: number
+  /** Reason why the database could not note the backup; undefined if it did. */
+  storeFailure: string | undefined
 }
 
 type Counts = Pick<BackUpReport, 'rowCount' | 'blobCount' | 'missingBlobs' | 'damagedBlobs' | 'remoteBlobs'>
@@ -109,8 +113,8 @@ export async function backUp(
     missingBlobs,
     damagedBlobs,
   }
-  await storeLastBackup(client, last)
-  return { path, ...last, ...counts }
+  const storeFailure = await store(source.access.hub, last)
+  return { path, ...last, ...counts, storeFailure }
 }
 
 async function requireFreePath(path: string): Promise<void> {
@@ -233,6 +237,18 @@ async function* readBlob(
   } catch (error) {
     if (!(error instanceof WrongBytes)) throw error
     counts.damagedBlobs++
+  }
+}
+
+/** Notes a complete backup over a new connection, because the first one may have ended during the trial. Resolves to the failure. */
+async function store(connection: pg.PoolConfig, backup: LastBackup): Promise<string | undefined> {
+  await using stack = new AsyncDisposableStack()
+  try {
+    const client = await connectForCopy({ ...connection, connectionTimeoutMillis: STORE_TIMEOUT_MS }, stack)
+    await storeLastBackup(client, backup)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
   }
 }
 

@@ -45,7 +45,7 @@ export async function connectForCopy(
   await client.query(
     `set timezone = 'UTC'; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set extra_float_digits = 1;
      set bytea_output = 'hex'; set client_encoding = 'UTF8'; set statement_timeout = 0; set lock_timeout = ${LOCK_TIMEOUT_MS};
-     set idle_in_transaction_session_timeout = 0; set tcp_keepalives_idle = 60; set tcp_keepalives_interval = 15;
+     set idle_in_transaction_session_timeout = 0; set idle_session_timeout = 0; set tcp_keepalives_idle = 60; set tcp_keepalives_interval = 15;
      set tcp_keepalives_count = 4`,
   )
   return client

@@ -76,6 +76,8 @@ function asText(report: BackUpReport): string {
       : 'It does not contain the instance key: keep that key elsewhere, a restore needs it.',
     report.missingBlobs > 0 && `WARNING: ${report.missingBlobs} files are missing in the data folder.`,
     report.damagedBlobs > 0 && `WARNING: ${report.damagedBlobs} files are not as they were uploaded.`,
+    report.storeFailure !== undefined &&
+      `WARNING: dashboard and metrics do not show this backup, because the database failed: ${report.storeFailure}.`,
     report.remoteBlobs > 0 && `${report.remoteBlobs} files are in object storage and not in the backup.`,
   ]
   return lines.filter(Boolean).join('\n')
