@@ -19,7 +19,7 @@ import { writeBackupFile } from './backup-file.ts'
 import { copyBytes, requireFreeBytes } from './free-space.ts'
 import { type LastBackup, storeLastBackup } from './last-backup.ts'
 import { abortable, encodeParts, type Part } from './parts.ts'
-import { connectForCopy, type Snapshot, snapshotParts, takeSnapshot } from './snapshot.ts'
+import { connectForCopy, endSnapshot, type Snapshot, snapshotParts, takeSnapshot } from './snapshot.ts'
 import { restoreOnTrial } from './trial-restore.ts'
 
 /** Files of repositories per query. */
@@ -99,7 +99,7 @@ export async function backUp(
     abortable(encodeParts(partsOf(snapshot, counts, withBlobs ? config.dataDir : undefined, key)), signal),
     passphrase,
   )
-  await client.query('commit')
+  await endSnapshot(snapshot)
   if (verifyFolder !== undefined) await restoreOnTrial(draft, passphrase, verifyFolder, signal, log)
   await publish(draft, path)
   await syncFolder(dirname(path))

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -18,7 +18,9 @@ import { SealKeys } from '../audit/chain.ts'
 import { verifyAuditLog } from '../audit/verify.ts'
 import { runHere } from '../commands/testing/run-here.ts'
 import { instanceKeyOf } from '../credentials/instance-key.ts'
-import { connectForCopy, takeSnapshot } from './snapshot.ts'
+import { migrate } from '../database/server/migrate.ts'
+import { createLog } from '../runtime/log.ts'
+import { connectForCopy, endSnapshot, takeSnapshot } from './snapshot.ts'
 import { contentsOf, done, FIXTURE_KEY, fixtureDatabase, schemaOf } from './testing/fixture-database.ts'
 
 const PASSPHRASE = 'correct horse battery'
@@ -218,8 +220,19 @@ it('refuses a second backup of the instance, an existing file and a folder that 
   expect(await readdir(small)).toEqual([])
 })
 
-it('lets a hub start while a backup runs', async () => {
+it('lets a hub start while a backup runs, and a migration wait', async () => {
   await using stack = new AsyncDisposableStack()
-  await takeSnapshot(await connectForCopy(source.connection, stack))
+  const snapshot = await takeSnapshot(await connectForCopy(source.connection, stack))
   await using _hub = await testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY })
+  // A migration would block the tables of the hub while it waits for the backup's table locks.
+  const folder = await mkdtemp(join(root, 'migrations-'))
+  await cp(join(import.meta.dirname, '../database/migrations'), folder, { recursive: true })
+  await writeFile(join(folder, '9999_note.sql'), 'alter table device add column fixture_note text')
+  const log = createLog('silent')
+  await expect(migrate(source.connection, log, folder, { mayWait: false })).rejects.toThrow(
+    'A backup of this database runs',
+  )
+  const migrated = migrate(source.connection, log, folder)
+  await endSnapshot(snapshot)
+  expect(await migrated).toBe('9999_note.sql')
 })

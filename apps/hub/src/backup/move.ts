@@ -11,7 +11,7 @@ import { BackupError } from './backup-error.ts'
 import { analyze, loadTables, prepareTarget, removeUnfinished } from './load.ts'
 import { abortable, nameOf, type RowsHeader } from './parts.ts'
 import { recordCommandEvent } from './record-event.ts'
-import { columnsOf, connectForCopy, snapshotParts, tableOf, takeSnapshot } from './snapshot.ts'
+import { columnsOf, connectForCopy, endSnapshot, snapshotParts, tableOf, takeSnapshot } from './snapshot.ts'
 
 /** What a move has done. */
 export type MoveReport = {
@@ -69,7 +69,7 @@ async function copy(
     for (const part of snapshot.parts) await compare(from, target, part)
     await recordCommandEvent(target, 'instance_DatabaseMoved', { to: place })
     await target.query('commit')
-    await from.query('commit')
+    await endSnapshot(snapshot)
     return rowCount
   } catch (error) {
     // Without a connection, the mark stays and the next move removes the rest.

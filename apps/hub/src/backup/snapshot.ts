@@ -1,12 +1,14 @@
+import { isDeepStrictEqual } from 'node:util'
 import { waitUpTo } from '@muster/concurrency'
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { sqlState } from '../database/client/errors.ts'
 import { refuseMarked } from '../database/server/marks.ts'
+import { lockTables, unlockTables } from '../database/server/table-lock.ts'
 import { BackupError } from './backup-error.ts'
 import type { Part, RowsHeader } from './parts.ts'
 
-/** Attempts to lock all tables. Between two attempts the partition that was dropped meanwhile disappears from the list. */
+/** Attempts to lock all tables. The list of each attempt has the partitions that were created or dropped meanwhile. */
 const MAX_ATTEMPTS = 5
 /** Time that a lock may take, in milliseconds: a running migration holds the tables. */
 const LOCK_TIMEOUT_MS = 30_000
@@ -52,8 +54,8 @@ export async function connectForCopy(
 }
 
 /**
- * Begins a transaction that sees one state of the database until it ends, and locks all tables against changes of their structure. Other
- * sessions go on reading and writing. Throws `BackupError` if the database is none of a hub, and `MigrationError` if it was moved.
+ * Begins a transaction that sees one state of the database until `endSnapshot`, and locks all tables against changes of their structure.
+ * Other sessions go on reading and writing, and migrations wait. Throws `BackupError` if the database is none of a hub, and `MigrationError` if it was moved.
  */
 export async function takeSnapshot(client: pg.Client): Promise<Snapshot> {
   const { rows } = await client.query<{ isHub: boolean }>(
@@ -64,17 +66,29 @@ export async function takeSnapshot(client: pg.Client): Promise<Snapshot> {
       'Found a database without the tables of a hub, expected one on which a hub has run.',
     )
   await refuseMarked(client)
+  await lockTables(client)
   for (let attempt = 1; ; attempt++) {
+    const before = await listParts(client)
     await client.query('begin isolation level repeatable read read only')
     try {
+      // The first query takes the snapshot. A snapshot from before the locks could see a table that was rewritten meanwhile as empty.
+      await client.query(`lock table ${before.map(tableOf).join(', ')} in access share mode`)
       const parts = await listParts(client)
-      await client.query(`lock table ${parts.map(tableOf).join(', ')} in access share mode`)
+      if (!isDeepStrictEqual(parts, before))
+        throw new BackupError('Found tables that change all the time: run the command again.')
       return { client, parts, ...(await readFacts(client)) }
     } catch (error) {
       await client.query('rollback')
-      if (sqlState(error) !== UNDEFINED_TABLE || attempt === MAX_ATTEMPTS) throw error
+      const mayHelp = error instanceof BackupError || sqlState(error) === UNDEFINED_TABLE
+      if (!mayHelp || attempt === MAX_ATTEMPTS) throw error
     }
   }
+}
+
+/** Ends the transaction and the locks of `takeSnapshot`. */
+export async function endSnapshot({ client }: Pick<Snapshot, 'client'>): Promise<void> {
+  await client.query('commit')
+  await unlockTables(client)
 }
 
 async function readFacts(
@@ -113,7 +127,7 @@ async function listParts(client: pg.Client): Promise<RowsHeader[]> {
   })
 }
 
-/** Reads the rows of a snapshot, part by part. The caller ends the transaction. */
+/** Reads the rows of a snapshot, part by part. The caller calls `endSnapshot`. */
 export async function* snapshotParts({ client, parts }: Snapshot): AsyncGenerator<Part> {
   for (const header of parts) {
     // Rows of partitioned tables can be copied by a query only.

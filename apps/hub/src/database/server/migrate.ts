@@ -8,6 +8,7 @@ import type { Logger } from '../../runtime/log.ts'
 import { sqlState } from '../client/errors.ts'
 import { refuseMarked } from './marks.ts'
 import { MigrationError } from './migration-error.ts'
+import { lockTables, tryLockTables } from './table-lock.ts'
 
 export { MigrationError }
 
@@ -41,7 +42,7 @@ type Applied = { name: string; checksum: string; oldest_release: string | null }
  * only, each in its own transaction. An advisory lock lets only one of several starting nodes run them. A migration that begins with
  * `-- contract` waits until no node is alive whose release does not know it. Resolves to the name of the newest migration that this
  * release knows. Throws `MigrationError` when an applied file was edited, when this release is too old for the schema, or when a
- * migration fails, and with `mayWait: false` when another process holds the lock.
+ * migration fails, and with `mayWait: false` when another process holds the lock or a backup runs.
  */
 export async function migrate(
   owner: pg.PoolConfig,
@@ -67,7 +68,21 @@ export async function migrate(
       await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
     }
     await refuseMarked(client)
-    await createMigrationTable(client)
+    let isLocked = false
+    const awaitBackup = async (): Promise<void> => {
+      if (isLocked) return
+      if (!(await tryLockTables(client))) {
+        if (!mayWait)
+          throw new MigrationError('A backup of this database runs: wait until it has ended, and look again.')
+        log.info('the migration waits until a running backup has read all tables')
+        await lockTables(client)
+      }
+      isLocked = true
+    }
+    if (!(await isMigrationTableCurrent(client))) {
+      await awaitBackup()
+      await createMigrationTable(client)
+    }
     const { rows: applied } = await client.query<Applied>(
       'select name, checksum, oldest_release from migration order by name',
     )
@@ -77,6 +92,7 @@ export async function migrate(
         log.info({ migration: name, nodes: older }, 'a migration waits until older nodes have stopped')
         continue
       }
+      await awaitBackup()
       await client.query('begin')
       try {
         await client.query(sql)
@@ -93,6 +109,7 @@ export async function migrate(
       }
       log.info({ migration: name }, 'migrated')
     }
+    if (!(await isQueueCurrent(client))) await awaitBackup()
     await installQueue(client, log)
     return migrations.at(-1)?.name ?? ''
   } catch (error) {
@@ -132,12 +149,14 @@ export async function plannedMigrations(
   return { migrations, isQueueCurrent: await isQueueCurrent(client) }
 }
 
-async function createMigrationTable(client: pg.Client): Promise<void> {
+async function isMigrationTableCurrent(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query(
     "select from pg_attribute where attrelid = to_regclass('migration') and attname = 'oldest_release'",
   )
-  // `alter table` would wait for a running backup, also if it has nothing to do.
-  if (rows.length > 0) return
+  return rows.length > 0
+}
+
+async function createMigrationTable(client: pg.Client): Promise<void> {
   await client.query(
     'create table if not exists migration (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
   )
