@@ -27,6 +27,7 @@ import { SlowStatements } from './database/client/slow-statements.ts'
 import { DiskSpace, type WatchedDisk } from './database/server/disk-space.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/server/embedded.ts'
 import { checkDirectDatabase, checkExternalDatabase, externalConnection } from './database/server/external.ts'
+import { refuseMarked } from './database/server/marks.ts'
 import { migrate } from './database/server/migrate.ts'
 import { type Health, Readiness } from './database/server/readiness.ts'
 import { EarlyUpgrades } from './gateway/early-upgrades.ts'
@@ -200,6 +201,8 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       heartbeatMs: config.heartbeatMs,
     }),
   )
+  // A move that began after `migrate` sees this node, or has left its mark by now.
+  await refuseMarked(pool)
   await requireSharedKey(db, key, previousKey, node.nodeId, log)
   if (config.databaseUrl !== undefined) await requireSharedFolder({ db, config, nodeId: node.nodeId, log })
   const bus = stack.use(await openBus({ config, key, node, log, readiness }))

@@ -2,9 +2,10 @@ import type pg from 'pg'
 import { runningNodes } from '../cluster/node.ts'
 import { type Config, requireDatabaseUrl } from '../config.ts'
 import { openDatabase } from '../database/client/connection.ts'
+import type { DatabaseAccess } from '../database/server/embedded.ts'
 import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
 import { instanceAccess } from '../database/server/instance-access.ts'
-import { isUnfinished, markFinished, markMoved, movedTo } from '../database/server/marks.ts'
+import { isUnfinished, markFinished, markMoved, movedTo, unmarkMoved } from '../database/server/marks.ts'
 import { JOB_KINDS } from '../jobs/kinds.ts'
 import type { Logger } from '../runtime/log.ts'
 import { BackupError } from './backup-error.ts'
@@ -49,6 +50,12 @@ export async function moveDatabase(
   if (moved === undefined) {
     rowCount = await copy(from, target, { place, signal, log })
     await markMoved(from, place)
+    // A hub looks for the mark after it has stored its node. So it finds the mark, or is found here.
+    const node = await runningNode(source)
+    if (node !== undefined) {
+      await unmarkMoved(from)
+      throw runningHub(node)
+    }
   }
   // No hub starts on the target before this, and none on the source after `markMoved`. So no two hubs write to different databases.
   await markFinished(target)
@@ -112,15 +119,24 @@ function placeOf(url: string): string {
 /** Keeps hubs from starting on the source until the session ends, and throws `BackupError` if one runs. */
 async function lockSource(
   client: pg.Client,
-  { access, isOfHub }: Awaited<ReturnType<typeof instanceAccess>>,
+  source: Awaited<ReturnType<typeof instanceAccess>>,
 ): Promise<void> {
   const { rows } = await client.query<{ isFree: boolean }>(
     `select pg_try_advisory_lock(hashtext('muster.migrations')) as "isFree"`,
   )
+  const node = await runningNode(source)
+  if (source.isOfHub || node !== undefined || !rows[0]!.isFree) throw runningHub(node)
+}
+
+/** Name of a node that runs on the source; undefined if there is none. */
+async function runningNode({ access }: { access: DatabaseAccess }): Promise<string | undefined> {
   await using database = openDatabase(access.hub, () => {})
   const [node] = await runningNodes(database.db)
-  if (isOfHub || node || !rows[0]!.isFree)
-    throw new BackupError(
-      `Found a running hub${node ? ` (${node.name})` : ''} or another command on the database, expected none: stop all nodes first. A killed node counts as running for 20 s.`,
-    )
+  return node?.name
+}
+
+function runningHub(node: string | undefined): BackupError {
+  return new BackupError(
+    `Found a running hub${node === undefined ? '' : ` (${node})`} or another command on the database, expected none: stop all nodes first. A killed node counts as running for 20 s.`,
+  )
 }

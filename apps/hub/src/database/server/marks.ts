@@ -4,8 +4,11 @@ import { MigrationError } from './migration-error.ts'
 /** Row of `instance_setting` with the address to which the database was moved. */
 const MOVED = 'moved-to'
 
+/** Connection, or a pool of connections. */
+type Queries = Pick<pg.ClientBase, 'query'>
+
 /** Throws `MigrationError` if the database was moved elsewhere, or if a restore or a move into it was not finished. */
-export async function refuseMarked(client: pg.ClientBase): Promise<void> {
+export async function refuseMarked(client: Queries): Promise<void> {
   if (await isUnfinished(client))
     throw new MigrationError(
       'The database holds a restore or a move that was not finished: run that command again, which begins anew.',
@@ -16,7 +19,7 @@ export async function refuseMarked(client: pg.ClientBase): Promise<void> {
 }
 
 /** Whether a restore or a move into this database was not finished. */
-export async function isUnfinished(client: pg.ClientBase): Promise<boolean> {
+export async function isUnfinished(client: Queries): Promise<boolean> {
   return exists(client, 'unfinished_copy')
 }
 
@@ -31,7 +34,7 @@ export async function markFinished(client: pg.ClientBase): Promise<void> {
 }
 
 /** Address to which the database was moved, without a password; undefined if it was not. */
-export async function movedTo(client: pg.ClientBase): Promise<string | undefined> {
+export async function movedTo(client: Queries): Promise<string | undefined> {
   if (!(await exists(client, 'instance_setting'))) return undefined
   const { rows } = await client.query<{ value: string }>(
     'select value from instance_setting where key = $1',
@@ -48,12 +51,12 @@ export async function markMoved(client: pg.ClientBase, place: string): Promise<v
   ])
 }
 
-/** Removes the mark of `markMoved`, which a copy of such a database would otherwise keep. */
+/** Removes the mark of `markMoved`, for example from a copy of such a database. */
 export async function unmarkMoved(client: pg.ClientBase): Promise<void> {
   await client.query('delete from instance_setting where key = $1', [MOVED])
 }
 
-async function exists(client: pg.ClientBase, table: string): Promise<boolean> {
+async function exists(client: Queries, table: string): Promise<boolean> {
   const { rows } = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [
     table,
   ])
