@@ -204,7 +204,7 @@ it('refuses a wrong, a damaged and a missing instance key before it writes', asy
 it('refuses a target that is not empty, has another encoding or too old a server', async () => {
   await using full = await scratchDatabase('muster')
   expect(await refusal(good, { MUSTER_DATABASE_URL: full.url })).toMatch(
-    /^MUSTER_DATABASE_URL: found a database with \d+ tables and views, such as \S+, expected an empty one\.\n$/,
+    /^MUSTER_DATABASE_URL: found a database with \d+ tables, views and functions, such as \S+, expected an empty one\.\n$/,
   )
   await using foreign = await scratchDatabase()
   await foreign.query('create table somebody (x int)')

@@ -32,15 +32,19 @@ export async function checkTarget(client: pg.Client, place: string): Promise<voi
 
 async function requireEmpty(client: pg.Client, place: string): Promise<void> {
   const { rows } = await client.query<{ name: string; count: number }>(
-    `select min(c.oid::regclass::text) as name, count(*)::int as count
-       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
-        and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`,
+    `select min(o.name) as name, count(*)::int as count
+       from (select oid::regclass::text as name, 'pg_class'::regclass as class, oid, relnamespace as namespace
+               from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+             union all
+             select oid::regprocedure::text, 'pg_proc'::regclass, oid, pronamespace from pg_proc) o
+       join pg_namespace n on n.oid = o.namespace
+      where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+        and not exists (select from pg_depend d where d.classid = o.class and d.objid = o.oid and d.deptype = 'e')`,
   )
   const { name, count } = rows[0]!
   if (count > 0)
     throw new BackupError(
-      `${place}: found a database with ${count} tables and views, such as ${name}, expected an empty one.`,
+      `${place}: found a database with ${count} tables, views and functions, such as ${name}, expected an empty one.`,
     )
 }
 
@@ -63,18 +67,28 @@ export async function prepareTarget(client: pg.Client, place: string, log: Logge
   }
 }
 
-/** Removes everything from a database that a restore or a move has begun to fill. It was empty before, so everything is theirs. */
+/**
+ * Removes everything from a database that a restore or a move has begun to fill. It was empty before, so everything is theirs. All at once,
+ * so that a killed removal keeps the mark.
+ */
 export async function removeUnfinished(client: pg.Client): Promise<void> {
-  await client.query('drop schema if exists pgboss cascade')
-  const { rows } = await client.query<{ text: string }>(
-    `select format('drop table if exists %s cascade', oid::regclass) as text
-       from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
-     union all
-     select format('drop routine if exists %s cascade', p.oid::regprocedure) from pg_proc p
-      where p.pronamespace = current_schema()::regnamespace
-        and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')`,
-  )
-  for (const { text } of rows) await client.query(text)
+  await client.query('begin')
+  try {
+    await client.query('drop schema if exists pgboss cascade')
+    const { rows } = await client.query<{ text: string }>(
+      `select format('drop table if exists %s cascade', oid::regclass) as text
+         from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+       union all
+       select format('drop routine if exists %s cascade', p.oid::regprocedure) from pg_proc p
+        where p.pronamespace = current_schema()::regnamespace
+          and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')`,
+    )
+    for (const { text } of rows) await client.query(text)
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  }
 }
 
 /**
