@@ -16,11 +16,11 @@ import { Digester, WrongBytes } from '../storage/digest.ts'
 import { blobFolder, LocalFolder } from '../storage/local-folder.ts'
 import { BackupError } from './backup-error.ts'
 import { writeBackupFile } from './backup-file.ts'
-import { copyBytes, requireFreeBytes } from './free-space.ts'
+import { copyBytes } from './free-space.ts'
 import { type LastBackup, storeLastBackup } from './last-backup.ts'
 import { abortable, encodeParts, type Part } from './parts.ts'
 import { connectForCopy, endSnapshot, type Snapshot, snapshotParts, takeSnapshot } from './snapshot.ts'
-import { restoreOnTrial } from './trial-restore.ts'
+import { openTrial } from './trial-restore.ts'
 
 /** Files of repositories per query. */
 const BLOBS_PER_PAGE = 1_000
@@ -81,12 +81,10 @@ export async function backUp(
   const snapshot = await takeSnapshot(client)
   const { migrations, databaseBytes, keyMark: mark } = snapshot
   const key = passphrase === undefined ? undefined : await readKey(config, mark)
-  if (verifyFolder !== undefined)
-    await requireFreeBytes(
-      verifyFolder,
-      copyBytes(databaseBytes),
-      'the backup is restored there on trial; name another folder with --verify-folder, or leave the trial out with --no-verify',
-    )
+  const trial =
+    verifyFolder === undefined
+      ? undefined
+      : stack.use(await openTrial(verifyFolder, copyBytes(databaseBytes), log))
 
   // Two instances with the same timer may write into one folder.
   const draft = `${path}.${randomUUID()}.partial`
@@ -100,7 +98,7 @@ export async function backUp(
     passphrase,
   )
   await endSnapshot(snapshot)
-  if (verifyFolder !== undefined) await restoreOnTrial(draft, passphrase, verifyFolder, signal, log)
+  await trial?.restore(draft, passphrase, signal)
   await publish(draft, path)
   await syncFolder(dirname(path))
 

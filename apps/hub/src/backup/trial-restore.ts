@@ -6,6 +6,7 @@ import { lockDataDir } from '../runtime/data-lock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { BackupError } from './backup-error.ts'
 import { BackupFile } from './backup-file.ts'
+import { requireFreeBytes } from './free-space.ts'
 import { loadTables, prepareTarget } from './load.ts'
 import { abortable, decodeParts } from './parts.ts'
 import { connectForCopy } from './snapshot.ts'
@@ -15,20 +16,28 @@ const MAX_CONNECTIONS = 10
 /** Beginning of the names of folders with throw-away servers. */
 const PREFIX = 'muster-verify-'
 
+/** A throw-away PostgreSQL server, on which no hub runs: no jobs, mails or listeners. Disposal removes it. */
+export type Trial = AsyncDisposable & {
+  /**
+   * Restores a backup, and reads all files of it too, which it compares with their checksums. Throws `BackupError` if the backup cannot be
+   * restored.
+   */
+  restore(path: string, passphrase: string | undefined, signal: AbortSignal): Promise<void>
+}
+
 /**
- * Restores a backup into a throw-away PostgreSQL server in `folder`, and removes it again. No hub runs on it: no jobs, mails or listeners.
- * Reads all files of the backup too, and compares them with their checksums. Throws `BackupError` if the backup cannot be restored.
+ * Starts the server of a trial in `folder`, so that an unusable folder is noticed before a backup is written. Throws `BackupError` if the
+ * folder cannot be used, or has less free space than `needsBytes`.
  */
-export async function restoreOnTrial(
-  path: string,
-  passphrase: string | undefined,
-  folder: string,
-  signal: AbortSignal,
-  log: Logger,
-): Promise<void> {
+export async function openTrial(folder: string, needsBytes: number, log: Logger): Promise<Trial> {
   await removeLeftovers(folder)
-  const dataDir = await mkdtemp(join(folder, PREFIX))
+  await requireFreeBytes(
+    folder,
+    needsBytes,
+    'the backup is restored there on trial; name another folder with --verify-folder, or leave the trial out with --no-verify',
+  )
   await using stack = new AsyncDisposableStack()
+  const dataDir = await mkdtemp(join(folder, PREFIX))
   stack.defer(() => remove(dataDir))
   stack.use(await lockDataDir(dataDir))
   // PostgreSQL may run under another account, which must be able to enter the folder.
@@ -40,13 +49,20 @@ export async function restoreOnTrial(
     throw new BackupError(
       `The account of the PostgreSQL server cannot enter ${folder}, where the backup is to be restored on trial: name another folder with --verify-folder.`,
     )
-  const client = await connectForCopy(server.access.owner, stack)
-  await using file = await BackupFile.open(path)
-  if (passphrase !== undefined) await file.unlock(passphrase)
-  await prepareTarget(client, 'the server for the trial', log)
-  await client.query('begin')
-  await loadTables(client, file.header.migrations, decodeParts(abortable(file.content(), signal)))
-  await client.query('commit')
+  const opened = stack.move()
+  return {
+    async restore(path, passphrase, signal) {
+      await using stack = new AsyncDisposableStack()
+      const client = await connectForCopy(server.access.owner, stack)
+      await using file = await BackupFile.open(path)
+      if (passphrase !== undefined) await file.unlock(passphrase)
+      await prepareTarget(client, 'the server for the trial', log)
+      await client.query('begin')
+      await loadTables(client, file.header.migrations, decodeParts(abortable(file.content(), signal)))
+      await client.query('commit')
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
 }
 
 /**
