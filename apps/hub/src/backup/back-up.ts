@@ -3,8 +3,8 @@ import { access, constants, link, open, rename, rm, stat } from 'node:fs/promise
 import { basename, dirname } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import type pg from 'pg'
-import { keyMark } from '../cluster/shared-key.ts'
 import { requireOwnFolder } from '../cluster/shared-folder.ts'
+import { keyMark } from '../cluster/shared-key.ts'
 import type { Config } from '../config.ts'
 import { instanceKeyFile, instanceKeyOf } from '../credentials/instance-key.ts'
 import { readSecret } from '../credentials/secret-file.ts'
@@ -16,7 +16,7 @@ import { Digester, WrongBytes } from '../storage/digest.ts'
 import { blobFolder, LocalFolder } from '../storage/local-folder.ts'
 import { BackupError } from './backup-error.ts'
 import { writeBackupFile } from './backup-file.ts'
-import { copyBytes } from './free-space.ts'
+import { areOnOneDisk, copyBytes, leavingReserve, requireFreeBytes } from './free-space.ts'
 import { type LastBackup, storeLastBackup } from './last-backup.ts'
 import { abortable, encodeParts, type Part } from './parts.ts'
 import { connectForCopy, endSnapshot, type Snapshot, snapshotParts, takeSnapshot } from './snapshot.ts'
@@ -86,21 +86,33 @@ export async function backUp(
       ? undefined
       : stack.use(await openTrial(verifyFolder, copyBytes(databaseBytes), log))
 
+  const folder = dirname(path)
+  const isBesideData = await areOnOneDisk(folder, config.dataDir)
+  if (isBesideData)
+    await requireRoom(folder, verifyFolder, databaseBytes, withBlobs ? await localBlobBytes(client) : 0)
+
   // Two instances with the same timer may write into one folder.
   const draft = `${path}.${randomUUID()}.partial`
   stack.defer(() => rm(draft, { force: true }))
   const counts: Counts = { rowCount: 0, blobCount: 0, missingBlobs: 0, damagedBlobs: 0, remoteBlobs: 0 }
   const facts = { isVerified: verifyFolder !== undefined, hasBlobs: withBlobs, hasKey: key !== undefined }
+  const content = abortable(
+    encodeParts(partsOf(snapshot, counts, withBlobs ? config.dataDir : undefined, key)),
+    signal,
+  )
   const sizeBytes = await writeBackupFile(
     draft,
     { createdAt: takenAt, release: VERSION, migrations, databaseBytes, keyMark: mark, ...facts },
-    abortable(encodeParts(partsOf(snapshot, counts, withBlobs ? config.dataDir : undefined, key)), signal),
+    isBesideData ? leavingReserve(content, folder) : content,
     passphrase,
   )
   await endSnapshot(snapshot)
-  await trial?.restore(draft, passphrase, signal)
+  if (trial) {
+    await trial.restore(draft, passphrase, signal)
+    await trial[Symbol.asyncDispose]()
+  }
   await publish(draft, path)
-  await syncFolder(dirname(path))
+  await syncFolder(folder)
 
   const { missingBlobs, damagedBlobs } = counts
   const last = {
@@ -116,8 +128,7 @@ export async function backUp(
 }
 
 async function requireFreePath(path: string): Promise<void> {
-  if (await stat(path).catch(() => undefined))
-    throw takenPath(path)
+  if (await stat(path).catch(() => undefined)) throw takenPath(path)
   const folder = dirname(path)
   await access(folder, constants.W_OK | constants.X_OK).catch(cause => {
     throw new BackupError(
@@ -187,6 +198,28 @@ async function* partsOf(
 
 async function* bytesOf(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text)
+}
+
+/** Throws `BackupError` if a backup on the disk of the data folder could fill it. Its trial may be on the same disk. */
+async function requireRoom(
+  folder: string,
+  verifyFolder: string | undefined,
+  databaseBytes: number,
+  blobBytes: number,
+): Promise<void> {
+  const isBesideTrial = verifyFolder !== undefined && (await areOnOneDisk(folder, verifyFolder))
+  await requireFreeBytes(
+    folder,
+    databaseBytes + blobBytes + (isBesideTrial ? copyBytes(databaseBytes) : 0),
+    `the backup${isBesideTrial ? ' and its trial are' : ' is'} on the disk of the data folder, which must not become full; take another disk`,
+  )
+}
+
+async function localBlobBytes(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ bytes: number }>(
+    "select coalesce(sum(size_bytes), 0)::float8 as bytes from asset where status = 'Available' and store_id is null",
+  )
+  return rows[0]!.bytes
 }
 
 /** Files of repositories in the data folder, those of the snapshot. A file that cannot be read is counted and left out. */

@@ -268,9 +268,9 @@ it('leaves a mark while it works: no hub starts on it, another command waits, an
   )
   expect(existsSync(mark)).toBe(true)
   const { MUSTER_INSTANCE_KEY: _, ...withoutKey } = settings
-  await expect(createHub(loadConfig({ ...withoutKey, MUSTER_PORT: '0' }), createLog('silent'))).rejects.toThrow(
-    /^MUSTER_DATA_DIR: found a restore in .* that was not finished/,
-  )
+  await expect(
+    createHub(loadConfig({ ...withoutKey, MUSTER_PORT: '0' }), createLog('silent')),
+  ).rejects.toThrow(/^MUSTER_DATA_DIR: found a restore in .* that was not finished/)
   expect(existsSync(join(root, 'target/instance-key'))).toBe(false)
   expect((await runHere(['restore', good], settings)).out).toMatch(/^Finished the restore of the backup of /)
   expect(existsSync(mark)).toBe(false)

@@ -1,4 +1,5 @@
-import { statfs } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
+import { reservedBytes } from '../storage/local-folder.ts'
 import { BackupError } from './backup-error.ts'
 
 const GIB = 1024 ** 3
@@ -6,6 +7,8 @@ const GIB = 1024 ** 3
 const SERVER_BYTES = 1.2 * GIB
 /** Factor for tables that are filled anew; their indexes are as large as before or smaller. */
 const TABLES_FACTOR = 1.1
+/** Bytes between two checks of the free space. */
+const CHECK_BYTES = 16 * 1024 * 1024
 
 /** Space that the copy of a database needs in a server of its own, in bytes. */
 export function copyBytes(databaseBytes: number): number {
@@ -19,6 +22,32 @@ export async function requireFreeBytes(folder: string, bytes: number, remedy: st
     throw new BackupError(
       `Found ${inGib(bavail * bsize)} of free space in ${folder}, expected at least ${inGib(bytes)}: ${remedy}.`,
     )
+}
+
+/** Whether two folders are on one disk. False if one of them is absent. */
+export async function areOnOneDisk(folder: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all([folder, other].map(path => stat(path).catch(() => undefined)))
+  return first !== undefined && first.dev === second?.dev
+}
+
+/**
+ * The same pieces, for a file in a folder on the disk of the database. Throws `BackupError` when the disk has less free space than uploads
+ * leave there.
+ */
+export async function* leavingReserve(pieces: AsyncIterable<Buffer>, folder: string): AsyncGenerator<Buffer> {
+  let uncheckedBytes = CHECK_BYTES
+  for await (const piece of pieces) {
+    uncheckedBytes += piece.length
+    if (uncheckedBytes >= CHECK_BYTES) {
+      uncheckedBytes = 0
+      await requireFreeBytes(
+        folder,
+        reservedBytes(await statfs(folder)),
+        'the rest is left to the database; write the backup to another disk',
+      )
+    }
+    yield piece
+  }
 }
 
 function inGib(bytes: number): string {

@@ -73,7 +73,9 @@ it('refuses while a node is alive, and a target that is not empty', async () => 
   expect(await move(target.url)).toContain(
     '--to: found a database with 1 tables, views and functions, such as somebody',
   )
-  await target.query('drop table somebody; create function somebody() returns int language sql as $$ select 1 $$')
+  await target.query(
+    'drop table somebody; create function somebody() returns int language sql as $$ select 1 $$',
+  )
   expect(await move(target.url)).toContain('such as somebody()')
   expect(await move('postgresql://x:y@127.0.0.1:1/none')).toContain(
     '--to: found a database that does not let the hub in',

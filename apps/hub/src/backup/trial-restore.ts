@@ -17,7 +17,7 @@ const MAX_CONNECTIONS = 10
 const PREFIX = 'muster-verify-'
 
 /** A throw-away PostgreSQL server, on which no hub runs: no jobs, mails or listeners. Disposal removes it. */
-export type Trial = AsyncDisposable & {
+type Trial = AsyncDisposable & {
   /**
    * Restores a backup, and reads all files of it too, which it compares with their checksums. Throws `BackupError` if the backup cannot be
    * restored.

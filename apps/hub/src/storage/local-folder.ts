@@ -43,6 +43,11 @@ export function incomingFolder(dataDir: string): string {
   return join(blobFolder(dataDir), INCOMING)
 }
 
+/** Space that uploads and backups leave free on the disk of the data folder, in bytes. */
+export function reservedBytes({ blocks, bsize }: { blocks: number; bsize: number }): number {
+  return Math.min(blocks * bsize * RESERVED_SHARE, MAX_RESERVED_BYTES)
+}
+
 /** Blobs in a folder of the hub. Files are spread over subfolders, because folders with many files are slow. */
 export class LocalFolder implements BlobDriver {
   readonly #folder: string
@@ -145,9 +150,8 @@ export class LocalFolder implements BlobDriver {
 
   /** Reserves disk space for a file while it is received. Throws if the file does not fit, before the disk is full. */
   async #roomFor(sizeBytes: number): Promise<Disposable & { take: (bytes: number) => void }> {
-    const { blocks, bavail, bsize } = await statfs(this.#incoming)
-    const reservedBytes = Math.min(blocks * bsize * RESERVED_SHARE, MAX_RESERVED_BYTES)
-    if (sizeBytes > bavail * bsize - reservedBytes - this.#comingBytes) throw diskFull()
+    const disk = await statfs(this.#incoming)
+    if (sizeBytes > disk.bavail * disk.bsize - reservedBytes(disk) - this.#comingBytes) throw diskFull()
     let leftBytes = sizeBytes
     this.#comingBytes += sizeBytes
     const take = (bytes: number): void => {

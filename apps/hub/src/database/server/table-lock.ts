@@ -13,9 +13,7 @@ export async function lockTables(client: pg.ClientBase): Promise<void> {
 
 /** Like `lockTables`, but resolves to false if another session has the lock. */
 export async function tryLockTables(client: pg.ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ isFree: boolean }>(
-    `select pg_try_advisory_lock(${KEY}) as "isFree"`,
-  )
+  const { rows } = await client.query<{ isFree: boolean }>(`select pg_try_advisory_lock(${KEY}) as "isFree"`)
   return rows[0]!.isFree
 }
 
