@@ -30,6 +30,7 @@ const KNOWN: Record<string, [times: number, what: string]> = {
     2,
     'the names of its two roles, and passwords that it generated in base64url',
   ],
+  'database/server/table-lock.ts': [3, 'the constant key of a lock'],
   'database/client/page.ts': [3, 'sort direction and comparison by a flag, a type from a closed list'],
 }
 

@@ -359,9 +359,9 @@ describe('a deletion of several devices', () => {
   }
 
   it('deletes each device with an event of its own, and skips those that no longer match the filter', async () => {
-    const stays = await deviceRow(hub, projectId, { name: 'old gate' })
-    const goes = await deviceRow(hub, projectId, { name: 'old door' })
-    const bulkActionId = await previewed({ kind: 'filter', filter: { text: 'old' } })
+    const stays = await deviceRow(hub, projectId, { name: 'obsolete gate' })
+    const goes = await deviceRow(hub, projectId, { name: 'obsolete door' })
+    const bulkActionId = await previewed({ kind: 'filter', filter: { text: 'obsolete' } })
     await owner.invoke('devices_SetName', { deviceId: stays, name: 'new gate' })
     await owner.invoke('devices_StartBulkDeletion', {
       projectId,
@@ -372,7 +372,7 @@ describe('a deletion of several devices', () => {
       { deviceId: stays, reason: 'NoLongerMatches' },
     ])
     expect(await itemsOf(bulkActionId, 'Succeeded')).toMatchObject([
-      { deviceId: goes, name: 'old door', exists: false },
+      { deviceId: goes, name: 'obsolete door', exists: false },
     ])
     expect(await auditEvents(hub, 'devices_Deleted')).toMatchObject([
       { deviceId: goes, action: 'devices_StartBulkDeletion', organizationId, projectId },

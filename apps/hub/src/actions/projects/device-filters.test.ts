@@ -97,7 +97,8 @@ describe('a condition on a property', () => {
 
   it('matches the current value after a change and a removal of the property', async () => {
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId, filter: { text: 'new' } })
-    const { deviceId } = devices[0]!
+    // The text may also be part of the random id of another device.
+    const { deviceId } = devices.find(({ name }) => name === 'new')!
     const condition: Conditions[number] = { property: 'stage', operator: 'equals', value: 'two' }
     await owner.invoke('devices_SetProperty', { deviceId, name: 'stage', value: 'one' })
     expect(await where(condition)).toEqual([])

@@ -101,7 +101,8 @@ describe('a device list sorted by a property', () => {
       ['banana', { mix: 'banana' }],
     ])
     expect(page).toMatchObject({ total: 9, memberColumns: [] })
-    expect(await namesOf('=mix', 3, { text: 'ten' })).toHaveLength(2)
+    // A shorter text could also be part of a random device id.
+    expect(await namesOf('=mix', 3, { text: 'tenAgain' })).toEqual(['tenAgain'])
     expect(await namesOf('=never.heard.of', 4)).toEqual(Object.keys(VALUES).toReversed())
   })
 
