@@ -127,8 +127,15 @@ async function shownOn(path: string, least: number): Promise<number> {
     // Text beside the button that contains the number of loaded rows. It changes when further rows have been loaded.
     const count = () => page.evaluate<string>(`document.querySelector('.tfoot span')?.innerText`)
     const before = await count()
+    // On a busy machine the hub may refuse a long query, and the person has to ask again.
+    const askAgain = { interval: 5_000, timeout: 60_000 }
     await more.click()
-    await until('further rows', async () => (await more.isHidden()) || (await count()) !== before)
+    await expect
+      .poll(async () => {
+        if ((await more.isHidden()) || (await count()) !== before) return 'further rows'
+        await more.click({ timeout: 1_000 }).catch(() => {})
+      }, askAgain)
+      .toBe('further rows')
   }
   const shown = new Set<string>()
   const scrollThrough = async (): Promise<number> => {

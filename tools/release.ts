@@ -12,6 +12,9 @@ import { ARCHES, PRODUCTS } from './release/product.ts'
 import { ROOT, run } from './release/run.ts'
 import { writeTree } from './release/tree.ts'
 
+/** Files that a release consists of. */
+const RELEASE_FILE = /^muster-.*\.(tar\.gz|deb)$|^SHA256SUMS(\.sig)?$/
+
 try {
   await release()
 } catch (error) {
@@ -48,9 +51,6 @@ async function release(): Promise<void> {
     rmSync(work, { recursive: true })
   }
 }
-
-/** Files that a release consists of. */
-const RELEASE_FILE = /^muster-.*\.(tar\.gz|deb)$|^SHA256SUMS(\.sig)?$/
 
 /** Removes an earlier release. Throws for a folder with other files, so that a wrong `--out` removes nothing. */
 function emptyFolder(folder: string): void {
