@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { access, constants, link, open, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, link, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import type pg from 'pg'
@@ -11,6 +11,7 @@ import { readSecret } from '../credentials/secret-file.ts'
 import { openDatabase } from '../database/client/connection.ts'
 import { instanceAccess } from '../database/server/instance-access.ts'
 import type { Logger } from '../runtime/log.ts'
+import { syncFolder } from '../runtime/sync-folder.ts'
 import { holdBlobs } from '../storage/blob-sweep.ts'
 import { Digester, WrongBytes } from '../storage/digest.ts'
 import { blobFolder, LocalFolder } from '../storage/local-folder.ts'
@@ -29,7 +30,7 @@ const STORE_TIMEOUT_MS = 10_000
 /** Errors of `link` on file systems without hard links, such as FAT and some network shares. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
-/** What a backup contains and how it is verified. */
+/** Options of a backup: its file, its contents, and the folder in which it is restored on trial. */
 export type BackUpOptions = {
   path: string
   withBlobs: boolean
@@ -280,14 +281,5 @@ async function store(connection: pg.PoolConfig, backup: LastBackup): Promise<str
     return undefined
   } catch (error) {
     return (error as Error).message
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path)
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }

@@ -4,6 +4,7 @@ import { chown, type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs 
 import { basename, dirname, join } from 'node:path'
 import { type Readable, Writable } from 'node:stream'
 import { ActionError } from '@muster/actions'
+import { syncFolder } from '../runtime/sync-folder.ts'
 import { Digester, type Expected } from './digest.ts'
 import type { BlobDriver, Staged } from './driver.ts'
 import { pipeUpload } from './upload-stream.ts'
@@ -201,15 +202,6 @@ class HashingFile extends Writable {
       for (let rest = Buffer.concat(chunks).subarray(bytesWritten); rest.length > 0; )
         rest = rest.subarray((await this.#file.write(rest)).bytesWritten)
     this.#onWritten(size)
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path)
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }
 
