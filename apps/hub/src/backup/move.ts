@@ -14,7 +14,7 @@ import { abortable, nameOf, type RowsHeader } from './parts.ts'
 import { recordCommandEvent } from './record-event.ts'
 import { columnsOf, connectForCopy, endSnapshot, snapshotParts, tableOf, takeSnapshot } from './snapshot.ts'
 
-/** What a move has done. */
+/** Result of a move of the database. */
 export type MoveReport = {
   /** Address of the new database without a password. */
   to: string

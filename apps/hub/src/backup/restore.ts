@@ -41,13 +41,16 @@ export type RestoreOptions = {
   signal: AbortSignal
 }
 
-/** What a restore has done. */
+/** Result of a restore: facts about the backup, and the numbers of restored and ended objects. */
 export type RestoreReport = { backedUpAt: string; release: string; wasVerified: boolean } & (
   | Filled
   | { rowCount: undefined }
 )
 
-/** What was restored. A command that only finished a complete restore, which was killed before its last step, does not know it. */
+/**
+ * Numbers of restored and ended objects. They are unknown if an earlier command restored everything and was killed before its last step,
+ * and this command only did that step.
+ */
 type Filled = Settled & {
   rowCount: number
   blobCount: number

@@ -24,7 +24,7 @@ export type BulkRun = {
 /** A device or certificate of a bulk action that was not processed yet. */
 export type OpenItem = { position: number; deviceId: string; certificateId: string | undefined }
 
-/** What `processItem` needs, as in a command: the transaction, the audit events, and functions that take work for after the commit. */
+/** Context of `processItem`: its transaction, its caller, and functions that record audit events and register work for after the commit. */
 export type ItemWork = Pick<CommandTransaction, 'tx' | 'events' | 'changed' | 'afterCommit'> & {
   caller: Caller
 }

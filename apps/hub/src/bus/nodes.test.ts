@@ -232,7 +232,7 @@ describe('a message of the bus that is repeated, late or foreign', () => {
     const { deviceId } = device
     const { certificates, connections } = await owner.invoke('devices_GetDetails', { deviceId })
     const { certificateId } = certificates[0]!
-    // None of these has ended, as when a message arrives after a right was given again.
+    // The forged messages report rights as ended that still exist, as a late message does after a right was given again.
     const ids = { userId: owner.userId, certificateId, tokenId, deviceId, projectId, organizationId }
     for (let round = 0; round < 3; round++)
       await forge('rights', ...Object.entries(ids).map(([key, id]) => ({ [key]: id })))

@@ -20,7 +20,7 @@ export type CommandStreams = {
   lowerPriority: () => void
 }
 
-/** What commands get from the frame (`run-command.ts`). */
+/** Functions that `run-command.ts` passes to each command: for its settings, paths, output and exit code. */
 export type CommandLine = CommandStreams & {
   /** Reads the settings as a start does. Throws `ConfigError`. */
   settings(): Config

@@ -1,4 +1,4 @@
-/** What a check found, and what to change unless it is in order. */
+/** Result of a check of `doctor`. `advice` says what to change. */
 export type Finding =
   | { state: 'ok'; finding: string }
   | { state: 'warning' | 'error'; finding: string; advice: string }
