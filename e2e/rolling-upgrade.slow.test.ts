@@ -67,8 +67,8 @@ it.for([
   'goal R12: three nodes with %s as bus, behind %s, are upgraded one after the other without an error to devices or people',
   { timeout: 240_000 },
   async ([carrierKind, program], context) => {
-    if (!hasPrograms(program) || (carrierKind === 'NATS' && !hasPrograms('nats-server')))
-      return context.skip(`needs ${program} and nats-server`)
+    const programs = carrierKind === 'NATS' ? ([program, 'nats-server'] as const) : ([program] as const)
+    if (!hasPrograms(...programs)) return context.skip(`needs ${programs.join(' and ')}`)
     await using stack = new AsyncDisposableStack()
     const folder = stack.use(await newFolder())
     const [build, browser, nodes] = await Promise.all([
