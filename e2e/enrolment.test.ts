@@ -86,9 +86,9 @@ it('guides the first device from the token to the greeting, without a token in a
   resources.use(
     startAgent(['run', '--hub', stage.hub.url, '--token', token, '--data', join(folder, 'first')]),
   )
-  await page.getByRole('heading', { name: / is here$/ }).waitFor({ timeout: 20_000 })
+  await page.getByRole('heading', { name: / is here$/ }).waitFor()
   await page.getByText('accepted, by auto-accept').waitFor()
-  await page.getByText('System info received').waitFor({ timeout: 20_000 })
+  await page.getByText('System info received').waitFor()
   await page.locator('.phead .cnt').getByText('1', { exact: true }).waitFor()
   await expectGoodScreen(page, 'connect-guide-greeting')
   await page.getByLabel('Give it a name').fill('gw-harbor-01')
@@ -99,7 +99,7 @@ it('guides the first device from the token to the greeting, without a token in a
   await page.getByRole('button', { name: 'Connect the next one' }).click()
   await page.getByText('Waiting for the device to connect…').waitFor()
   await connect(token)
-  await page.getByRole('heading', { name: / is here$/ }).waitFor({ timeout: 20_000 })
+  await page.getByRole('heading', { name: / is here$/ }).waitFor()
   await page.getByText('1 more device came with the same token.').waitFor()
   await page.getByRole('button', { name: 'Show devices' }).click()
   await page.getByRole('row').getByRole('link', { name: 'View' }).first().waitFor()
@@ -140,7 +140,7 @@ it('greets a device that must be approved with its certificate, and says why a d
   await page
     .getByRole('heading', { name: / waits for approval$/, level: 2 })
     .first()
-    .waitFor({ timeout: 20_000 })
+    .waitFor()
   await page.getByRole('button', { name: 'Accept', exact: true }).waitFor()
   await expectGoodScreen(page, 'connect-guide-approval')
 
@@ -258,7 +258,7 @@ it('waits for the first device with a new token, and says why one was refused', 
   await expectGoodScreen(page, 'token-secret-refused')
   await expire(`now() + interval '3 days'`)
   await using device = await connectDevice({ url: stage.hub.url, token })
-  await dialog.getByText('is connected.').waitFor({ timeout: 10_000 })
+  await dialog.getByText('is connected.').waitFor()
   await expectGoodScreen(page, 'token-secret-connected')
   await dialog.getByRole('button', { name: 'Done' }).click()
 
@@ -288,7 +288,7 @@ it('S3: shows the limits and the number of refused devices of a token, and chang
   await page.goto(`${project}/tokens`)
   const row = page.getByRole('row').filter({ hasText: 'Line 5' })
   await row.getByText('1 of 1 enrolled').waitFor()
-  await row.getByText(/^\d+ refused$/).waitFor({ timeout: 20_000 })
+  await row.getByText(/^\d+ refused$/).waitFor()
   await row.getByText(/Limit token-devices: found 2, expected at most 1 devices/).waitFor()
   await expectGoodScreen(page, 'token-limits')
 
@@ -308,7 +308,7 @@ it('S3: shows the limits and the number of refused devices of a token, and chang
   await row.getByText('31 December 2099, 12:00').waitFor()
 
   await connect(created.token)
-  await row.getByText(/^[23] of 50 enrolled$/).waitFor({ timeout: 20_000 })
+  await row.getByText(/^[23] of 50 enrolled$/).waitFor()
 })
 
 it('S4: shows the unregistered links of a device', async () => {

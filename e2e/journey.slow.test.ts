@@ -78,7 +78,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   const config = await agentConfig(token)
   await using agent = startAgent(['run', '--config', config])
   const row = page.locator('tbody tr').first()
-  await row.getByText('unnamed').waitFor({ timeout: 20_000 })
+  await row.getByText('unnamed').waitFor()
   expect(await row.innerText()).toContain('Disconnected')
 
   await row.getByRole('link', { name: 'View' }).click()
@@ -94,7 +94,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
     /d_[1-9A-HJ-NP-Za-km-z]{22}/,
   )
   await agentCommand(['device', 'properties', 'set', 'crane.limits', '{"loadKg":42500}', '--config', config])
-  await page.getByText('crane.limits').waitFor({ timeout: 5_000 })
+  await page.getByText('crane.limits').waitFor()
   await agentCommand([
     'events',
     'emit',
@@ -106,7 +106,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
     '--config',
     config,
   ])
-  await page.getByText('Wind limit reached').waitFor({ timeout: 5_000 })
+  await page.getByText('Wind limit reached').waitFor()
   expect(await page.getByText('Warning', { exact: true }).first().isVisible()).toBe(true)
 
   await page.getByPlaceholder('New name').fill('crane-gw-01')
@@ -116,7 +116,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   expect(await violations(page)).toEqual([])
 
   await agent[Symbol.asyncDispose]()
-  await head.getByText('Disconnected', { exact: true }).waitFor({ timeout: 5_000 })
+  await head.getByText('Disconnected', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Delete Device' }).click()
   await page.waitForURL(url => url.pathname.endsWith('/devices'))
   await page.getByText(/^Deleting in \d+ s\.$/).waitFor()
