@@ -30,7 +30,7 @@ const expect = { poll: { timeout: 25_000 } }
  */
 const SLOW = '**/*.slow.test.ts'
 /**
- * Slow tests that take minutes or need other software, but measure neither time nor memory. Other tests on the same machine do not
+ * Tests that take minutes or need other software, but measure neither time nor memory. Other tests on the same machine do not
  * disturb them, so the vitest projects `long` and `e2e-long` run them in parallel. The projects `slow` and `e2e-slow` run the
  * other slow tests one by one.
  */
@@ -39,6 +39,7 @@ const LONG = [
   'apps/hub/src/backup/processes.slow.test.ts',
   'apps/hub/src/bus/nats.slow.test.ts',
   'apps/hub/src/database/server/pgbouncer.slow.test.ts',
+  'apps/hub/src/gateway/first-ping.test.ts',
   'apps/hub/src/gateway/reverse-proxies.slow.test.ts',
   'apps/hub/src/http/{install,openapi-conformance}.slow.test.ts',
   'apps/hub/src/operator/failures.slow.test.ts',
@@ -131,13 +132,14 @@ export default defineConfig({
         test: {
           ...hub,
           name: 'slow',
-          include: [`{apps,packages}/${SLOW}`, 'apps/hub/src/gateway/first-ping.test.ts'],
+          include: [`{apps,packages}/${SLOW}`],
           exclude: LONG,
-          provide: { ...provide, replays: 50 },
           fileParallelism: false,
         },
       },
-      { test: { ...hub, name: 'long', include: LONG, maxWorkers: 1 } },
+      {
+        test: { ...hub, name: 'long', include: LONG, provide: { ...provide, replays: 50 }, maxWorkers: 2 },
+      },
       {
         test: {
           ...browser,
