@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { type ClientRequest, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { pipeline } from 'node:stream/promises'
 import { createLog } from '@muster/hub/log'
 import {
   type DevicePage,
@@ -9,8 +8,6 @@ import {
   devicePage,
   freePort,
   hashOfStream,
-  heldDuring,
-  largeBody,
   type TestHub,
   testHub,
   until,
@@ -20,10 +17,6 @@ import { openDatabase } from '../database/client/connection.ts'
 import { createHttpProxy } from './http-proxy.ts'
 import { ProxyTokens } from './proxy-tokens.ts'
 
-/** Size of the large body, in bytes. `npm run bench -- tunnel` transfers a gigabyte, with the hub in its own process. */
-const LARGE_BYTES = 256 * 1024 * 1024
-/** Limit of additional memory during a transfer, in bytes. Hub, device and browser share this process. */
-const MAX_HELD_BYTES = 64 * 1024 * 1024
 const TEXT = 'The quick brown fox jumps over the lazy dog.'
 const ETAG = '"fox"'
 /** Short response timeout for tests, in milliseconds. */
@@ -52,11 +45,7 @@ afterAll(async () => {
 
 async function application(request: IncomingMessage, response: ServerResponse): Promise<void> {
   asked.push(request.url!)
-  if (request.url === '/large') {
-    response.writeHead(200, { 'content-length': LARGE_BYTES })
-    await pipeline(largeBody(LARGE_BYTES), response)
-  } else if (request.url === '/hash') response.end(await hashOfStream(request))
-  else if (request.url === '/text') sendText(request, response)
+  if (request.url === '/text') sendText(request, response)
   else if (request.url!.startsWith('/identity?')) {
     // Writes the response directly to the socket. Old small web servers send `Transfer-Encoding: identity`, Node does not.
     const [length, text, close] = decodeURIComponent(request.url!.slice('/identity?'.length)).split('&')
@@ -89,29 +78,6 @@ function sendText(request: IncomingMessage, response: ServerResponse): void {
 async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(await answer.toArray()).toString()
 }
-
-describe('a large body', () => {
-  it('is downloaded unchanged and without buffering it whole', async () => {
-    const { result, heldBytes } = await heldDuring(async () => hashOfStream(await page.ask('/large')))
-    expect(result).toBe(await hashOfStream(largeBody(LARGE_BYTES)))
-    expect(heldBytes).toBeLessThan(MAX_HELD_BYTES)
-  }, 120_000)
-
-  it('is uploaded unchanged and without buffering it whole', async () => {
-    const headers = { 'content-length': LARGE_BYTES }
-    const { result, heldBytes } = await heldDuring(async () =>
-      textOf(
-        await page.ask(
-          '/hash',
-          { method: 'POST', headers },
-          outgoing => void pipeline(largeBody(LARGE_BYTES), outgoing),
-        ),
-      ),
-    )
-    expect(result).toBe(await hashOfStream(largeBody(LARGE_BYTES)))
-    expect(heldBytes).toBeLessThan(MAX_HELD_BYTES)
-  }, 120_000)
-})
 
 it('forwards range requests to the device', async () => {
   const part = async (headers: Record<string, string>) => {
