@@ -11,6 +11,14 @@ export type JobStatus = z.output<typeof JobStatus>
 const Level = z.enum(['bad', 'warn'])
 const Disk = z.object({ freeBytes: z.number(), totalBytes: z.number() })
 
+/** State of the file of the last backup. */
+const backupFile = {
+  state: z
+    .enum(['Present', 'Missing', 'Changed', 'Unseen'])
+    .describe('Changed: it has another size or time of change. Unseen: it cannot be checked.'),
+  reason: z.string().optional().describe('Why the file cannot be checked.'),
+}
+
 /** Jobs of one kind in the last 48 hours. */
 const JobKindSummary = z.object({
   job: z.string(),
@@ -55,6 +63,10 @@ export const NodeFacts = z.object({
     })
     .optional()
     .describe('Carrier of messages between nodes: PostgreSQL or NATS. Absent with the embedded database.'),
+  backup: z
+    .object({ takenAt: Timestamp, ...backupFile })
+    .optional()
+    .describe('The file of the last backup, as this node sees it.'),
 })
 export type NodeFacts = z.output<typeof NodeFacts>
 
@@ -85,6 +97,13 @@ const Problem = z.discriminatedUnion('kind', [
     nodeName: z.string(),
     bus: z.string().describe('Carrier of messages between nodes: PostgreSQL or NATS.'),
     failure: z.string().optional(),
+  }),
+  z.object({
+    kind: z.literal('BackupLost'),
+    level: Level,
+    takenAt: Timestamp.describe('Time of the state that the last backup has.'),
+    path: z.string(),
+    state: z.enum(['Missing', 'Changed']).describe('Changed: the file has another size or time of change.'),
   }),
   z.object({ kind: z.literal('SealBroken'), level: Level, since: Timestamp, problem: z.string() }),
   z.object({
@@ -165,7 +184,15 @@ export const instance = {
       backup: part(
         z.object({
           last: z
-            .object({ takenAt: Timestamp, sizeBytes: z.number(), isVerified: z.boolean() })
+            .object({
+              takenAt: Timestamp,
+              sizeBytes: z.number(),
+              isVerified: z.boolean(),
+              file: z
+                .object({ path: z.string(), ...backupFile })
+                .optional()
+                .describe('Absent for a backup of an older release.'),
+            })
             .optional()
             .describe('Last backup by `muster-hub backup`; absent before the first one.'),
         }),

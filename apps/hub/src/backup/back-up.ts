@@ -19,6 +19,7 @@ import { BackupError } from './backup-error.ts'
 import { writeBackupFile } from './backup-file.ts'
 import { areOnOneDisk, copyBytes, leavingReserve, requireFreeBytes } from './free-space.ts'
 import { type LastBackup, storeLastBackup } from './last-backup.ts'
+import { placeOf } from './last-backup-file.ts'
 import { abortable, encodeParts, type Part } from './parts.ts'
 import { connectForCopy, endSnapshot, type Snapshot, snapshotParts, takeSnapshot } from './snapshot.ts'
 import { openTrial } from './trial-restore.ts'
@@ -43,7 +44,7 @@ export type BackUpOptions = {
 }
 
 /** A backup that was made. */
-export type BackUpReport = LastBackup & {
+export type BackUpReport = Omit<LastBackup, 'place'> & {
   path: string
   rowCount: number
   blobCount: number
@@ -124,7 +125,10 @@ export async function backUp(
     missingBlobs,
     damagedBlobs,
   }
-  const storeFailure = await store(source.access.hub, last)
+  const storeFailure = await store(source.access.hub, {
+    ...last,
+    place: await placeOf(path).catch(() => undefined),
+  })
   return { path, ...last, ...counts, storeFailure }
 }
 

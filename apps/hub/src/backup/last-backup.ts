@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { z } from 'zod'
 import type { Db } from '../database/client/connection.ts'
+import { BackupPlace } from './last-backup-file.ts'
 import { recordCommandEvent } from './record-event.ts'
 
 /** Row of `instance_setting` with the last backup. */
@@ -20,6 +21,8 @@ const LastBackup = z.object({
    */
   missingBlobs: z.number().optional(),
   damagedBlobs: z.number().optional(),
+  /** Undefined for a backup of an older release. */
+  place: BackupPlace.optional(),
 })
 /** The last backup that `muster-hub backup` made. */
 export type LastBackup = z.infer<typeof LastBackup>

@@ -5,6 +5,8 @@ import type { NodeFacts } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
 import { every } from '@muster/concurrency'
 import { sql } from 'kysely'
+import { readLastBackup } from '../backup/last-backup.ts'
+import { BackupWatch } from '../backup/last-backup-file.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { TlsFiles } from '../config.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -36,6 +38,7 @@ type NodeReportsOptions = {
  */
 export async function startNodeReports(options: NodeReportsOptions): Promise<AsyncDisposable> {
   const { db, nodeId, log, eventCount, connections, bus, reportMs = REPORT_MS } = options
+  const backups = new BackupWatch()
   let counted = eventCount()
   let countedAtMs = performance.now()
   const report = async (): Promise<void> => {
@@ -49,6 +52,7 @@ export async function startNodeReports(options: NodeReportsOptions): Promise<Asy
       ...(await diskFacts(options.folders)),
       ...certificateFacts(options.tls),
       ...busFacts(bus),
+      ...(await backupFacts(db, backups)),
     }
     await sql`
       with reported as (
@@ -74,6 +78,12 @@ function busFacts({ kind, status }: Pick<Bus, 'kind' | 'status'>): Pick<NodeFact
   if (kind === 'in process') return {}
   if (status.isConnected) return { bus: { kind } }
   return { bus: { kind, awaySince: status.since.toISOString(), failure: status.reason } }
+}
+
+async function backupFacts(db: Db, backups: BackupWatch): Promise<Pick<NodeFacts, 'backup'>> {
+  const last = await readLastBackup(db)
+  const backup = last && (await backups.look(last))
+  return backup ? { backup } : {}
 }
 
 async function diskFacts(folders: readonly string[]): Promise<Pick<NodeFacts, 'disk' | 'diskFailure'>> {

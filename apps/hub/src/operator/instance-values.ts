@@ -2,10 +2,11 @@ import { waitUpTo } from '@muster/concurrency'
 import { sql } from 'kysely'
 import { readSealing } from '../audit/sealing.ts'
 import { type LastBackup, readLastBackup } from '../backup/last-backup.ts'
+import { stateOfNodes } from '../backup/last-backup-file.ts'
 import { runningNodes } from '../cluster/node.ts'
 import { runBrief } from '../database/client/brief.ts'
 import type { Db } from '../database/client/connection.ts'
-import { readSilentNodes } from '../database/queries/instance/health.ts'
+import { readNodes as readNodeFacts, readSilentNodes } from '../database/queries/instance/health.ts'
 import { JOB_KINDS } from '../jobs/kinds.ts'
 
 /** Maximum number of projects that have separate values. The values of all other projects are added up. */
@@ -34,7 +35,11 @@ type JobValues = {
 }
 type StorageValues = { blobBytes: number; removals: number; databaseBytes: number }
 type SealValues = { sealedAtSecs: number | undefined; isIntact: boolean | undefined; unsealedAgeSecs: number }
-type BackupValues = { last: LastBackup | undefined }
+type BackupValues = {
+  last: LastBackup | undefined
+  /** Undefined where no node can check the file. */
+  isFileIntact: boolean | undefined
+}
 type NodeValues = { alive: number; silent: number }
 
 /** Values of the whole instance. A part that has never been read is undefined. */
@@ -55,7 +60,7 @@ const READS: { [Part in ValuesPart]: (db: Db) => Promise<NonNullable<Values[Part
   storage: readStorage,
   seals: readSeals,
   nodes: readNodes,
-  backup: async db => ({ last: await readLastBackup(db) }),
+  backup: readBackup,
 }
 
 /**
@@ -165,6 +170,15 @@ async function readSeals(db: Db): Promise<SealValues> {
     sealedAtSecs: newest && Date.parse(newest.sealedAt) / 1000,
     isIntact: verified?.isIntact,
     unsealedAgeSecs: rows[0]!.unsealedAgeSecs,
+  }
+}
+
+async function readBackup(db: Db): Promise<BackupValues> {
+  const last = await readLastBackup(db)
+  const { state } = (last && stateOfNodes(last, await readNodeFacts(db))) ?? {}
+  return {
+    last,
+    isFileIntact: state === undefined || state === 'Unseen' ? undefined : state === 'Present',
   }
 }
 

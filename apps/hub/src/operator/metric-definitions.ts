@@ -160,6 +160,11 @@ export const METRICS = {
     help: '1 if the last backup was restored on trial, else 0.',
     isOfInstance: true,
   },
+  muster_backup_file_intact: {
+    type: 'gauge',
+    help: '1 if the file of the last backup has its size and time of change, 0 if not or if it is gone; absent where no node can check it.',
+    isOfInstance: true,
+  },
 
   muster_blob_bytes: {
     type: 'gauge',

@@ -25,6 +25,7 @@ import { hasPrograms } from '@muster/testkit/programs'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { storeLastBackup } from '../backup/last-backup.ts'
+import { placeOf } from '../backup/last-backup-file.ts'
 import { connectForCopy } from '../backup/snapshot.ts'
 import { loadConfig } from '../config.ts'
 import { InstanceValues, MAX_NAMED_PROJECTS } from './instance-values.ts'
@@ -79,9 +80,15 @@ async function makeTraffic(): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const client = await connectForCopy(hub.pool.options, stack)
   const takenAt = new Date().toISOString()
+  const backup = join(hub.dataDir, 'backup')
+  await writeFile(backup, 'backup')
+  await hub.pool.query('update cluster_node set facts = facts || $1', [
+    { backup: { takenAt, state: 'Present' } },
+  ])
   await storeLastBackup(client, {
     takenAt,
-    sizeBytes: 5_000_000,
+    sizeBytes: 6,
+    place: await placeOf(backup),
     durationSecs: 30,
     isVerified: true,
     hasBlobs: true,
@@ -219,6 +226,7 @@ describe('/metrics', () => {
     ['muster_degraded', {}, 0],
     ['muster_nodes', { state: 'alive' }, 1],
     ['muster_audit_chain_intact', {}, 1],
+    ['muster_backup_file_intact', {}, 1],
     ['muster_jobs', { job: 'audit_SealRows', state: 'failed' }, 0],
     ['muster_project_devices', { name: 'Test project', state: 'connected' }, 1],
     ['muster_project_devices', { name: 'Test project', state: 'disconnected' }, 1],

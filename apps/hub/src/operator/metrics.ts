@@ -241,6 +241,7 @@ async function putInstance(put: Put, values: InstanceValues): Promise<void> {
     put('muster_backup_timestamp_seconds', Date.parse(backup.last.takenAt) / 1000)
     put('muster_backup_bytes', backup.last.sizeBytes)
     put('muster_backup_verified', Number(backup.last.isVerified))
+    if (backup.isFileIntact !== undefined) put('muster_backup_file_intact', Number(backup.isFileIntact))
   }
   if (nodes) {
     put('muster_nodes', nodes.alive, { state: 'alive' })

@@ -1,4 +1,5 @@
 import { readLastBackup } from '../../backup/last-backup.ts'
+import { stateOfNodes } from '../../backup/last-backup-file.ts'
 import { runBrief } from '../../database/client/brief.ts'
 import {
   readDatabase,
@@ -30,7 +31,8 @@ export const instance_GetHealth = handler('instance_GetHealth', async ({ db, ser
     const last = await readLastBackup(tx)
     if (!last) return {}
     const { takenAt, sizeBytes, isVerified } = last
-    return { last: { takenAt, sizeBytes, isVerified } }
+    const file = stateOfNodes(last, nodes.value ?? [])
+    return { last: { takenAt, sizeBytes, isVerified, file } }
   })
   const seals = await readable(() => readSeals(db), signal)
   const { value: sealed, problem } = seals.value ?? {}
@@ -44,6 +46,7 @@ export const instance_GetHealth = handler('instance_GetHealth', async ({ db, ser
       growthBytesPerDay: services.diskSpace.isWatching ? database.value?.growthBytesPerDay : undefined,
       brokenSeal:
         problem !== undefined && sealed?.verifiedAt ? { problem, verifiedAt: sealed.verifiedAt } : undefined,
+      lastBackup: backup.value?.last,
     }),
     people,
     nodes,

@@ -60,6 +60,7 @@ function Way({ problem }: { problem: Problem }) {
         Show the certificate
       </LinkButton>
     )
+  if (problem.kind === 'BackupLost') return null
   const name = problem.kind === 'VersionsDiffer' ? 'the nodes' : problem.nodeName
   return (
     <LinkButton size="sm" to="/admin/dashboard" hash="cluster-nodes">

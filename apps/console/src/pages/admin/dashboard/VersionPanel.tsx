@@ -76,8 +76,16 @@ function sealText({ sealNo, isIntact }: NonNullable<Health['seals']['value']>): 
   return `${newest}; ${isIntact ? 'intact at the last verification' : 'not intact at the last verification'}`
 }
 
+type LastBackup = NonNullable<Health['backup']['value']>['last']
+
 function backupText({ last }: NonNullable<Health['backup']['value']>, nowMs: number): string {
   if (!last) return 'None by muster-hub backup'
   const checked = last.isVerified ? 'restored on trial' : 'not restored on trial'
-  return `${dayInYear(Date.parse(last.takenAt), nowMs)}, ${formatBytes(last.sizeBytes)}, ${checked}`
+  return `${dayInYear(Date.parse(last.takenAt), nowMs)}, ${formatBytes(last.sizeBytes)}, ${checked}${fileText(last.file)}`
+}
+
+function fileText(file: NonNullable<LastBackup>['file']): string {
+  if (file?.state === 'Unseen') return `; its file cannot be checked: ${file.reason}`
+  if (file?.state === 'Missing') return '; its file is gone'
+  return file?.state === 'Changed' ? '; its file was changed' : ''
 }

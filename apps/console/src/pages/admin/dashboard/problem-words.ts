@@ -62,6 +62,14 @@ export function problemWords(problem: Problem, nowMs: number): ProblemWords {
         note: `Since ${sinceInWords(Date.parse(since), nowMs)}. Changes on other nodes arrive later, by polling.`,
       }
     }
+    case 'BackupLost': {
+      const { state, path, takenAt } = problem
+      return {
+        said: `The file of the last backup ${state === 'Missing' ? 'is gone' : 'was changed'}:`,
+        more: `${path}.`,
+        note: `It was taken ${atInWords(Date.parse(takenAt), nowMs)}. Make a new one.`,
+      }
+    }
     case 'SealBroken':
       return {
         said: 'The audit log is not intact.',

@@ -2,6 +2,7 @@ import type { HandlerOutput, NodeFacts } from '@muster/actions'
 
 type Problem = HandlerOutput<'instance_GetHealth'>['problems'][number]
 type Kind = HandlerOutput<'jobs_GetSummary'>['kinds'][number]
+type Backup = NonNullable<HandlerOutput<'instance_GetHealth'>['backup']['value']>['last']
 type Node = { name: string; uptimeSecs: number; facts?: NodeFacts | undefined }
 
 /** Facts from which the problems of the instance follow. An unreadable part is empty or undefined. */
@@ -13,6 +14,7 @@ type Findings = {
   /** Growth of the database in bytes a day; undefined unless the database is on the disk of the hub. */
   growthBytesPerDay: number | undefined
   brokenSeal: { problem: string; verifiedAt: string } | undefined
+  lastBackup: Backup | undefined
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -31,6 +33,7 @@ export function problemsOf(findings: Findings): Problem[] {
     ...failingJobs(findings),
     ...brokenSeals(findings),
     ...silentNodes(findings),
+    ...lostBackups(findings),
     ...awayBuses(findings),
     ...endingCertificates(findings),
     ...fillingDisks(findings),
@@ -64,6 +67,12 @@ function brokenSeals({ brokenSeal }: Findings): Problem[] {
   return brokenSeal
     ? [{ kind: 'SealBroken', level: 'bad', since: brokenSeal.verifiedAt, problem: brokenSeal.problem }]
     : []
+}
+
+function lostBackups({ lastBackup }: Findings): Problem[] {
+  const { path, state } = lastBackup?.file ?? {}
+  if (path === undefined || (state !== 'Missing' && state !== 'Changed')) return []
+  return [{ kind: 'BackupLost', level: 'bad', takenAt: lastBackup!.takenAt, path, state }]
 }
 
 function silentNodes({ silentNodes: nodes }: Findings): Problem[] {

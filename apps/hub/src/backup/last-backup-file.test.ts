@@ -1,0 +1,78 @@
+import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { HandlerOutput } from '@muster/actions'
+import { testHub, until } from '@muster/testkit'
+import { expect, it } from 'vitest'
+import { InProcessBus } from '../bus/in-process-bus.ts'
+import { startNodeReports } from '../cluster/node-facts.ts'
+import { InstanceValues } from '../operator/instance-values.ts'
+import { createLog } from '../runtime/log.ts'
+import { done, FIXTURE_KEY } from './testing/fixture-database.ts'
+
+type File = NonNullable<NonNullable<HandlerOutput<'instance_GetHealth'>['backup']['value']>['last']>['file']
+
+it('says whether the file of the last backup is gone or was changed, and alarms nobody about a file that it cannot see', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'muster-last-backup-'))
+  const folder = join(root, 'backups')
+  const path = join(folder, 'last.backup')
+  await mkdir(folder)
+  await using hub = await testHub({ instanceKey: FIXTURE_KEY })
+  const log = createLog('silent')
+  await using _reports = await startNodeReports({
+    db: hub.db,
+    nodeId: hub.nodeId,
+    log,
+    folders: [root],
+    tls: undefined,
+    eventCount: () => 0,
+    connections: () => 0,
+    bus: new InProcessBus({ nodeId: hub.nodeId, log }),
+    reportMs: 20,
+  })
+  const admin = await hub.user({ isAdmin: true })
+  /** Waits until the dashboard shows this state, and compares problems and metric with it. */
+  const shows = async (state: NonNullable<File>['state'], reason?: string): Promise<void> => {
+    const { problems } = await until(`the file is ${state}`, async () => {
+      const health = await admin.invoke('instance_GetHealth', {})
+      const file = health.backup.value?.last?.file
+      return file?.state === state && file.reason === reason && health
+    })
+    const isLost = state === 'Missing' || state === 'Changed'
+    expect(problems.filter(({ kind }) => kind === 'BackupLost')).toMatchObject(
+      isLost ? [{ level: 'bad', state, path }] : [],
+    )
+    const { backup } = await new InstanceValues(hub.db, () => {}).read()
+    expect(backup!.isFileIntact).toBe(state === 'Unseen' ? undefined : !isLost)
+  }
+
+  const settings = { MUSTER_DATABASE_URL: hub.pool.options.connectionString!, MUSTER_DATA_DIR: hub.dataDir }
+  const { sizeBytes } = await done(['backup', path, '--no-verify'], settings)
+  await shows('Present')
+  await rename(path, join(root, 'moved'))
+  await shows('Missing')
+  await writeFile(path, Buffer.alloc(sizeBytes as number - 1))
+  await shows('Changed')
+  await writeFile(path, Buffer.alloc(sizeBytes as number))
+  await utimes(path, 0, 0)
+  await shows('Changed')
+  await rm(path)
+  await rename(join(root, 'moved'), path)
+  await shows('Present')
+
+  // As when the disk of the backups is not mounted.
+  await rename(folder, join(root, 'elsewhere'))
+  await mkdir(folder)
+  await shows('Unseen', 'the hub does not see the folder in which it was written')
+  await rm(folder, { recursive: true })
+  await writeFile(folder, '')
+  await shows('Unseen', 'the hub cannot enter its folder (ENOTDIR)')
+  await hub.pool.query(
+    `update instance_setting set value = jsonb_set(value::jsonb, '{place,host}', '"north"') where key = 'last-backup'`,
+  )
+  await shows('Unseen', 'it was written on the machine north')
+  await rm(folder)
+  await rename(join(root, 'elsewhere'), folder)
+  await shows('Present')
+  await rm(root, { recursive: true })
+})
