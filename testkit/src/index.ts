@@ -48,7 +48,7 @@ export {
   randomFingerprint,
 } from './rows.ts'
 export { hasS3Server, type S3Server, s3Server } from './s3-server.ts'
-export { type ScratchDatabase, scratchDatabase } from './scratch-database.ts'
+export { makeDatabase, type ScratchDatabase, scratchDatabase } from './scratch-database.ts'
 export { secondNode, type TestNode } from './second-node.ts'
 export { type SilentConnections, silentConnections } from './silent-connections.ts'
 export { smallDisk } from './small-disk.ts'
