@@ -60,11 +60,12 @@ export type Nodes = AsyncDisposable & {
   holderOf(deviceId: string): Promise<number>
 }
 
-/** Starts three nodes and a proxy. `env` is added to the environment of each node. */
+/** Starts three nodes and a proxy. `env` is added to the environment of each node, and `firstMain` names another build for their first start. */
 export async function startNodes(
   kind: CarrierKind,
   program: FrontProgram,
   env: Record<string, string> = {},
+  firstMain?: string,
 ): Promise<Nodes> {
   await using resources = new AsyncDisposableStack()
   const folder = resources.use(await newFolder())
@@ -117,8 +118,8 @@ export async function startNodes(
   }
   resources.defer(async () => void (await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))))
   // The first node migrates the database and makes the first administrator.
-  await start(0)
-  await Promise.all([start(1), start(2)])
+  await start(0, firstMain)
+  await Promise.all([start(1, firstMain), start(2, firstMain)])
   const front = resources.use(await startFront(program, ports, frontPort))
   const database = new pg.Pool({ ...access.admin, database: name!, max: 4 })
   database.on('error', () => {})

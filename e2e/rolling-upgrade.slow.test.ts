@@ -1,11 +1,12 @@
 import { Agent, request } from 'node:https'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@muster/testkit'
 import { hasPrograms } from '@muster/testkit/programs'
 import { expect, it } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { consoleUser } from './console-user.ts'
-import { newFolder } from './hub-child.ts'
+import { MAIN, newFolder } from './hub-child.ts'
 import { type Nodes, nextBuild, startNodes } from './nodes.ts'
 import { StormDevice } from './storm-device.ts'
 
@@ -21,6 +22,14 @@ const P99_MS = 1_000
 const BACK_MS = 30_000
 /** Time between the start of a node and the stop of the next one, in milliseconds: the proxy has to find it. */
 const BETWEEN_MS = 3_000
+
+/**
+ * Entry file of an earlier release from which the nodes are upgraded to this one. Without it, they are upgraded from this one to a copy
+ * with a further migration.
+ */
+const PREVIOUS = process.env.MUSTER_TEST_PREVIOUS
+  ? join(process.env.MUSTER_TEST_PREVIOUS, 'apps/hub/muster-hub.js')
+  : undefined
 
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
 
@@ -72,9 +81,9 @@ it.for([
     await using stack = new AsyncDisposableStack()
     const folder = stack.use(await newFolder())
     const [build, browser, nodes] = await Promise.all([
-      nextBuild(folder),
+      PREVIOUS ? MAIN : nextBuild(folder),
       launchBrowser(),
-      startNodes(carrierKind, program),
+      startNodes(carrierKind, program, {}, PREVIOUS),
     ])
     stack.defer(() => browser.close())
     stack.use(nodes)
