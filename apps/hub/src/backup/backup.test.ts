@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, watch, writeFileSync } from 'node:fs'
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -212,12 +212,18 @@ it('refuses a second backup of the instance, an existing file and a folder that 
   await client.end()
   await writeFile(path, 'x')
   expect(await refusal(path)).toBe(`${path} exists already, expected the name of a new file.\n`)
+  // Another process takes the name while the backup is written.
+  const folder = join(root, 'taken')
+  await mkdir(folder)
+  const taken = join(folder, 'file')
+  const watcher = watch(folder).once('change', () => writeFileSync(taken, 'of another'))
+  expect(await refusal(taken)).toBe(`${taken} exists already, expected the name of a new file.\n`)
+  watcher.close()
+  expect(await readdir(folder)).toEqual(['file'])
+  expect(await readFile(taken, 'utf8')).toBe('of another')
   expect(await refusal(join(root, 'absent/file'))).toContain(
     '(ENOENT), expected one in which file can be written.\n',
   )
-  const small = join(root, 'small')
-  await mkdir(small)
-  expect(await readdir(small)).toEqual([])
 })
 
 it('lets a hub start while a backup runs, and a migration wait', async () => {

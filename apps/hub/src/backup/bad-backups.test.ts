@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,9 +12,10 @@ import { loadConfig } from '../config.ts'
 import { instanceKeyOf } from '../credentials/instance-key.ts'
 import { createHub } from '../hub.ts'
 import { createLog } from '../runtime/log.ts'
-import { BackupFile, type BackupHeader, writeBackupFile } from './backup-file.ts'
-import { decodeParts, encodeParts, type Part, type PartHeader } from './parts.ts'
+import { BackupFile, type BackupHeader } from './backup-file.ts'
+import type { PartHeader } from './parts.ts'
 import { done, FIXTURE_KEY, fixtureDatabase } from './testing/fixture-database.ts'
+import { forgedBackup } from './testing/forged-backup.ts'
 
 const root = await mkdtemp(join(tmpdir(), 'muster-bad-backups-'))
 await chmod(root, 0o755)
@@ -106,29 +106,14 @@ it('refuses a backup that was cut, and one with a changed byte, wherever that is
 })
 
 /** Writes a backup whose parts and header differ from those of the good one. */
-async function forged(
+function forged(
   header: Partial<BackupHeader>,
   change: (part: {
     header: PartHeader
     body: Buffer
   }) => { header: object; body: Buffer } | undefined = part => part,
 ): Promise<string> {
-  const path = join(root, `forged-${randomBytes(4).toString('hex')}.backup`)
-  await using file = await BackupFile.open(good)
-  const parts = async function* (): AsyncGenerator<Part> {
-    for await (const part of decodeParts(file.content())) {
-      const pieces: Buffer[] = []
-      for await (const piece of part.body) pieces.push(piece)
-      const made = change({ header: part.header, body: Buffer.concat(pieces) })
-      if (!made) continue
-      const body = (async function* () {
-        yield made.body
-      })()
-      yield { header: made.header as PartHeader, body, rows: part.rows }
-    }
-  }
-  await writeBackupFile(path, { ...file.header, ...header }, encodeParts(parts()))
-  return path
+  return forgedBackup(good, root, part => [change(part)].filter(made => made !== undefined), header)
 }
 
 it('refuses a newer format, a newer release and rows that do not fit, in one line', async () => {

@@ -51,7 +51,7 @@ it('says whether the file of the last backup is gone or was changed, and alarms 
   await shows('Present')
   await rename(path, join(root, 'moved'))
   await shows('Missing')
-  await writeFile(path, Buffer.alloc(sizeBytes as number - 1))
+  await writeFile(path, Buffer.alloc((sizeBytes as number) - 1))
   await shows('Changed')
   await writeFile(path, Buffer.alloc(sizeBytes as number))
   await utimes(path, 0, 0)

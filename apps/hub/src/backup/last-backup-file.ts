@@ -71,7 +71,8 @@ async function stateOf({ path, host, folderInode, mtimeMs }: BackupPlace, sizeBy
   )
     return { state: 'Present' }
   if (host !== hostname()) return unseen(`it was written on the machine ${host}`)
-  if (typeof file === 'string' && file !== 'ENOENT') return unseen(`the hub cannot enter its folder (${file})`)
+  if (typeof file === 'string' && file !== 'ENOENT')
+    return unseen(`the hub cannot enter its folder (${file})`)
   if (typeof folder !== 'object' || folder.ino !== folderInode)
     return unseen('the hub does not see the folder in which it was written')
   return { state: typeof file === 'object' ? 'Changed' : 'Missing' }

@@ -25,6 +25,8 @@ import { recordCommandEvent } from './record-event.ts'
 import { connectForCopy } from './snapshot.ts'
 
 const SHARD = /^[0-9a-f]{4}$/
+/** Limit of the instance key in a backup, in bytes. */
+const MAX_KEY_BYTES = 1024
 /** Drafts of files that a killed restore leaves. */
 const DRAFT = /^(database\.json\.draft|instance-key\.\d+|hub\.lock\.\w+)$/
 
@@ -161,16 +163,17 @@ export async function restore(
   }
 }
 
-/** Whether the database is complete and contains the backup of this time. */
+/** Whether the database is complete and was last filled from the backup of this time. */
 async function isRestored(client: pg.Client, backedUpAt: string): Promise<boolean> {
   if (await isUnfinished(client)) return false
   const { rows: tables } = await client.query("select from pg_class where oid = to_regclass('audit_event')")
   if (tables.length === 0) return false
-  const { rows } = await client.query(
-    "select from audit_event where event = 'instance_Restored' and data ->> 'backedUpAt' = $1 limit 1",
-    [backedUpAt],
+  // The rows of a backup have the event of the restore before, if its instance was itself restored.
+  const { rows } = await client.query<{ backedUpAt: string }>(
+    `select data ->> 'backedUpAt' as "backedUpAt" from audit_event where event = 'instance_Restored'
+      order by created_at desc limit 1`,
   )
-  return rows.length > 0
+  return rows[0]?.backedUpAt === backedUpAt
 }
 
 /** Reads the whole backup without writing anything. Resolves to the instance key in it. */
@@ -184,7 +187,13 @@ async function checkParts(
       throw new BackupError(`The backup has ${nameOf(header)}, but its header says that it has no files.`)
     if (header.kind !== 'instance-key') continue
     const pieces: Buffer[] = []
-    for await (const piece of body) pieces.push(piece)
+    for await (const piece of body) {
+      pieces.push(piece)
+      if (pieces.reduce((sum, { length }) => sum + length, 0) > MAX_KEY_BYTES)
+        throw new BackupError(
+          `The backup has an instance key of more than ${MAX_KEY_BYTES} bytes, expected 64 hexadecimal digits.`,
+        )
+    }
     instanceKey = Buffer.concat(pieces).toString()
   }
   return { instanceKey }
