@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import { expectGoodScreen, failAction, openStage, type Stage, startSession } from './people.ts'
 
+/** Long, as the file names of some machines are. */
+const LOST_BACKUP = `/srv/backups/${'of-the-hub-of-the-harbour-'.repeat(4)}/muster-2026-11-25.backup`
 const FAILED_JOB = 'job_20261121-1200-abcdefgh'
 
 let stage: Stage
@@ -60,19 +62,28 @@ it('leads from the dashboard to a failed job, says why it failed and retries it,
 })
 
 it('keeps the other parts of the dashboard when one cannot be read', async () => {
+  let state = 'Missing'
   await page.route('**/invoke/instance_GetHealth', async route => {
     const response = await route.fetch()
-    const health = (await response.json()) as Record<string, unknown>
+    const health = (await response.json()) as { problems: object[] }
     const database = { failure: 'The database answered: canceling statement due to statement timeout.' }
-    const last = { takenAt: '2026-11-25T02:30:00.000Z', sizeBytes: 5 * 1024 ** 3, isVerified: false }
-    await route.fulfill({ response, json: { ...health, database, backup: { value: { last } } } })
+    const takenAt = '2026-11-25T02:30:00.000Z'
+    const last = { takenAt, sizeBytes: 5 * 1024 ** 3, isVerified: false, file: { path: LOST_BACKUP, state } }
+    const lost = { kind: 'BackupLost', level: 'bad', takenAt, path: LOST_BACKUP, state }
+    const problems = [...health.problems, lost]
+    await route.fulfill({ response, json: { ...health, problems, database, backup: { value: { last } } } })
   })
   await page.reload()
   const panel = page.getByRole('region', { name: 'Database' })
   await panel.getByText('canceling statement due to statement timeout', { exact: false }).waitFor()
   await page.getByRole('region', { name: 'Device events' }).getByText('a second now').waitFor()
-  await page.getByText(/^25 November.*, 5\.0 GiB, not restored on trial$/).waitFor()
+  await page.getByText(/^25 November.*, 5\.0 GiB, not restored on trial; its file is gone$/).waitFor()
+  await page.getByText(`The file of the last backup is gone: ${LOST_BACKUP}.`).waitFor()
   await expectGoodScreen(page, 'admin-dashboard-part')
+  state = 'Changed'
+  await page.reload()
+  await page.getByText(/, not restored on trial; its file was changed$/).waitFor()
+  await page.getByText('The file of the last backup was changed:').waitFor()
   await page.unrouteAll({ behavior: 'wait' })
   const mend = await failAction(page, 'instance_GetHealth', 'The thermometer is broken.')
   await page.reload()

@@ -36,11 +36,6 @@ export async function placeOf(path: string): Promise<BackupPlace> {
 /** Looks at the file of the last backup from this node. Reads its size and time of change only, and never its bytes. */
 export class BackupWatch {
   #look: Promise<BackupFacts> | undefined
-  readonly #lookMs: number
-
-  constructor(lookMs = LOOK_MS) {
-    this.#lookMs = lookMs
-  }
 
   /** Resolves within 5 s. Undefined if the place of the backup is not known, because an older release made it. */
   async look({ takenAt, sizeBytes, place }: Watched): Promise<BackupFacts | undefined> {
@@ -55,7 +50,7 @@ export class BackupWatch {
     const look = this.#look.then(facts => {
       found = facts
     })
-    await waitUpTo(this.#lookMs, look)
+    await waitUpTo(LOOK_MS, look)
     return found?.takenAt === takenAt
       ? found
       : { takenAt, ...unseen('the file system of its folder does not answer') }
@@ -63,7 +58,7 @@ export class BackupWatch {
 }
 
 async function stateOf({ path, host, folderInode, mtimeMs }: BackupPlace, sizeBytes: number): Promise<State> {
-  const [file, folder] = await Promise.all([path, dirname(path)].map(found))
+  const file = await found(path)
   if (
     typeof file === 'object' &&
     file.size === sizeBytes &&
@@ -73,6 +68,7 @@ async function stateOf({ path, host, folderInode, mtimeMs }: BackupPlace, sizeBy
   if (host !== hostname()) return unseen(`it was written on the machine ${host}`)
   if (typeof file === 'string' && file !== 'ENOENT')
     return unseen(`the hub cannot enter its folder (${file})`)
+  const folder = await found(dirname(path))
   if (typeof folder !== 'object' || folder.ino !== folderInode)
     return unseen('the hub does not see the folder in which it was written')
   return { state: typeof file === 'object' ? 'Changed' : 'Missing' }
