@@ -54,7 +54,7 @@ const JOURNEYS = 'e2e/{approvals,enrolment,on-call,people-admin,people-organizat
 /** Browser tests that run in parallel, as those of `LONG`. */
 const E2E_LONG = [
   JOURNEYS,
-  'e2e/{cluster,disk-full,hardening,hub-places,hub-start,journey,release,specification-texts,uploads}.slow.test.ts',
+  'e2e/{cluster,disk-full,half-open,hardening,hub-places,hub-start,journey,power-loss,release,specification-texts,uploads}.slow.test.ts',
 ]
 /**
  * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
