@@ -1,4 +1,4 @@
-import { publicIdOf } from '@muster/actions'
+import { publicIdOf } from '@muster/actions/client'
 import { Backoff, isGoAway, type LinkEnd, LinkEndedError, RemoteActionError } from '@muster/link'
 import { certificateFingerprint, readDeviceCertificate } from './certificate.ts'
 import { type Clock, systemClock } from './clock.ts'

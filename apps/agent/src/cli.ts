@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { withoutSecrets } from '@muster/actions'
+import { withoutSecrets } from '@muster/actions/client'
 import { VERSION } from '@muster/actions/version'
 import { connectServiceManager } from '@muster/link/service-manager'
 import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'

@@ -1,4 +1,4 @@
-import { withoutSecrets } from '@muster/actions'
+import { withoutSecrets } from '@muster/actions/client'
 import { ConfigError } from './config-error.ts'
 
 /** Typed reader of one table of a configuration file. A value of an unexpected type throws `ConfigError`. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { DeploymentToken, isLoopback } from '@muster/actions'
+import { isDeploymentToken, isLoopback } from '@muster/actions/client'
 import { parse, TomlError } from 'smol-toml'
 import { ConfigError } from './config-error.ts'
 import { ConfigTable } from './config-table.ts'
@@ -131,8 +131,7 @@ function hubUrlOf(
 function tokenOf(table: ConfigTable, key = 'token'): string {
   const expected = 'a deployment token: deployment_ and 66 base-58 characters'
   const token = table.required(key, expected, table.text(key))
-  if (!DeploymentToken.safeParse(token).success)
-    throw table.wrong(key, expected, `a text of ${token.length} characters`)
+  if (!isDeploymentToken(token)) throw table.wrong(key, expected, `a text of ${token.length} characters`)
   return token
 }
 

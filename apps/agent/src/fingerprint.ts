@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { BASE58, encodeRadix } from '@muster/actions'
+import { BASE58, encodeRadix } from '@muster/actions/client'
 import { ConfigError } from './config-error.ts'
 import { codeOf } from './describe-error.ts'
 

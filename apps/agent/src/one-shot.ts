@@ -1,4 +1,4 @@
-import { type ActionName, isRepositoryId, newDatedId, parseRepositoryPath } from '@muster/actions'
+import { type ActionName, isRepositoryId, newDatedId, parseRepositoryPath } from '@muster/actions/client'
 import type { AgentConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
 import { invokeExactly } from './exact-invoke.ts'

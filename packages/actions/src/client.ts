@@ -4,8 +4,19 @@ import type { ActionInput, ActionName, ActionOutput } from './registry.ts'
 export type { Actor } from './accounts.ts'
 export { ActionError, type ErrorKind } from './errors.ts'
 export { agentArguments, agentCommand, isLoopback, offersInstall } from './hub-url.ts'
+export {
+  BASE58,
+  encodeRadix,
+  isDeploymentToken,
+  newDatedId,
+  newId,
+  publicIdOf,
+  randomBase58,
+} from './id-texts.ts'
 export * from './limits.ts'
 export type { LiveChange, LiveTopic } from './live.ts'
+export { TIMESTAMP_TEXT } from './patterns.ts'
+export { isPropertyName } from './property-name.ts'
 export type * from './registry.ts'
 export * from './repository-path.ts'
 export { withoutSecrets } from './secret-texts.ts'

@@ -2,8 +2,8 @@ import { createHash, X509Certificate } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
 import type { z } from 'zod'
+import { BASE58, encodeRadix, newDatedId, newId, publicIdOf, randomBase58 } from './id-texts.ts'
 import {
-  BASE58,
   ClusterNodeId,
   DeploymentToken,
   DeploymentTokenId,
@@ -13,13 +13,8 @@ import {
   DeviceFingerprint,
   DeviceFingerprintId,
   DeviceId,
-  encodeRadix,
-  newDatedId,
-  newId,
   OrganizationId,
   ProjectId,
-  publicIdOf,
-  randomBase58,
   UserId,
   UserSessionId,
   UserSessionToken,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Action } from './define.ts'
-import { newId, randomBase58 } from './ids.ts'
+import { newId, randomBase58 } from './id-texts.ts'
 import { actions, findAction } from './registry.ts'
 import { software } from './software.ts'
 

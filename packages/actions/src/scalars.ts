@@ -8,6 +8,7 @@ import {
   MIN_PASSWORD_LENGTH,
 } from './limits.ts'
 import { DIGEST_TEXT, decimalUpTo, EMAIL_TEXT, TIMESTAMP_TEXT, trimmedText } from './patterns.ts'
+import { MAX_PROPERTY_NAME_LENGTH, PROPERTY_NAME_TEXT } from './property-name.ts'
 import { hasAtMost } from './text.ts'
 
 export { text } from './text.ts'
@@ -93,8 +94,8 @@ export const Jwt = secret(z.string().max(4096))
 export const PropertyName = z
   .string()
   .min(1)
-  .max(256)
-  .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, underscores and dashes')
+  .max(MAX_PROPERTY_NAME_LENGTH)
+  .regex(PROPERTY_NAME_TEXT, 'expected letters, digits, dots, underscores and dashes')
 
 /** Name of a repository, package or tag in a path: `^[a-zA-Z0-9][a-zA-Z0-9._-]*$`. */
 export const PathName = z

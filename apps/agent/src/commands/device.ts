@@ -1,13 +1,12 @@
-import { PropertyName } from '@muster/actions'
+import { isPropertyName } from '@muster/actions/client'
 import type { Command } from 'commander'
 import type { CommandContext } from '../command-context.ts'
 import { type JsonText, parseJsonText } from '../json-text.ts'
 import { getProperty, issueToken, printDeviceId, removeProperty, setProperty } from '../one-shot.ts'
 import { argument, oneShotsFor, withIdentityOptions } from './identity-options.ts'
 
-const propertyName = argument(
-  'a name of 1 to 256 letters, digits, dots, underscores and dashes',
-  text => PropertyName.safeParse(text).data,
+const propertyName = argument('a name of 1 to 256 letters, digits, dots, underscores and dashes', text =>
+  isPropertyName(text) ? text : undefined,
 )
 
 /** Adds the command group `device`, which reads and changes this device's records at the hub. */

@@ -1,4 +1,4 @@
-import { Timestamp } from '@muster/actions'
+import { TIMESTAMP_TEXT } from '@muster/actions/client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CommandContext } from '../command-context.ts'
 import { type JsonText, parseJsonText } from '../json-text.ts'
@@ -47,5 +47,8 @@ function categoryOf(text: string): string | undefined {
 }
 
 function timeOf(text: string): string | undefined {
-  return Timestamp.safeParse(text).data
+  const date = text.slice(0, 10)
+  const isTime = new RegExp(TIMESTAMP_TEXT).test(text)
+  // `Date` takes the 30th of February as the 2nd of March.
+  return isTime && new Date(date).toISOString().startsWith(date) ? text : undefined
 }

@@ -1,4 +1,4 @@
-import { BASE58 } from '@muster/actions'
+import { BASE58 } from '@muster/actions/client'
 
 /** Pseudo-random numbers determined by a key. */
 export type Random = {

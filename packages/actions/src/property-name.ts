@@ -1,0 +1,9 @@
+/** Longest name of a property, in characters (docs/protocol.md 4.1). */
+export const MAX_PROPERTY_NAME_LENGTH = 256
+/** Characters of the name of a property (docs/protocol.md 4.1). */
+export const PROPERTY_NAME_TEXT = /^[a-zA-Z0-9][a-zA-Z0-9._-]*$/
+
+/** True for a text that can be the name of a property. Needs no schema library, like the rest of `client.ts`. */
+export function isPropertyName(text: string): boolean {
+  return text.length <= MAX_PROPERTY_NAME_LENGTH && PROPERTY_NAME_TEXT.test(text)
+}
