@@ -5,10 +5,12 @@ import { type Clock, systemClock } from './clock.ts'
 import type { AgentConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
 import { codeOf, describeError } from './describe-error.ts'
+import { EventQueue } from './event-queue.ts'
 import { ForwardService } from './forward.ts'
 import type { HubCredentials } from './hub-connection.ts'
 import { loadCredentials } from './identity.ts'
 import { type Log, silentLog } from './log.ts'
+import { sendQueuedEvents } from './queued-events.ts'
 import { adviceOn, HubRefusedError } from './refusal.ts'
 import { openSession, type Session } from './session.ts'
 import { readSystemInfo, SYSTEM_INFO_PROPERTY } from './system-info.ts'
@@ -28,6 +30,8 @@ export type RunAgentOptions = AgentConfig & {
 }
 
 const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
+/** One-shot commands may put events into the queue while the agent is connected, for example when the hub is short of disk space. */
+const QUEUE_INTERVAL_MS = 60 * 1000
 const CLOSE_TIMEOUT_MS = 3000
 /** Matches the error codes of an untrusted hub certificate, for example `SELF_SIGNED_CERT_IN_CHAIN`. */
 const UNTRUSTED = /CERT|SIGNATURE/
@@ -48,6 +52,7 @@ class Agent {
   readonly #clock: Clock
   readonly #backoff: Backoff
   readonly #forwards: ForwardService
+  readonly #queue: EventQueue
 
   constructor(options: RunAgentOptions, credentials: HubCredentials) {
     this.#options = options
@@ -56,6 +61,7 @@ class Agent {
     this.#clock = options.clock ?? systemClock
     this.#backoff = new Backoff(options.random && { random: options.random })
     this.#forwards = new ForwardService({ log: this.#log })
+    this.#queue = new EventQueue(options.dataDir, options.eventQueue)
   }
 
   async run(): Promise<void> {
@@ -124,7 +130,10 @@ class Agent {
     const close = () => link.close('the agent is stopping')
     signal.addEventListener('abort', close, { once: true })
     if (signal.aborted) close()
-    const publishing = publishSystemInfo ? this.#publishSystemInfo(session, over.signal) : Promise.resolve()
+    const publishing = Promise.all([
+      publishSystemInfo && this.#publishSystemInfo(session, over.signal),
+      this.#sendQueue(session, over.signal),
+    ])
     const end = await link.ended
     signal.removeEventListener('abort', close)
     over.abort()
@@ -132,6 +141,23 @@ class Agent {
       this.#log.debug(describeError(error)),
     )
     return end
+  }
+
+  async #sendQueue(session: Session, over: AbortSignal): Promise<void> {
+    let reported = ''
+    while (!over.aborted) {
+      try {
+        await sendQueuedEvents(session, this.#queue, this.#log)
+        reported = ''
+      } catch (error) {
+        const reason = describeError(error)
+        if (!over.aborted && reason !== reported) this.#log.warn(`queued events not sent: ${reason}`)
+        reported = reason
+        // Errors of the file system have a code. If sent events cannot be removed, sending them again each minute would only be a load.
+        if (codeOf(error) !== undefined) return
+      }
+      await this.#clock.sleep(QUEUE_INTERVAL_MS, over).catch(() => {})
+    }
   }
 
   async #publishSystemInfo({ deviceId, link, executor }: Session, over: AbortSignal): Promise<void> {

@@ -243,6 +243,19 @@ describe('a process', () => {
     expect(await agent.ended).toMatchObject({ code: 1, err: expect.stringContaining('EFBIG') })
     expect(await readdir(join(agent.path, 'data'))).toEqual([])
   })
+
+  it('fails in one line when the disk is too full for an event that cannot be sent', async () => {
+    await using hub = await FakeHub.start()
+    hub.refusals.push({ status: 503 }, { status: 503 })
+    const twice = '"$@"; ulimit -f 0; exec "$@"'
+    await using agent = await agentOf(hub, ['events', 'emit', '1'], ['ignore', 'ignore', 'pipe'], twice)
+    const { code, err } = await agent.ended
+    expect(code).toBe(1)
+    expect(err).toMatch(
+      /^\S+ warn [^\n]+ is in the queue [^\n]+\n\S+ error event not sent \([^\n]+ 503\) and not queued in [^\n]+: EFBIG[^\n]+\n$/,
+    )
+    expect(await readdir(join(agent.path, 'data/events'))).toHaveLength(1)
+  })
 })
 
 describe('one-shot commands', () => {

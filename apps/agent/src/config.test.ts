@@ -22,6 +22,7 @@ describe('a configuration file', () => {
       acceptInvalidCertificates: false,
       publishSystemInfo: true,
       exports: [],
+      eventQueue: { maxEvents: 10_000, maxBytes: 16_777_216 },
     })
   })
 

@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { isDeploymentToken, isLoopback } from '@muster/actions/client'
+import { isDeploymentToken, isLoopback, MAX_EVENT_BYTES } from '@muster/actions/client'
 import { parse, TomlError } from 'smol-toml'
 import { ConfigError } from './config-error.ts'
 import { ConfigTable } from './config-table.ts'
 import { codeOf } from './describe-error.ts'
+import type { EventQueueBounds } from './event-queue.ts'
 
 /** A web server on this device that the console may link to. It is published with the system information (docs/protocol.md 4.2). */
 export type Export = { protocol: 'http'; name: string; port: number; path?: string }
@@ -25,6 +26,8 @@ export type AgentConfig = {
   acceptInvalidCertificates: boolean
   publishSystemInfo: boolean
   exports: Export[]
+  /** Bounds of the events that wait on the disk while the hub cannot be reached. */
+  eventQueue: EventQueueBounds
   /** Host name to publish instead of the machine's own. */
   hostname?: string
 }
@@ -43,6 +46,7 @@ export type ConfigOptions = {
 /** Default path of the configuration file, the same as for published Nexigon agents (docs/protocol.md 8.1). */
 export const DEFAULT_CONFIG_PATH = '/etc/nexigon/agent.toml'
 
+const DEFAULT_EVENT_QUEUE: EventQueueBounds = { maxEvents: 10_000, maxBytes: 16 * 1024 * 1024 }
 const DEFAULT_DATA_PATH = '/var/lib/nexigon/agent'
 const DEFAULT_SSL_FOLDER = '/etc/nexigon/agent/ssl'
 
@@ -91,6 +95,7 @@ export function parseConfig(text: string, path: string): AgentConfig {
     publishSystemInfo:
       (table.table('telemetry')?.flag('system-info') ?? true) && !flag(table, 'disable-system-info'),
     exports: table.tables('exports').map(exportOf),
+    eventQueue: eventQueueOf(table.table('event-queue')),
   }
 }
 
@@ -111,6 +116,7 @@ export function configFromOptions(options: ConfigOptions): AgentConfig {
     acceptInvalidCertificates: options.dangerousAcceptInvalidCertificates === true,
     publishSystemInfo: true,
     exports: [],
+    eventQueue: DEFAULT_EVENT_QUEUE,
     ...(options.name !== undefined && { hostname: options.name }),
   }
 }
@@ -142,6 +148,13 @@ function exportOf(table: ConfigTable): Export {
   const port = table.required('port', 'a port from 1 to 65535', table.integer('port', 1, 65535))
   const path = table.text('path')
   return { protocol, name, port, ...(path !== undefined && { path }) }
+}
+
+function eventQueueOf(table: ConfigTable | undefined): EventQueueBounds {
+  return {
+    maxEvents: table?.integer('max-events', 0, 1_000_000) ?? DEFAULT_EVENT_QUEUE.maxEvents,
+    maxBytes: table?.integer('max-bytes', 2 * MAX_EVENT_BYTES, 1024 ** 3) ?? DEFAULT_EVENT_QUEUE.maxBytes,
+  }
 }
 
 function flag(table: ConfigTable, key: string): boolean {

@@ -1,33 +1,31 @@
-import { type ActionName, isRepositoryId, newDatedId, parseRepositoryPath } from '@muster/actions/client'
+import { type ActionName, isRepositoryId, parseRepositoryPath } from '@muster/actions/client'
 import type { AgentConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
+import type { DeviceEventText } from './event-queue.ts'
 import { invokeExactly } from './exact-invoke.ts'
 import { loadCredentials } from './identity.ts'
 import { type JsonText, jsonArray, jsonObject, jsonTextOf } from './json-text.ts'
 import { ANSWER_TIMEOUT_MS, openSession, type Session } from './session.ts'
 
-/** Severities as spelt on the command line, from least to most severe (docs/protocol.md 4.6). */
-export const SEVERITIES = ['trace', 'debug', 'info', 'warning', 'error', 'critical'] as const
-
-export type EventOptions = {
-  severity: (typeof SEVERITIES)[number]
-  category: string | undefined
-  attributes: Record<string, JsonText>
-  /** Time in RFC 3339 format. Undefined means the current time. */
-  emittedAt: string | undefined
-}
-
 /** The work of a command that connects, runs actions and exits. Resolves to the line to print. */
 export type OneShot = (session: Session) => Promise<string>
 
-/** Runs one command on a connection of its own, which does not make the device "connected" at the hub (docs/protocol.md 1.5, 3.8). */
+/**
+ * Runs one command on a connection of its own, which does not make the device "connected" at the hub (docs/protocol.md 1.5, 3.8).
+ * `timeoutMs` bounds the opening of the connection.
+ */
 export async function runOneShot(
   config: AgentConfig,
   command: OneShot,
   signal: AbortSignal,
+  timeoutMs?: number,
 ): Promise<string> {
   const credentials = await loadCredentials(config, signal)
-  const session = await openSession(credentials, { isRegistered: false, signal })
+  const session = await openSession(credentials, {
+    isRegistered: false,
+    signal,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  })
   const close = () => session.link.close('interrupted')
   signal.addEventListener('abort', close, { once: true })
   try {
@@ -65,25 +63,9 @@ export function issueToken(validForSecs?: number, claims?: JsonText): OneShot {
     })
 }
 
-/** Uploads one event. Resolves to JSON with the event's id, because the action's own output is empty. */
-export function emitEvent(
-  body: JsonText,
-  { severity, category, attributes, emittedAt }: EventOptions,
-  now = new Date(),
-): OneShot {
-  const eventId = newDatedId('d_ev', now)
-  const event = jsonObject({
-    eventId: jsonTextOf(eventId),
-    category: category === undefined ? undefined : jsonTextOf(category),
-    severity: jsonTextOf(severity.charAt(0).toUpperCase() + severity.slice(1)),
-    body,
-    attributes: jsonObject(attributes),
-    emittedAt: jsonTextOf(emittedAt ?? now.toISOString()),
-  })
-  return async session => {
-    await invoke(session, 'devices_PublishEvents', { events: jsonArray([event]) })
-    return jsonObject({ eventId: jsonTextOf(eventId) })
-  }
+/** Uploads events. Their JSON texts are sent unchanged. */
+export async function publishEvents(session: Session, events: readonly DeviceEventText[]): Promise<void> {
+  await invoke(session, 'devices_PublishEvents', { events: jsonArray(events.map(event => event.json)) })
 }
 
 /** Looks up a repository by its name. */

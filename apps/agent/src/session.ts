@@ -12,7 +12,7 @@ export type Session = {
 }
 
 /** Error for a connection that the hub accepted, but not as a connection of a device, because the token is not a deployment token. */
-class NotADeviceError extends Error {
+export class NotADeviceError extends Error {
   override readonly name = 'NotADeviceError'
 }
 

@@ -1,9 +1,9 @@
 import { TIMESTAMP_TEXT } from '@muster/actions/client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CommandContext } from '../command-context.ts'
+import { type EventOptions, emitEvent, SEVERITIES } from '../emit.ts'
 import { type JsonText, parseJsonText } from '../json-text.ts'
-import { type EventOptions, emitEvent, SEVERITIES } from '../one-shot.ts'
-import { argument, oneShotsFor, withIdentityOptions } from './identity-options.ts'
+import { argument, configOf, withIdentityOptions } from './identity-options.ts'
 
 type EmitOptions = {
   severity: EventOptions['severity']
@@ -15,9 +15,8 @@ type EmitOptions = {
 /** Adds the command `events emit`, which uploads one event of this device (docs/protocol.md 8.3). */
 export function addEventCommands(program: Command, context: CommandContext): void {
   const events = program.command('events').description('Events of this device.')
-  const run = oneShotsFor(context)
   withIdentityOptions(events.command('emit'))
-    .description('Uploads one event and prints its id.')
+    .description('Uploads one event and prints its id. Queues the event if the hub cannot be reached.')
     .addOption(
       new Option('--severity <severity>', 'severity of the event').choices(SEVERITIES).default('info'),
     )
@@ -31,7 +30,9 @@ export function addEventCommands(program: Command, context: CommandContext): voi
     .argument('<json>', 'what happened', argument('JSON', parseJsonText))
     .action(async (body: JsonText, options: EmitOptions, command: Command) => {
       const { severity, category, attribute: attributes, emittedAt } = options
-      await run(command, emitEvent(body, { severity, category, attributes, emittedAt }))
+      const event = { severity, category, attributes, emittedAt }
+      const running = { signal: context.signal, log: context.log(command) }
+      context.print(await emitEvent(await configOf(command, context), body, event, running))
     })
 }
 

@@ -2,7 +2,14 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { errorEnvelope, Link, okEnvelopeOfJson, serveExecutor, WebSocketTransport } from '@muster/link'
+import {
+  errorEnvelope,
+  Link,
+  okEnvelopeOfJson,
+  serveExecutor,
+  WebSocketTransport,
+  type WireErrorKind,
+} from '@muster/link'
 import { WebSocketServer } from 'ws'
 import type { DeviceCertificate } from '../certificate.ts'
 
@@ -37,6 +44,11 @@ export class FakeHub implements AsyncDisposable {
   }
   /** Error messages by action name. The hub answers these actions with an error of kind `Invalid`. */
   readonly errors: Record<string, string> = {}
+  /** Refuses a call if it returns an error. It is called after the call is recorded. */
+  refuse: (call: FakeCall) => { kind: WireErrorKind; message: string } | undefined = ({ name }) => {
+    const message = this.errors[name]
+    return message === undefined ? undefined : { kind: 'Invalid', message }
+  }
   readonly #sockets = new Set<Socket>()
   readonly #webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
   readonly #server: Server
@@ -116,10 +128,9 @@ export class FakeHub implements AsyncDisposable {
 
   #answer(name: string, input: Uint8Array): string {
     const inputText = Buffer.from(input).toString()
-    this.calls.push({ name, inputText, input: JSON.parse(inputText) as Record<string, unknown> })
-    const error = this.errors[name]
-    return error === undefined
-      ? okEnvelopeOfJson(this.answers[name] ?? '{}')
-      : errorEnvelope('Invalid', error)
+    const call = { name, inputText, input: JSON.parse(inputText) as Record<string, unknown> }
+    this.calls.push(call)
+    const error = this.refuse(call)
+    return error ? errorEnvelope(error.kind, error.message) : okEnvelopeOfJson(this.answers[name] ?? '{}')
   }
 }
