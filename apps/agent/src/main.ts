@@ -1,3 +1,4 @@
+import './small-process.ts'
 import './young-heap.ts'
 import { askSecret } from './ask-secret.ts'
 import { runCli } from './cli.ts'

@@ -10,7 +10,8 @@ const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
  * Operators add their own authority to the system's store, but Node by default trusts only its bundled list.
  */
 export function trustSystemAuthorities(): void {
-  trust(tls.getCACertificates('system'))
+  // Node has done so already when it was started with this option (small-process.ts).
+  if (!process.execArgv.includes('--use-system-ca')) trust(tls.getCACertificates('system'))
 }
 
 /**
