@@ -1,5 +1,6 @@
 // Entry point of `npm run bench -- NAME`. Runs one bench against a hub that is started as in production. Separate processes load
 // the hub over loopback.
+import { agent } from './agent.ts'
 import { backup } from './backup.ts'
 import { blobs } from './blobs.ts'
 import { cluster } from './cluster.ts'
@@ -45,6 +46,7 @@ const BENCHES: Record<string, Bench> = {
   paint: { run: paint, limitMinutes: 5 },
   overload: { run: overload, limitMinutes: 5 },
   soak: { run: soak },
+  agent: { run: agent, limitMinutes: 10 },
   interact: { run: interact, limitMinutes: 15 },
 }
 

@@ -93,7 +93,8 @@ export async function measureIdleSockets(
   return { kibEach, perSec: count / secs, microsecs, pingShare }
 }
 
-async function startEcho(options: EchoOptions): Promise<{ child: ChildProcess; port: number }> {
+/** Starts a plain WebSocket server that echoes messages (echo-server.ts). */
+export async function startEcho(options: EchoOptions): Promise<{ child: ChildProcess; port: number }> {
   const file = join(import.meta.dirname, 'echo-server.ts')
   const child = fork(file, [JSON.stringify(options)], { execArgv: COLLECTS_GARBAGE })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
@@ -204,7 +205,8 @@ export function report(what: string, figure: string): void {
   process.stdout.write(`     ${what.padEnd(44)} ${figure}\n`)
 }
 
-async function endOf(child: ChildProcess): Promise<void> {
+/** Ends a forked process by closing its channel to this one. */
+export async function endOf(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
   if (child.connected) child.disconnect()
