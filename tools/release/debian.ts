@@ -125,9 +125,10 @@ function writePackage(
   if (product === 'muster-hub')
     link(`usr/share/doc/${name}/operating.md`, `../../../lib/${product}/docs/operating.md`)
   if (product === 'muster-agent') {
-    put('usr/lib/muster-agent/fingerprint', readFileSync(join(scripts, 'fingerprint')))
+    const examples = join(ROOT, 'apps/agent/examples')
+    put('usr/lib/muster-agent/fingerprint', readFileSync(join(examples, 'fingerprint')))
     chmodSync(join(root, 'usr/lib/muster-agent/fingerprint'), 0o755)
-    put(`usr/share/doc/${name}/agent.toml`, readFileSync(join(scripts, 'agent.toml')))
+    put(`usr/share/doc/${name}/agent.toml`, readFileSync(join(examples, 'agent.toml')))
     link(`usr/share/doc/${name}/examples`, `../../../lib/${product}/examples`)
   }
   if (conffile) put(conffile[1], readFileSync(join(scripts, conffile[0])))
