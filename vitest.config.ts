@@ -31,7 +31,7 @@ const expect = { poll: { timeout: 25_000 } }
 const SLOW = '**/*.slow.test.ts'
 /**
  * Tests that take minutes or need other software, but measure neither time nor memory. Other tests on the same machine do not
- * disturb them, so the vitest projects `long` and `e2e-long` run them in parallel. The projects `slow` and `e2e-slow` run the
+ * disturb them, so the vitest projects `long`, `releases` and `e2e-long` run them in parallel. The projects `slow` and `e2e-slow` run the
  * other slow tests one by one.
  */
 const LONG = [
@@ -44,7 +44,6 @@ const LONG = [
   'apps/hub/src/http/{install,openapi-conformance}.slow.test.ts',
   'apps/hub/src/operator/failures.slow.test.ts',
   'apps/hub/src/storage/storage.slow.test.ts',
-  'tools/release.slow.test.ts',
 ]
 /**
  * Journeys of people through several screens: from sign-up, invitation or first device to the goal. They take a minute each. The
@@ -138,7 +137,19 @@ export default defineConfig({
         },
       },
       {
-        test: { ...hub, name: 'long', include: LONG, provide: { ...provide, replays: 50 }, maxWorkers: 2 },
+        test: { ...hub, name: 'long', include: LONG, provide: { ...provide, replays: 50 }, maxWorkers: 1 },
+      },
+      {
+        test: {
+          name: 'releases',
+          include: [`tools/${SLOW}`],
+          provide,
+          testTimeout: 60_000,
+          expect,
+          hookTimeout: 60_000,
+          // The first file makes the release that the others use.
+          maxWorkers: 1,
+        },
       },
       {
         test: {

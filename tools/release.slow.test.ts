@@ -16,8 +16,9 @@ import { join } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import { until } from '@muster/testkit'
 import { hasPrograms } from '@muster/testkit/programs'
-import { canStartMachine, onScratchMachine } from '@muster/testkit/scratch-machine'
+import { canStartMachine, startScratchMachine } from '@muster/testkit/scratch-machine'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type BuiltRelease, builtRelease } from './testing/built-release.ts'
 
 const MIB = 1024 ** 2
 const ROOT = join(import.meta.dirname, '..')
@@ -33,7 +34,6 @@ const canUnshare = spawnSync(OFFLINE[0]!, [...OFFLINE.slice(1), 'true']).status 
 
 /** Installs the packages on a scratch machine and prints one fact a line. */
 const MACHINE_SCRIPT = `
-cd /mnt
 node=/usr/lib/muster-hub/node/bin/node
 # Logs go to files, because the machine has no journal.
 for unit in muster-hub muster-agent; do
@@ -121,7 +121,8 @@ const release = (options: string[], env: Record<string, string> = {}) =>
 
 describe.runIf(isLinux && hasDpkg)('a release', () => {
   const arch = process.arch
-  const out = (): string => join(folder, 'out')
+  let built: BuiltRelease
+  const out = (): string => built.folder
   const archive = (product: string): string => `${product}-${VERSION}-linux-${arch}`
   /** Runs a program of an unpacked archive without the network. */
   const program = (product: string, name: string): string[] => {
@@ -130,11 +131,7 @@ describe.runIf(isLinux && hasDpkg)('a release', () => {
   }
 
   beforeAll(() => {
-    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-    writeFileSync(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
-    writeFileSync(join(folder, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
-    const made = release(['--arch', arch, '--out', out()], { MUSTER_RELEASE_KEY: join(folder, 'key.pem') })
-    expect(made, made.stderr).toMatchObject({ status: 0 })
+    built = builtRelease()
     mkdirSync(join(folder, 'unpacked'))
     for (const product of ['muster-hub', 'muster-agent', 'muster-cli'])
       spawnSync('tar', ['-xzf', join(out(), `${archive(product)}.tar.gz`), '-C', join(folder, 'unpacked')])
@@ -170,7 +167,7 @@ describe.runIf(isLinux && hasDpkg)('a release', () => {
     const verified = spawnSync(
       'openssl',
       // biome-ignore format: one line of a shell
-      ['pkeyutl', '-verify', '-pubin', '-inkey', join(folder, 'public.pem'), '-rawin', '-in', 'SHA256SUMS', '-sigfile', 'SHA256SUMS.sig'],
+      ['pkeyutl', '-verify', '-pubin', '-inkey', built.publicKey, '-rawin', '-in', 'SHA256SUMS', '-sigfile', 'SHA256SUMS.sig'],
       { cwd: out(), encoding: 'utf8' },
     )
     expect(verified.stdout).toContain('Signature Verified Successfully')
@@ -239,7 +236,8 @@ describe.runIf(isLinux && hasDpkg)('a release', () => {
       const debs = ['muster-hub', 'muster-agent', 'muster-cli'].map(name =>
         join(out(), `${name}_${VERSION}_${DEBIAN_ARCH}.deb`),
       )
-      const printed = await onScratchMachine(MACHINE_SCRIPT, debs, 240_000)
+      await using machine = await startScratchMachine(debs)
+      const { output: printed } = await machine.run(MACHINE_SCRIPT.trim(), 240_000)
       const facts = [...printed.matchAll(/^(\w+): ?(.*)$/gm)].map(([, name, value]) => [name, value])
       expect(Object.fromEntries(facts), printed).toMatchObject({
         installed: 'active enabled',

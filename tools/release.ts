@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { VERSION } from '@muster/actions/version'
 import { packFolder, signingKey, writeSums } from './release/archive.ts'
 import { writeDebianPackages } from './release/debian.ts'
-import { ARCHES, PRODUCTS } from './release/product.ts'
+import { ARCHES, type Arch, PRODUCTS, type Product } from './release/product.ts'
 import { ROOT, run } from './release/run.ts'
 import { writeTree } from './release/tree.ts'
 
@@ -37,19 +37,30 @@ async function release(): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), 'muster-release-'))
   const downloads = join(work, 'downloads')
   try {
-    for (const arch of ARCHES.filter(one => chosen.includes(one)))
-      for (const product of PRODUCTS) {
-        const tree = join(work, `${product}-${VERSION}-linux-${arch}`)
-        await writeTree(product, arch, tree, downloads)
-        const file = join(folder, `${product}-${VERSION}-linux-${arch}.tar.gz`)
-        packFolder(tree, file)
-        for (const made of [file, ...writeDebianPackages(product, arch, tree, folder, downloads)])
-          process.stdout.write(`${made} (${(statSync(made).size / 1024 ** 2).toFixed(1)} MiB)\n`)
-      }
+    for (const arch of ARCHES.filter(one => chosen.includes(one))) {
+      const treeOf = (product: Product): string => join(work, `${product}-${VERSION}-linux-${arch}`)
+      for (const product of PRODUCTS) await writeTree(product, arch, treeOf(product), downloads)
+      // Compression takes most of the time, and one program at a time does not use all cores.
+      await Promise.all(PRODUCTS.map(product => pack(product, arch, treeOf(product), folder, downloads)))
+    }
     writeSums(folder, key)
   } finally {
     rmSync(work, { recursive: true })
   }
+}
+
+/** Makes the archive and the Debian packages of a program from its folder, which is moved away. */
+async function pack(
+  product: Product,
+  arch: Arch,
+  tree: string,
+  folder: string,
+  downloads: string,
+): Promise<void> {
+  const file = join(folder, `${product}-${VERSION}-linux-${arch}.tar.gz`)
+  await packFolder(tree, file)
+  for (const made of [file, ...(await writeDebianPackages(product, arch, tree, folder, downloads))])
+    process.stdout.write(`${made} (${(statSync(made).size / 1024 ** 2).toFixed(1)} MiB)\n`)
 }
 
 /** Removes an earlier release. Throws for a folder with other files, so that a wrong `--out` removes nothing. */

@@ -1,6 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from './until.ts'
@@ -8,7 +9,10 @@ import { until } from './until.ts'
 const SYSTEMD = '/lib/systemd/systemd'
 /** Namespaces of the machine: it sees no process, no mount and no network of this one. */
 const NAMESPACES = ['--mount', '--pid', '--net', '--uts', '--ipc', '--cgroup', '--fork', '--kill-child']
-/** `$1` is the folder that the machine shares with the test. Nothing that the machine changes elsewhere is kept. */
+/**
+ * Boots the machine. `$1` is a folder with `disk`, where its file system is mounted, and `shared`, which is its `/mnt`. `$2` is a folder of
+ * this machine for it to read. Nothing that the machine changes elsewhere is kept.
+ */
 const BOOT = `set -e
 mount -t tmpfs -o size=3g tmpfs "$1/disk"
 cd "$1/disk"
@@ -21,6 +25,7 @@ mount --rbind /dev root/dev
 mount -t tmpfs tmpfs root/run
 mount -t tmpfs tmpfs root/tmp
 mount --bind "$1/shared" root/mnt
+if [ -n "$2" ]; then mkdir -p "root$2"; mount --bind "$2" "root$2"; mount -o remount,bind,ro "root$2"; fi
 ip link set lo up
 # Services of this machine stay away, and packages may start theirs.
 rm -rf root/etc/systemd/system/*.wants root/usr/sbin/policy-rc.d
@@ -36,8 +41,25 @@ const UNIT = `[Unit]
 DefaultDependencies=no
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c '/bin/sh /mnt/script >/mnt/output 2>&1; touch /mnt/done'
+RemainAfterExit=yes
+ExecStart=/bin/touch /mnt/booted
 `
+const BOOT_MS = 60_000
+/** Programs that the machine's services and packages call, and nothing of a checkout: neither its Node nor npm. */
+const ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root' }
+
+/** Result of a command: its exit code, and standard output and standard error in the order of their arrival. */
+export type Ended = { status: number | null; output: string }
+
+/** A copy of this machine with systemd as its first process and without a network. What its commands change stays in the copy. */
+export type ScratchMachine = AsyncDisposable & {
+  /** Folder of this machine that is `/mnt` of the other one. */
+  folder: string
+  /** Runs a shell command as root in `/mnt`. Kills it after `timeoutMs`. Rejects if a signal has ended it. */
+  run(command: string, timeoutMs?: number): Promise<Ended>
+  /** Starts a shell command as root in `/mnt`. It ends with the machine at the latest. */
+  start(command: string): ChildProcess
+}
 
 /** Whether this process may start a scratch machine: it is root on Linux with systemd, and may make namespaces and mounts. */
 export function canStartMachine(): boolean {
@@ -48,32 +70,66 @@ export function canStartMachine(): boolean {
 }
 
 /**
- * Runs a shell script as root on a copy of this machine with systemd as its first process. The copy is an overlay, so this machine stays as
- * it is. Files named in `files` are in `/mnt`. Returns what the script printed. Rejects if it has not ended after `timeoutMs`.
+ * Starts a copy of this machine, an overlay in memory. Copies `files` to its `/mnt`, and binds `readOnly`, a folder of this machine, to the
+ * same path.
  */
-export async function onScratchMachine(
-  script: string,
+export async function startScratchMachine(
   files: readonly string[],
-  timeoutMs: number,
-): Promise<string> {
+  readOnly?: string,
+): Promise<ScratchMachine> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-machine-'))
   const shared = join(folder, 'shared')
   await mkdir(join(folder, 'disk'))
   await mkdir(shared)
   await writeFile(join(shared, 'test.service'), UNIT)
-  await writeFile(join(shared, 'script'), script)
   spawnSync('cp', [...files, shared])
-  const output = (): Promise<string> => readFile(join(shared, 'output'), 'utf8').catch(() => '')
-  const machine = spawn('unshare', [...NAMESPACES, 'sh', '-c', BOOT, 'sh', folder], { stdio: 'ignore' })
-  try {
-    const hasEnded = (): boolean => existsSync(join(shared, 'done')) || machine.exitCode !== null
-    await until('the end of the script', hasEnded, timeoutMs).catch(async cause => {
-      throw new Error(`The script did not end: ${await output()}`, { cause })
-    })
-    return await output()
-  } finally {
-    const ended = new Promise(done => machine.once('close', done))
-    if (machine.exitCode === null && machine.kill('SIGKILL')) await ended
-    await rm(folder, { recursive: true, force: true })
+  const words = [...NAMESPACES, 'sh', '-c', BOOT, 'sh', folder, readOnly ?? '']
+  // The machine ends with this process, even if that is killed.
+  const machine = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...words], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const bootOutput = outputOf(machine)
+  const start = (command: string): ChildProcess => {
+    // `unshare` has one child, the first process of the machine.
+    const pid = readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim()
+    const enter = ['--target', pid, '--all', '--root', '--wd', 'sh', '-c', `cd /mnt && ${command}`]
+    return spawn('nsenter', enter, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
   }
+  const started: ScratchMachine = {
+    folder: shared,
+    start,
+    async run(command, timeoutMs = 120_000) {
+      const child = start(command)
+      const output = outputOf(child)
+      const ended = once(child, 'close')
+      const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
+      await ended
+      clearTimeout(timer)
+      if (child.signalCode !== null) throw new Error(`${command}: ${child.signalCode}: ${output()}`)
+      return { status: child.exitCode, output: output() }
+    },
+    async [Symbol.asyncDispose]() {
+      const ended = new Promise(done => machine.once('close', done))
+      if (machine.exitCode === null && machine.kill('SIGKILL')) await ended
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+  try {
+    const hasBooted = (): boolean => {
+      if (machine.exitCode !== null) throw new Error('The machine ended.')
+      return existsSync(join(shared, 'booted'))
+    }
+    await until('the machine has booted', hasBooted, BOOT_MS)
+  } catch (cause) {
+    await started[Symbol.asyncDispose]()
+    throw new Error(`The machine did not boot: ${bootOutput()}`, { cause })
+  }
+  return started
+}
+
+/** Collects the output of a process. */
+function outputOf(child: ChildProcess): () => string {
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (output += chunk))
+  return () => output
 }

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { run } from './run.ts'
+import { run, runBeside } from './run.ts'
 
 /** Seconds since 1970 of the newest commit. Archives of one commit are equal, whenever they are made. */
 export function sourceDate(): string {
@@ -9,8 +9,8 @@ export function sourceDate(): string {
 }
 
 /** Packs a folder into `file`, a `.tar.gz` with that folder as its only top-level entry. All files belong to root. */
-export function packFolder(folder: string, file: string): void {
-  run('tar', [
+export async function packFolder(folder: string, file: string): Promise<void> {
+  await runBeside('tar', [
     '--create',
     '--sort=name',
     '--owner=0',

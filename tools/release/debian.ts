@@ -17,7 +17,7 @@ import { VERSION } from '@muster/actions/version'
 import { sourceDate } from './archive.ts'
 import { systemLauncher } from './launcher.ts'
 import type { Arch, Product } from './product.ts'
-import { ROOT, run } from './run.ts'
+import { ROOT, run, runBeside } from './run.ts'
 import { writeNodelessNotices } from './tree.ts'
 
 /** Architectures as Debian names them. */
@@ -72,37 +72,38 @@ const DEBIAN_VERSION = VERSION.replace('-', '~')
  * Makes the Debian packages of a program in `out` from the folder that `writeTree` wrote, which is moved away. Returns their files. The
  * agent has a second, small package for devices that have Node 24 or newer.
  */
-export function writeDebianPackages(
+export async function writeDebianPackages(
   product: Product,
   arch: Arch,
   tree: string,
   out: string,
   downloads: string,
-): string[] {
+): Promise<string[]> {
   const root = `${tree}.debian`
   const lib = join(root, 'usr/lib', product)
   mkdirSync(dirname(lib), { recursive: true })
   renameSync(tree, lib)
-  const files = [writePackage(product, product, DEBIAN_ARCHES[arch], PACKAGES[product].depends, root, out)]
+  const { depends } = PACKAGES[product]
+  const files = [await writePackage(product, product, DEBIAN_ARCHES[arch], depends, root, out)]
   if (product === 'muster-agent') {
     rmSync(join(lib, 'node'), { recursive: true })
     writeNodelessNotices(product, arch, lib, downloads)
     writeFileSync(join(lib, 'bin/muster-agent'), systemLauncher('muster-agent', 'lib/muster-agent.mjs'))
-    const depends = 'nodejs (>= 24), init-system-helpers, systemd (>= 247)'
-    files.push(writePackage(product, 'muster-agent-nodeless', 'all', depends, root, out))
+    const needs = 'nodejs (>= 24), init-system-helpers, systemd (>= 247)'
+    files.push(await writePackage(product, 'muster-agent-nodeless', 'all', needs, root, out))
   }
   rmSync(root, { recursive: true })
   return files
 }
 
-function writePackage(
+async function writePackage(
   product: Product,
   name: string,
   arch: string,
   depends: string,
   root: string,
   out: string,
-): string {
+): Promise<string> {
   const { section, description, program, unit, conffile, folders = {} } = PACKAGES[product]
   const scripts = join(ROOT, 'deploy/debian', product)
   const put = (path: string, content: string | Buffer): void => {
@@ -174,7 +175,7 @@ function writePackage(
     }
   const file = join(out, `${name}_${DEBIAN_VERSION}_${arch}.deb`)
   // Level 1 of xz makes a package that is 5 % larger than the default level, in a third of the time.
-  run('dpkg-deb', ['--build', '--root-owner-group', '-Zxz', '-z1', root, file], ROOT, {
+  await runBeside('dpkg-deb', ['--build', '--root-owner-group', '-Zxz', '-z1', root, file], {
     SOURCE_DATE_EPOCH: sourceDate(),
   })
   return file
