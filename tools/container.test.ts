@@ -1,13 +1,19 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { unknownSettings } from '@muster/hub/config'
+import { createCertificate } from '@muster/link/certificate'
+import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import { validate } from 'dockerfile-utils'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
 const ROOT = join(import.meta.dirname, '..')
 const FOLDER = join(ROOT, 'deploy/container')
+/** A process with these words in front has mounts of its own. */
+const MOUNTS = ['--mount', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])]
+const canMount = spawnSync('unshare', [...MOUNTS, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
 const textOf = (file: string): string => readFileSync(join(FOLDER, file), 'utf8')
 
 type Service = {
@@ -102,4 +108,45 @@ describe('the configuration of nginx for three hubs', () => {
       .replace(/proxy_set_header X-Muster-Proxy-Secret .*;/, 'include /etc/nginx/muster/proxy-secret.conf;')
     expect(textOf('nginx.conf')).toBe(expected)
   })
+
+  it.runIf(canMount && hasPrograms('nginx', 'openssl'))(
+    'is accepted by nginx, with the files that the head of the compose file makes',
+    () => {
+      const folder = mkdtempSync(join(tmpdir(), 'muster-compose-'))
+      try {
+        cpSync(FOLDER, folder, { recursive: true })
+        const { certificatePem, keyPem } = createCertificate('hub.example.com')
+        writeFileSync(join(folder, 'FULLCHAIN'), certificatePem)
+        writeFileSync(join(folder, 'PRIVATE_KEY'), keyPem)
+        const [, head] = /^# Beside this file.*?^#\n(.*?)^#\n/ms.exec(textOf('compose-cluster.yaml'))!
+        const commands = head!.replaceAll(/^# +/gm, '').replaceAll(/FULLCHAIN|PRIVATE_KEY/g, '../$&')
+        execFileSync('sh', ['-ec', commands], { cwd: folder })
+        const { services, secrets = {} } = composeOf('compose-cluster.yaml')
+        for (const { file } of Object.values(secrets))
+          expect(readFileSync(join(folder, file), 'utf8')).not.toBe('')
+        expect(
+          JSON.parse(readFileSync(join(folder, 'secrets/s3.json'), 'utf8')).identities[0].credentials[0]
+            .secretKey,
+        ).toBe(readFileSync(join(folder, 'secrets/s3-secret'), 'utf8').trim())
+
+        const root = join(folder, 'etc/nginx')
+        for (const volume of services.nginx!.volumes!) {
+          const [from, to] = volume.split(':') as [string, string]
+          cpSync(join(folder, from), join(folder, to), { recursive: true })
+        }
+        writeFileSync(join(root, 'nginx.conf'), 'events {} http { include /etc/nginx/conf.d/*.conf; }\n')
+        writeFileSync(join(folder, 'hosts'), 'hub-1 hub-2 hub-3'.replaceAll(/\S+/g, '127.0.0.1 $&\n'))
+        // As in the image of nginx: an empty folder for the cache, and names of the other containers. `/dev/stdout` must be a pipe.
+        const script = `mount -t tmpfs tmpfs /var/cache && mkdir /var/cache/nginx && mount --bind hosts /etc/hosts
+        mount --bind etc/nginx /etc/nginx && ${PROGRAMS.nginx.path} -t 2>&1 | cat`
+        const checked = spawnSync('unshare', [...MOUNTS, 'sh', '-c', script], {
+          cwd: folder,
+          encoding: 'utf8',
+        })
+        expect(checked.stdout + checked.stderr).toMatch(/test is successful\n$/)
+      } finally {
+        rmSync(folder, { recursive: true })
+      }
+    },
+  )
 })
