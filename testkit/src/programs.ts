@@ -17,8 +17,13 @@ export const PROGRAMS = {
   'mkfs.ext4': { path: '/usr/sbin/mkfs.ext4', debian: ['e2fsprogs'] },
   'nats-server': { path: '/usr/sbin/nats-server', debian: ['nats-server'] },
   nginx: { path: '/usr/sbin/nginx', debian: ['nginx-light'] },
+  'libraries for arm64': {
+    path: '/usr/aarch64-linux-gnu/lib/libstdc++.so.6',
+    debian: ['libstdc++6-arm64-cross'],
+  },
   openssl: { path: '/usr/bin/openssl', debian: ['openssl'] },
   pgbouncer: { path: '/usr/sbin/pgbouncer', debian: ['pgbouncer'] },
+  'qemu-aarch64': { path: '/usr/bin/qemu-aarch64-static', debian: ['qemu-user-static'] },
   'swift-account': { path: '/usr/bin/swift-account-server', debian: ['swift-account'] },
   'swift-container': { path: '/usr/bin/swift-container-server', debian: ['swift-container'] },
   'swift-object': { path: '/usr/bin/swift-object-server', debian: ['swift-object'] },

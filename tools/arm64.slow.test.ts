@@ -1,0 +1,80 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from '@muster/testkit'
+import { freePort } from '@muster/testkit/free-port'
+import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ROOT } from './release/run.ts'
+import { writeTree } from './release/tree.ts'
+
+/** Account of the hub, because the database server refuses to run as root. It is `nobody` of Debian. */
+const ACCOUNT = 65534
+/** The first bytes of a program for arm64, as bytes and as a mask (https://docs.kernel.org/admin-guide/binfmt-misc.html). */
+const MAGIC = String.raw`\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00`
+const MASK = String.raw`\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff`
+/**
+ * Runs a program for arm64 and its child processes in QEMU, with the C library of Debian's cross compiler. The kernel's table of
+ * interpreters belongs to the user namespace, so the machine itself stays as it is.
+ */
+const INTO_ARM64 = `set -e
+mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+printf '%s' ':arm64:M::${MAGIC}:${MASK}:${PROGRAMS['qemu-aarch64'].path}:F' >/proc/sys/fs/binfmt_misc/register
+mount -t overlay overlay -o lowerdir=/usr/aarch64-linux-gnu/lib:/usr/lib /usr/lib
+exec unshare --user --map-user=1000 "$@"
+`
+const asArm64 = (words: string[]): string[] => [
+  ...['--reuid', String(ACCOUNT), '--regid', String(ACCOUNT), '--clear-groups', 'unshare', '--user'],
+  ...['--map-root-user', '--mount', 'sh', '-c', INTO_ARM64, 'sh', ...words],
+]
+const canRunArm64 =
+  process.getuid?.() === 0 &&
+  process.arch === 'x64' &&
+  hasPrograms('qemu-aarch64', 'libraries for arm64') &&
+  spawnSync('setpriv', asArm64(['true'])).status === 0
+
+describe.runIf(canRunArm64)('the hub of a release for arm64', () => {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'muster-arm64-'))
+    chmodSync(folder, 0o755)
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('starts with its database in QEMU, and verifies a password', { timeout: 600_000 }, async () => {
+    expect(spawnSync(process.execPath, [join(ROOT, 'tools/build-console.ts')]).status).toBe(0)
+    const tree = join(folder, 'hub')
+    await writeTree('muster-hub', 'arm64', tree, join(ROOT, 'node_modules/.cache/muster-arm64'))
+    spawnSync('chmod', ['-R', 'go+rX', tree])
+    const cwd = join(folder, 'data')
+    mkdirSync(cwd)
+    chownSync(cwd, ACCOUNT, ACCOUNT)
+    const url = `http://localhost:${await freePort()}`
+    const env = { PATH: '/usr/bin:/bin', MUSTER_DATA_DIR: cwd, MUSTER_PORT: new URL(url).port }
+    const hub = spawn('setpriv', asArm64([join(tree, 'bin/muster-hub')]), { cwd, env })
+    let output = ''
+    for (const stream of [hub.stdout, hub.stderr]) stream.on('data', chunk => (output += chunk))
+    const exited = new Promise(done => hub.once('exit', done))
+    try {
+      const isReady = (): boolean => output.includes('Stop with Ctrl-C') || hub.exitCode !== null
+      await until('the sign-in is printed', isReady, 400_000)
+      expect(hub.exitCode, output).toBe(null)
+      const { email, password } = JSON.parse(readFileSync(join(cwd, 'initial-admin.json'), 'utf8')) as Record<
+        string,
+        string
+      >
+      const signIn = await fetch(`${url}/api/private/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', origin: url },
+        body: JSON.stringify({ email, password, remember: false }),
+      })
+      expect(signIn.headers.get('set-cookie')).toContain('muster=')
+    } finally {
+      hub.kill('SIGTERM')
+      await exited
+    }
+    expect(hub.exitCode, output).toBe(0)
+    expect(existsSync(join(cwd, 'database.json'))).toBe(true)
+  })
+})
