@@ -129,7 +129,7 @@ export function requestTo(hub: BenchHub, path: string, input: object, cookie?: s
 }
 
 /** Resolves to the hub's output when it contains the startup banner. */
-function bannerOf(hub: ChildProcess): Promise<string> {
+export function bannerOf(hub: ChildProcess): Promise<string> {
   return new Promise((done, failed) => {
     let output = ''
     const timer = setTimeout(() => failed(new Error(`the hub did not start: ${output}`)), START_TIMEOUT_MS)

@@ -19,6 +19,7 @@ import { releases } from './releases.ts'
 import { sizes } from './sizes.ts'
 import { smoke } from './smoke.ts'
 import { soak } from './soak.ts'
+import { start } from './start.ts'
 import { tunnel } from './tunnel.ts'
 
 type Bench = {
@@ -47,6 +48,7 @@ const BENCHES: Record<string, Bench> = {
   overload: { run: overload, limitMinutes: 5 },
   soak: { run: soak },
   agent: { run: agent, limitMinutes: 10 },
+  start: { run: start, limitMinutes: 10 },
   interact: { run: interact, limitMinutes: 15 },
 }
 
