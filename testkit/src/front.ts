@@ -30,10 +30,7 @@ const EXAMPLES: Record<FrontProgram, Example> = {
   nginx: {
     arguments: folder => ['-p', folder, '-c', join(folder, 'nginx.conf')],
     files({ folder, port, hubPorts }) {
-      const upstream = exampleOf('### Load balancer', 'nginx')
-      const single = exampleOf('### nginx', 'nginx')
-      const site =
-        hubPorts.length === 1 ? single : single.replace(/^upstream muster \{\n[^}]*\}\n/m, upstream)
+      const site = hubPorts.length === 1 ? exampleOf('### nginx', 'nginx') : nginxOfNodes()
       const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
       return {
         'nginx.conf': `daemon off; pid ${folder}/pid; error_log stderr crit;
@@ -122,6 +119,12 @@ export async function startFront(
     throw error
   }
   return front
+}
+
+/** The configuration of nginx that docs/operating.md prints for three nodes. */
+export function nginxOfNodes(): string {
+  const upstream = exampleOf('### Load balancer', 'nginx')
+  return exampleOf('### nginx', 'nginx').replace(/^upstream muster \{\n[^}]*\}\n/m, upstream)
 }
 
 /** The first code block in this language after a heading of docs/operating.md. */
