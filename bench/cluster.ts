@@ -142,8 +142,8 @@ async function smallPages(client: ChildProcess, target: Target): Promise<GetsRun
 }
 
 /**
- * Compares a small page of a device at its own node with the same page at another node (docs/goals.md P22). Also transfers 256 MiB
- * each way.
+ * Measures how long a small web page of a device takes through the HTTP proxy, requested at the node that holds the device's link and at
+ * another node (docs/goals.md P22). Also downloads and uploads 256 MiB through the other node.
  */
 async function proxied({ nodes }: World): Promise<void> {
   const { child: source, ready: page } = await forked<{ port: number }>('tunnel-peer.ts', 'source')

@@ -32,7 +32,7 @@ export type PublicAgent = AsyncDisposable & {
   oneShot(action: string, input: object): Promise<unknown>
   /** Runs several actions as a one-shot command. The device's id is added to each input. */
   command<T>(work: (run: (action: string, input: object) => Promise<unknown>) => Promise<T>): Promise<T>
-  /** Resets the connection, like a power failure. */
+  /** Resets the TCP connection without a WebSocket Close, as when the agent's process is killed. */
   drop(): void
 }
 

@@ -33,7 +33,10 @@ const STATEMENTS: Record<string, RegExp> = {
   'timeline/followed-tags.ts': /to_json\(changed_at\) .* from device_property_change/s,
   'timeline/property-source.ts': /select \* from device_property_change c/,
 }
-/** Files that mention the tables of `PARTITIONED_BY` but have no statement on their rows: they have row types, or sizes of all tables. */
+/**
+ * Files that name the tables of `PARTITIONED_BY` but contain no statement that reads or writes rows of these tables. One declares the row
+ * types, the other reads the sizes of all tables.
+ */
 const NAMES_ONLY = ['database/queries/instance/health.ts', 'database/schema.ts']
 
 const { limits } = loadConfig({})

@@ -34,8 +34,9 @@ export const REPORT = sql`
   case when ${DOING} <> 'running' then u.target_version end as target, ${DOING} as doing`
 
 /**
- * Linked repositories of some projects by the names that devices may write in a path. Slugs take precedence over ids, then display names,
- * then former names. A text that several repositories have at the same precedence is ambiguous and finds none.
+ * Maps each name that a device may use for a repository in its update path (repository/package/tag) to a repository that is linked to its
+ * project. A slug takes precedence over an id, then a display name, then a former name. If several repositories have the same name at the
+ * same precedence, the name is ambiguous and maps to none.
  */
 function repositoriesByName(projectIds: readonly string[]): RawBuilder<unknown> {
   return sql`
