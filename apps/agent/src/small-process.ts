@@ -1,4 +1,5 @@
 // Imported first by `main.ts`.
+import { accessSync, constants } from 'node:fs'
 
 /**
  * Options that Node takes only at its start. With the first one Node trusts the system's certificate authorities without holding their
@@ -7,10 +8,17 @@
 const OPTIONS = ['--use-system-ca', '--max-semi-space-size=1']
 const missing = OPTIONS.filter(option => !process.execArgv.includes(option))
 // The command `run` lasts for years, so it starts this process once more. One-shot commands should be quick.
-if (process.argv.includes('run', 2) && missing.length > 0)
-  process.execve?.(
-    process.execPath,
-    [process.execPath, ...missing, ...process.execArgv, ...process.argv.slice(1)],
-    // biome-ignore lint/style/noProcessEnv: Node 24.0.0 passes no environment unless it is named
-    process.env,
-  )
+if (process.argv.includes('run', 2) && missing.length > 0 && process.execve) {
+  try {
+    // Node aborts when the program cannot be executed, for example because an upgrade has replaced it.
+    accessSync(process.execPath, constants.X_OK)
+    process.execve(
+      process.execPath,
+      [process.execPath, ...missing, ...process.execArgv, ...process.argv.slice(1)],
+      // biome-ignore lint/style/noProcessEnv: Node 24.0.0 passes no environment unless it is named
+      process.env,
+    )
+  } catch {
+    // The agent runs as well without these options; it only takes more memory.
+  }
+}
