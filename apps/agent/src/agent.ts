@@ -10,7 +10,7 @@ import { ForwardService } from './forward.ts'
 import type { HubCredentials } from './hub-connection.ts'
 import { loadCredentials } from './identity.ts'
 import { type Log, silentLog } from './log.ts'
-import { sendQueuedEvents } from './queued-events.ts'
+import { QueueSender } from './queued-events.ts'
 import { adviceOn, HubRefusedError } from './refusal.ts'
 import { openSession, type Session } from './session.ts'
 import { readSystemInfo, SYSTEM_INFO_PROPERTY } from './system-info.ts'
@@ -32,6 +32,10 @@ export type RunAgentOptions = AgentConfig & {
 const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
 /** One-shot commands may put events into the queue while the agent is connected, for example when the hub is short of disk space. */
 const QUEUE_INTERVAL_MS = 60 * 1000
+/**
+ * Pause after an error of the file system. If sent events cannot be removed, sending them again each minute would only be a load.
+ */
+const FILE_ERROR_PAUSE_MS = 30 * 60 * 1000
 const CLOSE_TIMEOUT_MS = 3000
 /** Matches the error codes of an untrusted hub certificate, for example `SELF_SIGNED_CERT_IN_CHAIN`. */
 const UNTRUSTED = /CERT|SIGNATURE/
@@ -52,7 +56,7 @@ class Agent {
   readonly #clock: Clock
   readonly #backoff: Backoff
   readonly #forwards: ForwardService
-  readonly #queue: EventQueue
+  readonly #queue: QueueSender
 
   constructor(options: RunAgentOptions, credentials: HubCredentials) {
     this.#options = options
@@ -61,7 +65,8 @@ class Agent {
     this.#clock = options.clock ?? systemClock
     this.#backoff = new Backoff(options.random && { random: options.random })
     this.#forwards = new ForwardService({ log: this.#log })
-    this.#queue = new EventQueue(options.dataDir, options.eventQueue)
+    const queue = new EventQueue(options.dataDir, options.hubUrl, options.eventQueue)
+    this.#queue = new QueueSender(queue, this.#log)
   }
 
   async run(): Promise<void> {
@@ -146,17 +151,18 @@ class Agent {
   async #sendQueue(session: Session, over: AbortSignal): Promise<void> {
     let reported = ''
     while (!over.aborted) {
+      let pauseMs = QUEUE_INTERVAL_MS
       try {
-        await sendQueuedEvents(session, this.#queue, this.#log)
+        await this.#queue.send(session)
         reported = ''
       } catch (error) {
         const reason = describeError(error)
         if (!over.aborted && reason !== reported) this.#log.warn(`queued events not sent: ${reason}`)
         reported = reason
-        // Errors of the file system have a code. If sent events cannot be removed, sending them again each minute would only be a load.
-        if (codeOf(error) !== undefined) return
+        // Only errors of the file system have a code here.
+        if (codeOf(error) !== undefined) pauseMs = FILE_ERROR_PAUSE_MS
       }
-      await this.#clock.sleep(QUEUE_INTERVAL_MS, over).catch(() => {})
+      await this.#clock.sleep(pauseMs, over).catch(() => {})
     }
   }
 

@@ -2,14 +2,15 @@ import { MAX_EVENT_BYTES, newDatedId } from '@muster/actions/client'
 import { RemoteActionError } from '@muster/link'
 import type { AgentConfig } from './config.ts'
 import { ConfigError } from './config-error.ts'
+import { withDeadline } from './deadline.ts'
 import { describeError } from './describe-error.ts'
 import { type DeviceEventText, EventQueue } from './event-queue.ts'
 import { type JsonText, jsonObject, jsonTextOf } from './json-text.ts'
 import type { Log } from './log.ts'
 import { publishEvents, runOneShot } from './one-shot.ts'
-import { sendQueuedEvents } from './queued-events.ts'
+import { QueueSender } from './queued-events.ts'
 import { adviceOn, HubRefusedError } from './refusal.ts'
-import { NotADeviceError } from './session.ts'
+import { NotADeviceError, type Session } from './session.ts'
 
 /** Severities as spelt on the command line, from least to most severe (docs/protocol.md 4.6). */
 export const SEVERITIES = ['trace', 'debug', 'info', 'warning', 'error', 'critical'] as const
@@ -22,13 +23,18 @@ export type EventOptions = {
   emittedAt: string | undefined
 }
 
-/** Timeout of the connection while events wait in the queue. The hub was not reached before, so scripts should not wait for long. */
-const QUEUED_CONNECT_TIMEOUT_MS = 5000
+/**
+ * Timeout of the connection and the identification together while events wait in the queue. An event that waits says that the hub was
+ * not reached or short of something a while ago, so scripts should not wait for long again.
+ */
+const QUEUED_CONNECT_TIMEOUT_MS = 15_000
+/** Time for sending events of the queue before the own event joins them. */
+const QUEUE_SEND_TIMEOUT_MS = 10_000
 
 /**
- * Uploads one event, after those that wait in the queue. If the hub cannot be reached or cannot take the event at the moment, puts the
- * event into the queue. Resolves to JSON with the event's id, and with `"queued":true` for an event in the queue. Rejects for an event
- * or a device that the hub refuses.
+ * Uploads one event, after those that wait in the queue. If the hub cannot be reached or cannot take the event at the moment, or if one
+ * batch does not empty the queue, puts the event into the queue. Resolves to JSON with the event's id, and with `"queued":true` for an
+ * event in the queue. Rejects for an event or a device that the hub refuses.
  */
 export async function emitEvent(
   config: AgentConfig,
@@ -38,27 +44,45 @@ export async function emitEvent(
 ): Promise<string> {
   const event = eventOf(body, options)
   const eventId = jsonTextOf(event.eventId)
-  const queue = new EventQueue(config.dataDir, config.eventQueue)
+  const bytes = eventBytes(body, options)
+  const queued = jsonObject({ eventId, queued: jsonTextOf(true) })
+  const queue = new EventQueue(config.dataDir, config.hubUrl, config.eventQueue)
   const isWaiting = await hasEvents(queue, log)
   try {
-    await runOneShot(
+    return await runOneShot(
       config,
       async session => {
-        if (isWaiting)
-          await sendQueuedEvents(session, queue, log).catch(error =>
-            log.warn(`queued events not sent: ${describeError(error)}`),
-          )
+        const reason = isWaiting ? await reasonToWait(session, new QueueSender(queue, log)) : undefined
+        signal.throwIfAborted()
+        if (reason !== undefined) {
+          try {
+            await keep(queue, event, bytes, { reason, log })
+            return queued
+          } catch (error) {
+            // The order matters less than the event.
+            log.warn(describeError(error))
+          }
+        }
         await publishEvents(session, [event])
-        return ''
+        return jsonObject({ eventId })
       },
       signal,
       isWaiting ? QUEUED_CONNECT_TIMEOUT_MS : undefined,
     )
-    return jsonObject({ eventId })
   } catch (error) {
     if (signal.aborted || isFinal(error)) throw error
-    await keep(queue, event, eventBytes(body, options), { error, log })
-    return jsonObject({ eventId, queued: jsonTextOf(true) })
+    await keep(queue, event, bytes, { reason: adviceOn(error), log })
+    return queued
+  }
+}
+
+/** Sends one batch of the queue. Resolves to the reason why the own event must wait behind others, or to undefined if none are left. */
+async function reasonToWait(session: Session, sender: QueueSender): Promise<string | undefined> {
+  try {
+    const isEmpty = await withDeadline(sender.send(session, 1), QUEUE_SEND_TIMEOUT_MS, 'sending the queue')
+    return isEmpty ? undefined : 'older events are still in the queue'
+  } catch (error) {
+    return `queued events not sent: ${describeError(error)}`
   }
 }
 
@@ -66,14 +90,15 @@ async function keep(
   queue: EventQueue,
   event: DeviceEventText,
   bytes: number,
-  { error, log }: { error: unknown; log: Log },
+  { reason, log }: { reason: string; log: Log },
 ): Promise<void> {
-  const reason = adviceOn(error)
   // The hub would refuse such an event later, when its sender no longer looks.
   if (bytes > MAX_EVENT_BYTES)
     throw new Error(`found ${bytes} bytes of body and attributes, expected at most ${MAX_EVENT_BYTES}`)
   try {
-    const dropped = await queue.add(event)
+    const dropped = await queue.add(event, error =>
+      log.warn(`the queue is larger than its bounds: ${describeError(error)}`),
+    )
     if (dropped > 0) log.warn(`the queue is full; its oldest events were dropped: ${dropped}`)
   } catch (cause) {
     throw new Error(`event not sent (${reason}) and not queued in ${queue.folder}: ${describeError(cause)}`, {
@@ -117,6 +142,8 @@ function eventOf(
   return { eventId, json }
 }
 
+/** Size of an event as the hub counts it, in the JSON that `JSON.stringify` writes. */
 function eventBytes(body: JsonText, { attributes }: EventOptions): number {
-  return Buffer.byteLength(body) + Buffer.byteLength(jsonObject(attributes))
+  const sizeOf = (json: JsonText) => Buffer.byteLength(JSON.stringify(JSON.parse(json)))
+  return sizeOf(body) + sizeOf(jsonObject(attributes))
 }

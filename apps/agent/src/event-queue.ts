@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import { readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { newDatedId } from '@muster/actions/client'
 import { codeOf } from './describe-error.ts'
-import { createFileOnce } from './file-once.ts'
+import { createFileOnce, syncFolders } from './file-once.ts'
 import { type JsonText, jsonObject, jsonTextOf } from './json-text.ts'
 
 /** Bounds of an event queue. They include events that were set aside, but not the report of dropped events. */
@@ -29,16 +30,19 @@ const UNFINISHED = /\.json\.[0-9a-f-]{36}$/
 const UNFINISHED_AGE_MS = 60 * 60 * 1000
 
 /**
- * Events that wait on the disk until the hub has stored them: a folder with one file for each event. Several processes may use the
+ * Events that wait on the disk until one hub has stored them: a folder with one file for each event. Several processes may use the
  * queue at the same time without a lock, because each file is complete from its creation, has a name of its own and never changes.
  * Two processes may send the same event; the hub stores it once, by its id.
  */
 export class EventQueue {
   readonly folder: string
   readonly #bounds: EventQueueBounds
+  #areParentsSynced = false
 
-  constructor(dataDir: string, bounds: EventQueueBounds) {
-    this.folder = join(dataDir, 'events')
+  /** Each hub has a folder of its own, so that events for one hub never go to another. */
+  constructor(dataDir: string, hubUrl: string, bounds: EventQueueBounds) {
+    const hub = createHash('sha256').update(new URL(hubUrl).origin).digest('hex').slice(0, 12)
+    this.folder = join(dataDir, 'events', hub)
     this.#bounds = bounds
   }
 
@@ -49,18 +53,25 @@ export class EventQueue {
 
   /**
    * Stores an event durably, behind all others. A full queue drops events that were set aside, then the oldest events, and stores a
-   * report of them. Returns the number of dropped events. Rejects if the queue is off, or with the error of the file system.
+   * report of them. Returns the number of dropped events. Rejects if the queue is off, for an event that is larger than the queue, or
+   * with the error of the file system. Once the event is stored, errors only go to `onTrimFailed`: the queue may then be too large.
    */
-  async add(event: DeviceEventText): Promise<number> {
+  async add(event: DeviceEventText, onTrimFailed: (error: unknown) => void): Promise<number> {
     const { maxEvents, maxBytes } = this.#bounds
     const sizeBytes = Buffer.byteLength(event.json)
-    if (maxEvents === 0 || sizeBytes > maxBytes)
+    if (maxEvents === 0) throw new Error('the queue is off (event-queue.max-events = 0)')
+    if (sizeBytes > maxBytes)
       throw new Error(
-        `found an event of ${sizeBytes} bytes, expected at most ${maxEvents === 0 ? 0 : maxBytes} (event-queue in the configuration)`,
+        `found an event of ${sizeBytes} bytes, expected at most ${maxBytes} (event-queue.max-bytes)`,
       )
     const sequence = ((await this.#list()).at(-1)?.sequence ?? 0) + 1
     await this.#write(sequence, 0, event)
-    return this.#trim()
+    try {
+      return await this.#trim()
+    } catch (error) {
+      onTrimFailed(error)
+      return 0
+    }
   }
 
   /** Reads an event. Resolves to undefined if another process has removed it, or if it is damaged and was therefore set aside. */
@@ -98,28 +109,60 @@ export class EventQueue {
     let count = events.length
     let bytes = events.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     const isFull = () => count > this.#bounds.maxEvents || bytes > this.#bounds.maxBytes
-    const removed: QueueEntry[] = []
+    const surplus: QueueEntry[] = []
     for (const entry of [...events.filter(one => one.isSetAside), ...events.filter(one => !one.isSetAside)]) {
       if (!isFull()) break
       count--
       bytes -= entry.sizeBytes
-      // Only the process whose call removes the file counts the event.
-      if ((await this.#unlink(entry)) && !entry.isSetAside) removed.push(entry)
+      surplus.push(entry)
     }
-    if (removed.length === 0) return 0
-    let dropped = removed.length
-    for (const report of reports) if (await this.#unlink(report)) dropped += report.dropped
-    const sequence = Math.min(...[...removed, ...reports].map(entry => entry.sequence))
-    await this.#write(sequence, dropped, reportOf(dropped))
-    return removed.length
+    const lost = surplus.filter(entry => !entry.isSetAside)
+    if (lost.length === 0) {
+      for (const entry of surplus) await this.#unlink(entry)
+      return 0
+    }
+    const counted = [...lost, ...reports]
+    const sequence = Math.min(...counted.map(entry => entry.sequence))
+    // The new report is written first, so that a kill or a full disk never loses the count. Then the old reports go, so that an event
+    // that cannot be removed does not make each call count them again.
+    const report = await this.#writeReport(sequence, countOf(counted))
+    const removed: QueueEntry[] = []
+    for (const entry of [...reports, ...surplus]) if (await this.#unlink(entry)) removed.push(entry)
+    await this.#correct(report, sequence, countOf(removed.filter(entry => counted.includes(entry))))
+    return lost.length
   }
 
-  async #write(sequence: number, dropped: number, { eventId, json }: DeviceEventText): Promise<void> {
+  /**
+   * Replaces a report that counts what another process has removed and counted meanwhile. Without this, reports that several processes
+   * merge at the same time would multiply.
+   */
+  async #correct(
+    report: { file: string; dropped: number },
+    sequence: number,
+    dropped: number,
+  ): Promise<void> {
+    if (dropped === report.dropped) return
+    const corrected = dropped > 0 ? await this.#writeReport(sequence, dropped) : undefined
+    // If the report is gone, another process has merged it into its own.
+    if (!(await this.#unlink(report)) && corrected) await this.#unlink(corrected)
+  }
+
+  async #writeReport(sequence: number, dropped: number): Promise<{ file: string; dropped: number }> {
+    return { file: await this.#write(sequence, dropped, reportOf(dropped)), dropped }
+  }
+
+  /** Writes an event. Returns its file's name. */
+  async #write(sequence: number, dropped: number, { eventId, json }: DeviceEventText): Promise<string> {
     const name = [String(sequence).padStart(12, '0'), Buffer.byteLength(json), dropped, eventId].join('-')
-    await createFileOnce(join(this.folder, `${name}.json`), json)
+    const file = `${name}.json`
+    await createFileOnce(join(this.folder, file), json)
+    // Another process may have created the folders a moment ago and not synced their parents yet.
+    if (!this.#areParentsSynced) await syncFolders(dirname(this.folder))
+    this.#areParentsSynced = true
+    return file
   }
 
-  async #unlink({ file }: QueueEntry): Promise<boolean> {
+  async #unlink({ file }: { file: string }): Promise<boolean> {
     return unlink(join(this.folder, file)).then(() => true, ignoreMissing)
   }
 
@@ -157,6 +200,11 @@ export class EventQueue {
   }
 }
 
+/** Number of dropped events for which the entries stand: a report for those that it reports, any other event for itself. */
+function countOf(entries: QueueEntry[]): number {
+  return entries.reduce((sum, { dropped }) => sum + (dropped || 1), 0)
+}
+
 function reportOf(dropped: number): DeviceEventText {
   const now = new Date()
   const eventId = newDatedId('d_ev', now)
@@ -164,7 +212,7 @@ function reportOf(dropped: number): DeviceEventText {
     eventId: jsonTextOf(eventId),
     category: jsonTextOf('agent'),
     severity: jsonTextOf('Warning'),
-    body: jsonTextOf(`Events that were dropped, because the queue on this device was full: ${dropped}`),
+    body: jsonTextOf(`Events that were dropped, because the queue on this device was full: up to ${dropped}`),
     attributes: jsonObject({ dropped: jsonTextOf(dropped) }),
     emittedAt: jsonTextOf(now.toISOString()),
   })

@@ -24,22 +24,26 @@ export async function createFileOnce(path: string, content: string): Promise<boo
     await link(temporary, path)
     // A directory entry survives a power failure only after fsync of its directory. Newly created parent directories have entries
     // too, so their parents are synced as well.
-    for (let synced = folder; ; synced = dirname(synced)) {
-      await syncFolder(synced)
-      if (firstMade === undefined || synced === dirname(firstMade)) break
-    }
+    await syncFolders(folder, firstMade === undefined ? folder : dirname(firstMade))
     return true
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
     return false
   } finally {
-    await rm(temporary, { force: true })
+    // The file may exist by now, so a failure here must not be reported as a failure to create it.
+    await rm(temporary, { force: true }).catch(() => {})
   }
 }
 
-/** Calls fsync on a folder. Failures are ignored, because some file systems and accounts do not permit it. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path).catch(() => undefined)
-  await folder?.sync().catch(() => {})
-  await folder?.close()
+/**
+ * Calls fsync on a folder and on its parents up to `last`, by default the root. Failures are ignored, because some file systems and
+ * accounts do not permit it.
+ */
+export async function syncFolders(first: string, last = '/'): Promise<void> {
+  for (let path = first; ; path = dirname(path)) {
+    const folder = await open(path).catch(() => undefined)
+    await folder?.sync().catch(() => {})
+    await folder?.close().catch(() => {})
+    if (path === last || path === dirname(path)) break
+  }
 }

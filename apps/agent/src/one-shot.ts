@@ -3,6 +3,7 @@ import type { AgentConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
 import type { DeviceEventText } from './event-queue.ts'
 import { invokeExactly } from './exact-invoke.ts'
+import type { HubCredentials } from './hub-connection.ts'
 import { loadCredentials } from './identity.ts'
 import { type JsonText, jsonArray, jsonObject, jsonTextOf } from './json-text.ts'
 import { ANSWER_TIMEOUT_MS, openSession, type Session } from './session.ts'
@@ -12,7 +13,7 @@ export type OneShot = (session: Session) => Promise<string>
 
 /**
  * Runs one command on a connection of its own, which does not make the device "connected" at the hub (docs/protocol.md 1.5, 3.8).
- * `timeoutMs` bounds the opening of the connection.
+ * `timeoutMs` bounds the opening of the connection, with the hub's identification of the device.
  */
 export async function runOneShot(
   config: AgentConfig,
@@ -21,11 +22,7 @@ export async function runOneShot(
   timeoutMs?: number,
 ): Promise<string> {
   const credentials = await loadCredentials(config, signal)
-  const session = await openSession(credentials, {
-    isRegistered: false,
-    signal,
-    ...(timeoutMs !== undefined && { timeoutMs }),
-  })
+  const session = await openOneShot(credentials, signal, timeoutMs)
   const close = () => session.link.close('interrupted')
   signal.addEventListener('abort', close, { once: true })
   try {
@@ -33,6 +30,20 @@ export async function runOneShot(
   } finally {
     signal.removeEventListener('abort', close)
     session.link.close()
+  }
+}
+
+async function openOneShot(
+  credentials: HubCredentials,
+  signal: AbortSignal,
+  timeoutMs: number | undefined,
+): Promise<Session> {
+  if (timeoutMs === undefined) return openSession(credentials, { isRegistered: false, signal })
+  const late = AbortSignal.timeout(timeoutMs)
+  try {
+    return await openSession(credentials, { isRegistered: false, signal: AbortSignal.any([signal, late]) })
+  } catch (error) {
+    throw late.aborted ? new Error(`found no connection to the hub within ${timeoutMs / 1000} s`) : error
   }
 }
 
