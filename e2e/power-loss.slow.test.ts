@@ -40,20 +40,22 @@ it('goal R4: power losses while devices publish lose no acknowledged event and d
     )
   }
 
-  const lost = join(disk.path, 'not-synchronised')
+  const isLost: boolean[] = []
   for (let n = 0; n < LOSSES; n++) {
     await publishing()
     await sleep(Math.random() * MAX_WAIT_MS)
     const processes = [hub.pid, ...descendantsOf(hub.pid)]
-    await writeFile(lost, 'x')
+    const unsafe = join(disk.path, `not-synchronised-${n}`)
+    await writeFile(unsafe, 'x')
     disk.losePower()
     for (const pid of processes) signalNow(pid, 'SIGKILL')
     await hub.exited
     await disk.restart()
-    // The disk does lose what was not synchronised.
-    expect(existsSync(lost)).toBe(false)
+    isLost.push(!existsSync(unsafe))
     hub = await startedHub({ dataDir, port })
   }
+  // The disk does lose what was not synchronised. The database may have made a file durable with its own writes.
+  expect(isLost).toContain(true)
   await publishing()
   for (const device of fleet) device.stop()
   await reports

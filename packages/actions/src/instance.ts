@@ -66,6 +66,8 @@ export const NodeFacts = z.object({
   backup: z
     .object({ takenAt: Timestamp, ...backupFile })
     .optional()
+    // During an upgrade a node of a newer release may report another state.
+    .catch(undefined)
     .describe('The file of the last backup, as this node sees it.'),
 })
 export type NodeFacts = z.output<typeof NodeFacts>

@@ -1,22 +1,31 @@
+import { execFile } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
+import { promisify } from 'node:util'
 import type { NodeFacts } from '@muster/actions'
-import { waitUpTo } from '@muster/concurrency'
 import { z } from 'zod'
 
 /** Time that a look at the file may take, in milliseconds: a network share may never answer. */
 const LOOK_MS = 5_000
-/** Difference of times of change that is none, in milliseconds: FAT stores even seconds. */
+/** Interval of looks at the file of the same backup, in milliseconds: 15 minutes. */
+const LOOK_EVERY_MS = 15 * 60 * 1000
+/** Maximum number of folders whose file system did not answer and still holds a killed process. */
+const MAX_SILENT_FOLDERS = 8
+/** Difference of times that is none, in milliseconds: FAT stores even seconds. */
 const TIME_TOLERANCE_MS = 2_000
+/** FAT stores local time, which summer time shifts by an hour. */
+const SUMMER_TIME_MS = 60 * 60 * 1000
 
 /** Where the file of a backup is, and by what a node recognises it without reading it. */
 export const BackupPlace = z.object({
   path: z.string(),
   /** Name of the machine that wrote the file. */
   host: z.string(),
-  /** Inode of the file's folder. An unmounted disk, or the same path in another container, has another one. */
+  /** Inode of the file's folder. An unmounted disk, or the same path in another container, mostly has another one. */
   folderInode: z.number(),
+  /** Time at which the folder was made; undefined where the file system does not keep it. Two disks may have equal inodes. */
+  folderBornMs: z.number().optional(),
   mtimeMs: z.number(),
 })
 /** Where the file of a backup is, and by what a node recognises it without reading it. */
@@ -26,57 +35,150 @@ type BackupFacts = NonNullable<NodeFacts['backup']>
 /** The parts of the last backup that a look at its file needs. */
 type Watched = { takenAt: string; sizeBytes: number; place?: BackupPlace | undefined }
 type State = Pick<BackupFacts, 'state' | 'reason'>
+/** The newest look at a backup, with what the last complete one found. */
+type Look = { takenAt: string; startedAtMs: number; isRunning: boolean; facts?: BackupFacts }
+
+/** Facts about a file or a folder. */
+const Entry = z.object({
+  size: z.number(),
+  ino: z.number(),
+  mtimeMs: z.number(),
+  ctimeMs: z.number(),
+  birthtimeMs: z.number(),
+})
+type Entry = z.infer<typeof Entry>
+/** Facts about the file and its folder, or the code of the error. */
+const Sight = z.object({ file: Entry.or(z.string()), folder: Entry.or(z.string()) })
+type Sight = z.infer<typeof Sight>
+
+/** Prints the `Sight` of the path in its argument. */
+const LOOK = `
+const { statSync } = require('node:fs')
+const entry = path => { try { return statSync(path) } catch (error) { return String(error.code) } }
+const [, path] = process.argv
+console.log(JSON.stringify({ file: entry(path), folder: entry(require('node:path').dirname(path)) }))`
 
 /** Place of a new backup. */
 export async function placeOf(path: string): Promise<BackupPlace> {
   const [file, folder] = await Promise.all([stat(path), stat(dirname(path))])
-  return { path, host: hostname(), folderInode: folder.ino, mtimeMs: file.mtimeMs }
-}
-
-/** Looks at the file of the last backup from this node. Reads its size and time of change only, and never its bytes. */
-export class BackupWatch {
-  #look: Promise<BackupFacts> | undefined
-
-  /** Resolves within 5 s. Undefined if the place of the backup is not known, because an older release made it. */
-  async look({ takenAt, sizeBytes, place }: Watched): Promise<BackupFacts | undefined> {
-    if (!place) return undefined
-    let found: BackupFacts | undefined
-    // A look that hangs holds a thread of the pool, so there is at most one.
-    this.#look ??= stateOf(place, sizeBytes)
-      .then(state => ({ takenAt, ...state }))
-      .finally(() => {
-        this.#look = undefined
-      })
-    const look = this.#look.then(facts => {
-      found = facts
-    })
-    await waitUpTo(LOOK_MS, look)
-    return found?.takenAt === takenAt
-      ? found
-      : { takenAt, ...unseen('the file system of its folder does not answer') }
+  return {
+    path,
+    host: hostname(),
+    folderInode: folder.ino,
+    folderBornMs: bornMs(folder),
+    mtimeMs: file.mtimeMs,
   }
 }
 
-async function stateOf({ path, host, folderInode, mtimeMs }: BackupPlace, sizeBytes: number): Promise<State> {
-  const file = await found(path)
-  if (
-    typeof file === 'object' &&
-    file.size === sizeBytes &&
-    Math.abs(file.mtimeMs - mtimeMs) <= TIME_TOLERANCE_MS
-  )
+/** Options of `BackupWatch`: its time limits, which tests shorten. */
+export type BackupWatchOptions = { lookMs?: number; everyMs?: number }
+
+/**
+ * Looks at the file of the last backup from this node: when it first hears of a backup, and then every 15 minutes. It reads size and time of
+ * change only, and never bytes. Each look is a process of its own: a file system that hangs would hold a thread of this one for ever.
+ */
+export class BackupWatch implements Disposable {
+  readonly #onFacts: (facts: BackupFacts) => void
+  readonly #lookMs: number
+  readonly #everyMs: number
+  readonly #ended = new AbortController()
+  readonly #silentFolders = new Set<string>()
+  #latest: Look | undefined
+
+  /** `onFacts` is called after each look. */
+  constructor(
+    onFacts: (facts: BackupFacts) => void,
+    { lookMs = LOOK_MS, everyMs = LOOK_EVERY_MS }: BackupWatchOptions = {},
+  ) {
+    this.#onFacts = onFacts
+    this.#lookMs = lookMs
+    this.#everyMs = everyMs
+  }
+
+  /**
+   * What the last look at this backup found; undefined before its end. Starts a new look when it is due, and never waits for it. A backup of an
+   * older release has no known place and is not looked at.
+   */
+  facts(backup: Watched): BackupFacts | undefined {
+    const { takenAt, sizeBytes, place } = backup
+    if (!place) return undefined
+    const startedAtMs = performance.now()
+    const last = this.#latest?.takenAt === takenAt ? this.#latest : undefined
+    if (last && (last.isRunning || startedAtMs - last.startedAtMs < this.#everyMs)) return last.facts
+    const look: Look = { ...last, takenAt, startedAtMs, isRunning: true }
+    this.#latest = look
+    void this.#look(place, sizeBytes).then(state => {
+      look.isRunning = false
+      look.facts = { takenAt, ...state }
+      if (this.#latest === look && !this.#ended.signal.aborted) this.#onFacts(look.facts)
+    })
+    return look.facts
+  }
+
+  /** Ends a look that runs. */
+  [Symbol.dispose](): void {
+    this.#ended.abort()
+  }
+
+  /** Resolves within the time limit of a look. Never rejects. */
+  async #look(place: BackupPlace, sizeBytes: number): Promise<State> {
+    try {
+      const sight = await this.#sight(place.path)
+      return sight ? stateOf(place, sizeBytes, sight) : unseen('the file system of its folder does not answer')
+    } catch (error) {
+      return unseen(`the hub could not look for it: ${(error as Error).message}`)
+    }
+  }
+
+  /** Undefined if the file system does not answer in time. */
+  async #sight(path: string): Promise<Sight | undefined> {
+    const folder = dirname(path)
+    if (this.#silentFolders.has(folder) || this.#silentFolders.size >= MAX_SILENT_FOLDERS) return undefined
+    const late = AbortSignal.timeout(this.#lookMs)
+    const signal = AbortSignal.any([late, this.#ended.signal])
+    const words = ['--eval', LOOK, path]
+    const looking = promisify(execFile)(process.execPath, words, { env: {}, signal, killSignal: 'SIGKILL' })
+    const { child } = looking
+    // A process that waits for a disk ends only when the disk answers, even after SIGKILL.
+    child.unref()
+    try {
+      return Sight.parse(JSON.parse((await looking).stdout))
+    } catch (error) {
+      if (!late.aborted) throw error
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+        this.#silentFolders.add(folder)
+        child.once('exit', () => this.#silentFolders.delete(folder))
+      }
+      return undefined
+    }
+  }
+}
+
+function stateOf(place: BackupPlace, sizeBytes: number, { file, folder }: Sight): State {
+  const { host, folderInode, folderBornMs, mtimeMs } = place
+  if (typeof file === 'object' && file.size === sizeBytes && isSameTime(file.mtimeMs, mtimeMs))
     return { state: 'Present' }
   if (host !== hostname()) return unseen(`it was written on the machine ${host}`)
   if (typeof file === 'string' && file !== 'ENOENT')
     return unseen(`the hub cannot enter its folder (${file})`)
-  const folder = await found(dirname(path))
-  if (typeof folder !== 'object' || folder.ino !== folderInode)
+  if (
+    typeof folder !== 'object' ||
+    folder.ino !== folderInode ||
+    // A backup of an older release has no such time.
+    (folderBornMs !== undefined && !isSameTime(bornMs(folder) ?? 0, folderBornMs))
+  )
     return unseen('the hub does not see the folder in which it was written')
   return { state: typeof file === 'object' ? 'Changed' : 'Missing' }
 }
 
-/** Facts about a file, or the code of the error. */
-function found(path: string) {
-  return stat(path).catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
+/** Time at which a folder was made. Where it is not kept, Node answers 0 or the time of the last change. */
+function bornMs({ birthtimeMs, ctimeMs }: Pick<Entry, 'birthtimeMs' | 'ctimeMs'>): number | undefined {
+  return birthtimeMs === 0 || birthtimeMs === ctimeMs ? undefined : birthtimeMs
+}
+
+function isSameTime(aMs: number, bMs: number): boolean {
+  const differenceMs = Math.abs(aMs - bMs)
+  return [0, SUMMER_TIME_MS].some(shiftMs => Math.abs(differenceMs - shiftMs) <= TIME_TOLERANCE_MS)
 }
 
 function unseen(reason: string): State {
@@ -84,8 +186,8 @@ function unseen(reason: string): State {
 }
 
 /**
- * What the running nodes together know about the file of the last backup. Only a node on the machine that wrote the file calls it missing
- * or changed, so its word counts before that of the others.
+ * What the running nodes together know about the file of the last backup. A node that sees the file counts first. Only a node on the machine
+ * that wrote the file calls it missing or changed, so its word counts before that of nodes that cannot check it.
  */
 export function stateOfNodes(
   { takenAt, place }: Pick<Watched, 'takenAt' | 'place'>,
@@ -93,7 +195,7 @@ export function stateOfNodes(
 ): ({ path: string } & State) | undefined {
   if (!place) return undefined
   const reports = nodes.flatMap(({ facts }) => (facts?.backup?.takenAt === takenAt ? [facts.backup] : []))
-  for (const state of ['Missing', 'Changed', 'Present', 'Unseen'] as const) {
+  for (const state of ['Present', 'Missing', 'Changed', 'Unseen'] as const) {
     const report = reports.find(report => report.state === state)
     if (report) return { path: place.path, state, ...(report.reason && { reason: report.reason }) }
   }

@@ -6,7 +6,7 @@ import { VERSION } from '@muster/actions/version'
 import { every } from '@muster/concurrency'
 import { sql } from 'kysely'
 import { readLastBackup } from '../backup/last-backup.ts'
-import { BackupWatch } from '../backup/last-backup-file.ts'
+import { BackupWatch, type BackupWatchOptions } from '../backup/last-backup-file.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { TlsFiles } from '../config.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -30,15 +30,25 @@ type NodeReportsOptions = {
   connections: () => number
   bus: Pick<Bus, 'kind' | 'status' | 'onStatus'>
   reportMs?: number
+  /** Time limits of the looks at the file of the last backup. */
+  backupWatch?: BackupWatchOptions
 }
 
 /**
  * Writes facts about this node (`NodeFacts`) to its row of `cluster_node`, and adds its number of stored events to `event_rate`: before the
- * promise resolves, then every 30 s, and when the state of the bus changes. A failed report is logged, and the next one has its events.
+ * promise resolves, then every 30 s. Facts about the bus and the last backup are also written when they change. A failed report is logged, and
+ * the next one has its events.
  */
 export async function startNodeReports(options: NodeReportsOptions): Promise<AsyncDisposable> {
   const { db, nodeId, log, eventCount, connections, bus, reportMs = REPORT_MS } = options
-  const backups = new BackupWatch()
+  const failed = (error: unknown): void => log.warn({ err: error }, 'the report of this node failed')
+  const change = (part: Partial<NodeFacts>): void => {
+    sql`update cluster_node set facts = facts || ${JSON.stringify(part)}::jsonb where node_id = ${nodeId}`
+      .execute(db)
+      .catch(failed)
+  }
+  await using stack = new AsyncDisposableStack()
+  const backups = stack.use(new BackupWatch(backup => change({ backup }), options.backupWatch))
   let counted = eventCount()
   let countedAtMs = performance.now()
   const report = async (): Promise<void> => {
@@ -51,8 +61,9 @@ export async function startNodeReports(options: NodeReportsOptions): Promise<Asy
       eventsPerSec: (1000 * added) / Math.max(1, nowMs - countedAtMs),
       ...(await diskFacts(options.folders)),
       ...certificateFacts(options.tls),
-      ...busFacts(bus),
       ...(await backupFacts(db, backups)),
+      // After all waiting: a change of the bus meanwhile is in the row already.
+      ...busFacts(bus),
     }
     await sql`
       with reported as (
@@ -64,14 +75,10 @@ export async function startNodeReports(options: NodeReportsOptions): Promise<Asy
     counted = count
     countedAtMs = nowMs
   }
-  const failed = (error: unknown): void => log.warn({ err: error }, 'the report of this node failed')
   await report().catch(failed)
-  bus.onStatus(() => {
-    sql`update cluster_node set facts = facts || ${JSON.stringify(busFacts(bus))}::jsonb where node_id = ${nodeId}`
-      .execute(db)
-      .catch(failed)
-  })
-  return every(reportMs, report, failed)
+  bus.onStatus(() => change(busFacts(bus)))
+  stack.use(every(reportMs, report, failed))
+  return stack.move()
 }
 
 function busFacts({ kind, status }: Pick<Bus, 'kind' | 'status'>): Pick<NodeFacts, 'bus'> {
@@ -82,7 +89,7 @@ function busFacts({ kind, status }: Pick<Bus, 'kind' | 'status'>): Pick<NodeFact
 
 async function backupFacts(db: Db, backups: BackupWatch): Promise<Pick<NodeFacts, 'backup'>> {
   const last = await readLastBackup(db)
-  const backup = last && (await backups.look(last))
+  const backup = last && backups.facts(last)
   return backup ? { backup } : {}
 }
 

@@ -32,22 +32,26 @@ beforeAll(async () => {
   chain = await makeDatabase('template0')
   const folder = await mkdtemp(join(tmpdir(), 'muster-migrations-'))
   upgraded = []
-  for (const [at, name] of NAMES.entries()) {
-    await copyFile(join(MIGRATIONS, name), join(folder, name))
-    expect(await migrate(chain.connection, log, folder)).toBe(name)
-    await connected(async client => {
-      await addFixtures(client, [name])
-      // The next step of the chain goes on from here.
-      await client.query('begin')
-      await createTables(client, NAMES.slice(at + 1))
-      await addFixtures(client, NAMES.slice(at + 1))
-      upgraded.push(await rowsOf(client))
-      await client.query('rollback')
-    })
+  try {
+    for (const [at, name] of NAMES.entries()) {
+      await copyFile(join(MIGRATIONS, name), join(folder, name))
+      expect(await migrate(chain.connection, log, folder)).toBe(name)
+      await connected(async client => {
+        await addFixtures(client, [name])
+        // The next step of the chain goes on from here.
+        await client.query('begin')
+        await createTables(client, NAMES.slice(at + 1))
+        await addFixtures(client, NAMES.slice(at + 1))
+        upgraded.push(await rowsOf(client))
+        await client.query('rollback')
+      })
+    }
+  } finally {
+    await rm(folder, { recursive: true })
   }
-  await rm(folder, { recursive: true })
-})
-afterAll(() => chain.drop())
+}, 180_000)
+// Undefined if it could not be made.
+afterAll(() => (chain as typeof chain | undefined)?.drop())
 
 async function connected<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const client = new pg.Client(chain.connection)

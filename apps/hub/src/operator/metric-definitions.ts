@@ -162,7 +162,7 @@ export const METRICS = {
   },
   muster_backup_file_intact: {
     type: 'gauge',
-    help: '1 if the file of the last backup has its size and time of change, 0 if not or if it is gone; absent where no node can check it.',
+    help: '1 if size and time of change of the file of the last backup are unchanged, 0 if they differ or the file is gone; absent where no node can check it.',
     isOfInstance: true,
   },
 

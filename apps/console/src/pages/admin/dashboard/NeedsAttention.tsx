@@ -60,8 +60,9 @@ function Way({ problem }: { problem: Problem }) {
         Show the certificate
       </LinkButton>
     )
-  if (problem.kind === 'BackupLost') return null
-  const name = problem.kind === 'VersionsDiffer' ? 'the nodes' : problem.nodeName
+  const name =
+    problem.kind === 'VersionsDiffer' ? 'the nodes' : 'nodeName' in problem ? problem.nodeName : undefined
+  if (name === undefined) return null
   return (
     <LinkButton size="sm" to="/admin/dashboard" hash="cluster-nodes">
       <span className="trunc">

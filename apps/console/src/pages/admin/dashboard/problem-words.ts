@@ -82,6 +82,9 @@ export function problemWords(problem: Problem, nowMs: number): ProblemWords {
         more: `${problem.versions.join(' and ')}.`,
         note: `Since ${sinceInWords(Date.parse(problem.since), nowMs)}. Finish the upgrade.`,
       }
+    // This page may be older than the hub.
+    default:
+      return { said: 'A newer release reports a problem.', more: 'Reload the page.' }
   }
 }
 
