@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { until } from '@muster/testkit/until'
 import type pg from 'pg'
 import { expect, it } from 'vitest'
@@ -8,6 +10,20 @@ import type { StormOrder, StormState } from './storm-device-process.ts'
 
 /** Longest time after which a device counts as disconnected, in milliseconds (goal R6). */
 const NOTICED_MS = 60_000
+
+/** Whether a connection from the namespace of the device arrives. A firewall of this machine may refuse it. */
+async function isReached({ onDevice, hubAddress }: LossyNetwork): Promise<boolean> {
+  const server = createServer(socket => socket.destroy()).listen(0, '0.0.0.0')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const script = `
+    require('node:net').connect(${port}, '${hubAddress}', () => process.exit(0))
+    setTimeout(() => process.exit(1), 5_000)`
+  const [program, ...words] = [...onDevice, process.execPath, '--eval', script]
+  const [code] = await once(spawn(program!, words, { stdio: 'ignore' }), 'exit')
+  server.close()
+  return code === 0
+}
 
 /** Starts a device in the namespace of the network. */
 function startDevice({ onDevice, hubAddress }: LossyNetwork, hub: HubChild) {
@@ -53,6 +69,8 @@ it.for([
   async ([, to], context) => {
     using network = lossyNetwork()
     if (!network) return context.skip('needs root, ip of iproute2 and network namespaces')
+    if (!(await isReached(network)))
+      return context.skip('needs a firewall that lets other networks of this machine in')
     await using folder = await newFolder()
     await using hub = await startedHub({
       dataDir: folder.path,

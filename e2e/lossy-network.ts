@@ -1,10 +1,5 @@
 import { spawnSync } from 'node:child_process'
-
-/** Addresses of RFC 2544, which no network uses: on both sides of the router a network of two addresses. */
-const HUB = '198.18.77.1'
-const ROUTER_TO_HUB = '198.18.77.2'
-const ROUTER_TO_DEVICE = '198.18.77.5'
-const DEVICE = '198.18.77.6'
+import { existsSync } from 'node:fs'
 
 /** A network of two namespaces: a device, and a router between it and this machine that loses packets on request. */
 export type LossyNetwork = Disposable & {
@@ -18,35 +13,38 @@ export type LossyNetwork = Disposable & {
   heal(): void
 }
 
-/** Makes the network. Returns undefined where network namespaces are not allowed. */
+/**
+ * Makes the network. Returns undefined where network namespaces or links between them are not allowed; throws if a later step fails. Removes
+ * the networks of earlier processes that were killed.
+ */
 export function lossyNetwork(): LossyNetwork | undefined {
-  const [device, router] = [`muster-device-${process.pid}`, `muster-router-${process.pid}`]
-  // Names of interfaces have at most 15 characters.
-  const link = `mu${process.pid}`
-  const remove = (): void => {
-    // A namespace ends later than the command, and its interfaces with it. The next network uses the same addresses.
-    run('ip', ['link', 'del', `${link}h`])
-    for (const name of [device, router]) run('ip', ['netns', 'del', name])
-  }
-  const inRouter = (line: string): boolean => ip(`-n ${router} ${line}`)
-  const inDevice = (line: string): boolean => ip(`-n ${device} ${line}`)
-  const isMade =
+  for (const pid of abandonedPids()) remove(pid)
+  const { device, router, link } = namesOf(process.pid)
+  const [hub, routerToHub, routerToDevice, ofDevice] = [1, 2, 5, 6].map(addressOf) as Addresses
+  const isAllowed =
     ip(`netns add ${device}`) &&
     ip(`netns add ${router}`) &&
-    ip(`link add ${link}h type veth peer name ${link}r netns ${router}`) &&
-    ip(`addr add ${HUB}/30 dev ${link}h`) &&
-    ip(`link set ${link}h up`) &&
-    inRouter(`addr add ${ROUTER_TO_HUB}/30 dev ${link}r`) &&
-    inRouter(`link set ${link}r up`) &&
-    inRouter(`link add ${link}e type veth peer name ${link}d netns ${device}`) &&
-    inRouter(`addr add ${ROUTER_TO_DEVICE}/30 dev ${link}e`) &&
-    inRouter(`link set ${link}e up`) &&
-    inDevice(`addr add ${DEVICE}/30 dev ${link}d`) &&
-    inDevice(`link set ${link}d up`) &&
-    inDevice(`route add default via ${ROUTER_TO_DEVICE}`) &&
-    ip(`route add ${DEVICE}/32 via ${ROUTER_TO_HUB}`) &&
+    ip(`link add ${link}h type veth peer name ${link}r netns ${router}`)
+  if (!isAllowed) {
+    remove(process.pid)
+    return undefined
+  }
+  const inRouter = (line: string): void => required(`-n ${router} ${line}`)
+  const inDevice = (line: string): void => required(`-n ${device} ${line}`)
+  try {
+    required(`addr add ${hub}/30 dev ${link}h`)
+    required(`link set ${link}h up`)
+    inRouter(`addr add ${routerToHub}/30 dev ${link}r`)
+    inRouter(`link set ${link}r up`)
+    inRouter(`link add ${link}e type veth peer name ${link}d netns ${device}`)
+    inRouter(`addr add ${routerToDevice}/30 dev ${link}e`)
+    inRouter(`link set ${link}e up`)
+    inDevice(`addr add ${ofDevice}/30 dev ${link}d`)
+    inDevice(`link set ${link}d up`)
+    inDevice(`route add default via ${routerToDevice}`)
+    required(`route add ${ofDevice}/32 via ${routerToHub}`)
     // With `rp_filter` a packet is also lost if no packet could go back to its sender.
-    run('ip', [
+    requiredWords([
       'netns',
       'exec',
       router,
@@ -54,28 +52,64 @@ export function lossyNetwork(): LossyNetwork | undefined {
       '-c',
       'cd /proc/sys/net/ipv4 && echo 1 > ip_forward && for file in conf/*/rp_filter; do echo 0 > $file; done',
     ])
-  if (!isMade) {
-    remove()
-    return undefined
+  } catch (error) {
+    remove(process.pid)
+    throw error
   }
   return {
-    hubAddress: HUB,
+    hubAddress: hub,
     onDevice: ['ip', 'netns', 'exec', device],
     lose(to) {
-      for (const address of to === 'both' ? [DEVICE, HUB] : [DEVICE])
-        if (!inRouter(`route add blackhole ${address}/32`)) throw new Error('the router loses no packets')
+      for (const address of to === 'both' ? [ofDevice, hub] : [ofDevice])
+        inRouter(`route add blackhole ${address}/32`)
     },
     heal() {
-      for (const address of [DEVICE, HUB]) inRouter(`route del blackhole ${address}/32`)
+      for (const address of [ofDevice, hub]) ip(`-n ${router} route del blackhole ${address}/32`)
     },
-    [Symbol.dispose]: remove,
+    [Symbol.dispose]: () => remove(process.pid),
   }
 }
 
-function ip(line: string): boolean {
-  return run('ip', line.split(' '))
+type Addresses = [string, string, string, string]
+
+/** Names of the namespaces of a process, and the first part of the names of its interfaces, which have at most 15 characters. */
+function namesOf(pid: number) {
+  return { device: `muster-device-${pid}`, router: `muster-router-${pid}`, link: `mu${pid}` }
 }
 
-function run(program: string, words: readonly string[]): boolean {
-  return spawnSync(program, words, { stdio: 'ignore' }).status === 0
+/**
+ * Address of this process in 198.18.0.0/15 (RFC 2544), which no network uses. A process has 8 of them: on both sides of its router a network
+ * of two addresses. Two processes at once have different ones.
+ */
+function addressOf(n: number): string {
+  const at = (process.pid % 2 ** 14) * 8 + n
+  return `198.${18 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}`
+}
+
+/** Processes that have ended, or had the number of this one, and left namespaces. */
+function abandonedPids(): number[] {
+  const { stdout } = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' })
+  const pids = [...(stdout ?? '').matchAll(/^muster-(?:device|router)-(\d+)/gm)].map(([, pid]) => Number(pid))
+  return [...new Set(pids)].filter(pid => pid === process.pid || !existsSync(`/proc/${pid}`))
+}
+
+/** A namespace may end later than the command: its link is removed first, and the routes with it. */
+function remove(pid: number): void {
+  const { device, router, link } = namesOf(pid)
+  ip(`link del ${link}h`)
+  for (const name of [device, router]) ip(`netns del ${name}`)
+}
+
+/** Whether `ip` succeeded. */
+function ip(line: string): boolean {
+  return spawnSync('ip', line.split(' '), { stdio: 'ignore' }).status === 0
+}
+
+function required(line: string): void {
+  requiredWords(line.split(' '))
+}
+
+function requiredWords(words: readonly string[]): void {
+  const { status, stderr } = spawnSync('ip', words, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`ip ${words.join(' ')}: ${stderr}`)
 }
