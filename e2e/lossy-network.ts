@@ -14,8 +14,8 @@ export type LossyNetwork = Disposable & {
 }
 
 /**
- * Makes the network. Returns undefined where network namespaces or links between them are not allowed; throws if a later step fails. Removes
- * the networks of earlier processes that were killed.
+ * Makes the network. Returns undefined where network namespaces or links between them are not allowed; throws if a later step fails.
+ * Removes the networks of earlier processes that were killed.
  */
 export function lossyNetwork(): LossyNetwork | undefined {
   for (const pid of abandonedPids()) remove(pid)
@@ -78,8 +78,8 @@ function namesOf(pid: number) {
 }
 
 /**
- * Address of this process in 198.18.0.0/15 (RFC 2544), which no network uses. A process has 8 of them: on both sides of its router a network
- * of two addresses. Two processes at once have different ones.
+ * Address of this process in 198.18.0.0/15 (RFC 2544), which no network uses. A process has 8 of them: on both sides of its router a
+ * network of two addresses. Two processes at once have different ones.
  */
 function addressOf(n: number): string {
   const at = (process.pid % 2 ** 14) * 8 + n

@@ -74,8 +74,8 @@ export async function placeOf(path: string): Promise<BackupPlace> {
 export type BackupWatchOptions = { lookMs?: number; everyMs?: number }
 
 /**
- * Looks at the file of the last backup from this node: when it first hears of a backup, and then every 15 minutes. It reads size and time of
- * change only, and never bytes. Each look is a process of its own: a file system that hangs would hold a thread of this one for ever.
+ * Looks at the file of the last backup from this node: when it first hears of a backup, and then every 15 minutes. It reads size and time
+ * of change only, and never bytes. Each look is a process of its own: a file system that hangs would hold a thread of this one for ever.
  */
 export class BackupWatch implements Disposable {
   readonly #onFacts: (facts: BackupFacts) => void
@@ -96,8 +96,8 @@ export class BackupWatch implements Disposable {
   }
 
   /**
-   * What the last look at this backup found; undefined before its end. Starts a new look when it is due, and never waits for it. A backup of an
-   * older release has no known place and is not looked at.
+   * What the last look at this backup found; undefined before its end. Starts a new look when it is due, and never waits for it. A backup
+   * of an older release has no known place and is not looked at.
    */
   facts(backup: Watched): BackupFacts | undefined {
     const { takenAt, sizeBytes, place } = backup
@@ -186,8 +186,8 @@ function unseen(reason: string): State {
 }
 
 /**
- * What the running nodes together know about the file of the last backup. A node that sees the file counts first. Only a node on the machine
- * that wrote the file calls it missing or changed, so its word counts before that of nodes that cannot check it.
+ * What the running nodes together know about the file of the last backup. A node that sees the file counts first. Only a node on the
+ * machine that wrote the file calls it missing or changed, so its word counts before that of nodes that cannot check it.
  */
 export function stateOfNodes(
   { takenAt, place }: Pick<Watched, 'takenAt' | 'place'>,

@@ -36,8 +36,8 @@ type NodeReportsOptions = {
 
 /**
  * Writes facts about this node (`NodeFacts`) to its row of `cluster_node`, and adds its number of stored events to `event_rate`: before the
- * promise resolves, then every 30 s. Facts about the bus and the last backup are also written when they change. A failed report is logged, and
- * the next one has its events.
+ * promise resolves, then every 30 s. Facts about the bus and the last backup are also written when they change. A failed report is
+ * logged, and the next one has its events.
  */
 export async function startNodeReports(options: NodeReportsOptions): Promise<AsyncDisposable> {
   const { db, nodeId, log, eventCount, connections, bus, reportMs = REPORT_MS } = options
