@@ -68,7 +68,7 @@ it.for([
   { timeout: 180_000 },
   async ([, to], context) => {
     using network = lossyNetwork()
-    if (!network) return context.skip('needs root, ip of iproute2 and network namespaces')
+    if (!network) return context.skip('needs root, ip of iproute2, nsenter and network namespaces')
     if (!(await isReached(network)))
       return context.skip('needs a firewall that lets other networks of this machine in')
     await using folder = await newFolder()

@@ -44,10 +44,8 @@ export function lossyNetwork(): LossyNetwork | undefined {
     inDevice(`route add default via ${routerToDevice}`)
     required(`route add ${ofDevice}/32 via ${routerToHub}`)
     // With `rp_filter` a packet is also lost if no packet could go back to its sender.
-    requiredWords([
-      'netns',
-      'exec',
-      router,
+    succeed([
+      ...inside(router),
       '/bin/sh',
       '-c',
       'cd /proc/sys/net/ipv4 && echo 1 > ip_forward && for file in conf/*/rp_filter; do echo 0 > $file; done',
@@ -58,7 +56,7 @@ export function lossyNetwork(): LossyNetwork | undefined {
   }
   return {
     hubAddress: hub,
-    onDevice: ['ip', 'netns', 'exec', device],
+    onDevice: inside(device),
     lose(to) {
       for (const address of to === 'both' ? [ofDevice, hub] : [ofDevice])
         inRouter(`route add blackhole ${address}/32`)
@@ -86,6 +84,14 @@ function addressOf(n: number): string {
   return `198.${18 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}`
 }
 
+/**
+ * Words before a command that runs in a namespace. Unlike `ip netns exec`, it has the mounts of this machine: with a copy of them it would
+ * keep the disk of `crashing-disk.ts` in use.
+ */
+function inside(namespace: string): string[] {
+  return ['nsenter', `--net=/run/netns/${namespace}`]
+}
+
 /** Processes that have ended, or had the number of this one, and left namespaces. */
 function abandonedPids(): number[] {
   const { stdout } = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' })
@@ -106,10 +112,10 @@ function ip(line: string): boolean {
 }
 
 function required(line: string): void {
-  requiredWords(line.split(' '))
+  succeed(['ip', ...line.split(' ')])
 }
 
-function requiredWords(words: readonly string[]): void {
-  const { status, stderr } = spawnSync('ip', words, { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`ip ${words.join(' ')}: ${stderr}`)
+function succeed([program, ...words]: string[]): void {
+  const { status, stderr, error } = spawnSync(program!, words, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${program} ${words.join(' ')}: ${error?.message ?? stderr}`)
 }

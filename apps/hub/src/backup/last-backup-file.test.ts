@@ -108,7 +108,11 @@ it('waits no longer than its limit for a file system that does not answer, and l
   expect(watch.facts(backup)).toMatchObject({ state: 'Present' })
   const newer = { ...backup, takenAt: '2026-11-27T02:30:00.000Z' }
   expect(await until('the new file is missed', () => watch.facts(newer))).toMatchObject({ state: 'Missing' })
-  const otherDisk = { ...newer, takenAt: '2026-11-28T02:30:00.000Z', place: { ...newer.place, folderBornMs: 1 } }
+  const otherDisk = {
+    ...newer,
+    takenAt: '2026-11-28T02:30:00.000Z',
+    place: { ...newer.place, folderBornMs: 1 },
+  }
   expect(await until('the folder is another one', () => watch.facts(otherDisk))).toMatchObject({
     state: 'Unseen',
   })

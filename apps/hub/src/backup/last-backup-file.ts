@@ -124,7 +124,9 @@ export class BackupWatch implements Disposable {
   async #look(place: BackupPlace, sizeBytes: number): Promise<State> {
     try {
       const sight = await this.#sight(place.path)
-      return sight ? stateOf(place, sizeBytes, sight) : unseen('the file system of its folder does not answer')
+      return sight
+        ? stateOf(place, sizeBytes, sight)
+        : unseen('the file system of its folder does not answer')
     } catch (error) {
       return unseen(`the hub could not look for it: ${(error as Error).message}`)
     }
