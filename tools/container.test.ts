@@ -11,9 +11,11 @@ import { parse } from 'yaml'
 
 const ROOT = join(import.meta.dirname, '..')
 const FOLDER = join(ROOT, 'deploy/container')
-/** A process with these words in front has mounts of its own. */
-const MOUNTS = ['--mount', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])]
-const canMount = spawnSync('unshare', [...MOUNTS, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
+/** Namespaces for nginx. Its check changes owners of folders, writes a file with its process id and opens the ports. */
+const NAMESPACES = ['--mount', '--net']
+const canIsolate =
+  process.getuid?.() === 0 &&
+  spawnSync('unshare', [...NAMESPACES, 'mount', '-t', 'tmpfs', 'tmpfs', '/run']).status === 0
 const textOf = (file: string): string => readFileSync(join(FOLDER, file), 'utf8')
 
 type Service = {
@@ -109,7 +111,7 @@ describe('the configuration of nginx for three hubs', () => {
     expect(textOf('nginx.conf')).toBe(expected)
   })
 
-  it.runIf(canMount && hasPrograms('nginx', 'openssl'))(
+  it.runIf(canIsolate && hasPrograms('nginx', 'openssl'))(
     'is accepted by nginx, with the files that the head of the compose file makes',
     () => {
       const folder = mkdtempSync(join(tmpdir(), 'muster-compose-'))
@@ -137,9 +139,10 @@ describe('the configuration of nginx for three hubs', () => {
         writeFileSync(join(root, 'nginx.conf'), 'events {} http { include /etc/nginx/conf.d/*.conf; }\n')
         writeFileSync(join(folder, 'hosts'), 'hub-1 hub-2 hub-3'.replaceAll(/\S+/g, '127.0.0.1 $&\n'))
         // As in the image of nginx: an empty folder for the cache, and names of the other containers. `/dev/stdout` must be a pipe.
-        const script = `mount -t tmpfs tmpfs /var/cache && mkdir /var/cache/nginx && mount --bind hosts /etc/hosts
-        mount --bind etc/nginx /etc/nginx && ${PROGRAMS.nginx.path} -t 2>&1 | cat`
-        const checked = spawnSync('unshare', [...MOUNTS, 'sh', '-c', script], {
+        const script = `for at in /run /var/cache /var/lib/nginx; do mount -t tmpfs tmpfs $at; done
+        mkdir /var/cache/nginx && mount --bind hosts /etc/hosts && mount --bind etc/nginx /etc/nginx
+        ${PROGRAMS.nginx.path} -t 2>&1 | cat`
+        const checked = spawnSync('unshare', [...NAMESPACES, 'sh', '-ec', script], {
           cwd: folder,
           encoding: 'utf8',
         })
