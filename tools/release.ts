@@ -41,7 +41,12 @@ async function release(): Promise<void> {
       const treeOf = (product: Product): string => join(work, `${product}-${VERSION}-linux-${arch}`)
       for (const product of PRODUCTS) await writeTree(product, arch, treeOf(product), downloads)
       // Compression takes most of the time, and one program at a time does not use all cores.
-      await Promise.all(PRODUCTS.map(product => pack(product, arch, treeOf(product), folder, downloads)))
+      // All programs end before their folder is removed, even if one fails.
+      const packed = await Promise.allSettled(
+        PRODUCTS.map(product => pack(product, arch, treeOf(product), folder, downloads)),
+      )
+      const failed = packed.find(one => one.status === 'rejected')
+      if (failed) throw failed.reason
     }
     writeSums(folder, key)
   } finally {
