@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from './until.ts'
 
 const SYSTEMD = '/lib/systemd/systemd'
+const DISK_BYTES = 3 * 1024 ** 3
 /** Namespaces of the machine: it sees no process, no mount and no network of this one. */
 const NAMESPACES = ['--mount', '--pid', '--net', '--uts', '--ipc', '--cgroup', '--fork', '--kill-child']
 /**
@@ -14,7 +15,7 @@ const NAMESPACES = ['--mount', '--pid', '--net', '--uts', '--ipc', '--cgroup', '
  * this machine for it to read. Nothing that the machine changes elsewhere is kept.
  */
 const BOOT = `set -e
-mount -t tmpfs -o size=3g tmpfs "$1/disk"
+mount -t tmpfs -o size=${DISK_BYTES} tmpfs "$1/disk"
 cd "$1/disk"
 mkdir upper work root
 mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root
@@ -22,6 +23,7 @@ mount -t proc proc root/proc
 mount -t sysfs sysfs root/sys
 mount -t cgroup2 cgroup root/sys/fs/cgroup
 mount --rbind /dev root/dev
+mount -t tmpfs tmpfs root/dev/shm
 mount -t tmpfs tmpfs root/run
 mount -t tmpfs tmpfs root/tmp
 mount --bind "$1/shared" root/mnt
@@ -45,6 +47,8 @@ RemainAfterExit=yes
 ExecStart=/bin/touch /mnt/booted
 `
 const BOOT_MS = 60_000
+/** Time after the timeout of a command for its output to end. */
+const STUCK_MS = 5_000
 /** Programs that the machine's services and packages call, and nothing of a checkout: neither its Node nor npm. */
 const ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root' }
 
@@ -55,17 +59,22 @@ export type Ended = { status: number | null; output: string }
 export type ScratchMachine = AsyncDisposable & {
   /** Folder of this machine that is `/mnt` of the other one. */
   folder: string
-  /** Runs a shell command as root in `/mnt`. Kills it after `timeoutMs`. Rejects if a signal has ended it. */
+  /**
+   * Runs a shell command as root in `/mnt`, and kills it after `timeoutMs`. Rejects with the output so far if a signal ended it, or if
+   * a process that it left behind keeps its output open for 5 s after that time.
+   */
   run(command: string, timeoutMs?: number): Promise<Ended>
   /** Starts a shell command as root in `/mnt`. It ends with the machine at the latest. */
   start(command: string): ChildProcess
+  /** Leaves this room on its disk without filling it. Without `freeBytes`, gives back all room. */
+  setRoom(freeBytes?: number): Promise<void>
 }
 
 /** Whether this process may start a scratch machine: it is root on Linux with systemd, and may make namespaces and mounts. */
 export function canStartMachine(): boolean {
   if (process.getuid?.() !== 0 || !existsSync(SYSTEMD)) return false
   const command =
-    'd=$(mktemp -d) && mount -t tmpfs tmpfs $d && mkdir $d/u $d/w $d/m && mount -t overlay overlay -o lowerdir=/,upperdir=$d/u,workdir=$d/w $d/m && mount -t cgroup2 cgroup $d/m/sys && ip link set lo up'
+    'mount -t tmpfs tmpfs /tmp && cd /tmp && mkdir u w m && mount -t overlay overlay -o lowerdir=/,upperdir=u,workdir=w m && mount -t cgroup2 cgroup m/sys && ip link set lo up'
   return spawnSync('unshare', [...NAMESPACES, 'sh', '-c', command], { stdio: 'ignore' }).status === 0
 }
 
@@ -89,24 +98,40 @@ export async function startScratchMachine(
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const bootOutput = outputOf(machine)
-  const start = (command: string): ChildProcess => {
-    // `unshare` has one child, the first process of the machine.
-    const pid = readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim()
-    const enter = ['--target', pid, '--all', '--root', '--wd', 'sh', '-c', `cd /mnt && ${command}`]
+  // `unshare` has one child, the first process of the machine.
+  const firstPid = (): string =>
+    readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim()
+  const start = (command: string, inFront: readonly string[] = []): ChildProcess => {
+    const called = [...inFront, 'sh', '-c', `cd /mnt && ${command}`]
+    const enter = ['--target', firstPid(), '--all', '--root', '--wd', ...called]
     return spawn('nsenter', enter, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
   }
   const started: ScratchMachine = {
     folder: shared,
-    start,
-    async run(command, timeoutMs = 120_000) {
-      const child = start(command)
+    start: command => start(command),
+    async run(command, timeoutMs = 240_000) {
+      // A signal to `nsenter` would leave the shell in the machine running.
+      const child = start(command, ['timeout', '--signal=KILL', String(timeoutMs / 1000)])
       const output = outputOf(child)
-      const ended = once(child, 'close')
-      const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
-      await ended
+      let isStuck = false
+      const timer = setTimeout(() => {
+        isStuck = true
+        child.kill('SIGKILL')
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+      }, timeoutMs + STUCK_MS)
+      await once(child, 'close')
       clearTimeout(timer)
-      if (child.signalCode !== null) throw new Error(`${command}: ${child.signalCode}: ${output()}`)
+      if (isStuck || child.signalCode !== null)
+        throw new Error(`${command}: ${isStuck ? 'its output stays open' : child.signalCode}: ${output()}`)
       return { status: child.exitCode, output: output() }
+    },
+    async setRoom(freeBytes) {
+      const { blocks, bfree, bsize } = await statfs(`/proc/${firstPid()}/root`)
+      const sizeBytes = freeBytes === undefined ? DISK_BYTES : (blocks - bfree) * bsize + freeBytes
+      const remount = ['mount', '-o', `remount,size=${sizeBytes}`, join(folder, 'disk')]
+      const { status, stderr } = spawnSync('nsenter', ['--target', firstPid(), '--mount', ...remount])
+      if (status !== 0) throw new Error(`The disk was not resized: ${stderr}`)
     },
     async [Symbol.asyncDispose]() {
       const ended = new Promise(done => machine.once('close', done))
