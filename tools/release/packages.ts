@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ShippedPackage } from '../shipped-packages.ts'
 import { ROOT, run } from './run.ts'
@@ -13,12 +13,21 @@ export type LocalPackage = ShippedPackage & { folder: string }
  */
 export function downloadMissing(packages: readonly ShippedPackage[], downloads: string): LocalPackage[] {
   return packages.map(shipped => {
-    const installed = join(ROOT, shipped.path)
-    if (existsSync(installed)) return { ...shipped, folder: installed }
-    const folder = join(downloads, shipped.path)
+    const folder = folderOf(shipped, downloads)
     if (!existsSync(folder)) download(shipped, folder)
     return { ...shipped, folder }
   })
+}
+
+/** Lists the packages that are neither installed in this checkout nor downloaded. */
+export function missingOf(packages: readonly ShippedPackage[], downloads: string): ShippedPackage[] {
+  return packages.filter(shipped => !existsSync(folderOf(shipped, downloads)))
+}
+
+/** Folder of a package in this checkout, or of its version below `downloads` if it is for another platform. */
+function folderOf({ id, path }: ShippedPackage, downloads: string): string {
+  const installed = join(ROOT, path)
+  return existsSync(installed) ? installed : join(downloads, id)
 }
 
 /** Copies a package without type declarations, source maps and the C headers of Node, which are for development. */
@@ -34,6 +43,7 @@ export function copyPackage({ folder, name }: LocalPackage, to: string): void {
 
 function download({ id, integrity }: ShippedPackage, to: string): void {
   const draft = `${to}.draft`
+  rmSync(draft, { recursive: true, force: true })
   mkdirSync(draft, { recursive: true })
   const [{ filename }] = JSON.parse(run('npm', ['pack', '--silent', '--json', id], draft)) as [
     { filename: string },
@@ -44,6 +54,6 @@ function download({ id, integrity }: ShippedPackage, to: string): void {
     throw new Error(`${id}: found the hash ${found}, expected ${integrity} of package-lock.json.`)
   run('tar', ['-xzf', file, '--no-same-owner'], draft)
   // Archives of npm have one folder, `package`.
-  cpSync(join(draft, 'package'), to, { recursive: true })
+  renameSync(join(draft, 'package'), to)
   rmSync(draft, { recursive: true })
 }

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path'
 import { licenceTexts } from '../licences.ts'
 import { packApp } from '../pack-app.ts'
 import { billOfMaterials } from '../sbom.ts'
-import { shippedPackages } from '../shipped-packages.ts'
+import { type ShippedPackage, shippedPackages } from '../shipped-packages.ts'
 import { launcher } from './launcher.ts'
-import { copyPackage, downloadMissing, type LocalPackage } from './packages.ts'
+import { copyPackage, downloadMissing, type LocalPackage, missingOf } from './packages.ts'
 import type { Arch, Product } from './product.ts'
 import { ROOT, run } from './run.ts'
 
@@ -81,6 +81,11 @@ export async function writeTree(product: Product, arch: Arch, to: string, downlo
 export function writeNodelessNotices(product: Product, arch: Arch, to: string, downloads: string): void {
   const packages = packagesOf(product, arch, downloads).filter(one => !isNode(one))
   writeNotices(packages, product, arch, to)
+}
+
+/** Lists the packages that `writeTree` would download. */
+export function missingPackages(product: Product, arch: Arch, downloads: string): ShippedPackage[] {
+  return missingOf(shippedPackages({ os: 'linux', cpu: arch }, WORKSPACES[product]), downloads)
 }
 
 function packagesOf(product: Product, arch: Arch, downloads: string): LocalPackage[] {
