@@ -9,8 +9,12 @@ type Program = {
 
 /** External programs that tests run. `npm run test:setup` installs them. Tests never install programs. */
 export const PROGRAMS = {
+  adduser: { path: '/usr/sbin/adduser', debian: ['adduser'] },
+  'apt-get': { path: '/usr/bin/apt-get', debian: ['apt'] },
   caddy: { path: '/usr/bin/caddy', debian: ['caddy'] },
   curl: { path: '/usr/bin/curl', debian: ['curl'] },
+  'deb-systemd-helper': { path: '/usr/bin/deb-systemd-helper', debian: ['init-system-helpers'] },
+  'dpkg-deb': { path: '/usr/bin/dpkg-deb', debian: ['dpkg'] },
   haproxy: { path: '/usr/sbin/haproxy', debian: ['haproxy'] },
   ip: { path: '/usr/sbin/ip', debian: ['iproute2'] },
   jq: { path: '/usr/bin/jq', debian: ['jq'] },
@@ -29,6 +33,7 @@ export const PROGRAMS = {
   'swift-object': { path: '/usr/bin/swift-object-server', debian: ['swift-object'] },
   'swift-proxy': { path: '/usr/bin/swift-proxy-server', debian: ['swift-proxy'] },
   'systemd-analyze': { path: '/usr/bin/systemd-analyze', debian: ['systemd'] },
+  useradd: { path: '/usr/sbin/useradd', debian: ['passwd'] },
 } as const satisfies Record<string, Program>
 
 /** Python environment that `npm run test:setup` makes for schemathesis, the fuzzer of OpenAPI documents. */
