@@ -50,10 +50,13 @@ const LONG = [
  * gate has the browser tests of the single screens.
  */
 const JOURNEYS = 'e2e/{approvals,enrolment,on-call,people-admin,people-organization,people-public}.test.ts'
-/** Browser tests that run in parallel, as those of `LONG`. */
+/**
+ * Tests of whole hubs and of the browser that run in parallel, as those of `LONG`. `power-loss.slow.test.ts` is not among them: the scratch
+ * machines of `releases` would keep its disk mounted.
+ */
 const E2E_LONG = [
   JOURNEYS,
-  'e2e/{cluster,disk-full,half-open,hardening,hub-places,hub-start,journey,power-loss,release,specification-texts,uploads}.slow.test.ts',
+  'e2e/{cluster,disk-full,half-open,hardening,hub-places,hub-start,journey,release,specification-texts,uploads}.slow.test.ts',
 ]
 /**
  * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
