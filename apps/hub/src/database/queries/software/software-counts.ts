@@ -69,19 +69,20 @@ export function keepSoftware(db: Db, counts: ReadonlyMap<string, SoftwareCounts>
 }
 
 /**
- * PostgreSQL settings for a count, until the end of its transaction (bench `releases`). With the default `work_mem` of 4 MB, the hash join
+ * Sets parameters of PostgreSQL for a count, until the end of its transaction (bench `releases`). With the default `work_mem` of 4 MB, the hash join
  * of 100,000 devices spills to disk, and the count takes a third longer. Two processes count in three quarters of the time of one.
  * PostgreSQL expects as many groups as devices, so with its default cost of a row it would not use a second process.
  */
-const COUNT_SETTINGS = { work_mem: '32MB', max_parallel_workers_per_gather: '2', parallel_tuple_cost: '0' }
+const SET_FOR_COUNT = sql`
+  select set_config('work_mem', '32MB', true), set_config('max_parallel_workers_per_gather', '2', true),
+         set_config('parallel_tuple_cost', '0', true)`
 
 /** Counts the devices of projects by the software that they report. Reads one small row for each device, from `device_update`. */
 export async function countSoftware(
   db: Db,
   projectIds: readonly string[],
 ): Promise<Map<string, SoftwareCounts>> {
-  for (const [name, value] of Object.entries(COUNT_SETTINGS))
-    await sql`select set_config(${name}, ${value}, true)`.execute(db)
+  await SET_FOR_COUNT.execute(db)
   // Devices with equal reports are grouped before their reports are compared with packages and versions.
   const reports = sql`
     select u.project_id, ${REPORT}, u.devices, u.connected
