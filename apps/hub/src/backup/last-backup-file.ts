@@ -96,8 +96,9 @@ export class BackupWatch implements Disposable {
   }
 
   /**
-   * What the last look at this backup found; undefined before its end. Starts a new look when it is due, and never waits for it. A backup
-   * of an older release has no known place and is not looked at.
+   * Returns the state of the backup's file from the last finished look, or undefined before the first look has finished. Starts the next
+   * look when 15 minutes have passed, without waiting for it. A backup made by an older release has no known place, so its file is not
+   * looked at.
    */
   facts(backup: Watched): BackupFacts | undefined {
     const { takenAt, sizeBytes, place } = backup
@@ -188,8 +189,9 @@ function unseen(reason: string): State {
 }
 
 /**
- * What the running nodes together know about the file of the last backup. A node that sees the file counts first. Only a node on the
- * machine that wrote the file calls it missing or changed, so its word counts before that of nodes that cannot check it.
+ * Combines the reports of the running nodes about the file of the last backup into one state. If one node sees the file, it is present.
+ * Otherwise a node that reports it missing or changed decides, because only a node on the machine that wrote the file reports that. Nodes
+ * that cannot check the file count last.
  */
 export function stateOfNodes(
   { takenAt, place }: Pick<Watched, 'takenAt' | 'place'>,
