@@ -30,8 +30,14 @@ export type BenchHub = AsyncDisposable & {
   start(): Promise<void>
 }
 
-/** Starts the hub with its embedded database in a temporary folder; `settings` are added to its environment. */
-export async function startBenchHub(settings: Record<string, string> = {}): Promise<BenchHub> {
+/**
+ * Starts the hub with its embedded database in a temporary folder; `settings` are added to its environment. `checkout` is the folder of
+ * the hub's source, this one by default.
+ */
+export async function startBenchHub(
+  settings: Record<string, string> = {},
+  checkout = join(import.meta.dirname, '..'),
+): Promise<BenchHub> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'))
   // The database runs under its own account, which must be able to enter the folder.
   await chmod(dataDir, 0o755)
@@ -42,7 +48,7 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
   process.once('exit', () => hub.kill('SIGKILL'))
   const start = (): Promise<string> => {
     const env = { MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(port), MUSTER_LOG_LEVEL: 'warn', ...settings }
-    hub = spawn(process.execPath, [join(import.meta.dirname, '../apps/hub/muster-hub.js')], {
+    hub = spawn(process.execPath, [join(checkout, 'apps/hub/muster-hub.js')], {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

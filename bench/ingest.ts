@@ -16,7 +16,7 @@ import {
 
 const ROUNDS = 3
 /** Number of devices that publish at full speed. */
-const BUSY_DEVICES = 200
+export const BUSY_DEVICES = 200
 /** Number of devices that publish on a schedule. */
 const SCHEDULED_DEVICES = 1_000
 const SCHEDULED_PER_SEC = 5_000
@@ -36,10 +36,10 @@ const PROPERTIES = {
     values: [updateStatus('DOWNLOADING'), updateStatus('INSTALLING')],
   },
 } satisfies Record<string, { name: string; values: [unknown, unknown] }>
-type PropertyKind = keyof typeof PROPERTIES
+export type PropertyKind = keyof typeof PROPERTIES
 const PROPERTY_KINDS = Object.keys(PROPERTIES) as PropertyKind[]
 
-type Figures = { microsecs: number; perSec: number }
+export type Figures = { microsecs: number; perSec: number }
 type Round = {
   echo: Record<number, Figures>
   hub: Record<number, Figures>
@@ -147,7 +147,11 @@ export async function ingest(scheduleSecs = '60'): Promise<void> {
   await client.end()
 }
 
-async function measureHub(hub: BenchHub, client: LoadClient, window: number): Promise<Figures> {
+/**
+ * Publishes events of 200 devices at full speed for 6 s, `window` events at a time each: processor time of hub and database per event, and
+ * events per second. The client must have connected the devices. Throws unless all acknowledged events are stored.
+ */
+export async function measureHub(hub: BenchHub, client: LoadClient, window: number): Promise<Figures> {
   await hub.query('checkpoint')
   const events = await countEvents(hub)
   const before = treeProcessorSecs(hub.pid)
@@ -157,7 +161,12 @@ async function measureHub(hub: BenchHub, client: LoadClient, window: number): Pr
   return { microsecs: (used / run.acknowledged) * 1e6, perSec: run.acknowledged / run.secs }
 }
 
-async function measureProperties(hub: BenchHub, client: LoadClient, kind: PropertyKind): Promise<Figures> {
+/** Like `measureHub`, with writes of a property. */
+export async function measureProperties(
+  hub: BenchHub,
+  client: LoadClient,
+  kind: PropertyKind,
+): Promise<Figures> {
   await hub.query('checkpoint')
   const before = treeProcessorSecs(hub.pid)
   const run = await client.ask<PublishRun>({

@@ -4,6 +4,7 @@ import { agent } from './agent.ts'
 import { backup } from './backup.ts'
 import { blobs } from './blobs.ts'
 import { cluster } from './cluster.ts'
+import { compare } from './compare.ts'
 import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
 import { flood } from './flood.ts'
@@ -35,6 +36,7 @@ const BENCHES: Record<string, Bench> = {
   fuzz: { run: fuzz },
   'hostile-device': { run: hostileDevice, limitMinutes: 10 },
   ingest: { run: ingest, limitMinutes: 10 },
+  compare: { run: compare, limitMinutes: 20 },
   fleet: { run: fleet, limitMinutes: 15 },
   tunnel: { run: tunnel, limitMinutes: 10 },
   cluster: { run: cluster, limitMinutes: 30 },
