@@ -133,7 +133,7 @@ async function command(dataDir: string, ...words: string[]): Promise<Record<stri
   const ended = once(child, 'exit')
   const output = (await child.stdout.toArray()).join('')
   const [code] = await ended
-  if (code !== 0) throw new Error(`muster-hub ${words.join(' ')} ended with ${code}`)
+  if (code !== 0) throw new Error(`muster-hub ${words.join(' ')} ended with ${code}: ${output}`)
   return JSON.parse(output) as Record<string, unknown>
 }
 

@@ -14,17 +14,21 @@ const SCRAPE_AFTER_MS = 1_000
 
 type Side = { hub: BenchHub; client: LoadClient; scrape?: () => Promise<void> }
 
-const LOADS: Record<string, (side: Side) => Promise<Figures>> = {
+type Loads = Record<string, (side: Side) => Promise<Figures>>
+
+const EVENTS: Loads = {
   'event, one a call': ({ hub, client }) => measureHub(hub, client, 1),
   'event, 20 a call': ({ hub, client }) => measureHub(hub, client, 20),
+}
+const PROPERTY_WRITES: Loads = {
   'property write, plain': ({ hub, client }) => measureProperties(hub, client, 'plain'),
   'property write, update status': ({ hub, client }) => measureProperties(hub, client, 'update status'),
 }
 
 /**
- * Compares the processor time of two hubs per event and per property write (docs/goals.md P29). Arguments: `metrics` (default), which
- * compares the hub with and without metrics, or the folder of another checkout, which compares this hub with that one; and the number of
- * pairs of measurements (default 5). The hubs take turns, and a different one begins each time. With metrics, each measurement of 6 s
+ * Compares the processor time of two hubs (docs/goals.md P29). Arguments: `metrics` (default), which compares events of the hub with and
+ * without metrics, or the folder of another checkout, which compares events and property writes of this hub with those of that one; and
+ * the number of pairs of measurements (default 5). The hubs take turns, and a different one begins each time. With metrics, each measurement of 6 s
  * contains one scrape; Prometheus scrapes every 15 s.
  */
 export async function compare(other = 'metrics', pairs = '5'): Promise<void> {
@@ -45,7 +49,7 @@ export async function compare(other = 'metrics', pairs = '5'): Promise<void> {
   ]
   for (const { hub, client } of sides)
     await client.ask({ connect: { url: hub.url, token: hub.token, count: BUSY_DEVICES, parallel: 64 } })
-  for (const [name, load] of Object.entries(LOADS)) {
+  for (const [name, load] of Object.entries(isMetrics ? EVENTS : { ...EVENTS, ...PROPERTY_WRITES })) {
     const microsecs: [number[], number[]] = [[], []]
     let mostForeign = 0
     for (let pair = 0; pair < Number(pairs); pair++)

@@ -31,9 +31,11 @@ export async function readFailures(
   projectIds: readonly string[],
   versionId: string,
 ): Promise<UpdateFailures> {
+  // Without "offset 0" PostgreSQL would read all devices of the projects to find the few whose update failed.
   const reports = sql`
     select d.project_id, ${REPORT}, u.device_id, u.error, u.failure_count
-      from device_update u join device d using (device_id)
+      from device_update u
+     cross join lateral (select project_id from device where device_id = u.device_id offset 0) d
      where ${HAS_FAILED} and d.project_id = any (${projectIds}::text[])
        and u.target_version = (select ${WORD} from package_version v where v.version_id = ${versionId})`
   const { rows } = await sql<FailureReason & { place: number; reasons: number; all_devices: number }>`
