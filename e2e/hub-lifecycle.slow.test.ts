@@ -8,7 +8,7 @@ import { type Invoke, newDatedId, newId } from '@muster/actions'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { createLog } from '@muster/hub/log'
 import { until } from '@muster/testkit'
-import { connectDevice, type FakeDevice } from '@muster/testkit/device'
+import { connectDevice, type FakeDevice, socketOf } from '@muster/testkit/device'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { copyFirstStart } from './copied-start.ts'
@@ -183,7 +183,7 @@ describe('a hub that is stopped', () => {
     const hub = await startedHub({ dataDir: await copyFirstStart(folder) })
     const device = await connectDevice({ url: hub.url, token: firstToken(hub) })
     // A paused socket never answers the closing handshake.
-    ;(device.webSocket as unknown as { _socket: { pause(): void } })._socket.pause()
+    socketOf(device.webSocket).pause()
     const cookie = await sessionOf(hub)
     const live = await fetch(`${hub.url}/api/v1/live`, { headers: { cookie } })
     const from = performance.now()

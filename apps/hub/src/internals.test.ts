@@ -3,16 +3,18 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, createServer, get, type RequestListener, type Server, ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { createRequire } from 'node:module'
 import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { type Duplex, duplexPair } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
-import { deviceIdentity, scratchDatabase } from '@muster/testkit'
+import { deviceIdentity, type ScratchDatabase, scratchDatabase } from '@muster/testkit'
 import { socketOf } from '@muster/testkit/device'
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
@@ -20,6 +22,7 @@ import { expect, it, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { binaryArray } from './database/client/binary-array.ts'
 import { isConnectionError } from './database/client/errors.ts'
+import { isQueueCurrent } from './jobs/install.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const LIST = readFileSync(join(ROOT, 'docs/internals.md'), 'utf8')
@@ -144,6 +147,15 @@ it('Node: errors of its HTTP parser have codes that begin with HPE_', async () =
   const [error] = await once(get({ port, agent: false }), 'error')
   expect(error.code).toMatch(/^HPE_/)
   server.close()
+})
+
+it('Node: the compile cache is in a folder of its version below the given one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-cache-'))
+  const script = "process.stdout.write(require('node:module').getCompileCacheDir())"
+  const env = { ...process.env, NODE_COMPILE_CACHE: folder }
+  const used = execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' })
+  await rm(folder, { recursive: true })
+  expect(dirname(used)).toBe(folder)
 })
 
 it('V8: the options of the heap are known', () => {
@@ -311,13 +323,7 @@ it('pg-boss: its jobs are in the table that has an index for the list', async ()
 it('pg-boss: a failed job gets a further attempt in its table', async () => {
   await using scratch = await scratchDatabase('muster')
   const pool = new pg.Pool(scratch.connection)
-  const boss = new PgBoss({
-    db: { executeSql: (text, values) => pool.query(text, values?.length ? values : undefined) },
-    migrate: false,
-    supervise: false,
-    schedule: false,
-  })
-  await boss.start()
+  const boss = await bossOn(pool)
   const name = 'instance_CleanupExpired'
   const id = await boss.send(name, { jobId: 'job' }, { retryLimit: 0 })
   await boss.fetch(name)
@@ -330,6 +336,67 @@ it('pg-boss: a failed job gets a further attempt in its table', async () => {
     [name],
   )
   expect(await boss.fetch(name)).toMatchObject([{ id, data: { jobId: 'job' } }])
+  await boss.stop({ graceful: false })
+  await pool.end()
+})
+
+it('pg-boss: an absent or older schema has known messages', async () => {
+  const isCurrentAt = async (scratch: ScratchDatabase): Promise<boolean> => {
+    const client = new pg.Client(scratch.connection)
+    await client.connect()
+    const isCurrent = await isQueueCurrent(client)
+    await client.end()
+    return isCurrent
+  }
+  await using empty = await scratchDatabase()
+  expect(await isCurrentAt(empty)).toBe(false)
+  await using installed = await scratchDatabase('muster')
+  expect(await isCurrentAt(installed)).toBe(true)
+  await installed.query('update pgboss.version set version = version - 1')
+  expect(await isCurrentAt(installed)).toBe(false)
+})
+
+it('pg-boss: an attempt that it ends itself has a known error', async () => {
+  await using scratch = await scratchDatabase('muster')
+  const pool = new pg.Pool(scratch.connection)
+  const boss = await bossOn(pool)
+  const name = 'instance_CleanupExpired'
+  await boss.send(name, {}, { retryLimit: 0, expireInSeconds: 60 })
+  await boss.fetch(name)
+  await pool.query("update pgboss.job set started_on = now() - interval '1 hour'")
+  await boss.supervise(name)
+  await boss.send(name, {}, { retryLimit: 0 })
+  const running = Promise.withResolvers<void>()
+  await boss.work(name, () => {
+    running.resolve()
+    return new Promise(() => {})
+  })
+  await running.promise
+  await boss.stop({ graceful: false })
+  expect((await pool.query('select state, output from pgboss.job order by created_on')).rows).toEqual([
+    { state: 'failed', output: { value: { message: 'job timed out' } } },
+    { state: 'failed', output: { value: 'pg-boss shut down while active' } },
+  ])
+  await pool.end()
+})
+
+it('pg-boss: backups and metrics use its tables', async () => {
+  await using scratch = await scratchDatabase('muster')
+  const pool = new pg.Pool(scratch.connection)
+  const boss = await bossOn(pool)
+  const name = 'instance_CleanupExpired'
+  expect((await pool.query('select from pgboss.queue where name = $1', [name])).rowCount).toBe(1)
+  const [copied] = [await boss.send(name, {}), await boss.send(name, {})]
+  await pool.query('create table copy as select * from pgboss.job')
+  await pool.query('delete from pgboss.job')
+  await pool.query('insert into pgboss.job select * from copy order by created_on')
+  expect(await boss.fetch(name)).toMatchObject([{ id: copied }])
+  const { rowCount } = await pool.query(
+    `update pgboss.job set state = 'cancelled', completed_on = now()
+      where state = 'created' and start_after <= now() and completed_on is null`,
+  )
+  expect(rowCount).toBe(1)
+  expect(await boss.fetch(name)).toEqual([])
   await boss.stop({ graceful: false })
   await pool.end()
 })
@@ -380,6 +447,18 @@ it('lucide: each icon is a file below icons/', () => {
   const index = readFileSync(join(ROOT, 'node_modules/lucide-react/dist/esm/lucide-react.mjs'), 'utf8')
   expect(index).toMatch(/from '\.\/icons\/check\.m?js'/)
 })
+
+/** Starts pg-boss on the database of a pool, without its timers. */
+async function bossOn(pool: pg.Pool): Promise<PgBoss> {
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => pool.query(text, values?.length ? values : undefined) },
+    migrate: false,
+    supervise: false,
+    schedule: false,
+  })
+  await boss.start()
+  return boss
+}
 
 async function listening(server: Server | ReturnType<typeof createTcpServer>): Promise<number> {
   server.listen(0, '127.0.0.1')
