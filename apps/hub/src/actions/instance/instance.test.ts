@@ -183,6 +183,13 @@ it('gives the last error of a job, the time of its next attempt and its duration
       completed_on: at(60),
       output: { value: { message: 'job timed out' } },
     },
+    {
+      ...FINAL,
+      state: 'failed',
+      started_on: at(0),
+      completed_on: at(1),
+      output: { value: 'pg-boss shut down while active' },
+    },
     { state: 'retry', started_on: at(0), start_after: later, output: { message: 'x'.repeat(5000) } },
     {
       state: 'completed',
@@ -195,11 +202,12 @@ it('gives the last error of a job, the time of its next attempt and its duration
   expect(jobs.reverse()).toMatchObject([
     { lastError: '550 no such mailbox', durationMs: 5000 },
     { lastError: 'job timed out', durationMs: 60_000 },
+    { lastError: 'pg-boss shut down while active', durationMs: 1000 },
     { lastError: 'x'.repeat(1000), nextAttemptAt: later.toISOString() },
     { durationMs: 2000 },
   ])
-  expect(jobs[2]).not.toHaveProperty('durationMs')
-  expect(jobs[3]).not.toHaveProperty('lastError')
+  expect(jobs[3]).not.toHaveProperty('durationMs')
+  expect(jobs[4]).not.toHaveProperty('lastError')
   const within = await admin.invoke('jobs_Query', { filter: { job: JOB, withinSecs: 60 } })
   expect(within.jobs).toEqual([])
 })

@@ -36,12 +36,12 @@ export const jobDurationMs = sql<
   then round(extract(epoch from coalesce(j.completed_on, now()) - j.started_on) * 1000)::float8 end`
 
 /**
- * Error of the latest failed attempt, cut to 1,000 characters. The hub stores `message`; pg-boss itself stores `value.message` when
- * it ends an attempt.
+ * Error of the latest failed attempt, cut to 1,000 characters. The hub stores `message`. When pg-boss ends an attempt itself, it stores
+ * `value.message` at the deadline and the text `value` when its node stops.
  */
 export const jobError = sql<
   string | null
->`left(coalesce(j.output ->> 'message', j.output #>> '{value,message}'), 1000)`
+>`left(coalesce(j.output ->> 'message', j.output #>> '{value,message}', j.output ->> 'value'), 1000)`
 
 /** Query on the job table of pg-boss, with the alias `j`. */
 export function jobsOf(db: Db) {
