@@ -56,6 +56,7 @@ const RUNS: Record<string, () => Promise<void>> = {
     const files = stdout.trim().split('\n')
     await tests('unit', files)
     await tests('hub', files)
+    await tests('slow', files)
   },
 }
 
