@@ -8,11 +8,9 @@ describe('isEmail', () => {
       expect({ text, isEmail: isEmail(text) }).toEqual({ text, isEmail: false })
   })
 
-  it('checks a long text in linear time', () => {
-    const startedAt = performance.now()
-    expect(isEmail(`${'a@'.repeat(10_000)}.`)).toBe(false)
-    expect(isEmail(`a@${'.'.repeat(10_000)} `)).toBe(true)
-    expect(performance.now() - startedAt).toBeLessThan(1000)
+  it('checks a long text in linear time', { timeout: 20_000 }, () => {
+    expect(isEmail(`${'a@'.repeat(200_000)}.`)).toBe(false)
+    expect(isEmail(`a@${'.'.repeat(200_000)} `)).toBe(true)
   })
 })
 

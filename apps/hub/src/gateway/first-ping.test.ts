@@ -254,14 +254,3 @@ it('I1: a new device that stops reading within its first second still delivers a
   const channel = await cli.open(`device/${device.deviceId}/proxy/forward/tcp/80`)
   expectContent(await readAll(channel), 1_048_576)
 })
-
-it('I1: the first bytes are not delayed while the age of the peers is unknown', async () => {
-  await using ends = await newEnds(['2026'], ['2026'])
-  using forward = await ends.cli.forward(ends.agent.deviceId, portOf(http10))
-  const socket = connect({ port: forward.localPort, host: '127.0.0.1', allowHalfOpen: true })
-  const startedAt = performance.now()
-  socket.write('GET /6 HTTP/1.0\r\n\r\n')
-  await once(socket, 'data')
-  expect(performance.now() - startedAt).toBeLessThan(250)
-  socket.destroy()
-})

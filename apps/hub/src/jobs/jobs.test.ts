@@ -285,9 +285,8 @@ it('does not block readers while a partition to drop is being read', async () =>
   // Drops partitions with a retention of three days.
   const dropped = maintainPartitions(hub.db, 3, { pauseMs: 100, tries: 100 })
   await session.waitingStatements(1)
-  const from = performance.now()
+  // The reader gets its answer while the drop still waits for the session.
   await owner.invoke('devices_QueryEvents', { deviceId, limit: 10 })
-  expect(performance.now() - from).toBeLessThan(2_000)
   await session.release()
   await dropped
   expect(await countDays()).toBe(before - 4)

@@ -85,9 +85,8 @@ it.runIf(isLinux)('O4: a log reader of 8 KiB/s does not slow down the hub', asyn
 it.runIf(isLinux)('O4: drops and counts lines beyond the queue limit', async () => {
   using stuck = await pipe()
   const log = createLog('info', new Output(stuck.writer))
-  const from = performance.now()
+  // The reader runs in this process, so a log call that waited for it would never return.
   for (let index = 0; index < 3_000; index++) log.info({ index, filler: 'x'.repeat(1000) }, 'filler')
-  expect(performance.now() - from).toBeLessThan(1_000)
   const isReport = ({ dropped }: Line): boolean => dropped !== undefined
   await stuck.readUntil(isReport)
   const kept = stuck.lines().filter(({ msg }) => msg === 'filler')
