@@ -28,6 +28,8 @@ const PEOPLE = [
 
 let isStopping = false
 let hub = await startHub()
+// Without this, a failed start of the console would leave the hub running.
+process.once('exit', () => hub.kill())
 const admin = await seedPeople()
 const vite = await createServer({
   root: join(root, 'apps/console'),
@@ -102,7 +104,11 @@ function onChange(_event: string, file: string | null): void {
 
 /** Creates those people of `PEOPLE` who do not exist yet. Resolves to the administrator's credentials. */
 async function seedPeople(): Promise<{ email: string; password: string }> {
-  const signIn = JSON.parse(await readFile(join(DATA_DIR, 'initial-admin.json'), 'utf8'))
+  const file = join(DATA_DIR, 'initial-admin.json')
+  const text = await readFile(file, 'utf8').catch(cause => {
+    throw new Error(`${file}: found no password of the administrator: delete ${DATA_DIR}.`, { cause })
+  })
+  const signIn = JSON.parse(text)
   const answer = await fetch(`${HUB_URL}/api/private/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin: HUB_URL },
