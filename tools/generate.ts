@@ -1,5 +1,6 @@
 // Writes the files that are generated from the code: the list of action handlers, the API documents, the tables of audit
-// events, limits and metrics, and the table types. With --check it writes nothing and fails if a file differs.
+// events, limits and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if a file differs.
+import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +23,7 @@ const files: Record<string, string> = {
   'docs/permissions.md': permissionsMarkdown(),
   'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n`,
   'apps/hub/src/database/schema.ts': await schemaOfMigrations(),
+  'apps/hub/src/database/migrations.sha256': await migrationChecksums('apps/hub/src/database'),
   'docs/api.md': withTable('docs/api.md', await textOf('docs/api.md'), 'events', await auditEvents()),
   'docs/operating.md': withTable(
     'docs/operating.md',
@@ -65,6 +67,20 @@ async function auditEvents(): Promise<string> {
     [declarations, ...others].map(file => readFile(join(folder, file), 'utf8')),
   )
   return auditEventsMarkdown(text!, texts)
+}
+
+/** Adds a line for each new migration. The other lines stay, so that `fixtures.test.ts` reports a landed migration that was edited. */
+async function migrationChecksums(folder: string): Promise<string> {
+  const text = await textOf(`${folder}/migrations.sha256`)
+  const names = (await readdir(join(root, folder, 'migrations'))).filter(name => name.endsWith('.sql'))
+  const added = names
+    .filter(name => !text.includes(name))
+    .toSorted()
+    .map(async name => {
+      const sql = await textOf(`${folder}/migrations/${name}`)
+      return `${createHash('sha256').update(sql).digest('hex')}  ${name}\n`
+    })
+  return text + (await Promise.all(added)).join('')
 }
 
 async function schemaOfMigrations(): Promise<string> {

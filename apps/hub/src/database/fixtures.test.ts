@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -90,6 +91,18 @@ async function rowsOf(client: pg.Client): Promise<Record<string, string[]>> {
 
 it('has a fixture for every migration, so that the next one can be tried on data', () => {
   expect(NAMES).toEqual(readdirSync(MIGRATIONS).filter(name => name.endsWith('.sql')))
+})
+
+it('has no landed migration that was edited', () => {
+  const lines = NAMES.map(name => {
+    const sql = readFileSync(join(MIGRATIONS, name))
+    return `${createHash('sha256').update(sql).digest('hex')}  ${name}`
+  })
+  expect(
+    readFileSync(join(import.meta.dirname, 'migrations.sha256'), 'utf8')
+      .trimEnd()
+      .split('\n'),
+  ).toEqual(lines)
 })
 
 it('migrates each landed schema with its data to the newest one, with the same rows whenever a row was written', async () => {
