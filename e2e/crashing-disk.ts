@@ -8,16 +8,16 @@ import { type Folder, newFolder } from './hub-child.ts'
 /** Size of the disk, in bytes. Only used blocks take space. */
 const DISK_BYTES = 2 * 1024 ** 3
 /**
- * Ends an ext4 file system without writing its journal: the ioctl `EXT4_IOC_SHUTDOWN` with the flag `EXT4_GOING_FLAGS_NOLOGFLUSH`. What was
- * not synchronised is lost, and all later reads and writes fail. Node has no ioctl.
+ * Ends an ext4 file system without writing its journal: the ioctl `EXT4_IOC_SHUTDOWN` with the flag `EXT4_GOING_FLAGS_NOLOGFLUSH`. Unsynced
+ * data are lost, and all later reads and writes fail. Node has no ioctl.
  */
 const SHUT_DOWN =
   'open(my $disk, "<", $ARGV[0]) or die; my $flags = pack("L", 2); ioctl($disk, 0x8004587d, $flags) or die'
 
-/** A disk that loses what was not synchronised, as at a power loss. */
+/** A disk that loses unsynced data, as at a power loss. */
 export type CrashingDisk = AsyncDisposable & {
   path: string
-  /** Loses what was not synchronised. From then on reads and writes fail. */
+  /** Loses unsynced data. From then on reads and writes fail. */
   losePower(): void
   /** Mounts the disk again, which plays its journal back. No process may have a file of it open. */
   restart(): Promise<void>
@@ -31,7 +31,7 @@ export async function crashingDisk(): Promise<CrashingDisk | undefined> {
   await writeFile(image, '')
   await truncate(image, DISK_BYTES)
   await mkdir(path)
-  // The journal is written seldom, so that little becomes durable that no process synchronised.
+  // Long journal interval: unsynced data rarely reaches the disk.
   const mount = (): boolean => run('mount', '-t', 'ext4', '-o', 'loop,commit=300', image, path)
   const isMounted = existsSync('/usr/bin/perl') && run('mkfs.ext4', '-q', '-F', image) && mount()
   if (!isMounted) return undefined

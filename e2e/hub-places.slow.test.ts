@@ -166,7 +166,9 @@ describe.runIf(isRoot)('as root', () => {
       const mover = await startedHub({ dataDir: moved })
       await chmod(closed, 0o700)
       const third = await startedHub({ dataDir })
-      expect(third.logged('an earlier data folder of this name has left its database')).toHaveLength(1)
+      expect(
+        third.logged('found the database of an earlier data folder with this path; using a new one'),
+      ).toHaveLength(1)
       expect(await adminOf(dataDir)).not.toEqual(admin)
       await mover[Symbol.asyncDispose]()
       await signedIn(third)

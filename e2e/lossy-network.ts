@@ -92,7 +92,7 @@ function inside(namespace: string): string[] {
   return ['nsenter', `--net=/run/netns/${namespace}`]
 }
 
-/** Processes that have ended, or had the number of this one, and left namespaces. */
+/** Ids of dead processes, or of an earlier process with our id, whose namespaces still exist. */
 function abandonedPids(): number[] {
   const { stdout } = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' })
   const pids = [...(stdout ?? '').matchAll(/^muster-(?:device|router)-(\d+)/gm)].map(([, pid]) => Number(pid))

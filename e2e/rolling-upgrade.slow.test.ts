@@ -18,7 +18,7 @@ const PAUSE_MS = 50
 const INVOKE_PAUSE_MS = 25
 /** Longest time of 99 of 100 actions, in milliseconds. */
 const P99_MS = 1_000
-/** Longest time for which a device may be away, in milliseconds. */
+/** Longest time for which a device may be disconnected, in milliseconds. */
 const BACK_MS = 30_000
 /** Time between the start of a node and the stop of the next one, in milliseconds: the proxy has to find it. */
 const BETWEEN_MS = 3_000

@@ -26,7 +26,7 @@ const RELEASE = join(import.meta.dirname, 'release.ts')
 const DEBIAN_ARCH = process.arch === 'x64' ? 'amd64' : 'arm64'
 const isLinux = process.platform === 'linux'
 const hasDpkg = existsSync('/usr/bin/dpkg')
-/** Programs that the launchers call, and nothing of this checkout: neither Node nor npm. */
+/** Environment with the programs that the launchers call, but without the Node and npm of this checkout. */
 const BARE = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/nonexistent' }
 /** A process with these words in front has a network namespace of its own, whose only interface is the loopback. */
 const OFFLINE = ['unshare', '--net', '--', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']

@@ -155,12 +155,12 @@ pipeline = catch_errors cache s3api tempauth slo proxy-server
 use = egg:swift#proxy
 allow_account_management = true
 account_autocreate = true
-# Who was asked before it had started is asked again.
+# Retry servers that were not up yet.
 error_suppression_interval = 0
 error_suppression_limit = 1000000
 [filter:catch_errors]
 use = egg:swift#catch_errors
-# Somebody must be named who would remember tokens, which nobody here has.
+# The setting is required, but no server runs.
 [filter:cache]
 use = egg:swift#memcache
 memcache_servers = 127.0.0.1:1

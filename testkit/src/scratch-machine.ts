@@ -57,7 +57,7 @@ export type Ended = { status: number | null; output: string }
 
 /** A copy of this machine with systemd as its first process and without a network. What its commands change stays in the copy. */
 export type ScratchMachine = AsyncDisposable & {
-  /** Folder of this machine that is `/mnt` of the other one. */
+  /** Host folder mounted as `/mnt`. */
   folder: string
   /**
    * Runs a shell command as root in `/mnt`, and kills it after `timeoutMs`. Rejects with the output so far if a signal ended it, or if
@@ -66,7 +66,7 @@ export type ScratchMachine = AsyncDisposable & {
   run(command: string, timeoutMs?: number): Promise<Ended>
   /** Starts a shell command as root in `/mnt`. It ends with the machine at the latest. */
   start(command: string): ChildProcess
-  /** Leaves this room on its disk without filling it. Without `freeBytes`, gives back all room. */
+  /** Limits free disk space; without `freeBytes` removes the limit. */
   setRoom(freeBytes?: number): Promise<void>
 }
 

@@ -45,7 +45,7 @@ function membersOf(archive: Buffer): Member[] {
     const size = Number(header.slice(HEADER.sizeAt, HEADER.sizeAt + HEADER.sizeLength))
     const from = at + HEADER.size
     members.push({ name: header.slice(0, HEADER.name).trim(), content: archive.subarray(from, from + size) })
-    // Members begin at even places.
+    // Members begin at even offsets.
     at = from + size + (size % 2)
   }
   return members

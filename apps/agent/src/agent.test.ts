@@ -72,7 +72,7 @@ describe('runAgent', () => {
     const clock = instantClock()
     await using agent = await startAgent(hub.url, { clock })
     await expect.poll(() => hub.callsOf('devices_SetProperty').length).toBeGreaterThan(3)
-    // The other interval is that of the queued events.
+    // The agent looks for queued events every 60 s.
     expect(new Set(clock.sleeps)).toEqual(new Set([30 * 60 * 1000, 60 * 1000]))
     expect(agent.connected).toHaveLength(1)
   })

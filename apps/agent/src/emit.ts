@@ -24,8 +24,8 @@ export type EventOptions = {
 }
 
 /**
- * Timeout of the connection and the identification together while events wait in the queue. An event that waits says that the hub was
- * not reached or short of something a while ago, so scripts should not wait for long again.
+ * Timeout of the connection and the identification together while events wait in the queue. A queued event means that the hub failed
+ * recently, so scripts should not wait for long again.
  */
 const QUEUED_CONNECT_TIMEOUT_MS = 15_000
 /** Time for sending events of the queue before the own event joins them. */

@@ -94,7 +94,7 @@ export class EventQueue {
     await rm(join(this.folder, file), { force: true })
   }
 
-  /** Keeps an event that cannot be sent out of the way of the others. Returns its path. */
+  /** Renames an event that cannot be sent, so that it does not block the others. Returns its new path. */
   async setAside({ file }: QueueEntry, why: 'damaged' | 'refused'): Promise<string> {
     const path = join(this.folder, file)
     await rename(path, `${path}.${why}`).catch(ignoreMissing)
@@ -133,8 +133,8 @@ export class EventQueue {
   }
 
   /**
-   * Replaces a report that counts what another process has removed and counted meanwhile. Without this, reports that several processes
-   * merge at the same time would multiply.
+   * Replaces a report that also counts events that another process has removed and reported meanwhile. Without this, processes that
+   * merge reports at the same time would count events several times.
    */
   async #correct(
     report: { file: string; dropped: number },
@@ -166,7 +166,7 @@ export class EventQueue {
     return unlink(join(this.folder, file)).then(() => true, ignoreMissing)
   }
 
-  /** All events, including those that were set aside, oldest first. Removes what a killed process has left unfinished. */
+  /** All events, including those that were set aside, oldest first. Removes unfinished files of killed processes. */
   async #list(): Promise<QueueEntry[]> {
     const entries: QueueEntry[] = []
     for (const file of (await this.#files()).sort()) {
@@ -200,7 +200,7 @@ export class EventQueue {
   }
 }
 
-/** Number of dropped events for which the entries stand: a report for those that it reports, any other event for itself. */
+/** Dropped events in the entries: a report counts as the number in it, any other entry as one. */
 function countOf(entries: QueueEntry[]): number {
   return entries.reduce((sum, { dropped }) => sum + (dropped || 1), 0)
 }

@@ -24,7 +24,7 @@ const OPTIONS: EventOptions = {
   emittedAt: undefined,
 }
 
-/** Clock of agents whose rounds follow each other quickly. */
+/** Clock that shortens each pause to 20 ms. */
 const BRIEF: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal) }
 
 type Event = { eventId: string; body: unknown; emittedAt: string; category?: string; attributes: object }

@@ -19,6 +19,6 @@ if (process.argv.includes('run', 2) && missing.length > 0 && process.execve) {
       process.env,
     )
   } catch {
-    // The agent runs as well without these options; it only takes more memory.
+    // These options only save memory; the agent also runs without them.
   }
 }

@@ -97,7 +97,7 @@ const ListColumns = z
 /** Actions on the caller and on accounts (docs/api.md 2.2 and 2.3). */
 export const accounts = {
   actor_GetActor: query({
-    summary: 'Tells the caller which identity the hub resolved from its credentials.',
+    summary: "Returns the caller's identity as the hub resolved it.",
     input: z.object({}),
     output: z.object({
       actor: Actor,

@@ -16,7 +16,7 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
   const group = parent.command('assets').description('stored blobs of a repository')
   group
     .command('list <repository>')
-    .description('list them, newest first')
+    .description('list blobs, newest first')
     .action(async (repository: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       printTable(command, await readList(context, command, 'repositories_QueryAssets', { repositoryId }), [
@@ -28,7 +28,7 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
     })
   group
     .command('info <asset>')
-    .description('show one')
+    .description('show a blob')
     .action(async (path: string, _: object, command: Command) => {
       const { assetId } = await assetOf(context, command, path)
       print(command, await invoke(command, 'repositories_GetAssetDetails', { assetId }))

@@ -43,7 +43,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
   const properties = group.command('properties').description('properties of a device')
   properties
     .command('list <device>')
-    .description('list them, by name')
+    .description('list properties, by name')
     .action(async (deviceId: string, _: object, command: Command) => {
       const { properties } = await invoke(command, 'devices_QueryProperties', { deviceId })
       const rows = Object.entries(properties).map(([name, property]) => ({ ...property, name }))
@@ -89,7 +89,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     )
   properties
     .command('remove <device> <name>')
-    .description('remove one')
+    .description('remove a property')
     .action(async (deviceId: string, name: string, _: object, command: Command) => {
       const answer = await invoke(command, 'devices_RemoveProperty', { deviceId, name })
       print(command, answer, answer.result === 'Removed' ? 'Removed.' : 'There was no such property.')
@@ -141,7 +141,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     })
   certificates
     .command('delete <certificate>')
-    .description('forget one')
+    .description('delete a certificate')
     .action(async (certificateId: string, _: object, command: Command) => {
       print(command, await invoke(command, 'devices_DeleteCertificate', { certificateId }), 'Deleted.')
     })
@@ -165,7 +165,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .command('connections')
     .description('connections of a device')
     .command('list <device>')
-    .description('list them, newest first')
+    .description('list connections, newest first')
     .option('--limit <count>', 'maximum number of rows', wholeNumber(1, 1000), 100)
     .option('--active-only <boolean>', 'only open connections', boolean)
     .action(async (deviceId: string, options: { limit: number; activeOnly?: boolean }, command: Command) => {

@@ -7,7 +7,7 @@ export function addOrganizationCommands(program: Command, context: CommandContex
   const group = program.command('organizations').description('your organizations')
   group
     .command('list')
-    .description('list them')
+    .description('list organizations')
     .action(async (_options: object, command: Command) => {
       context.printTable(command, await readList(context, command, 'organizations_Query', {}), [
         { title: 'Id', of: row => row.organizationId },
@@ -16,7 +16,7 @@ export function addOrganizationCommands(program: Command, context: CommandContex
     })
   group
     .command('create <name>')
-    .description('create one')
+    .description('create an organization')
     .action(async (name: string, _options: object, command: Command) => {
       const created = await context.invoke(command, 'organizations_Create', { name })
       context.print(command, created, created.organizationId)

@@ -13,7 +13,7 @@ export function addPackageCommands(parent: Command, context: CommandContext): vo
   const group = parent.command('packages').description('packages of a repository')
   group
     .command('list <repository>')
-    .description('list them, by name')
+    .description('list packages, by name')
     .action(async (repository: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       printTable(command, await readList(context, command, 'repositories_QueryPackages', { repositoryId }), [
@@ -25,14 +25,14 @@ export function addPackageCommands(parent: Command, context: CommandContext): vo
     })
   group
     .command('info <package>')
-    .description('show one')
+    .description('show a package')
     .action(async (path: string, _: object, command: Command) => {
       const packageId = await packageIdOf(context, command, path)
       print(command, await invoke(command, 'repositories_GetPackageDetails', { packageId }))
     })
   group
     .command('create <repository> <name>')
-    .description('create one')
+    .description('create a package')
     .option('--kind <kind>', 'kind of the package, any word')
     .option('--metadata <json>', 'any JSON object', jsonObject)
     .action(
@@ -55,7 +55,7 @@ export function addPackageCommands(parent: Command, context: CommandContext): vo
     )
   group
     .command('rename <package> <name>')
-    .description('rename one')
+    .description('rename a package')
     .action(async (path: string, name: string, _: object, command: Command) => {
       const packageId = await packageIdOf(context, command, path)
       const answer = await invoke(command, 'repositories_SetPackageName', { packageId, name })

@@ -86,7 +86,7 @@ export function addProjectCommands(program: Command, context: CommandContext): v
     .description('repositories that the devices of a project may read')
   repositories
     .command('list <project>')
-    .description('list them')
+    .description('list repositories')
     .action(async (projectId: string, _: object, command: Command) => {
       printTable(
         command,
@@ -107,7 +107,7 @@ export function addProjectCommands(program: Command, context: CommandContext): v
     })
   repositories
     .command('unlink <project> <repository>')
-    .description('withdraw that right')
+    .description('no longer let the devices of a project read a repository')
     .action(async (projectId: string, repository: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       print(
@@ -120,7 +120,7 @@ export function addProjectCommands(program: Command, context: CommandContext): v
   const tokens = group.command('tokens').description('deployment tokens of a project')
   tokens
     .command('list <project>')
-    .description('list them, newest first')
+    .description('list tokens, newest first')
     .action(async (projectId: string, _: object, command: Command) => {
       printTable(command, await readList(context, command, 'projects_QueryDeploymentTokens', { projectId }), [
         { title: 'Id', of: row => row.tokenId },

@@ -39,7 +39,7 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     })
   group
     .command('info <repository>')
-    .description('show one')
+    .description('show a repository')
     .action(async (repository: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       print(command, await invoke(command, 'repositories_GetDetails', { repositoryId }))
@@ -122,7 +122,7 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     .command('projects')
     .description('projects whose devices may read a repository')
     .command('list <repository>')
-    .description('list them')
+    .description('list projects')
     .action(async (repository: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       printTable(

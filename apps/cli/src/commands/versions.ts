@@ -27,7 +27,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
     })
   group
     .command('create <package>')
-    .description('create one')
+    .description('create a version')
     .option('--tag <tag[,locked][,reassign]>', 'tag of the version; may be repeated', addTag, [])
     .option('--name <name>', 'display name')
     .option('--metadata <json>', 'any JSON object', jsonObject)
@@ -48,7 +48,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
     )
   group
     .command('delete <version>')
-    .description('delete one')
+    .description('delete a version')
     .action(async (path: string, _: object, command: Command) => {
       const versionId = await versionIdOf(context, command, path)
       print(command, await invoke(command, 'repositories_DeleteVersion', { versionId }), 'Deleted.')
@@ -113,7 +113,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
 export function addVersionListCommand(group: Command, context: CommandContext): void {
   group
     .command('list <package>')
-    .description('list them, newest first')
+    .description('list versions, newest first')
     .action(async (path: string, _: object, command: Command) => {
       const packageId = await packageIdOf(context, command, path)
       context.printTable(

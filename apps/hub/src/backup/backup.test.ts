@@ -173,7 +173,7 @@ it('restores an encrypted backup with files and key, without files that were dam
   const shard = Buffer.from(assetId.slice(-2)).toString('hex')
   expect(bytes.equals(await readFile(join(dataDir, 'blobs', shard, assetId)))).toBe(true)
   expect(existsSync(join(dataDir, 'unfinished-restore'))).toBe(false)
-  // The backup of the test before is the original's.
+  // The preceding test's backup was made by the original instance.
   const watched = `select value ? 'place' as "isWatched" from instance_setting where key = 'last-backup'`
   expect(await source.query(watched)).toEqual([{ isWatched: true }])
   expect(await target.query(watched)).toEqual([{ isWatched: false }])

@@ -15,7 +15,7 @@ export function copyBytes(databaseBytes: number): number {
   return databaseBytes * TABLES_FACTOR + SERVER_BYTES
 }
 
-/** Throws `BackupError` if the disk of a folder has less free space. `remedy` says what to do. */
+/** Throws `BackupError` if the disk of a folder has fewer free bytes than `bytes`. `remedy` ends the message and says what to do. */
 export async function requireFreeBytes(folder: string, bytes: number, remedy: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if (bavail * bsize < bytes)

@@ -13,7 +13,7 @@ import { done, FIXTURE_KEY } from './testing/fixture-database.ts'
 
 type File = NonNullable<NonNullable<HandlerOutput<'instance_GetHealth'>['backup']['value']>['last']>['file']
 
-it('says whether the file of the last backup is gone or was changed, and alarms nobody about a file that it cannot see', async () => {
+it('says whether the file of the last backup is gone or was changed, and raises no alarm for a file that it cannot check', async () => {
   const root = await mkdtemp(join(tmpdir(), 'muster-last-backup-'))
   const folder = join(root, 'backups')
   const path = join(folder, 'last.backup')
@@ -59,7 +59,7 @@ it('says whether the file of the last backup is gone or was changed, and alarms 
   await shows('Missing')
   await writeFile(path, Buffer.alloc((sizeBytes as number) - 1))
   await shows('Changed')
-  // Under its name it must never have the time of the backup.
+  // Set the time before the rename, so a check never sees the new file with the old time.
   const other = join(root, 'other')
   await writeFile(other, Buffer.alloc(sizeBytes as number))
   await utimes(other, 0, 0)
@@ -92,7 +92,7 @@ it('waits no longer than its limit for a file system that does not answer, and l
   await writeFile(path, 'backup')
   const backup = { takenAt: '2026-11-26T02:30:00.000Z', sizeBytes: 6, place: await placeOf(path) }
   const looks: unknown[] = []
-  // No process answers as soon as that.
+  // Shorter than any process needs to start.
   using hasty = new BackupWatch(facts => looks.push(facts), { lookMs: 1 })
   expect(hasty.facts(backup)).toBeUndefined()
   await until('the look has ended', () => looks.length === 1)

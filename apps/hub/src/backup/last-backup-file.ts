@@ -6,29 +6,29 @@ import { promisify } from 'node:util'
 import type { NodeFacts } from '@muster/actions'
 import { z } from 'zod'
 
-/** Time that a look at the file may take, in milliseconds: a network share may never answer. */
+/** Timeout of a check of the file, in milliseconds: a network share may never answer. */
 const LOOK_MS = 5_000
 /** Interval of looks at the file of the same backup, in milliseconds: 15 minutes. */
 const LOOK_EVERY_MS = 15 * 60 * 1000
 /** Maximum number of folders whose file system did not answer and still holds a killed process. */
 const MAX_SILENT_FOLDERS = 8
-/** Difference of times that is none, in milliseconds: FAT stores even seconds. */
+/** Largest difference of modification times that still counts as equal, in milliseconds: FAT stores even seconds. */
 const TIME_TOLERANCE_MS = 2_000
 /** FAT stores local time, which summer time shifts by an hour. */
 const SUMMER_TIME_MS = 60 * 60 * 1000
 
-/** Where the file of a backup is, and by what a node recognises it without reading it. */
+/** Place of a backup file, and the facts by which a node recognises it without reading it. */
 export const BackupPlace = z.object({
   path: z.string(),
   /** Name of the machine that wrote the file. */
   host: z.string(),
-  /** Inode of the file's folder. An unmounted disk, or the same path in another container, mostly has another one. */
+  /** Inode of the file's folder. An unmounted disk, or the same path in another container, usually has a different inode. */
   folderInode: z.number(),
   /** Time at which the folder was made; undefined where the file system does not keep it. Two disks may have equal inodes. */
   folderBornMs: z.number().optional(),
   mtimeMs: z.number(),
 })
-/** Where the file of a backup is, and by what a node recognises it without reading it. */
+/** Place of a backup file, and the facts by which a node recognises it without reading it. */
 export type BackupPlace = z.infer<typeof BackupPlace>
 
 type BackupFacts = NonNullable<NodeFacts['backup']>

@@ -300,7 +300,7 @@ async function settle(client: pg.Client, backedUpAt: string): Promise<Settled> {
   await client.query(
     "update cluster_node set last_heartbeat = least(last_heartbeat, now() - interval '1 hour') where left_at is null",
   )
-  // The file of the last backup is the original's: this instance does not watch it.
+  // The last backup belongs to the original instance.
   await client.query("update instance_setting set value = value - 'place' where key = 'last-backup'")
   const names = Object.entries(JOB_KINDS)
     .filter(([, kind]) => kind.isCancelledByRestore)

@@ -16,7 +16,7 @@ const LOCK_TIMEOUT_MS = 30_000
 const CLOSE_MS = 1_000
 const UNDEFINED_TABLE = '42P01'
 
-/** One state of a database, in a transaction of `client`. */
+/** Consistent snapshot of a database, in a transaction of `client`. */
 export type Snapshot = {
   client: pg.Client
   /** Migrations of the database in their order. */
@@ -38,7 +38,7 @@ export async function connectForCopy(
   client.on('error', () => {})
   await client.connect()
   stack.defer(async () => {
-    // After a failure, rows may wait that nobody reads. The connection then does not end by itself.
+    // After a failure, unread rows keep the connection from closing.
     await waitUpTo(CLOSE_MS, client.end())
     client.connection.stream.destroy()
   })
@@ -102,7 +102,7 @@ async function readFacts(
   return rows[0]!
 }
 
-/** Tables of the hub, those of extensions left out, and the jobs. Values of generated columns are not copied. */
+/** Tables of the hub, without those of extensions, and the jobs. Generated columns are left out, because PostgreSQL computes them. */
 async function listParts(client: pg.Client): Promise<RowsHeader[]> {
   const { rows } = await client.query<{
     name: string

@@ -19,8 +19,7 @@ const PREFIX = 'muster-verify-'
 /** A throw-away PostgreSQL server, on which no hub runs: no jobs, mails or listeners. Disposal removes it. */
 type Trial = AsyncDisposable & {
   /**
-   * Restores a backup, and reads all files of it too, which it compares with their checksums. Throws `BackupError` if the backup cannot be
-   * restored.
+   * Restores a backup and compares all its files with their checksums. Throws `BackupError` if the backup cannot be restored.
    */
   restore(path: string, passphrase: string | undefined, signal: AbortSignal): Promise<void>
 }

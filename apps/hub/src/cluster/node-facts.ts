@@ -62,7 +62,7 @@ export async function startNodeReports(options: NodeReportsOptions): Promise<Asy
       ...(await diskFacts(options.folders)),
       ...certificateFacts(options.tls),
       ...(await backupFacts(db, backups)),
-      // After all waiting: a change of the bus meanwhile is in the row already.
+      // Read last, after all awaits, so the row has the newest state of the bus.
       ...busFacts(bus),
     }
     await sql`

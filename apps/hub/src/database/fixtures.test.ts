@@ -20,7 +20,7 @@ const MIGRATIONS = join(import.meta.dirname, 'migrations')
 const NAMES = readdirSync(FIXTURES).toSorted()
 const log = createLog('silent')
 
-/** A time with a fraction of a second comes from a clock. Times in fixtures have none. */
+/** Times set by `now()` have a fraction of a second; fixture times have none. */
 const CLOCK_TIME = /"?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+00"?/g
 
 /** Migrated one migration after the other, each on the data of all fixtures before. */
@@ -39,7 +39,7 @@ beforeAll(async () => {
       expect(await migrate(chain.connection, log, folder)).toBe(name)
       await connected(async client => {
         await addFixtures(client, [name])
-        // The next step of the chain goes on from here.
+        // Roll back afterwards: the next iteration continues from this state.
         await client.query('begin')
         await createTables(client, NAMES.slice(at + 1))
         await addFixtures(client, NAMES.slice(at + 1))

@@ -382,7 +382,7 @@ async function scratchRoot(): Promise<string> {
   forRoot.defer(() => rm(folder, { recursive: true, force: true }))
   mount('-t', 'overlay', 'overlay', '-o', `lowerdir=/,upperdir=${upper},workdir=${work}`, merged)
   mount('-t', 'proc', 'proc', join(merged, 'proc'))
-  // Without the mounts below: other tests have small disks in `/dev/shm`, and could not remove them while they are mounted here too.
+  // Non-recursive bind mount, because other tests have small disks in `/dev/shm`, and could not remove them while they are mounted here too.
   for (const path of ['dev', 'dev/pts']) mount('--bind', `/${path}`, join(merged, path))
   mount('-t', 'tmpfs', 'tmpfs', join(merged, 'run'))
   mount('-t', 'tmpfs', 'tmpfs', join(merged, 'tmp'))

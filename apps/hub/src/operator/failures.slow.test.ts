@@ -31,7 +31,7 @@ type Failure = {
   repair(): Promise<unknown>
   /** Text of the log line about it. */
   logged: string | RegExp
-  /** Metric that shows it besides `muster_degraded`, with the values that it has only meanwhile. */
+  /** Another metric that shows the failure. `isBad` is true only during the failure. */
   metric: string
   isBad(value: number): boolean
 }

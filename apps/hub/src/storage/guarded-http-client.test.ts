@@ -81,7 +81,7 @@ it('times out when the server is silent, but not when its own body pauses', asyn
   expect((await put('/', 4 * timeoutMs)).statusCode).toBe(200)
   await expect(put('/silent', 0)).rejects.toMatchObject({
     code: 'ETIMEDOUT',
-    message: 'nothing came for 0.3 seconds',
+    message: 'received no data for 0.3 s',
   })
 })
 

@@ -218,5 +218,5 @@ function bodyOf(request: ClientRequest): (chunk: Uint8Array) => Promise<void> {
 }
 
 function timeoutError(afterMs: number): Error {
-  return Object.assign(new Error(`nothing came for ${afterMs / 1000} seconds`), { code: 'ETIMEDOUT' })
+  return Object.assign(new Error(`received no data for ${afterMs / 1000} s`), { code: 'ETIMEDOUT' })
 }

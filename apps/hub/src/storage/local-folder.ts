@@ -133,7 +133,7 @@ export class LocalFolder implements BlobDriver {
   async clear({ kind, path }: Leftover): Promise<void> {
     if (kind !== 'unknown') return rm(path, { force: true })
     if ((await mkdir(this.#lost, { recursive: true, mode: 0o700 })) !== undefined) {
-      // A command of root makes the folder for the account of the hub.
+      // If root runs the command, the folder belongs to the account of the hub.
       const { uid, gid } = await stat(this.#folder)
       if (uid !== process.getuid?.()) await chown(this.#lost, uid, gid)
     }

@@ -51,6 +51,6 @@ export const devices_SetProperty = handler('devices_SetProperty', {
  */
 function sentValue(inputText: string): { text: string; sizeBytes: number } {
   const text = memberText(inputText, 'value')
-  if (text === undefined) throw new ActionError('Invalid', 'value: required')
+  if (text === undefined) throw new ActionError('Invalid', 'value: found nothing, expected JSON')
   return { text, sizeBytes: checkedSize(text) }
 }

@@ -33,7 +33,7 @@ export function storageProbes(config: Config): Probe[] {
   ]
 }
 
-/** What another account than the hub's may write says nothing about the hub. */
+/** Warns if another account than the hub's runs the command, because its write access may differ. */
 async function checkAccount(dataDir: string): Promise<Finding> {
   const own = process.getuid?.()
   const found = await stat(dataDir).catch(() => undefined)

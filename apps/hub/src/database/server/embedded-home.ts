@@ -128,7 +128,11 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
   // `first` may hold the database of an earlier data folder at this path. If the earlier folder was deleted, the database's passwords
   // are lost. If it was moved, it still uses the database. The new database therefore gets another folder.
   const isLeft = (await exists(first)) && !(await exists(secretsFile(dataDir)))
-  if (isLeft) log.warn({ folder: first }, 'an earlier data folder of this name has left its database')
+  if (isLeft)
+    log.warn(
+      { folder: first },
+      'found the database of an earlier data folder with this path; using a new one',
+    )
   const fresh = isLeft ? `${first}.${Date.now()}` : first
   await makeOpen(ELSEWHERE)
   await makeOpen(fresh)

@@ -127,7 +127,7 @@ export async function migrate(
 export type PlannedMigration = { name: string; waitsFor: string[] }
 
 /**
- * Lists what `migrate` would do, and changes nothing. `isQueueCurrent` tells whether the schema of the job queue has the version that this
+ * Lists what `migrate` would do, and changes nothing. `isQueueCurrent` is true if the schema of the job queue has the version that this
  * release needs. Throws `MigrationError` as `migrate` does if this release cannot run on the database.
  */
 export async function plannedMigrations(

@@ -9,8 +9,8 @@ export const DEFAULT_TOKEN_NAME = 'New devices'
 /** Polling interval while the user waits, in case the live stream is blocked. */
 const WAITING_INTERVAL_MS = 5000
 /**
- * Maximum number of devices in a project with which the guide also accepts a known device that reconnects as the awaited device. In larger
- * projects devices reconnect all the time.
+ * Largest number of devices in a project for which the guide takes a known device that reconnects for the awaited one. In larger projects
+ * devices reconnect all the time.
  */
 const FEW_DEVICES = 10
 
