@@ -42,7 +42,8 @@ export async function makeDatabase(template: 'template0' | 'muster') {
     }
   }
   // Only the owner of a database may create tables in it, as the function that adds the partitions of a new day does.
-  await asAdmin(`create database ${database} template ${template} owner ${owner}`)
+  // The default strategy writes the whole copy to the write-ahead log: 57 ms of processor time instead of 20 ms.
+  await asAdmin(`create database ${database} template ${template} owner ${owner} strategy file_copy`)
   const [user, password, host] = [server.user, server.password, server.host].map(encodeURIComponent)
   return {
     connection: { ...server, database },
