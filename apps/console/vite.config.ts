@@ -49,18 +49,18 @@ export default defineConfig({
             },
             // The library of forms is the only one that uses `pacer-lite` and `devtools-event-client`.
             { name: 'form', test: /@tanstack\/.*(form|pacer|devtools)/, priority: 3 },
-            // The chunk `public` has the modules that every page may load, public pages included, and their imports. Modules that use the
-            // library of forms are left out, because signed-in pages need forms for dialogs only.
+            // The chunk `public` has the modules that every page may load, public pages included, and their imports. Those of the folder
+            // `form`, which use the library of forms, are left out, because signed-in pages need forms for dialogs only.
             {
               name: 'public',
-              test: /console\/src\/((api|lib|shell|ui)\/|offline\/counts-key)?(?!(form|SubmitButton)\.tsx?$)[^/]+$|packages\/actions\//,
+              test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|packages\/actions\//,
               priority: 2,
             },
             // The chunk `app` has the modules that signed-in pages share. Without it, their dozens of small modules and icons would be
-            // dozens of requests. Forms are left out, as in `public`.
+            // dozens of requests.
             {
               name: 'app',
-              test: /console\/src\/\w+\/app\/(?!\w*Form)|lucide-react\/.*\/icons\//,
+              test: /console\/src\/\w+\/app\/|lucide-react\/.*\/icons\//,
               minShareCount: 2,
               priority: 1,
             },

@@ -2,9 +2,9 @@ import { ActionError, errorOf } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
 import { invoke } from './api/client.ts'
 import { actionQuery, useAction } from './api/queries.ts'
+import { beginCounts, forgetCounts } from './lib/counts-key.ts'
 import { externalStore, useExternalStore } from './lib/external-store.ts'
 import { log } from './lib/log.ts'
-import { beginCounts, forgetCounts } from './offline/counts-key.ts'
 
 /** The signed-in user. */
 export type Session = { userId: string; email: string; displayName?: string; isAdmin: boolean }

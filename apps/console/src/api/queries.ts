@@ -11,7 +11,7 @@ import {
   useQueryClient,
   useSuspenseQuery,
 } from '@tanstack/react-query'
-import { forgetCounts } from '../offline/counts-key.ts'
+import { forgetCounts } from '../lib/counts-key.ts'
 import { invoke } from './client.ts'
 import { refreshOf } from './refresh.ts'
 

@@ -1,5 +1,5 @@
+import { COUNTS, COUNTS_COOKIE } from '../lib/counts-key.ts'
 import { readLocalStorage, writeLocalStorage } from '../lib/local-storage.ts'
-import { COUNTS, COUNTS_COOKIE } from './counts-key.ts'
 
 /** The last device counts of a project that the hub sent. */
 export type KnownCounts = { path: string; name: string; connected: number; total: number; atMs: number }

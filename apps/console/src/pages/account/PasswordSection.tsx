@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
-import { bindChecked, bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { bindChecked, bindText, submitForm, useTextForm } from '../../form/form.ts'
+import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { newPasswordErrors } from '../../lib/rules.ts'
 import { useSession } from '../../session.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
@@ -8,7 +9,6 @@ import { Section } from '../../ui/app/Section.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
-import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { useCurrentPassword } from './use-current-password.tsx'
 
 /**

@@ -1,12 +1,12 @@
 import { useCommand } from '../../api/queries.ts'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { bindText, submitForm, useTextForm } from '../../form/form.ts'
+import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { useSession } from '../../session.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { toast } from '../../ui/app/toast.ts'
-import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 /** Form for the user's display name. */

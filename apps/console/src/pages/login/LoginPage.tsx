@@ -1,14 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { bindChecked, bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { bindChecked, bindText, submitForm, useTextForm } from '../../form/form.ts'
+import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { safeRedirect } from '../../lib/redirect.ts'
 import { logIn } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
-import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 const route = getRouteApi('/login')

@@ -2,15 +2,15 @@ import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { invoke } from '../../api/client.ts'
+import { bindText, submitForm, useTextForm } from '../../form/form.ts'
+import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { focusHeading } from '../../lib/focus-heading.ts'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { newPasswordErrors } from '../../lib/rules.ts'
 import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { RequestFailed } from '../../ui/RequestFailed.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
-import { SubmitButton } from '../../ui/SubmitButton.tsx'
 
 const route = getRouteApi('/set-password')
 

@@ -1,8 +1,8 @@
 import { useCommand } from '../../api/queries.ts'
-import { bindText, useTextForm } from '../../lib/form.ts'
+import { FormDialog } from '../../form/FormDialog.tsx'
+import { bindText, useTextForm } from '../../form/form.ts'
 import { isEmail } from '../../lib/rules.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { FormDialog } from '../../ui/app/FormDialog.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { TextField } from '../../ui/TextField.tsx'
 

@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useCommand } from '../../api/queries.ts'
+import { NameForm } from '../../form/NameForm.tsx'
 import { organizationIdOf, useOrganizations } from '../../organization.ts'
-import { NameForm } from '../../ui/app/NameForm.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import '../../styles/settings.css'
 

@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useCommand } from '../../api/queries.ts'
-import { bindText, useTextForm } from '../../lib/form.ts'
+import { FormDialog } from '../../form/FormDialog.tsx'
+import { bindText, useTextForm } from '../../form/form.ts'
 import { organizationParam } from '../../organization.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { FormDialog } from '../../ui/app/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 type CreateProjectDialogProps = { organizationId: string; onClose: () => void }

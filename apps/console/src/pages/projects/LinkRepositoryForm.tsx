@@ -1,14 +1,14 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useActionState, useCommand } from '../../api/queries.ts'
+import { bindText, submitForm, useTextForm } from '../../form/form.ts'
+import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { formatCount } from '../../lib/app/format.ts'
 import { useDebounced } from '../../lib/app/use-debounced.ts'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { ComboBox } from '../../ui/lazy/ComboBox.tsx'
-import { SubmitButton } from '../../ui/SubmitButton.tsx'
 
 /** Maximum number of repositories that the selector offers at once. */
 const OFFERED = 20

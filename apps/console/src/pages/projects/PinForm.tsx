@@ -1,10 +1,10 @@
 import { type ActionOutput, MAX_NAME_LENGTH } from '@muster/actions/client'
 import { useId, useState } from 'react'
+import { bindText, submitForm, useTextForm } from '../../form/form.ts'
+import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { counted } from '../../lib/app/format.ts'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 /** A property that is pinned in a project. */

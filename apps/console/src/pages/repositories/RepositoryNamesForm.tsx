@@ -1,13 +1,13 @@
 import { type ActionOutput, MAX_NAME_LENGTH } from '@muster/actions/client'
 import { useState } from 'react'
 import { useActionState, useCommand } from '../../api/queries.ts'
+import { bindText, submitForm, useTextForm } from '../../form/form.ts'
+import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { counted } from '../../lib/app/format.ts'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { SaveBar } from '../../ui/lazy/SaveBar.tsx'
-import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 type RepositoryNamesFormProps = {

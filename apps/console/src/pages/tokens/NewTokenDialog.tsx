@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
+import { FormDialog } from '../../form/FormDialog.tsx'
 import { dateAndMinute } from '../../lib/app/local-time.ts'
-import { FormDialog } from '../../ui/app/FormDialog.tsx'
 import { SecretDialog } from './SecretDialog.tsx'
 import { type TokenChoices, useTokenForm } from './use-token-form.tsx'
 import { WaitingForToken } from './WaitingForToken.tsx'

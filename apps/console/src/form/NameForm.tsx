@@ -1,12 +1,12 @@
 import { MAX_NAME_LENGTH } from '@muster/actions/client'
 import { useState } from 'react'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
-import { ErrorAlert } from '../Alert.tsx'
-import { SaveBar } from '../lazy/SaveBar.tsx'
-import { SubmitButton } from '../SubmitButton.tsx'
-import { TextField } from '../TextField.tsx'
-import { Section } from './Section.tsx'
-import { toast } from './toast.ts'
+import { ErrorAlert } from '../ui/Alert.tsx'
+import { Section } from '../ui/app/Section.tsx'
+import { toast } from '../ui/app/toast.ts'
+import { SaveBar } from '../ui/lazy/SaveBar.tsx'
+import { TextField } from '../ui/TextField.tsx'
+import { bindText, submitForm, useTextForm } from './form.ts'
+import { SubmitButton } from './SubmitButton.tsx'
 
 type NameFormProps = {
   /** Title of the panel, which is also the noun of the messages, for example "Project". */

@@ -1,9 +1,9 @@
 import { type AnyFormApi, useStore } from '@tanstack/react-form'
 import type { ReactNode } from 'react'
-import { submitForm } from '../../lib/form.ts'
-import { Button } from '../Button.tsx'
-import { SubmitButton } from '../SubmitButton.tsx'
-import { Dialog, DialogBody, DialogFoot } from './Dialog.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../ui/app/Dialog.tsx'
+import { Button } from '../ui/Button.tsx'
+import { submitForm } from './form.ts'
+import { SubmitButton } from './SubmitButton.tsx'
 
 type FormDialogProps = {
   title: string

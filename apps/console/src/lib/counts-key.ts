@@ -1,4 +1,4 @@
-import { writeLocalStorage } from '../lib/local-storage.ts'
+import { writeLocalStorage } from './local-storage.ts'
 
 /** Key in `localStorage` of the last device counts (`known-counts.ts`). */
 export const COUNTS = 'muster.counts'

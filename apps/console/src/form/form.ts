@@ -1,6 +1,6 @@
 import { revalidateLogic, useForm } from '@tanstack/react-form'
 import { type FormEvent, useRef } from 'react'
-import { fieldRefusals } from './field-refusals.ts'
+import { fieldRefusals } from '../lib/field-refusals.ts'
 
 type FormValues = Record<string, string | boolean>
 type Errors<Values> = { [Field in keyof Values]?: string | undefined }

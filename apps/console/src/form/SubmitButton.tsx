@@ -1,6 +1,6 @@
 import { type AnyFormApi, useStore } from '@tanstack/react-form'
 import type { ComponentProps } from 'react'
-import { Button } from './Button.tsx'
+import { Button } from '../ui/Button.tsx'
 
 type SubmitButtonProps = Pick<ComponentProps<typeof Button>, 'size' | 'busy' | 'children'> & {
   /** A form of `useTextForm`. */
