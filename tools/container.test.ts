@@ -31,7 +31,7 @@ type Service = {
 type Compose = {
   services: Record<string, Service>
   secrets?: Record<string, { file: string }>
-  networks?: Record<string, unknown>
+  networks?: Record<string, { ipam: { config: { subnet: string }[] } }>
   volumes?: Record<string, unknown>
 }
 const composeOf = (file: string): Compose => parse(textOf(file), { merge: true })
@@ -90,6 +90,18 @@ describe.each(['compose.yaml', 'compose-cluster.yaml'])('%s', file => {
         name.endsWith('_FILE') ? [path] : [],
       )
       expect(files).toEqual(mounted.map(secret => `/run/secrets/${secret}`))
+    }
+  })
+
+  it('has hubs that believe the certificates of devices from a proxy in front', () => {
+    const subnets = Object.values(networks).flatMap(({ ipam }) => ipam.config.map(({ subnet }) => subnet))
+    expect(subnets).toHaveLength(1)
+    for (const { environment = {}, networks: joined } of hubs) {
+      expect(joined).toEqual(Object.keys(networks))
+      expect(environment).toMatchObject({
+        MUSTER_TRUSTED_PROXIES: subnets[0],
+        MUSTER_PROXY_SECRET_FILE: '/run/secrets/proxy-secret',
+      })
     }
   })
 })

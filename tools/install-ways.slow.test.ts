@@ -185,6 +185,14 @@ describe.runIf(canFollow)(
       await done('rm -r try muster-hub-*/')
     })
 
+    it('makes the secret of a container', async () => {
+      await follow('Containers')
+      await follow('Container')
+      const secret = 'deploy/container/secrets/proxy-secret'
+      expect(await done(`stat --format=%a deploy/container/secrets ${secret} | xargs`)).toBe('700 644\n')
+      expect(await done(`cat ${secret}`)).toMatch(/^[0-9a-f]{64}\n$/)
+    })
+
     it('installs one server with the package', async () => {
       edit('hub.toml', 'public-url = "http://localhost:6878"\ninstance-name = "Edited"\n')
       await follow('Debian and Ubuntu', { count: 1, version: OLDER })
