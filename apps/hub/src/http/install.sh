@@ -86,6 +86,9 @@ uninstall() {
   [ -f "$list" ] || stop "Found no $list, expected the list of an installation. Nothing was changed."
   if is_listed "$unit" && [ -f "$unit" ]; then systemctl disable --now muster-agent.service || :; fi
   remove_listed
+  # systemd made this folder, and the agent keeps events in it that the hub has not received.
+  [ -z "$purge" ] || rm -rf /var/lib/nexigon/agent
+  rmdir /var/lib/nexigon/agent /var/lib/nexigon 2>/dev/null || :
   systemctl daemon-reload || :
 }
 
@@ -177,6 +180,16 @@ choose_node() {
   esac
   [ -n "$(field "$node_file")" ] || stop "Found no Node 24 at /usr/bin/node or /usr/local/bin/node, and the hub has none for this machine ($(uname -m)).
 Install Node 24, then run this again. Nothing was changed."
+  release=$(uname -r)
+  minor=${release#*.}
+  [ "${release%%.*}" -gt 4 ] || { [ "${release%%.*}" -eq 4 ] && [ "${minor%%[!0-9]*}" -ge 18 ]; } ||
+    stop "Found Linux $release, expected Linux 4.18 or newer for the hub's Node, or a Node 24 of this machine. Nothing was changed."
+}
+
+# An older systemd loses messages of systemd-notify, whose process has ended when they are read, and would restart the agent for its silence.
+is_notified() {
+  version=$(systemctl --version | sed -n '1s/^systemd \([0-9]*\).*/\1/p')
+  [ "${version:-0}" -ge 247 ] && command -v systemd-notify >/dev/null
 }
 
 # The token is only in a variable of this shell and in files of mode 0600. Other accounts may read arguments of a process.
@@ -241,20 +254,14 @@ END
   if [ -f "$unit" ] && ! is_unchanged "$unit"; then
     printf 'Keeps %s, which was changed.\n' "$unit"
   else
-    cat >"$new/unit" <<END
-[Unit]
-Description=Connects this device to its hub
-Wants=network-online.target
-After=network-online.target
-
-[Service]
-ExecStart=$program run --config $config
-Restart=always
-RestartSec=10s
-
-[Install]
-WantedBy=multi-user.target
+    cat >"$new/unit" <<'END'
+@MUSTER_AGENT_UNIT@
 END
+    if ! is_notified; then
+      grep -E '^(\[.*\]|(Description|Wants|After|ConditionPathExists|ExecStart|Restart|RestartSec|WantedBy)=.*|)$' \
+        "$new/unit" >"$new/plain-unit"
+      mv "$new/plain-unit" "$new/unit"
+    fi
     chmod 644 "$new/unit"
   fi
   if [ ! -f "$config" ]; then

@@ -18,6 +18,7 @@ const PLACES = ['etc', 'usr', 'var/lib', 'var/tmp', 'root', 'tmp']
 const SYSTEMCTL = `#!/bin/sh
 # The service outlives the terminal of the installation.
 trap '' HUP
+if [ "$1" = --version ]; then cat /run/systemd-version 2>/dev/null || echo 'systemd 252 (252.38-1~deb12u1)'; exit; fi
 echo "$*" >>/run/calls
 unit=/etc/systemd/system/muster-agent.service
 stop() { [ ! -f /run/agent.pid ] || kill "$(cat /run/agent.pid)" 2>/dev/null; rm -f /run/agent.pid; }
@@ -118,6 +119,39 @@ withRoot(
     expect(existsSync(join(root, 'etc/nexigon'))).toBe(false)
     expect(existsSync(join(root, 'usr/lib/muster-agent'))).toBe(false)
     expect(existsSync(join(root, 'var/lib/muster-agent'))).toBe(false)
+  },
+)
+
+withRoot(
+  'writes the unit of the package, and a plain one for a systemd that loses its messages',
+  async () => {
+    const unit = 'etc/systemd/system/muster-agent.service'
+    expect((await install()).code).toBe(0)
+    const example = readFileSync(join(ROOT, 'apps/agent/examples/muster-agent.service'), 'utf8')
+    expect(await readFile(join(root, unit), 'utf8')).toBe(example)
+    const verify = () => inRoot('systemd-analyze', 'verify', '--recursive-errors=no', `/${unit}`)
+    expect(await verify()).toEqual({ code: 0, output: '\n' })
+
+    await writeFile(join(root, 'run/systemd-version'), 'systemd 245 (245.4-4ubuntu3)\n')
+    expect((await script()).code).toBe(0)
+    expect((await readFile(join(root, unit), 'utf8')).split('\n')).toEqual([
+      '[Unit]',
+      'Description=Connects this device to its hub',
+      'Wants=network-online.target',
+      'After=network-online.target',
+      'ConditionPathExists=/etc/nexigon/agent.toml',
+      '',
+      '[Service]',
+      'ExecStart=/usr/bin/muster-agent run --config /etc/nexigon/agent.toml',
+      'Restart=always',
+      'RestartSec=10s',
+      '',
+      '',
+      '[Install]',
+      'WantedBy=multi-user.target',
+      '',
+    ])
+    expect(await verify()).toEqual({ code: 0, output: '\n' })
   },
 )
 
@@ -233,7 +267,7 @@ withRoot('waits for approval with a token that does not accept automatically', a
 })
 
 withRoot(
-  'changes nothing without systemd, with a wrong token, and with a token file that others can read',
+  'changes nothing without systemd, on an old kernel, with a wrong token, and with a token file that others can read',
   async () => {
     const before = await files()
     expect((await install('deployment_short')).output).toContain('Found a text of 16 characters')
@@ -244,6 +278,21 @@ withRoot(
     const named = await script(fleet.token)
     expect(named.output).toContain('A token is no argument')
     expect(named.output).not.toContain(fleet.token)
+    const uname = join(root, 'usr/local/bin/uname')
+    await writeFile(
+      uname,
+      '#!/bin/sh\nif [ "$1" = -r ]; then echo 4.15.0-213-generic; else echo x86_64; fi\n',
+      {
+        mode: 0o755,
+      },
+    )
+    const old = await install()
+    await rm(uname)
+    expect(old).toMatchObject({
+      code: 1,
+      output:
+        "\nFound Linux 4.15.0-213-generic, expected Linux 4.18 or newer for the hub's Node, or a Node 24 of this machine. Nothing was changed.\n",
+    })
     await rm(join(root, 'run/systemd'), { recursive: true })
     expect(await install()).toMatchObject({
       code: 1,

@@ -60,14 +60,21 @@ function manifestOf(text: string): Record<string, string> {
 }
 
 describe('the install script', () => {
-  it('is a fixed file with the public URL and nothing of the request', async () => {
+  it('is a fixed file with the public URL, the unit of the package and nothing of the request', async () => {
     const hub = await served('https://hub.example')
     const { status, headers, text } = await ask(hub, '/install.sh')
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(headers.get('cache-control')).toBe('no-cache')
     const template = await readFile(join(import.meta.dirname, 'install.sh'), 'utf8')
-    expect(text).toBe(template.replace(/@MUSTER_(?:PUBLIC|DEVICE)_URL@/g, 'https://hub.example'))
+    const example = join(import.meta.dirname, '../../../agent/examples/muster-agent.service')
+    const unit = (await readFile(example, 'utf8')).trimEnd()
+    expect(text).toBe(
+      template
+        .replace(/@MUSTER_(?:PUBLIC|DEVICE)_URL@/g, 'https://hub.example')
+        .replace('@MUSTER_AGENT_UNIT@', unit),
+    )
+    expect(text).toContain(`\n${unit}\nEND\n`)
     expect(text).toContain("\n  hub='https://hub.example'\n")
     const other = await ask(hub, "/install.sh?x='$(id)'", {
       headers: { 'x-forwarded-host': 'evil.example', referer: "https://evil.example/'" },

@@ -14,6 +14,10 @@ import { replyWithFile } from './send-file.ts'
 
 /** The agent as `tools/build-console.ts` packs it. */
 const AGENT = join(import.meta.dirname, '../../../agent/dist/muster-agent')
+/** systemd unit of the agent, the same as in the Debian package. */
+const UNIT = join(import.meta.dirname, '../../../agent/examples/muster-agent.service')
+/** Text in the script that the hub replaces by the unit. */
+const UNIT_PLACEHOLDER = '@MUSTER_AGENT_UNIT@'
 /** Text in the script that the hub replaces by its public URL. */
 const PLACEHOLDER = '@MUSTER_PUBLIC_URL@'
 /** Text in the script that the hub replaces by the URL to which devices connect. */
@@ -36,7 +40,11 @@ export function installRoutes(
   publicUrl: () => string,
   agentFile = AGENT,
 ): void {
-  const template = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8')
+  const unit = readFileSync(UNIT, 'utf8').trimEnd()
+  const template = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8').replace(
+    UNIT_PLACEHOLDER,
+    () => unit,
+  )
   // The script has the URLs in single quotes.
   const quoted = (url: string): string => url.replaceAll("'", "'\\''")
   const script = () =>
