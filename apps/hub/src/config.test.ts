@@ -56,6 +56,7 @@ describe('settings', () => {
       operatorHost: '127.0.0.1',
       operatorToken: undefined,
       tracesUrl: undefined,
+      tracesHeaders: undefined,
       tracesPercent: 10,
       maxDescriptors: undefined,
       allowPlaintextDevices: false,
@@ -108,6 +109,7 @@ describe('settings', () => {
       MUSTER_OPERATOR_HOST: '10.0.0.7',
       MUSTER_OPERATOR_TOKEN: 'abcdefgh'.repeat(4),
       MUSTER_TRACES_URL: 'http://collector.example:4318/v1/traces',
+      MUSTER_TRACES_HEADERS: 'Authorization=Basic%20YTpi==, x-team = fleet one',
       MUSTER_TRACES_PERCENT: '100',
       MUSTER_MAX_DESCRIPTORS: '4096',
       MUSTER_ALLOW_PLAINTEXT_DEVICES: '1',
@@ -159,6 +161,7 @@ describe('settings', () => {
       operatorHost: '10.0.0.7',
       operatorToken: 'abcdefgh'.repeat(4),
       tracesUrl: 'http://collector.example:4318/v1/traces',
+      tracesHeaders: { Authorization: 'Basic YTpi==', 'x-team': 'fleet one' },
       tracesPercent: 100,
       maxDescriptors: 4096,
       allowPlaintextDevices: true,
@@ -259,7 +262,6 @@ describe('a setting that cannot be used', () => {
     ['MUSTER_PUBLIC_URL', 'https://hub.example/muster', origin],
     ['MUSTER_PUBLIC_URL', 'https://hub.example/?a=b', origin],
     ['MUSTER_PUBLIC_URL', 'https://hub.example/#a', origin],
-    ['MUSTER_PUBLIC_URL', 'https://ada@hub.example', origin],
     ['MUSTER_PUBLIC_URL', 'https://', origin],
     ['MUSTER_PUBLIC_URL', 'javascript:alert(1)', origin],
     ['MUSTER_NODE_NAME', 'x'.repeat(129), 'a name of at most 128 characters'],
@@ -291,6 +293,18 @@ describe('a setting that cannot be used', () => {
     )
   })
 
+  it.each([
+    ['MUSTER_PUBLIC_URL', 'https://ada:hunter2@hub.example', 'https://…@hub.example', origin],
+    [
+      'MUSTER_TRACES_URL',
+      'https://hunter2@collector.example/v1?a@b',
+      'https://…@collector.example/v1?a@b',
+      `${link} without credentials, which belong in MUSTER_TRACES_HEADERS`,
+    ],
+  ])('is reported without the credentials in a URL: %s', (name, value, shown, expected) => {
+    expect(refusalOf({ [name]: value })).toBe(`${name}: found "${shown}", expected ${expected}.`)
+  })
+
   it('is reported in one line even if its value has line breaks', () => {
     expect(refusalOf({ MUSTER_HOST: 'a\nb\u2028"c' })).toBe(
       'MUSTER_HOST: found "a\\nb\u2028\\"c", expected an address or host name.',
@@ -320,6 +334,13 @@ describe('a setting that cannot be used', () => {
       url,
       'nats:// or tls:// URLs with a host and without a path, separated by commas, all with the same scheme',
     ]),
+    ...['hunter2', 'a=hunter2,', '=hunter2', 'a=hunter2%0d', 'a b=hunter2', 'a=%'].map(
+      (headers): [string, string, string] => [
+        'MUSTER_TRACES_HEADERS',
+        headers,
+        'name=value, or several such pairs with commas between them',
+      ],
+    ),
     ['MUSTER_INSTANCE_KEY', 'hunter2', '64 hexadecimal digits (openssl rand -hex 32)'],
     ['MUSTER_SMTP_URL', 'http://ada:hunter2@mail', 'an smtp:// or smtps:// URL with a host'],
     ['MUSTER_SMTP_URL', 'smtp:hunter2', 'an smtp:// or smtps:// URL with a host'],

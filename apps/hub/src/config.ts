@@ -68,6 +68,14 @@ const HostNames = z
     ),
   )
 const LinkUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// URL' })
+const CollectorUrl = LinkUrl.refine(text => {
+  const { username, password } = new URL(text)
+  return username === '' && password === ''
+}, 'an http:// or https:// URL without credentials, which belong in MUSTER_TRACES_HEADERS')
+const Headers = z
+  .string()
+  .refine(text => headersOf(text) !== undefined, 'name=value, or several such pairs with commas between them')
+  .transform(text => headersOf(text)!)
 
 const DatabaseUrl = z
   .string()
@@ -130,7 +138,8 @@ const Settings = z.object({
     .string()
     .regex(/^[!-~]{32,256}$/, '32 to 256 ASCII characters without blanks (openssl rand -hex 32)')
     .optional(),
-  MUSTER_TRACES_URL: LinkUrl.optional(),
+  MUSTER_TRACES_URL: CollectorUrl.optional(),
+  MUSTER_TRACES_HEADERS: Headers.optional(),
   MUSTER_TRACES_PERCENT: wholeNumber(0, 100, 'a whole number from 0 to 100').default(10),
   MUSTER_MAX_DESCRIPTORS: wholeNumber(64, 100_000_000, 'a number of file descriptors from 64').optional(),
   MUSTER_PROXY_DOMAIN: z
@@ -195,11 +204,12 @@ const Settings = z.object({
 const AllSettings = Settings.extend(LimitSettings as Record<never, never>)
 
 /** Settings whose values no output shows. Each can also be in a file of its own, which the setting with the ending `_FILE` names. */
-const SECRETS = [
+export const SECRETS = [
   'MUSTER_DATABASE_URL',
   'MUSTER_DATABASE_DIRECT_URL',
   'MUSTER_NATS_URL',
   'MUSTER_OPERATOR_TOKEN',
+  'MUSTER_TRACES_HEADERS',
   'MUSTER_PROXY_SECRET',
   'MUSTER_INSTANCE_KEY',
   'MUSTER_INSTANCE_KEY_PREVIOUS',
@@ -258,6 +268,8 @@ export type Config = {
   operatorToken: string | undefined
   /** URL of the collector of traces; undefined to record none. */
   tracesUrl: string | undefined
+  /** Headers for the collector of traces, such as one with a token; undefined for none. */
+  tracesHeaders: Record<string, string> | undefined
   /** Share of the traces that begin at this hub and are recorded, in percent. */
   tracesPercent: number
   /** Maximum number of file descriptors that the hub may use; undefined to use the limit of the process. */
@@ -385,6 +397,7 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config
     operatorHost: settings.MUSTER_OPERATOR_HOST,
     operatorToken: settings.MUSTER_OPERATOR_TOKEN,
     tracesUrl: settings.MUSTER_TRACES_URL,
+    tracesHeaders: settings.MUSTER_TRACES_HEADERS,
     tracesPercent: settings.MUSTER_TRACES_PERCENT,
     maxDescriptors: settings.MUSTER_MAX_DESCRIPTORS,
     publicUrl,
@@ -560,6 +573,19 @@ function isNatsUrl(text: string): boolean {
   )
 }
 
+/** Parses headers in the form of `OTEL_EXPORTER_OTLP_HEADERS`, with percent-encoded values; undefined for other text. */
+function headersOf(text: string): Record<string, string> | undefined {
+  const headers: Record<string, string> = {}
+  for (const pair of text.split(',')) {
+    const [, name, encoded] = /^\s*([\w-]+)\s*=(.*)$/.exec(pair) ?? []
+    if (name === undefined || /%(?![2-7][0-9a-f])/i.test(encoded!)) return undefined
+    const value = decodeURIComponent(encoded!).trim()
+    if (!/^[ -~]+$/.test(value)) return undefined
+    headers[name] = value
+  }
+  return headers
+}
+
 function hasPolicyHost(text: string): boolean {
   return POLICY_HOST.test(URL.parse(text)?.host ?? '')
 }
@@ -670,6 +696,6 @@ function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleCon
 
 function found(key: string, value: string): string {
   if (isSecret(key)) return 'a value that is not shown'
-  // JSON escapes line breaks, so the message stays on one line.
-  return JSON.stringify(value)
+  // Credentials in a URL are a secret in any setting. JSON escapes line breaks, so the message stays on one line.
+  return JSON.stringify(value.replace(/(?<=:\/\/)[^/?#]*@/, '…@'))
 }

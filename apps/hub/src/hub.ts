@@ -490,13 +490,13 @@ async function openOperator(
 
 /** Opens the tracer if `MUSTER_TRACES_URL` is set. OpenTelemetry is loaded only then. */
 async function openTracer(
-  { tracesUrl, tracesPercent, nodeName }: Config,
+  { tracesUrl: url, tracesHeaders: headers, tracesPercent: percent, nodeName }: Config,
   log: Logger,
   stack: AsyncDisposableStack,
 ): Promise<Tracer | undefined> {
-  if (tracesUrl === undefined) return undefined
+  if (url === undefined) return undefined
   const { createOtlpTracer } = await import('./operator/otlp-tracer.ts')
-  return stack.use(createOtlpTracer({ url: tracesUrl, percent: tracesPercent, nodeName, log }))
+  return stack.use(createOtlpTracer({ url, headers, percent, nodeName, log }))
 }
 
 /** Wraps the pipeline so that each action of a person or device has a span. */

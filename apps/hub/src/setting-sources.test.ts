@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runHere } from './commands/testing/run-here.ts'
-import { checkSettings, loadConfig, unknownSettings } from './config.ts'
+import { checkSettings, loadConfig, SECRETS, unknownSettings } from './config.ts'
 import { ConfigError } from './config-error.ts'
 
 let folder: string
@@ -24,6 +24,27 @@ async function problemsOf(text: string): Promise<string[]> {
 }
 
 const SMTP = 'smtp://hub:secret@mail.example'
+/** A value of each secret. */
+const VALUES: Record<(typeof SECRETS)[number], string> = {
+  MUSTER_DATABASE_URL: 'postgresql://hub:secret@database.example/muster',
+  MUSTER_DATABASE_DIRECT_URL: 'postgresql://hub:secret@primary.example/muster',
+  MUSTER_NATS_URL: 'nats://hub:secret@nats.example',
+  MUSTER_OPERATOR_TOKEN: `secret${'0'.repeat(32)}`,
+  MUSTER_TRACES_HEADERS: 'authorization=Bearer%20secret, x-team=fleet',
+  MUSTER_PROXY_SECRET: 'a secret of the proxy',
+  MUSTER_INSTANCE_KEY: '5ec7e7'.padEnd(64, '0'),
+  MUSTER_INSTANCE_KEY_PREVIOUS: '5ec7e7'.padEnd(64, '1'),
+  MUSTER_S3_SECRET_ACCESS_KEY: 'secret/access/key',
+  MUSTER_SMTP_URL: SMTP,
+}
+/** Settings that some secrets need beside them. */
+const OTHERS = {
+  MUSTER_DATABASE_URL: 'postgresql://database.example/muster',
+  MUSTER_S3_ENDPOINT: 'https://s3.example',
+  MUSTER_S3_BUCKET: 'muster',
+  MUSTER_S3_ACCESS_KEY_ID: 'muster',
+  MUSTER_S3_SECRET_ACCESS_KEY: 'replaced',
+}
 
 describe('a configuration file', () => {
   it('has every kind of setting, by its name in lower case with hyphens', async () => {
@@ -111,6 +132,24 @@ describe('a configuration file', () => {
 })
 
 describe('a secret in a file', () => {
+  it.each(SECRETS)('is read for %s, and shown nowhere', async name => {
+    const value = VALUES[name]
+    const { [name as keyof typeof OTHERS]: _replaced, ...others } = OTHERS
+    const expected = loadConfig({ ...others, [name]: value })
+    expect(expected).not.toEqual(loadConfig(OTHERS))
+    const path = await file(`${value}\n`)
+    const key = name.slice('MUSTER_'.length).toLowerCase().replaceAll('_', '-')
+    const fromFile = { ...others, [`${name}_FILE`]: path }
+    const fromConfig = { ...others, MUSTER_CONFIG_FILE: await file(`${key}-file = "${path}"`) }
+    for (const env of [fromFile, fromConfig]) {
+      expect(unknownSettings(env)).toEqual([])
+      expect(loadConfig(env)).toEqual(expected)
+      const { out } = await runHere(['--print-config'], env)
+      expect(out).toContain(`is set and not shown (${path})`)
+      expect(out).not.toContain(value)
+    }
+  })
+
   it('is read without its final line break, from the environment and from a configuration file', async () => {
     const path = await file(`${SMTP}\n`)
     expect(loadConfig({ MUSTER_SMTP_URL_FILE: path }).smtpUrl).toBe(SMTP)

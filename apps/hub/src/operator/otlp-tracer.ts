@@ -28,6 +28,8 @@ const STOP_MS = 2_000
 type OtlpTracerOptions = {
   /** URL to which spans are sent: OTLP over HTTP, as JSON. */
   url: string
+  /** Headers of each export. */
+  headers: Record<string, string> | undefined
   /** Share of the traces that begin at this hub and are recorded, in percent. */
   percent: number
   nodeName: string
@@ -38,7 +40,7 @@ type OtlpTracerOptions = {
  * Creates the tracer. A trace that a trusted proxy began is recorded if the proxy records it. While the collector is out of reach, spans
  * are dropped and nothing else is affected.
  */
-export function createOtlpTracer({ url, percent, nodeName, log }: OtlpTracerOptions): Tracer {
+export function createOtlpTracer({ url, headers = {}, percent, nodeName, log }: OtlpTracerOptions): Tracer {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.name': 'muster',
@@ -48,7 +50,7 @@ export function createOtlpTracer({ url, percent, nodeName, log }: OtlpTracerOpti
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(percent / 100) }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: reported(new OTLPTraceExporter({ url, timeoutMillis: TIMEOUT_MS }), log),
+        exporter: reported(new OTLPTraceExporter({ url, headers, timeoutMillis: TIMEOUT_MS }), log),
         maxQueueSize: MAX_WAITING,
         scheduledDelayMillis: EXPORT_MS,
         exportTimeoutMillis: TIMEOUT_MS,

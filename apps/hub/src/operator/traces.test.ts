@@ -27,9 +27,11 @@ type Export = {
 /** Starts an OTLP/HTTP receiver that keeps all spans. */
 async function receiver(status = 200) {
   const exports: Export[] = []
+  const tokens = new Set<unknown>()
   const server = createServer((request, response) => {
     json(request).then(body => {
       exports.push(body as Export)
+      tokens.add(request.headers['x-token'])
       response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
     }, response.destroy)
   }).listen(0, '127.0.0.1')
@@ -37,6 +39,7 @@ async function receiver(status = 200) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`,
     exports,
+    tokens,
     spans: () =>
       exports.flatMap(({ resourceSpans }) =>
         resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
@@ -61,6 +64,7 @@ beforeAll(async () => {
   collector = await receiver()
   hub = await testHub({
     tracesUrl: collector.url,
+    tracesHeaders: { 'x-token': 'of the collector' },
     tracesPercent: 100,
     trustedProxies: ['127.0.0.1'],
     proxySecret: PROXY_SECRET,
@@ -105,6 +109,7 @@ it('records request, action and statements in the trace of a trusted proxy, by n
   expect(JSON.stringify(spans)).not.toContain(fleet.projectId)
   const [{ resource }] = collector.exports[0]!.resourceSpans as [Export['resourceSpans'][0]]
   expect(resource.attributes).toContainEqual({ key: 'service.name', value: { stringValue: 'muster' } })
+  expect([...collector.tokens]).toEqual(['of the collector'])
 })
 
 it('records no trace that the proxy does not record, and believes no trace of other clients', async () => {
