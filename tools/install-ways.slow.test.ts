@@ -19,6 +19,9 @@ const OLDER = '0.0.9'
 /** Answer of a hub that serves. */
 const READY = '{"status":"ready"}'
 const MIB = 1024 ** 2
+const DEB = `muster-hub_${VERSION}_${ARCH}.deb`
+const OLDER_DEB = `muster-hub_${OLDER}_${ARCH}.deb`
+const NO_FILE = '/etc/muster/tls/none.pem'
 const HUB = '/usr/lib/muster-hub'
 /** Makes a program trust the certificate of the cluster. */
 const TRUST = 'NODE_EXTRA_CA_CERTS=/etc/ssl/hub.pem'
@@ -26,7 +29,7 @@ const canFollow =
   canStartMachine() &&
   hasS3Server() &&
   hasPrograms('adduser', 'apt-get', 'deb-systemd-helper', 'dpkg-deb', 'useradd') &&
-  hasPrograms('curl', 'ip', 'nats-server', 'nginx', 'openssl', 'systemd-analyze')
+  hasPrograms('curl', 'ip', 'nginx', 'openssl', 'systemd-analyze')
 
 /** Commands of the document that no test follows. */
 const NOT_FOLLOWED: [command: RegExp, reason: string][] = [
@@ -65,8 +68,8 @@ describe.runIf(canFollow)(
       folder = mkdtempSync(join(tmpdir(), 'muster-ways-'))
       const release = builtRelease()
       const file = (name: string): string => join(release.folder, name)
-      const deb = file(`muster-hub_${VERSION}_${ARCH}.deb`)
-      const older = join(folder, `muster-hub_${OLDER}_${ARCH}.deb`)
+      const deb = file(DEB)
+      const older = join(folder, OLDER_DEB)
       copyPackageAs(deb, older, { Version: OLDER })
       const other = join(folder, `muster-hub_${VERSION}_${OTHER_ARCH}.deb`)
       copyPackageAs(deb, other, { Architecture: OTHER_ARCH })
@@ -112,7 +115,7 @@ describe.runIf(canFollow)(
     /** Replaces versions and architectures. */
     function adapt(command: string, version: string): string {
       return command
-        .replaceAll('VERSION', version)
+        .replaceAll(/(?<!MUSTER_)VERSION/g, version)
         .replaceAll('OLDER', OLDER)
         .replace(/linux-x64/g, `linux-${process.arch}`)
         .replace(/_(amd64|arm64)\.deb/, `_${ARCH}.deb`)
@@ -164,6 +167,37 @@ describe.runIf(canFollow)(
       return done('systemctl show --property=MainPID --value muster-hub')
     }
 
+    /** Runs a command that must fail with this reason, while the hub goes on. */
+    async function refused(command: string, reason: RegExp): Promise<void> {
+      const running = await processId()
+      const { status, output } = await machine.run(command)
+      expect(output).toMatch(reason)
+      expect(status, output).not.toBe(0)
+      expect(await processId()).toBe(running)
+      expect(await readiness()).toContain('"status"')
+    }
+
+    /** Writes settings that name a certificate which is not there, and returns the function that takes them back. */
+    async function loseCertificate(): Promise<() => Promise<string>> {
+      const text = readFileSync(join(machine.folder, 'edits/hub.toml'), 'utf8')
+      await done(`printf 'tls-cert = "${NO_FILE}"\\ntls-key = "${NO_FILE}"\\n' >>/etc/muster/hub.toml`)
+      return () => {
+        writeFileSync(join(machine.folder, 'hub.toml'), text)
+        return done('cat hub.toml >/etc/muster/hub.toml')
+      }
+    }
+
+    /** Runs a statement in the database of the running hub. */
+    async function query(statement: string): Promise<void> {
+      const code = `const { instanceAccess } = await import('${HUB}/apps/hub/src/database/server/instance-access.ts')
+      const { quietLog, withOwner } = await import('${HUB}/apps/hub/src/commands/instance-database.ts')
+      const instance = await instanceAccess({ dataDir: '/var/lib/muster-hub' }, quietLog({ logLevel: 'warn' }))
+      await withOwner(instance.access, client => client.query(process.argv[2]))
+      await instance[Symbol.asyncDispose]()`
+      writeFileSync(join(machine.folder, 'query.mjs'), code)
+      await done(`runuser -u muster -- ${HUB}/node/bin/node query.mjs "${statement}"`)
+    }
+
     it('verifies the files of a release', async () => {
       await done(`mkdir keys && cd keys && ${left.get('Releases')!.shift()}`)
       const output = await follow('Releases')
@@ -209,39 +243,32 @@ describe.runIf(canFollow)(
     })
 
     it('goes on with the old version when an upgrade is not possible', async () => {
-      const process = await processId()
-      const deb = `muster-hub_${VERSION}_${ARCH}.deb`
-      const refused = async (command: string, reason: RegExp): Promise<void> => {
-        const { status, output } = await machine.run(command)
-        expect(output).toMatch(reason)
-        expect(status, output).not.toBe(0)
-        expect(await processId()).toBe(process)
-        expect(await readiness()).toContain('"status"')
-      }
       await refused(
         `dpkg --install muster-hub_${VERSION}_${OTHER_ARCH}.deb`,
         /package architecture \(\w+\) does not match system/,
       )
       await done('mount --bind /usr /usr && mount -o remount,bind,ro /usr')
-      await refused(`dpkg --install ${deb}`, /Read-only file system/)
+      await refused(`dpkg --install ${DEB}`, /Read-only file system/)
       await done('umount --lazy /usr')
       await machine.setRoom(40 * MIB)
-      await refused(`dpkg --install ${deb}`, /No space left on device/)
+      await refused(`dpkg --install ${DEB}`, /No space left on device/)
       await machine.setRoom()
 
-      const text = readFileSync(join(machine.folder, 'edits/hub.toml'), 'utf8')
-      const none = '/etc/muster/tls/none.pem'
-      await done(`printf 'tls-cert = "${none}"\\ntls-key = "${none}"\\n' >>/etc/muster/hub.toml`)
+      await refused(
+        `setarch --uname-2.6 dpkg --install ${DEB}`,
+        /^muster-hub does not run on this machine: found Linux 2\.6\.\S+ on (\w+), expected Linux 4\.18 or newer on \1 with glibc 2\.28 or newer\.$/m,
+      )
+
+      const mend = await loseCertificate()
       const check = commandsOf(DOCUMENT).get('Debian and Ubuntu')!.at(-1)!
       await refused(
         check,
         /^MUSTER_TLS_CERT: found \S+\/none\.pem \(ENOENT\), expected a certificate in PEM\.\n$/,
       )
-      writeFileSync(join(machine.folder, 'hub.toml'), text)
-      await done('cat hub.toml >/etc/muster/hub.toml')
+      await mend()
 
       await refused(
-        `timeout --signal=KILL 2 dpkg --install ${deb} || { [ $? = 137 ] && echo 'cut off'; false; }`,
+        `timeout --signal=KILL 2 dpkg --install ${DEB} || { [ $? = 137 ] && echo 'cut off'; false; }`,
         /^cut off$/m,
       )
     })
@@ -258,9 +285,32 @@ describe.runIf(canFollow)(
       await expectRunning(VERSION)
       await follow('Package')
       await expectRunning(OLDER)
+
+      const running = await processId()
+      const mend = await loseCertificate()
+      const output = await done(`dpkg --install ${DEB}`)
+      expect(output.match(/^.*MUSTER_TLS_CERT.*$/gm)).toEqual([
+        `muster-hub was not restarted, and version ${OLDER} goes on: MUSTER_TLS_CERT: found ${NO_FILE} (ENOENT), expected a certificate in PEM. After a change: systemctl restart muster-hub`,
+      ])
+      expect(await processId()).toBe(running)
+      await expectRunning(VERSION)
+      await mend()
+
       await follow('Without the internet')
       await expectRunning(VERSION)
+      expect(await processId()).not.toBe(running)
       expect(await done('cat /etc/muster/hub.toml')).toContain('Edited')
+
+      await query("insert into migration (name, checksum) values ('9999_new.sql', '')")
+      await refused(
+        `dpkg --install ${OLDER_DEB}`,
+        new RegExp(
+          `^muster-hub ${VERSION} goes on, because ${OLDER} cannot run on its database: .* 9999_new\\.sql is not known in release ${OLDER}, and it suits newer releases only\\.$`,
+          'm',
+        ),
+      )
+      await expectRunning(VERSION)
+      await query("delete from migration where name = '9999_new.sql'")
     })
 
     it('removes the package, installs the archive on another Linux, upgrades it, and removes it', async () => {
@@ -301,7 +351,6 @@ describe.runIf(canFollow)(
       machine.start(
         'exec runuser -u nobody -- /srv/postgres/bin/postgres -D /srv/database -h 10.0.0.5 -k /srv/database >>/mnt/postgres.log 2>&1',
       )
-      machine.start('exec nats-server -a 10.0.0.5')
       const storage = await s3Server()
 
       await follow('Cluster', { count: 4 })
@@ -313,8 +362,7 @@ describe.runIf(canFollow)(
         'hub.toml',
         toml!
           .replace('bucket = "muster"', `bucket = "${storage.bucket}"`)
-          .replace('access-key-id = "muster"', `access-key-id = "${storage.accessKeyId}"`)
-          .replace('\n[s3]', 'nats-url = "nats://10.0.0.5:4222"\n[s3]'),
+          .replace('access-key-id = "muster"', `access-key-id = "${storage.accessKeyId}"`),
       )
       await follow('Cluster', { count: 4 })
       expect(await done("stat --format='%U:%G %a' /etc/muster/secrets/* | sort -u")).toBe('root:muster 640\n')
@@ -327,7 +375,7 @@ describe.runIf(canFollow)(
           `sed -i 's/node-1/node-${node}/; s/10\\.0\\.0\\.11/10.0.0.1${node}/' /etc/muster/hub-${node}.toml`,
         )
         await done(
-          `sed 's|hub\\.toml|hub-${node}.toml|; s#\\(lib/\\|cache/\\|Directory=\\)muster-hub#&-${node}#' /lib/systemd/system/muster-hub.service >/etc/systemd/system/muster-hub-${node}.service`,
+          `sed 's|hub\\.toml|hub-${node}.toml|; s#\\(lib/\\|cache/\\|run/\\|Directory=\\)muster-hub#&-${node}#' /lib/systemd/system/muster-hub.service >/etc/systemd/system/muster-hub-${node}.service`,
         )
         await addToUnit(`muster-hub-${node}`, `node-${node}.log`, `Environment=${TRUST}`)
         await done(`systemctl daemon-reload && systemctl start muster-hub-${node}`)

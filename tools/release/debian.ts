@@ -15,7 +15,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { VERSION } from '@muster/actions/version'
 import { sourceDate } from './archive.ts'
-import { systemLauncher } from './launcher.ts'
+import { machineCheck, systemLauncher } from './launcher.ts'
 import type { Arch, Product } from './product.ts'
 import { ROOT, run, runBeside } from './run.ts'
 import { writeNodelessNotices } from './tree.ts'
@@ -84,7 +84,7 @@ export async function writeDebianPackages(
   mkdirSync(dirname(lib), { recursive: true })
   renameSync(tree, lib)
   const { depends } = PACKAGES[product]
-  const files = [await writePackage(product, product, DEBIAN_ARCHES[arch], depends, root, out)]
+  const files = [await writePackage(product, product, arch, depends, root, out)]
   if (product === 'muster-agent') {
     rmSync(join(lib, 'node'), { recursive: true })
     writeNodelessNotices(product, arch, lib, downloads)
@@ -99,7 +99,7 @@ export async function writeDebianPackages(
 async function writePackage(
   product: Product,
   name: string,
-  arch: string,
+  arch: Arch | 'all',
   depends: string,
   root: string,
   out: string,
@@ -143,13 +143,14 @@ async function writePackage(
   )
   const paths = installed.map(entry => join(entry.parentPath, entry.name)).sort()
   const sizeBytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
-  const isNodeless = name !== product
+  const isNodeless = arch === 'all'
+  const debianArch = isNodeless ? arch : DEBIAN_ARCHES[arch]
   put(
     'DEBIAN/control',
     [
       `Package: ${name}`,
       `Version: ${DEBIAN_VERSION}`,
-      `Architecture: ${arch}`,
+      `Architecture: ${debianArch}`,
       'Maintainer: The Muster project',
       `Section: ${section}`,
       'Priority: optional',
@@ -168,15 +169,35 @@ async function writePackage(
   const md5 = (path: string): string => createHash('md5').update(readFileSync(path)).digest('hex')
   put('DEBIAN/md5sums', paths.map(path => `${md5(path)}  ${relative(root, path)}\n`).join(''))
   if (conffile) put('DEBIAN/conffiles', `${conffile[1]}\n`)
-  for (const script of ['preinst', 'postinst', 'prerm', 'postrm'])
-    if (existsSync(join(scripts, script))) {
-      put(`DEBIAN/${script}`, readFileSync(join(scripts, script)))
-      chmodSync(join(root, 'DEBIAN', script), 0o755)
-    }
-  const file = join(out, `${name}_${DEBIAN_VERSION}_${arch}.deb`)
+  // When a preinst fails, dpkg leaves the version before in place and running.
+  const check = isNodeless ? '' : machineCheck(arch, name)
+  for (const script of ['preinst', 'postinst', 'prerm', 'postrm']) {
+    const from = join(scripts, script)
+    const text = existsSync(from) ? readFileSync(from, 'utf8') : undefined
+    const code = script === 'preinst' ? withCheck(text, check) : text
+    if (code === undefined) continue
+    put(
+      `DEBIAN/${script}`,
+      code.replace('@NEWEST_MIGRATION@', () => newestMigration(root)),
+    )
+    chmodSync(join(root, 'DEBIAN', script), 0o755)
+  }
+  const file = join(out, `${name}_${DEBIAN_VERSION}_${debianArch}.deb`)
   // Level 1 of xz makes a package that is 5 % larger than the default level, in a third of the time.
   await runBeside('dpkg-deb', ['--build', '--root-owner-group', '-Zxz', '-z1', root, file], {
     SOURCE_DATE_EPOCH: sourceDate(),
   })
   return file
+}
+
+/** Puts the check of the machine at the beginning of a preinst; undefined if there is neither. */
+function withCheck(preinst: string | undefined, check: string): string | undefined {
+  if (check === '') return preinst
+  const head = '#!/bin/sh\nset -e\n'
+  return `${head}${check}${preinst?.slice(head.length) ?? ''}`
+}
+
+/** Name of the newest migration of the hub. */
+function newestMigration(root: string): string {
+  return readdirSync(join(root, 'usr/lib/muster-hub/apps/hub/src/database/migrations')).sort().at(-1)!
 }

@@ -57,3 +57,26 @@ it('lists migrations without applying them, applies them after a killed run, and
   })
   expect((await runHere(['migrate'], settings)).out).toBe('The database is up to date.\n')
 })
+
+it('refuses a downgrade to a release that cannot run on the database, in one line', async () => {
+  await using database = await scratchDatabase('muster')
+  const settings = { MUSTER_DATABASE_URL: database.url }
+  const check = () => runHere(['check-downgrade', '0.0.9', NAMES.at(-1)!], settings)
+  const canRun = { code: 0, out: 'Release 0.0.9 can run on this database.\n', err: '' }
+  expect(await check()).toEqual(canRun)
+  await database.query(
+    "insert into migration (name, checksum, oldest_release) values ('9999_new.sql', '', '0.0.9')",
+  )
+  expect(await check()).toEqual(canRun)
+  for (const [oldest, reason] of [
+    ["'0.1.0'", 'it needs release 0.1.0'],
+    ['null', 'it suits newer releases only'],
+  ]) {
+    await database.query(`update migration set oldest_release = ${oldest} where name = '9999_new.sql'`)
+    expect(await check()).toEqual({
+      code: 1,
+      out: '',
+      err: `The database was migrated by a newer hub: 9999_new.sql is not known in release 0.0.9, and ${reason}.\n`,
+    })
+  }
+})

@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
-import pg from 'pg'
 import type { Config } from '../config.ts'
 import type { DatabaseAccess } from '../database/server/embedded.ts'
 import { instanceAccess } from '../database/server/instance-access.ts'
 import { migrate, type PlannedMigration, plannedMigrations } from '../database/server/migrate.ts'
 import type { CommandLine } from './command-line.ts'
-import { quietLog } from './instance-database.ts'
+import { quietLog, withOwner } from './instance-database.ts'
 
 type Plan = { migrations: PlannedMigration[]; isQueueCurrent: boolean }
 
@@ -38,16 +37,8 @@ export function addMigrateCommand(program: Command, line: CommandLine): void {
     })
 }
 
-async function planOf(access: DatabaseAccess, config: Config): Promise<Plan> {
-  const client = new pg.Client(access.owner)
-  // A broken connection also fails the statement that runs on it.
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    return await plannedMigrations(client, quietLog(config))
-  } finally {
-    await client.end()
-  }
+function planOf(access: DatabaseAccess, config: Config): Promise<Plan> {
+  return withOwner(access, client => plannedMigrations(client, quietLog(config)))
 }
 
 function textOf(applied: PlannedMigration[], { migrations, isQueueCurrent }: Plan): string {

@@ -7,6 +7,7 @@ import { addAdminCommand } from './admin.ts'
 import { addAuditCommand } from './audit.ts'
 import { addBackupCommand } from './backup.ts'
 import { addCheckConfigCommand } from './check-config.ts'
+import { addCheckDowngradeCommand } from './check-downgrade.ts'
 import { type CommandLine, type CommandStreams, EXIT } from './command-line.ts'
 import { addDatabaseCommand } from './database.ts'
 import { addDoctorCommand } from './doctor.ts'
@@ -27,6 +28,7 @@ const COMMANDS: readonly AddCommand[] = [
   addRestoreCommand,
   addDatabaseCommand,
   addMigrateCommand,
+  addCheckDowngradeCommand,
   addAdminCommand,
   addAuditCommand,
   addGcCommand,

@@ -135,18 +135,34 @@ export async function plannedMigrations(
   log: Logger,
 ): Promise<{ migrations: PlannedMigration[]; isQueueCurrent: boolean }> {
   await refuseMarked(client)
-  const { rows: tables } = await client.query("select from pg_class where oid = to_regclass('migration')")
-  const { rows: applied } =
-    tables.length === 0
-      ? { rows: [] }
-      : await client.query<Applied>(
-          // `to_jsonb`, because a table of an older release has no column `oldest_release`.
-          "select name, checksum, to_jsonb(m) ->> 'oldest_release' as oldest_release from migration m order by name",
-        )
+  const applied = await readApplied(client)
   const migrations: PlannedMigration[] = []
   for (const { name, isContract } of pendingMigrations(await readMigrations(FOLDER), applied, log))
     migrations.push({ name, waitsFor: isContract ? await nodesWithout(client, name) : [] })
   return { migrations, isQueueCurrent: await isQueueCurrent(client) }
+}
+
+/**
+ * Throws `MigrationError` as `migrate` of an older release does if that release cannot run on the database. `newestMigration` is the newest
+ * migration that the release knows.
+ */
+export async function requireSuitableFor(
+  client: pg.ClientBase,
+  release: string,
+  newestMigration: string,
+): Promise<void> {
+  for (const applied of await readApplied(client))
+    if (applied.name > newestMigration) requireSuitable(applied, release, `in release ${release}`)
+}
+
+async function readApplied(client: pg.ClientBase): Promise<Applied[]> {
+  const { rows: tables } = await client.query("select from pg_class where oid = to_regclass('migration')")
+  if (tables.length === 0) return []
+  const { rows } = await client.query<Applied>(
+    // `to_jsonb`, because a table of an older release has no column `oldest_release`.
+    "select name, checksum, to_jsonb(m) ->> 'oldest_release' as oldest_release from migration m order by name",
+  )
+  return rows
 }
 
 async function isMigrationTableCurrent(client: pg.Client): Promise<boolean> {
@@ -187,10 +203,7 @@ function pendingMigrations(migrations: Migration[], applied: Applied[], log: Log
       if (known.checksum !== checksum && FORMER_CHECKSUMS[name] !== checksum)
         throw new MigrationError(`Migration ${name} was changed after it was applied.`)
     } else {
-      if (oldest === null || isOlder(VERSION, oldest))
-        throw new MigrationError(
-          `The database was migrated by a newer hub: ${name} is not known here, and ${oldest === null ? 'it suits newer releases only' : `it needs release ${oldest}`}.`,
-        )
+      requireSuitable({ name, oldest_release: oldest }, VERSION, 'here')
       newer.push(name)
     }
   }
@@ -203,6 +216,19 @@ function pendingMigrations(migrations: Migration[], applied: Applied[], log: Log
       throw new MigrationError(`Migration ${name} comes before ${later.name}, which was applied without it.`)
   }
   return pending
+}
+
+/** Throws `MigrationError` if a release that does not know an applied migration cannot run after it. */
+function requireSuitable(
+  { name, oldest_release: oldest }: Omit<Applied, 'checksum'>,
+  release: string,
+  unknown: string,
+): void {
+  if (oldest !== null && !isOlder(release, oldest)) return
+  const needed = oldest === null ? 'it suits newer releases only' : `it needs release ${oldest}`
+  throw new MigrationError(
+    `The database was migrated by a newer hub: ${name} is not known ${unknown}, and ${needed}.`,
+  )
 }
 
 /**

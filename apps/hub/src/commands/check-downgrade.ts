@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import { instanceAccess } from '../database/server/instance-access.ts'
+import { requireSuitableFor } from '../database/server/migrate.ts'
+import type { CommandLine } from './command-line.ts'
+import { quietLog, withOwner } from './instance-database.ts'
+
+/**
+ * Adds `muster-hub check-downgrade`, which checks whether an older release can run on the database, and changes nothing. The Debian package
+ * of that release calls the one that is installed (deploy/debian/muster-hub/preinst).
+ */
+export function addCheckDowngradeCommand(program: Command, line: CommandLine): void {
+  program
+    .command('check-downgrade')
+    .description('check whether an older release can run on the database; changes nothing')
+    .argument('<release>', 'version of the older release')
+    .argument('<migration>', 'newest migration that it knows, such as 0030_cluster.sql')
+    .action(async (release: string, migration: string, _options: object, command: Command) => {
+      const config = line.settings()
+      await using instance = await instanceAccess(config, quietLog(config))
+      await withOwner(instance.access, client => requireSuitableFor(client, release, migration))
+      line.print(command, { canRun: true }, `Release ${release} can run on this database.`)
+    })
+}
