@@ -18,9 +18,14 @@ import { until } from '@muster/testkit'
 import { hasPrograms } from '@muster/testkit/programs'
 import { canStartMachine, startScratchMachine } from '@muster/testkit/scratch-machine'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type BuiltRelease, builtRelease } from './testing/built-release.ts'
+import {
+  type BuiltRelease,
+  builtRelease,
+  MAX_AGENT_PACKAGE_BYTES,
+  MAX_HUB_ARCHIVE_BYTES,
+} from './testing/built-release.ts'
+import { copyPackageAs } from './testing/debian-package.ts'
 
-const MIB = 1024 ** 2
 const ROOT = join(import.meta.dirname, '..')
 const RELEASE = join(import.meta.dirname, 'release.ts')
 const DEBIAN_ARCH = process.arch === 'x64' ? 'amd64' : 'arm64'
@@ -42,14 +47,17 @@ for unit in muster-hub muster-agent; do
     >/etc/systemd/system/$unit.service.d/log.conf
 done
 await() { for i in $(seq 300); do if eval "$1"; then return 0; fi; sleep 0.1; done; echo "not within 30 s: $1"; }
-pid() { systemctl show --property=MainPID --value muster-hub; }
+pid() { systemctl show --property=MainPID --value $1; }
+version() { dpkg-query --show --showformat='\${Version} ' $@; }
+# Connections of the agent so far.
+connections() { cat muster-agent.log 2>/dev/null | grep -c 'connected as d_'; }
+await_connection() { count=$(connections); eval "$1"; await '[ $(connections) -gt $count ]'; }
 
 dpkg --install muster-hub_*.deb
 echo "installed: $(systemctl is-active muster-hub) $(systemctl is-enabled muster-hub)"
 echo "ready: $($node --eval "fetch('http://localhost:6878/readyz').then(async answer => console.log(await answer.text()))")"
 echo "files: $(stat --format='%U:%G %a' /etc/muster /etc/muster/hub.toml /var/lib/muster-hub /var/lib/muster-hub/instance-key | xargs)"
-systemd-analyze verify muster-hub.service
-echo "verified: $?"
+echo "verified: $(systemd-analyze verify --recursive-errors=no muster-hub.service 2>&1)"
 
 echo smtp://user:secret@127.0.0.1:1 >/etc/muster/secrets/smtp-url
 chown root:root /etc/muster/secrets/smtp-url
@@ -69,37 +77,73 @@ await 'grep -q MUSTER_SMTP_URL muster-hub.log'
 sleep 8
 echo "credential: $(systemctl is-active muster-hub) $(grep -o 'MUSTER_SMTP_URL' muster-hub.log | head -1)"
 
-before=$(pid)
+before=$(pid muster-hub)
 kill -STOP $before
-await '[ "$(pid)" != $before ] && systemctl is-active --quiet muster-hub'
-[ "$(pid)" = $before ] || echo 'hung: restarted'
+await '[ "$(pid muster-hub)" != $before ] && systemctl is-active --quiet muster-hub'
+[ "$(pid muster-hub)" = $before ] || echo 'hung: restarted'
 
+# The administrator has changed the settings. The text of the package has changed, too: it is not the one of the version before.
 echo 'instance-name = "Kept"' >>/etc/muster/hub.toml
-before=$(pid)
-timeout --signal=KILL 2 dpkg --install muster-hub_*.deb
-[ "$(pid)" = $before ] && echo "cut: $(systemctl is-active muster-hub)"
-dpkg --install muster-hub_*.deb
-[ "$(pid)" = $before ] || echo "upgraded: $(systemctl is-active muster-hub) restarted $(tail -1 /etc/muster/hub.toml)"
+sed -i 's|^\\( /etc/muster/hub.toml\\) .*|\\1 d41d8cd98f00b204e9800998ecf8427e|' /var/lib/dpkg/status
+before=$(pid muster-hub)
+timeout --signal=KILL 2 dpkg --force-confold --install muster-hub_*.deb
+[ "$(pid muster-hub)" = $before ] && echo "cut: $(systemctl is-active muster-hub)"
+dpkg --force-confold --install muster-hub_*.deb
+[ "$(pid muster-hub)" = $before ] || echo "upgraded: $(systemctl is-active muster-hub) restarted"
+echo "conffile: $(tail -1 /etc/muster/hub.toml), $(ls /etc/muster/*.dpkg-*)"
 
-dpkg --install muster-agent_*.deb muster-cli_*.deb
-echo "waiting: $(systemctl is-active muster-agent)"
+dpkg --install old-agent.deb old-cli.deb
+echo "waiting: $(systemctl is-active muster-agent) $(systemd-analyze verify --recursive-errors=no muster-agent.service 2>&1)"
+mkdir -p /etc/systemd/system/muster-agent.service.d
+printf '[Service]\\nWatchdogSec=6s\\nTimeoutAbortSec=1s\\nRestartSec=1s\\n' >/etc/systemd/system/muster-agent.service.d/more.conf
+systemctl daemon-reload
 token=$($node --print "require('/var/lib/muster-hub/initial-admin.json').deploymentToken")
 sed -e "s|https://hub.example.com|http://localhost:6878|; s|deployment_[^\\"]*|$token|" /usr/share/doc/muster-agent/agent.toml \\
   >/etc/nexigon/agent.toml
 chmod 600 /etc/nexigon/agent.toml
 echo 'dangerous-allow-plaintext = true' >>/etc/nexigon/agent.toml
-systemctl start muster-agent
-await 'grep -q "connected as" muster-agent.log'
+await_connection 'systemctl start muster-agent'
 echo "agent: $(systemctl is-active muster-agent) $(grep -o 'connected as d_' muster-agent.log | head -1)"
+# The agent stays up for longer than the watchdog waits.
+before=$(pid muster-agent)
+sleep 8
+[ "$(pid muster-agent)" = $before ] && await_connection "kill -STOP $before"
+[ "$(pid muster-agent)" = $before ] || echo "agent_hung: $(systemctl is-active muster-agent)"
+before=$(pid muster-agent)
+await_connection 'dpkg --install muster-agent_*.deb muster-cli_*.deb'
+[ "$(pid muster-agent)" = $before ] || echo "agent_upgraded: $(version muster-agent muster-cli)$(systemctl is-active muster-agent)"
 echo "cli: $(muster --version)"
 
-dpkg --remove muster-agent
+dpkg --remove muster-agent muster-cli
+echo "agent_removed: $(systemctl is-active muster-agent) $(ls -d /usr/bin/muster /usr/bin/muster-agent /usr/lib/muster-agent /usr/lib/muster-cli 2>/dev/null | xargs)"
 # As another agent that has replaced the package.
 touch /usr/bin/muster-agent
 dpkg --purge muster-agent
 echo "replaced: $(ls /etc/nexigon/agent/ssl/key.pem)"
 rm /usr/bin/muster-agent
-dpkg --install muster-agent_*.deb
+
+# Node of the machine, which no package has installed here.
+ln -sf $node /usr/bin/node
+await_connection 'dpkg --force-depends --install old-nodeless.deb'
+before=$(pid muster-agent)
+await_connection 'dpkg --force-depends --install muster-agent-nodeless_*.deb'
+[ "$(pid muster-agent)" = $before ] || echo "nodeless: $(version muster-agent-nodeless)$(systemctl is-active muster-agent)"
+dpkg --remove muster-agent-nodeless
+echo "nodeless_removed: $(systemctl is-active muster-agent) $(ls /etc/nexigon/agent.toml)"
+dpkg --purge muster-agent-nodeless
+echo "nodeless_purged: $(ls -d /etc/nexigon /usr/lib/muster-agent /usr/bin/muster-agent /var/lib/muster-agent /var/lib/nexigon 2>/dev/null | xargs)"
+
+(umask 077 && echo $token >token)
+get='fetch("http://localhost:6878/install.sh").then(async answer => process.stdout.write(await answer.text()))'
+$node --eval "$get" >install-agent.sh
+await_connection 'sh install-agent.sh --token-file token'
+echo "script: $(systemctl is-active muster-agent) $(systemctl show --property=Type --value muster-agent)"
+before=$(pid muster-agent)
+echo "beside: $(dpkg --install muster-agent_*.deb 2>&1 | grep -o 'Found an agent that was installed by the script of a hub')"
+[ "$(pid muster-agent)" = $before ] && echo "beside_runs: $(systemctl is-active muster-agent)"
+sh /usr/lib/muster-agent/install.sh --uninstall --purge
+echo "script_removed: $(systemctl is-active muster-agent) $(ls -d /etc/nexigon /usr/lib/muster-agent /usr/bin/muster-agent /var/lib/muster-agent /var/lib/nexigon 2>/dev/null | xargs)"
+dpkg --install muster-agent_*.deb muster-cli_*.deb
 
 dpkg --remove muster-hub
 echo "removed: $(systemctl is-active muster-hub) $(ls /etc/muster/hub.toml)"
@@ -141,7 +185,7 @@ describe.runIf(isLinux && hasDpkg)('a release', () => {
     expect(readdirSync(out()).filter(name => name.endsWith('.tar.gz'))).toEqual(
       ['muster-agent', 'muster-cli', 'muster-hub'].map(product => `${archive(product)}.tar.gz`),
     )
-    expect(statSync(join(out(), `${archive('muster-hub')}.tar.gz`)).size).toBeLessThan(160 * MIB)
+    expect(statSync(join(out(), `${archive('muster-hub')}.tar.gz`)).size).toBeLessThan(MAX_HUB_ARCHIVE_BYTES)
     for (const product of ['muster-agent', 'muster-cli', 'muster-hub']) {
       const file = (name: string): string =>
         readFileSync(join(folder, 'unpacked', archive(product), name), 'utf8')
@@ -225,19 +269,22 @@ describe.runIf(isLinux && hasDpkg)('a release', () => {
 
   it.runIf(hasDpkg)('has Debian packages of a size for devices', () => {
     const sizeOf = (name: string): number => statSync(join(out(), name)).size
-    expect(sizeOf(`muster-agent_${VERSION}_${DEBIAN_ARCH}.deb`)).toBeLessThan(45_000_000)
+    expect(sizeOf(`muster-agent_${VERSION}_${DEBIAN_ARCH}.deb`)).toBeLessThan(MAX_AGENT_PACKAGE_BYTES)
     expect(sizeOf(`muster-agent-nodeless_${VERSION}_all.deb`)).toBeLessThan(1_000_000)
   })
 
   it.runIf(hasDpkg && canStartMachine())(
     'has Debian packages that are installed, upgraded, removed and purged under systemd',
-    { timeout: 300_000 },
+    { timeout: 420_000 },
     async () => {
       const debs = ['muster-hub', 'muster-agent', 'muster-cli'].map(name =>
         join(out(), `${name}_${VERSION}_${DEBIAN_ARCH}.deb`),
       )
-      await using machine = await startScratchMachine(debs)
-      const { output: printed } = await machine.run(MACHINE_SCRIPT.trim(), 240_000)
+      debs.push(join(out(), `muster-agent-nodeless_${VERSION}_all.deb`))
+      const older = ['agent', 'cli', 'nodeless'].map(name => join(folder, `old-${name}.deb`))
+      for (const [index, file] of older.entries()) copyPackageAs(debs[index + 1]!, file, { Version: '0.0.9' })
+      await using machine = await startScratchMachine([...debs, ...older])
+      const { output: printed } = await machine.run(MACHINE_SCRIPT.trim(), 360_000)
       const facts = [...printed.matchAll(/^(\w+): ?(.*)$/gm)].map(([, name, value]) => [name, value])
       expect(Object.fromEntries(facts), printed).toMatchObject({
         installed: 'active enabled',
@@ -246,18 +293,46 @@ describe.runIf(isLinux && hasDpkg)('a release', () => {
         credential: 'active MUSTER_SMTP_URL',
         hung: 'restarted',
         cut: 'active',
-        upgraded: 'active restarted instance-name = "Kept"',
-        waiting: 'inactive',
+        upgraded: 'active restarted',
+        conffile: 'instance-name = "Kept", /etc/muster/hub.toml.dpkg-dist',
+        waiting: 'inactive ',
         agent: `active connected as d_`,
+        agent_hung: 'active',
+        agent_upgraded: `${VERSION} ${VERSION} active`,
+        agent_removed: 'inactive ',
         cli: VERSION,
+        nodeless: `${VERSION} active`,
+        nodeless_removed: 'inactive /etc/nexigon/agent.toml',
+        nodeless_purged: '',
+        script: 'active notify',
+        beside: 'Found an agent that was installed by the script of a hub',
+        beside_runs: 'active',
+        script_removed: 'inactive ',
         removed: 'inactive /etc/muster/hub.toml',
         replaced: '/etc/nexigon/agent/ssl/key.pem',
         // The secret was not made by the package.
         purged: '/etc/muster /var/lib/muster-hub/postgres',
-        verified: '0',
+        verified: '',
       })
     },
   )
+
+  it.each([
+    ['an old kernel', '4.15.0-213-generic x86_64'],
+    ['another architecture', '6.1.0-13-generic mips64'],
+  ])('says in one line that its Node does not run: %s', (_what, machine) => {
+    const bin = join(folder, 'stand-ins')
+    mkdirSync(bin, { recursive: true })
+    writeFileSync(join(bin, 'uname'), `#!/bin/sh\necho '${machine}'\n`, { mode: 0o755 })
+    const home = join(folder, 'unpacked', archive('muster-cli'))
+    const env = { ...BARE, PATH: `${bin}:${BARE.PATH}` }
+    const { status, stderr } = spawnSync(join(home, 'bin/muster'), ['--version'], { encoding: 'utf8', env })
+    const [kernel, found] = machine.split(' ')
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: `${home}/node/bin/node does not run on this machine: found Linux ${kernel} on ${found}, expected Linux 4.18 or newer on ${process.arch === 'x64' ? 'x86_64' : 'aarch64'} with glibc 2.28 or newer.\n`,
+    })
+  })
 
   it('says in one line that its Node does not run on this machine', () => {
     const node = join(folder, 'unpacked', archive('muster-cli'), 'node/bin/node')

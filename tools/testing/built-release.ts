@@ -10,6 +10,11 @@ const NOT_RELEASED = ['*.test.ts', 'e2e', 'bench', 'testkit', 'tools/testing'].m
   name => `:(exclude)${name}`,
 )
 
+/** Bound of the compressed archive of the hub. */
+export const MAX_HUB_ARCHIVE_BYTES = 160_000_000
+/** Bound of the Debian package of the agent with its Node. */
+export const MAX_AGENT_PACKAGE_BYTES = 45_000_000
+
 /** A signed release of this checkout for this machine's architecture: the folder of its files, and the PEM file of its public key. */
 export type BuiltRelease = { folder: string; publicKey: string }
 
