@@ -207,7 +207,7 @@ describe('a download', () => {
       'content-disposition': `attachment; filename="_bung _1_.bin"; filename*=UTF-8''%C3%9Cbung%20%221%22.bin`,
       'content-type': 'application/octet-stream',
       'x-content-type-options': 'nosniff',
-      'content-security-policy': "sandbox; default-src 'none'",
+      'content-security-policy': "sandbox; default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
       'cache-control': 'private, no-cache',
       etag: `"${sha256}"`,
       'x-content-sha256': sha256,

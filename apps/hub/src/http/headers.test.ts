@@ -17,7 +17,7 @@ const EVIL = 'https://evil.example'
 
 /** Headers of every answer. Only pages have a different Content-Security-Policy. */
 const EVERYWHERE: Record<string, string> = {
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
@@ -89,8 +89,8 @@ function expectHygiene({ headers }: { headers: Headers }): void {
   }
   const isPage = headers.get('content-type')?.startsWith('text/html')
   const isDownload = headers.has('content-disposition')
-  if (isDownload) expect(policy).toBe("sandbox; default-src 'none'")
-  else expect(policy).toMatch(/^default-src '(none|self)'; .*frame-ancestors 'none'$/)
+  if (isDownload) expect(policy).toBe("sandbox; default-src 'none'; base-uri 'none'; frame-ancestors 'none'")
+  else expect(policy).toMatch(/^default-src '(none|self)'; .*base-uri 'none'; .*frame-ancestors 'none'$/)
   expect(policy).not.toContain('unsafe')
   if (!isPage && !isDownload) expect(policy).toBe(EVERYWHERE['content-security-policy'])
   expect(headers.get('permissions-policy')).toContain('camera=()')
@@ -170,6 +170,7 @@ describe('the answer to', () => {
     ],
     ['an invalid input', 400, () => requestOf('POST', `${INVOKE}/actor_GetActor`, json(1), '[')],
     ['a method that is not allowed', 405, () => requestOf('DELETE', '/login')],
+    ['TRACE', 405, () => requestOf('TRACE', '/login', ['Cookie: muster=x'])],
     ['a method that is not allowed in the API', 404, () => requestOf('PUT', '/api/private/login')],
     [
       'a preflight',

@@ -150,7 +150,7 @@ describe('a hub that starts', () => {
       const [, style] = /<style>([^<]*)<\/style>/.exec(answer.text)!
       const hash = createHash('sha256').update(style!).digest('base64')
       expect(answer.headers.get('content-security-policy')).toBe(
-        `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'`,
+        `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; frame-ancestors 'none'`,
       )
     }
     for (const path of ['/api/config.json', '/api', '/assets/x.js'])

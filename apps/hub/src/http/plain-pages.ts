@@ -55,7 +55,7 @@ export function sendPage(reply: FastifyReply, status: number, page: Page): Fasti
     .header('cache-control', 'no-store')
     .header(
       'content-security-policy',
-      `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'`,
     )
     .send(html(page))
 }

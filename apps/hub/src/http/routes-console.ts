@@ -112,7 +112,7 @@ function ownPolicies(folder: string): Record<string, string> {
       "form-action 'none'",
       "frame-ancestors 'none'",
     ].join('; '),
-    'sw.js': "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
+    'sw.js': "default-src 'none'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'",
   }
 }
 

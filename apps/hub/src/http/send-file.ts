@@ -51,7 +51,7 @@ async function sendFile(
       // `no-cache` makes caches revalidate, because the URL may get another file, and the reader may lose the right to read the
       // file.
       'cache-control': `${isPublic ? 'public' : 'private'}, no-cache`,
-      'content-security-policy': "sandbox; default-src 'none'",
+      'content-security-policy': "sandbox; default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
       etag,
       'x-content-sha256': sha256,
       'x-request-id': requestId,

@@ -371,7 +371,8 @@ function sendPage(response: ServerResponse, name: PageName, isHead: boolean): vo
   response.writeHead(page.status, STATUS_CODES[page.status], {
     'content-type': 'text/html; charset=utf-8',
     'content-length': html.length,
-    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    'content-security-policy':
+      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
     // Closes the connection, because the unread rest of the body must not be parsed as the next request.
