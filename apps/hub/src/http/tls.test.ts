@@ -5,7 +5,7 @@ import { request } from 'node:https'
 import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect } from 'node:tls'
+import { type ConnectionOptions, connect } from 'node:tls'
 import { capturedLog, connectDevice, deviceIdentity, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfig, type TlsFiles } from '../config.ts'
@@ -199,6 +199,25 @@ it('S18: rotates the keys of session tickets each week and accepts the previous 
   expect(await isResumed(otherNode, fresh)).toBe(true)
   nowMs = weekMs + 9 * DAY_MS
   expect(await isResumed(otherNode, fresh)).toBe(false)
+})
+
+it('S24: refuses TLS 1.1 and prefers TLS 1.3', async () => {
+  const { createServer } = await import('node:https')
+  const server = createServer(tlsOptions(tls)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const versionOf = async (options: ConnectionOptions): Promise<string | null> => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
+    await once(socket, 'secureConnect')
+    const version = socket.getProtocol()
+    socket.destroy()
+    return version
+  }
+  expect(await versionOf({})).toBe('TLSv1.3')
+  expect(await versionOf({ maxVersion: 'TLSv1.2' })).toBe('TLSv1.2')
+  const old = versionOf({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
+  await expect(old).rejects.toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' })
+  server.close()
 })
 
 it('keeps the certificate while its folder cannot be read', async () => {

@@ -44,6 +44,8 @@ export function tlsOptions(files: TlsFiles): TlsOptions {
     sessionIdContext: 'muster',
     sessionTimeout: SESSION_TIMEOUT_SECS,
     ciphers: CIPHERS,
+    // Also where Node was started with an option for older versions.
+    minVersion: 'TLSv1.2',
   }
 }
 
