@@ -58,3 +58,30 @@ it.each(filesLike('docs/*.md'))('files of the source that %s names exist', path 
   )
   expect(missing).toEqual([])
 })
+
+it.each(filesLike('docs/*.md'))('S24: titles of tests that %s quotes after a test file are in that file', path => {
+  const missing: string[] = []
+  for (const [, file, titles] of textOf(path).matchAll(/`([\w./-]+\.test\.ts)`((?:,? "[^"]+")+)/g)) {
+    const calls = SOURCES.filter(source => `/${source}`.endsWith(`/${file}`))
+      .map(source => textOf(source).replace(/\(\s+/g, '('))
+      .join('')
+    for (const [, title] of titles!.matchAll(/"([^"]+)"/g)) {
+      if (!["'", '"', '`'].some(quote => calls.includes(`(${quote}${title}${quote}`)))
+        missing.push(`${file}: ${title}`)
+    }
+  }
+  expect(missing).toEqual([])
+})
+
+it('S24: docs/asvs.md has each requirement of ASVS 5.0.0 of the levels 1 and 2, and lists those that are not met', () => {
+  const text = textOf('docs/asvs.md')
+  const answers = [...text.matchAll(/^\| (V[^|]+) \| [^|]+ \| (.+) \|$/gm)].flatMap(([, ids, answer]) =>
+    ids!.split(', ').map(id => [id, answer!] as const),
+  )
+  // OWASP lists 70 requirements of level 1 and 183 of level 2.
+  expect(new Set(answers.map(([id]) => id)).size).toBe(253)
+  expect(answers).toHaveLength(253)
+  const open = [...text.matchAll(/^\| (V[^|]+) \| [^|]+ \|$/gm)].flatMap(([, ids]) => ids!.split(', '))
+  const unmet = answers.filter(([, answer]) => /^(Not met|In part)/.test(answer)).map(([id]) => id)
+  expect(open.sort()).toEqual(unmet.sort())
+})
