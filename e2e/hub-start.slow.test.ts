@@ -8,6 +8,7 @@ import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { createLog } from '@muster/hub/log'
 import { freePort, until } from '@muster/testkit'
 import { connectDevice } from '@muster/testkit/device'
+import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { complaint } from './ended-hub.ts'
 import { adminOf, databaseHome, firstToken, newFolder, signedIn, spawnHub, startedHub } from './hub-child.ts'
@@ -200,5 +201,32 @@ describe('an external PostgreSQL', () => {
       expect(lines[0]).toContain(why)
       expect(lines[0]).not.toContain(password!)
     }
+  })
+
+  it('that a newer node has changed meanwhile ends a hub that was taken for dead, in one line', async () => {
+    await using folder = await newFolder()
+    await using other = await startEmbeddedDatabase(folder.path, createLog('error'))
+    const { host, user, password, database } = other.access.owner as Record<string, string>
+    const url = `postgresql://${user}:${password}@${encodeURIComponent(host!)}/${database}`
+    await using hub = await startedHub({
+      dataDir: join(folder.path, 'hub'),
+      env: { MUSTER_DATABASE_URL: url },
+    })
+    const client = new pg.Client(other.access.owner)
+    await client.connect()
+    await client.query(`
+      insert into migration (name, checksum, oldest_release) values ('9999_contract.sql', 'x', null);
+      update cluster_node set left_at = now(), evicted_at = now();
+      alter table cluster_node drop column clock_ahead_ms`)
+    await client.end()
+    expect(await hub.exited).toEqual({ code: 1, signal: null })
+    const lines = hub
+      .stderr()
+      .trim()
+      .split('\n')
+      .filter(line => !line.startsWith('{'))
+    expect(lines).toEqual([
+      'The database was migrated by a newer hub: 9999_contract.sql is not known here, and it suits newer releases only.',
+    ])
   })
 })

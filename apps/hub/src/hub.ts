@@ -28,7 +28,7 @@ import { DiskSpace, type WatchedDisk } from './database/server/disk-space.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/server/embedded.ts'
 import { checkDirectDatabase, checkExternalDatabase, externalConnection } from './database/server/external.ts'
 import { refuseMarked } from './database/server/marks.ts'
-import { migrate } from './database/server/migrate.ts'
+import { MigrationError, migrate, requireUsableSchema } from './database/server/migrate.ts'
 import { type Health, Readiness } from './database/server/readiness.ts'
 import { EarlyUpgrades } from './gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
@@ -99,6 +99,8 @@ export type Hub = AsyncDisposable &
     publicUrl: string
     /** Account and deployment token made by the first start; undefined at later starts. */
     firstRun: FirstRun | undefined
+    /** Rejects with `MigrationError` when a newer node has made the database unusable for this release. Otherwise stays pending. */
+    outdated: Promise<never>
     /**
      * Connects to the configured object storage and mail server, to find wrong settings. Logs a warning with the setting's name on
      * failure; never throws.
@@ -160,6 +162,14 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
 
   const { access, disk } = await databaseAccess(config, log, stack)
   const newestMigration = await migrate(access.owner, log)
+  const { promise: outdated, reject: reportOutdated } = Promise.withResolvers<never>()
+  // Only a process that waits for it ends.
+  outdated.catch(() => {})
+  const requireSchema = (): Promise<void> =>
+    requireUsableSchema(access.owner).catch(error => {
+      if (error instanceof MigrationError) reportOutdated(error)
+      throw error
+    })
   const slowStatements = new SlowStatements(log)
   const { db, pool } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke'), {
@@ -195,13 +205,15 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       isAlone: config.databaseUrl === undefined,
       readiness,
       onEvicted: () => devices.closeAll(GO_AWAY.evicted),
+      requireUsableSchema: requireSchema,
       onHeartbeat: releaseAfterHeartbeats({ db, devices, log }),
       connections: () => devices.connectedCount,
       newestMigration,
       heartbeatMs: config.heartbeatMs,
     }),
   )
-  // A move that began after `migrate` sees this node, or has left its mark by now.
+  // A newer node that migrated after `migrate` sees this node, or has done so by now. The same holds for the mark of a move.
+  await requireSchema()
   await refuseMarked(pool)
   await requireSharedKey(db, key, previousKey, node.nodeId, log)
   if (config.databaseUrl !== undefined) await requireSharedFolder({ db, config, nodeId: node.nodeId, log })
@@ -378,6 +390,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     operatorPort: (operator?.server.address() as AddressInfo | undefined)?.port,
     publicUrl,
     firstRun,
+    outdated,
     async tryServers() {
       const warn = (setting: string, msg: string) => (error: unknown) => {
         // While the hub stops, its disposal aborts the attempt. Such a failure is not logged.

@@ -62,7 +62,7 @@ async function runHub(withDemo: boolean): Promise<void> {
   )
   serviceManager.ready()
   void hub.tryServers()
-  log.info({ signal: await stopped }, 'stopping')
+  log.info({ signal: await Promise.race([stopped, hub.outdated]) }, 'stopping')
   serviceManager.stopping()
   await drained(hub)
 }

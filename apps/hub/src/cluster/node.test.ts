@@ -1,6 +1,8 @@
 import { newDatedId, newId } from '@muster/actions'
 import { auditRows, capturedLog, connectDevice, deviceRow, secondNode, testHub, until } from '@muster/testkit'
+import pg from 'pg'
 import { expect, it, vi } from 'vitest'
+import { MigrationError, requireUsableSchema } from '../database/server/migrate.ts'
 import { joinCluster } from './node.ts'
 
 it('evicts all earlier nodes when it is the only one, even if the clock was set back', async () => {
@@ -228,4 +230,52 @@ it('warns of another running node with the same name', async () => {
   const warnings = () => named('another running node has the same name (MUSTER_NODE_NAME)')
   await using _second = await secondNode(hub, { nodeName: 'one', heartbeatMs: 250 })
   await until('it warns', () => warnings().length > 0)
+})
+
+it('a node does not run on a schema that a newer node changed before it joined, or while it was frozen', async () => {
+  await using hub = await testHub()
+  const refusal =
+    'The database was migrated by a newer hub: 9999_contract.sql is not known here, and it suits newer releases only.'
+  await using frozen = await secondNode(hub, { heartbeatMs: 250 })
+  const { rows } = await hub.pool.query<{ name: string }>('select name from migration')
+  await hub.pool.query(
+    `create function contract() returns trigger language plpgsql as $$ begin
+       insert into migration (name, checksum, oldest_release) values ('9999_contract.sql', 'x', null); return new; end $$;
+     create trigger contract before insert on cluster_node for each row execute function contract()`,
+  )
+  await expect(secondNode(hub, { nodeName: 'late' })).rejects.toThrow(new MigrationError(refusal))
+  const { rows: left } = await hub.pool.query(
+    "select from cluster_node where name = 'late' and left_at is null",
+  )
+  expect(left).toEqual([])
+  await hub.pool.query('delete from migration where name <> all ($1)', [rows.map(({ name }) => name)])
+
+  const outdated = expect(frozen.outdated).rejects.toThrow(new MigrationError(refusal))
+  await hub.pool.query(
+    "insert into migration (name, checksum, oldest_release) values ('9999_contract.sql', 'x', null)",
+  )
+  await hub.pool.query('update cluster_node set left_at = now(), evicted_at = now() where node_id = $1', [
+    frozen.nodeId,
+  ])
+  await outdated
+})
+
+it('a node that joins waits for a migration that began before', async () => {
+  await using hub = await testHub()
+  const client = new pg.Client(hub.pool.options)
+  await client.connect()
+  await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
+  const checked = requireUsableSchema(hub.pool.options)
+  const outcome = expect(checked).rejects.toThrow('9999_contract.sql is not known here')
+  await until('it waits', async () => {
+    const { rows } = await client.query(
+      "select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
+    )
+    return rows.length > 0
+  })
+  await client.query(
+    "insert into migration (name, checksum, oldest_release) values ('9999_contract.sql', 'x', null)",
+  )
+  await client.end()
+  await outcome
 })

@@ -3,6 +3,7 @@ import { every, waitUpTo } from '@muster/concurrency'
 import { type RawBuilder, sql } from 'kysely'
 import { sweepOrphanedActions } from '../audit/actions.ts'
 import type { Db, Tx } from '../database/client/connection.ts'
+import { sqlState } from '../database/client/errors.ts'
 import { retryWhileUnavailable } from '../database/client/retry-while-unavailable.ts'
 import type { Readiness } from '../database/server/readiness.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -21,6 +22,8 @@ const DRAIN_TIMEOUT_MS = 2_000
 /** Time for which a node is listed after it left or died, in hours. */
 const FORMER_HOURS = 24
 const MAX_FORMER_NODES = 50
+/** SQLSTATE codes of a statement that names a column or a table that is gone. */
+const SCHEMA_DIFFERS = new Set(['42703', '42P01'])
 
 /** Row of this node after a heartbeat, with facts about the other nodes. */
 export type Heartbeat = {
@@ -52,6 +55,11 @@ type NodeOptions = {
   readiness: Pick<Readiness, 'heartbeatStored' | 'heartbeatFailed' | 'degrade' | 'restore'>
   /** Called after another node evicted this node and recorded this node's connections as ended. Must close the connections. */
   onEvicted: () => void
+  /**
+   * Throws if this release cannot run on the schema of the database. Called after an eviction, because a newer node does not wait with a
+   * migration for an evicted one, and when the schema does not fit a heartbeat.
+   */
+  requireUsableSchema?: () => Promise<void>
   /** Called after each heartbeat. */
   onHeartbeat?: (heartbeat: Heartbeat) => Promise<void>
   /** Number of devices that are connected to this node. */
@@ -92,6 +100,7 @@ export async function joinCluster({
   isAlone,
   readiness,
   onEvicted,
+  requireUsableSchema = async () => {},
   onHeartbeat = async () => {},
   connections = () => 0,
   newestMigration,
@@ -110,6 +119,7 @@ export async function joinCluster({
   const { promise: otherSeen, resolve: seeOther } = Promise.withResolvers<void>()
   let hasWarnedOfName = false
   let isStopping = false
+  let isSchemaChecked = true
   let beating: Promise<void> | undefined
 
   const beat = async (evictAfterMs: number | undefined): Promise<void> => {
@@ -118,8 +128,9 @@ export async function joinCluster({
       () =>
         storeHeartbeat(db, { nodeId, heartbeatMs, staleAfterMs, connections: connections(), clockAheadMs }),
       ({ databaseMs }) => databaseMs,
-    ).catch(error => {
+    ).catch(async error => {
       readiness.heartbeatFailed(error)
+      if (SCHEMA_DIFFERS.has(sqlState(error) ?? '')) await requireUsableSchema()
       throw error
     })
     sentAt = startedAt
@@ -130,6 +141,11 @@ export async function joinCluster({
     if (heartbeat.wasEvicted) {
       log.warn({ nodeId }, 'this node was taken for dead; its connections start again')
       onEvicted()
+      isSchemaChecked = false
+    }
+    if (!isSchemaChecked) {
+      await requireUsableSchema()
+      isSchemaChecked = true
     }
     if (heartbeat.isNameTaken && !hasWarnedOfName) {
       hasWarnedOfName = true

@@ -123,6 +123,25 @@ export async function migrate(
   }
 }
 
+/**
+ * Throws `MigrationError` if this release cannot run on the schema. Called by a node after other nodes can see it: a contract migration that
+ * began before did not wait for this node, and this waits until it has ended. A later one finds this node.
+ */
+export async function requireUsableSchema(owner: pg.PoolConfig): Promise<void> {
+  const client = new pg.Client(owner)
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query("select pg_advisory_lock_shared(hashtext('muster.migrations'))")
+    const { rows: applied } = await client.query<Applied>(
+      'select name, checksum, oldest_release from migration order by name',
+    )
+    pendingMigrations(await readMigrations(FOLDER), applied)
+  } finally {
+    await client.end()
+  }
+}
+
 /** Migration that `migrate` would apply now, or once the nodes in `waitsFor` have stopped. */
 export type PlannedMigration = { name: string; waitsFor: string[] }
 
@@ -195,7 +214,7 @@ export async function createTables(client: pg.Client, names: string[]): Promise<
 }
 
 /** Migrations that are not applied yet, in order. Throws `MigrationError` if this release cannot run on the applied migrations. */
-function pendingMigrations(migrations: Migration[], applied: Applied[], log: Logger): Migration[] {
+function pendingMigrations(migrations: Migration[], applied: Applied[], log?: Logger): Migration[] {
   const newer: string[] = []
   for (const { name, checksum, oldest_release: oldest } of applied) {
     const known = migrations.find(migration => migration.name === name)
@@ -207,7 +226,7 @@ function pendingMigrations(migrations: Migration[], applied: Applied[], log: Log
       newer.push(name)
     }
   }
-  if (newer.length > 0) log.warn({ migrations: newer }, 'the database was migrated by a newer release')
+  if (newer.length > 0) log?.warn({ migrations: newer }, 'the database was migrated by a newer release')
   const names = new Set(applied.map(({ name }) => name))
   const pending = migrations.filter(({ name }) => !names.has(name))
   for (const { name, isContract } of pending) {
