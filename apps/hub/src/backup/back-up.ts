@@ -26,6 +26,7 @@ import { openTrial } from './trial-restore.ts'
 
 /** Files of repositories per query. */
 const BLOBS_PER_PAGE = 1_000
+const MAX_FAULTY_BLOBS = 100
 /** Timeout of the connection that notes a complete backup, in milliseconds. */
 const STORE_TIMEOUT_MS = 10_000
 /** Errors of `link` on file systems without hard links, such as FAT and some network shares. */
@@ -49,14 +50,20 @@ export type BackUpReport = Omit<LastBackup, 'place'> & {
   rowCount: number
   blobCount: number
   missingBlobs: number
+  /** Files with other bytes than were uploaded, and files that cannot be read. */
   damagedBlobs: number
+  /** The first 100 missing and damaged files. `problem` is `missing`, `changed` or the code of the failure, such as `EIO`. */
+  faultyBlobs: { assetId: string; problem: string }[]
   /** Files in object storage, which the backup does not contain. */
   remoteBlobs: number
   /** Reason why the database could not note the backup; undefined if it did. */
   storeFailure: string | undefined
 }
 
-type Counts = Pick<BackUpReport, 'rowCount' | 'blobCount' | 'missingBlobs' | 'damagedBlobs' | 'remoteBlobs'>
+type Counts = Pick<
+  BackUpReport,
+  'rowCount' | 'blobCount' | 'missingBlobs' | 'damagedBlobs' | 'faultyBlobs' | 'remoteBlobs'
+>
 
 /**
  * Backs up the configured instance into a new file while its hub runs. The file gets its name when it is complete, verified and on the disk.
@@ -96,7 +103,14 @@ export async function backUp(
   // Two instances with the same timer may write into one folder.
   const draft = `${path}.${randomUUID()}.partial`
   stack.defer(() => rm(draft, { force: true }))
-  const counts: Counts = { rowCount: 0, blobCount: 0, missingBlobs: 0, damagedBlobs: 0, remoteBlobs: 0 }
+  const counts: Counts = {
+    rowCount: 0,
+    blobCount: 0,
+    missingBlobs: 0,
+    damagedBlobs: 0,
+    faultyBlobs: [],
+    remoteBlobs: 0,
+  }
   const facts = { isVerified: verifyFolder !== undefined, hasBlobs: withBlobs, hasKey: key !== undefined }
   const content = abortable(
     encodeParts(partsOf(snapshot, counts, withBlobs ? config.dataDir : undefined, key)),
@@ -227,7 +241,7 @@ async function localBlobBytes(client: pg.Client): Promise<number> {
   return rows[0]!.bytes
 }
 
-/** Files of repositories in the data folder, those of the snapshot. A file that cannot be read is counted and left out. */
+/** Files of repositories in the data folder, those of the snapshot. A missing file is left out. */
 async function* blobParts(client: pg.Client, dataDir: string, counts: Counts): AsyncGenerator<Part> {
   const folder = new LocalFolder(blobFolder(dataDir))
   for (let after = ''; ; ) {
@@ -243,7 +257,7 @@ async function* blobParts(client: pg.Client, dataDir: string, counts: Counts): A
     )
     for (const { assetId, isRemote, ...expected } of rows) {
       if (isRemote) counts.remoteBlobs++
-      else if ((await folder.sizeOf(assetId)) === undefined) counts.missingBlobs++
+      else if (await isMissing(folder, assetId)) noteFault(counts, assetId, 'missing')
       else {
         counts.blobCount++
         yield {
@@ -258,21 +272,37 @@ async function* blobParts(client: pg.Client, dataDir: string, counts: Counts): A
   }
 }
 
+/** False also where the folder of the file cannot be read. The read of the file then has the reason. */
+function isMissing(folder: LocalFolder, assetId: string): Promise<boolean> {
+  return folder.sizeOf(assetId).then(
+    size => size === undefined,
+    () => false,
+  )
+}
+
+function noteFault(counts: Counts, assetId: string, problem: string): void {
+  if (problem === 'missing') counts.missingBlobs++
+  else counts.damagedBlobs++
+  if (counts.faultyBlobs.length < MAX_FAULTY_BLOBS) counts.faultyBlobs.push({ assetId, problem })
+}
+
+/** Bytes of a file up to the first failure. A restore leaves a file out whose bytes are not all there. */
 async function* readBlob(
   folder: LocalFolder,
   assetId: string,
   digester: Digester,
   counts: Counts,
 ): AsyncGenerator<Buffer> {
-  for await (const piece of await folder.read(assetId)) {
-    digester.update(piece as Buffer)
-    yield piece as Buffer
-  }
   try {
+    for await (const piece of await folder.read(assetId)) {
+      digester.update(piece as Buffer)
+      yield piece as Buffer
+    }
     digester.finish()
   } catch (error) {
-    if (!(error instanceof WrongBytes)) throw error
-    counts.damagedBlobs++
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (!(error instanceof WrongBytes) && syscall === undefined) throw error
+    noteFault(counts, assetId, error instanceof WrongBytes ? 'changed' : code!)
   }
 }
 

@@ -127,13 +127,17 @@ it('backs up a running hub, and restores it into an empty database with all rows
 
 it('restores an encrypted backup with files and key, without files that were damaged or missing', async () => {
   const bytes = randomBytes(3 * 1024 * 1024)
-  const [assetId, missing, damaged] = [
+  const [assetId, missing, damaged, unreadable] = [
     await upload(bytes),
     await upload(randomBytes(10)),
     await upload(Buffer.from('good')),
+    await upload(Buffer.from('read me')),
   ]
   await rm(hub.blobs.pathOf(missing))
   await writeFile(hub.blobs.pathOf(damaged), 'evil')
+  // A folder opens and cannot be read, as a file on a broken disk.
+  await rm(hub.blobs.pathOf(unreadable))
+  await mkdir(hub.blobs.pathOf(unreadable))
   const path = join(root, 'full.backup')
   const passphraseFile = join(root, 'passphrase')
   await writeFile(passphraseFile, `${PASSPHRASE}\n`)
@@ -144,12 +148,19 @@ it('restores an encrypted backup with files and key, without files that were dam
   )
   expect(existsSync(path)).toBe(false)
   // The fixtures have a missing file, too.
-  const lost = { missingBlobs: 2, damagedBlobs: 1 }
+  const lost = { missingBlobs: 2, damagedBlobs: 2 }
   const made = await runHere([...words, '--json'], settings)
   expect({ code: made.code, report: JSON.parse(made.out) }).toMatchObject({
     code: 1,
     report: { isVerified: false, hasKey: true, ...lost },
   })
+  expect((JSON.parse(made.out) as { faultyBlobs: object[] }).faultyBlobs).toEqual(
+    expect.arrayContaining([
+      { assetId: missing, problem: 'missing' },
+      { assetId: damaged, problem: 'changed' },
+      { assetId: unreadable, problem: 'EISDIR' },
+    ]),
+  )
   expect(await source.query("select value from instance_setting where key = 'last-backup'")).toMatchObject([
     { value: lost },
   ])
@@ -166,7 +177,7 @@ it('restores an encrypted backup with files and key, without files that were dam
   })
   expect(await done(['restore', path], into, `${PASSPHRASE}\n`)).toMatchObject({
     wasVerified: false,
-    damagedBlobs: 1,
+    damagedBlobs: 2,
   })
   expect((await readFile(join(dataDir, 'instance-key'), 'utf8')).trim()).toBe(FIXTURE_KEY)
   expect((await stat(join(dataDir, 'instance-key'))).mode & 0o777).toBe(0o600)

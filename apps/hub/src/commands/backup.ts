@@ -14,6 +14,8 @@ type Options = {
   verifyFolder?: string
 }
 
+/** Files that the text names. `--json` has more of them. */
+const MAX_NAMED_FILES = 10
 /** Fewest characters of a passphrase. */
 const MIN_PASSPHRASE = 12
 
@@ -66,6 +68,13 @@ async function newPassphrase(line: CommandLine, file: string | undefined): Promi
   return passphrase
 }
 
+function faults({ faultyBlobs }: BackUpReport): string {
+  return faultyBlobs
+    .slice(0, MAX_NAMED_FILES)
+    .map(({ assetId, problem }) => `${assetId} (${problem})`)
+    .join(', ')
+}
+
 function asText(report: BackUpReport): string {
   const { path, sizeBytes, rowCount, durationSecs, isVerified, hasBlobs, hasKey } = report
   const lines = [
@@ -75,7 +84,8 @@ function asText(report: BackUpReport): string {
       ? 'It contains the instance key and is encrypted with the passphrase.'
       : 'It does not contain the instance key: keep that key elsewhere, a restore needs it.',
     report.missingBlobs > 0 && `WARNING: ${report.missingBlobs} files are missing in the data folder.`,
-    report.damagedBlobs > 0 && `WARNING: ${report.damagedBlobs} files are not as they were uploaded.`,
+    report.damagedBlobs > 0 && `WARNING: ${report.damagedBlobs} files are not as they were uploaded, or cannot be read.`,
+    report.faultyBlobs.length > 0 && `The first of them: ${faults(report)}.`,
     report.storeFailure !== undefined &&
       `WARNING: dashboard and metrics do not show this backup, because the database failed: ${report.storeFailure}.`,
     report.remoteBlobs > 0 && `${report.remoteBlobs} files are in object storage and not in the backup.`,
