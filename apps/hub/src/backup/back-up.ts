@@ -16,7 +16,7 @@ import { holdBlobs } from '../storage/blob-sweep.ts'
 import { Digester, WrongBytes } from '../storage/digest.ts'
 import { blobFolder, LocalFolder } from '../storage/local-folder.ts'
 import { BackupError } from './backup-error.ts'
-import { writeBackupFile } from './backup-file.ts'
+import { completeBackupFile, writeBackupFile } from './backup-file.ts'
 import { areOnOneDisk, copyBytes, leavingReserve, requireFreeBytes } from './free-space.ts'
 import { type LastBackup, storeLastBackup } from './last-backup.ts'
 import { placeOf } from './last-backup-file.ts'
@@ -101,8 +101,8 @@ export async function backUp(
     await requireRoom(folder, verifyFolder, databaseBytes, withBlobs ? await localBlobBytes(client) : 0)
 
   // Two instances with the same timer may write into one folder.
-  const draft = `${path}.${randomUUID()}.partial`
-  stack.defer(() => rm(draft, { force: true }))
+  const draftPath = `${path}.${randomUUID()}.partial`
+  stack.defer(() => rm(draftPath, { force: true }))
   const counts: Counts = {
     rowCount: 0,
     blobCount: 0,
@@ -116,8 +116,8 @@ export async function backUp(
     encodeParts(partsOf(snapshot, counts, withBlobs ? config.dataDir : undefined, key)),
     signal,
   )
-  const sizeBytes = await writeBackupFile(
-    draft,
+  const draft = await writeBackupFile(
+    draftPath,
     { createdAt: takenAt, release: VERSION, migrations, databaseBytes, keyMark: mark, ...facts },
     isBesideData ? leavingReserve(content, folder) : content,
     passphrase,
@@ -127,13 +127,14 @@ export async function backUp(
     await trial.restore(draft, passphrase, signal)
     await trial[Symbol.asyncDispose]()
   }
-  await publish(draft, path)
+  await completeBackupFile(draft)
+  await publish(draftPath, path)
   await syncFolder(folder)
 
   const { missingBlobs, damagedBlobs } = counts
   const last = {
     takenAt,
-    sizeBytes,
+    sizeBytes: draft.sizeBytes,
     durationSecs: Math.round((performance.now() - startedAtMs) / 1000),
     ...facts,
     missingBlobs,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open } from 'node:fs/promises'
+import { appendFile, type FileHandle, open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
@@ -44,16 +44,20 @@ const Header = z.object({
 /** Header of a backup. */
 export type BackupHeader = z.infer<typeof Header>
 
+/** A backup without its checksum. `sizeBytes` is the size of the complete file. */
+export type Draft = { path: string; checksum: Buffer; sizeBytes: number }
+
 /**
- * Writes a backup, mode 0600, and waits until the disk has it. The file must not exist. Memory stays bounded, because the source is read as
- * fast as the disk writes. Resolves to the size in bytes.
+ * Writes a backup without its checksum, mode 0600, and waits until the disk has it. The file must not exist. Memory stays bounded, because
+ * the source is read as fast as the disk writes. A restore refuses the draft until `completeBackupFile` has added the checksum, because its
+ * header already says that it was restored on trial.
  */
 export async function writeBackupFile(
   path: string,
   header: Omit<BackupHeader, 'encryption'>,
   content: AsyncIterable<Buffer>,
   passphrase?: string,
-): Promise<number> {
+): Promise<Draft> {
   const encrypted = passphrase === undefined ? undefined : await newEncryption(passphrase)
   const head = headOf({ ...header, encryption: encrypted?.encryption ?? null })
   const cipher = encrypted?.withHeader(head)
@@ -70,12 +74,16 @@ export async function writeBackupFile(
     await pipeline(Readable.from(content), createZstdCompress(), async compressed => {
       for await (const chunk of sealedChunks(compressed, cipher)) await write(chunk)
     })
-    await file.writeFile(hash.digest())
     await file.sync()
-    return sizeBytes + CHECKSUM_BYTES
+    return { path, checksum: hash.digest(), sizeBytes: sizeBytes + CHECKSUM_BYTES }
   } finally {
     await file.close()
   }
+}
+
+/** Appends the checksum to a draft, and waits until the disk has it. */
+export async function completeBackupFile({ path, checksum }: Draft): Promise<void> {
+  await appendFile(path, checksum, { flush: true })
 }
 
 function headOf(header: BackupHeader): Buffer {
@@ -115,17 +123,28 @@ export class BackupFile implements AsyncDisposable {
   readonly header: BackupHeader
   readonly #file: FileHandle
   readonly #head: Buffer
+  readonly #checksum: Buffer | undefined
   #cipher: ChunkCipher | undefined
 
-  private constructor(path: string, file: FileHandle, header: BackupHeader, head: Buffer) {
+  private constructor(
+    path: string,
+    file: FileHandle,
+    header: BackupHeader,
+    head: Buffer,
+    checksum: Buffer | undefined,
+  ) {
     this.path = path
     this.#file = file
     this.header = header
     this.#head = head
+    this.#checksum = checksum
   }
 
-  /** Opens a backup and reads its header. Throws `BackupError` if it is none, or one of a newer format. */
-  static async open(path: string): Promise<BackupFile> {
+  /**
+   * Opens a backup and reads its header. `checksum` is that of a draft. Throws `BackupError` if the file is no backup, or one of a newer
+   * format.
+   */
+  static async open(path: string, checksum?: Buffer): Promise<BackupFile> {
     const file = await open(path)
     try {
       const start = Buffer.alloc(MAX_HEADER_BYTES)
@@ -142,7 +161,7 @@ export class BackupFile implements AsyncDisposable {
       const header = Header.safeParse(jsonOf(head.subarray(head.indexOf('\n') + 1)))
       if (headBytes === 0 || !header.success)
         throw new BackupError(`${path} is damaged: its header cannot be read.`)
-      return new BackupFile(path, file, header.data, Buffer.from(head))
+      return new BackupFile(path, file, header.data, Buffer.from(head), checksum)
     } catch (error) {
       await file.close()
       throw error
@@ -201,7 +220,7 @@ export class BackupFile implements AsyncDisposable {
       yield cipher ? cipher.decrypt(chunk, index, isLast) : chunk
     }
     const expected = hash.digest()
-    const found = await read(CHECKSUM_BYTES)
+    const found = this.#checksum ?? (await read(CHECKSUM_BYTES))
     const { size } = await this.#file.stat()
     if (!found.equals(expected) || position !== size) throw this.#damaged()
   }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ScratchDatabase, scratchDatabase, smallDisk, testHub, until } from '@muster/testkit'
@@ -63,6 +63,33 @@ it('leaves no file under its name when a backup is killed, and the next one work
   expect(existsSync(path)).toBe(false)
   expect(await done(['backup', path, '--no-verify'], settings)).toMatchObject({ path })
   for (const name of await readdir(root)) if (name.endsWith('.partial')) await rm(join(root, name))
+})
+
+it('leaves a draft that no restore takes when a backup is killed during its trial', async () => {
+  const folder = join(root, 'trial')
+  await mkdir(folder)
+  const child = start(['backup', join(folder, 'file')])
+  await until('the trial has begun', async () => {
+    const names = await readdir(folder)
+    // Only after the last row the session has no transaction.
+    const idle = await source.query(
+      "select from pg_stat_activity where application_name = 'muster copy' and state = 'idle'",
+    )
+    return names.some(name => name.endsWith('.partial')) && idle.length > 0
+  })
+  await kill(child)
+  const draft = (await readdir(folder)).find(name => name.endsWith('.partial'))!
+  const renamed = join(folder, 'renamed')
+  await rename(join(folder, draft), renamed)
+  expect(await runHere(['restore', renamed], { ...settings, MUSTER_DATA_DIR: join(folder, 'data') })).toEqual(
+    {
+      code: 1,
+      out: '',
+      err: `${renamed} is damaged: it was cut, or bytes of it were changed. Take another backup.\n`,
+    },
+  )
+  expect(await done(['backup', join(folder, 'file')], settings)).toMatchObject({ isVerified: true })
+  expect((await readdir(folder)).toSorted()).toEqual(['file', 'renamed'])
 })
 
 it('removes what it wrote when it is stopped, when its disk is full, and when its database goes away', async ({

@@ -5,7 +5,7 @@ import { removeDatabase } from '../database/server/embedded-home.ts'
 import { lockDataDir } from '../runtime/data-lock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { BackupError } from './backup-error.ts'
-import { BackupFile } from './backup-file.ts'
+import { BackupFile, type Draft } from './backup-file.ts'
 import { requireFreeBytes } from './free-space.ts'
 import { loadTables, prepareTarget } from './load.ts'
 import { abortable, decodeParts } from './parts.ts'
@@ -19,9 +19,9 @@ const PREFIX = 'muster-verify-'
 /** A throw-away PostgreSQL server, on which no hub runs: no jobs, mails or listeners. Disposal removes it. */
 type Trial = AsyncDisposable & {
   /**
-   * Restores a backup and compares all its files with their checksums. Throws `BackupError` if the backup cannot be restored.
+   * Restores a draft and compares all its files with their checksums. Throws `BackupError` if the backup cannot be restored.
    */
-  restore(path: string, passphrase: string | undefined, signal: AbortSignal): Promise<void>
+  restore(draft: Draft, passphrase: string | undefined, signal: AbortSignal): Promise<void>
 }
 
 /**
@@ -50,10 +50,10 @@ export async function openTrial(folder: string, needsBytes: number, log: Logger)
     )
   const opened = stack.move()
   return {
-    async restore(path, passphrase, signal) {
+    async restore({ path, checksum }, passphrase, signal) {
       await using stack = new AsyncDisposableStack()
       const client = await connectForCopy(server.access.owner, stack)
-      await using file = await BackupFile.open(path)
+      await using file = await BackupFile.open(path, checksum)
       if (passphrase !== undefined) await file.unlock(passphrase)
       await prepareTarget(client, 'the server for the trial', log)
       await client.query('begin')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { BackupFile, type BackupHeader, writeBackupFile } from '../backup-file.ts'
+import { BackupFile, type BackupHeader, completeBackupFile, writeBackupFile } from '../backup-file.ts'
 import { decodeParts, encodeParts, type Part, type PartHeader } from '../parts.ts'
 
 /** Part of a forged backup. The header may be invalid. */
@@ -27,6 +27,6 @@ export async function forgedBackup(
       }
     }
   }
-  await writeBackupFile(path, { ...file.header, ...header }, encodeParts(parts()))
+  await completeBackupFile(await writeBackupFile(path, { ...file.header, ...header }, encodeParts(parts())))
   return path
 }
