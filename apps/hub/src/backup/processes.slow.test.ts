@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ScratchDatabase, scratchDatabase, smallDisk, testHub, until } from '@muster/testkit'
+import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runHere } from '../commands/testing/run-here.ts'
 import { loadConfig } from '../config.ts'
@@ -13,6 +14,7 @@ import { createLog } from '../runtime/log.ts'
 import { contentsOf, done, FIXTURE_KEY, fixtureDatabase } from './testing/fixture-database.ts'
 
 const MAIN = join(import.meta.dirname, '../main.ts')
+const OPERATING = join(import.meta.dirname, '../../../../docs/operating.md')
 const root = await mkdtemp(join(tmpdir(), 'muster-killed-'))
 await chmod(root, 0o755)
 let source: ScratchDatabase
@@ -174,7 +176,7 @@ it('begins a killed move anew', async () => {
 })
 
 it('runs the commands of docs/operating.md as they are written there', { timeout: 180_000 }, async () => {
-  const text = await readFile(join(import.meta.dirname, '../../../../docs/operating.md'), 'utf8')
+  const text = await readFile(OPERATING, 'utf8')
   const chapter = text.slice(text.indexOf('\n## Backup and restore'), text.indexOf('\n## Audit log'))
   const lines = [...chapter.matchAll(/^(?:ExecStart=)?(.*(?:muster-hub) (?:backup|restore|database) .*)$/gm)]
     .map(([, line]) => line!.replaceAll('%%', '%'))
@@ -222,3 +224,56 @@ it('runs the commands of docs/operating.md as they are written there', { timeout
   for (const folder of folders) expect(await readdir(folder)).toEqual([`muster-${day}.backup`])
   expect(existsSync(foreign)).toBe(true)
 })
+
+it('removes older backups by the unit of docs/operating.md after a failure too, but not the newest good one', async () => {
+  const { service } = await backupUnits()
+  const folder = await mkdtemp(join(root, 'prune-'))
+  const run = (key: string): void => {
+    const commands = [...service.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, command]) => command!)
+    expect(commands.length).toBeGreaterThan(0)
+    for (const command of commands)
+      execFileSync('/bin/sh', ['-c', command.replaceAll('%%', '%').replaceAll('/backups', folder)])
+  }
+  const nameOf = (daysAgo: number): string => `muster-day-${100 - daysAgo}.backup`
+  const make = async (name: string, daysAgo: number): Promise<void> => {
+    const time = new Date(Date.now() - daysAgo * 24 * 60 * 60 * 1000)
+    await writeFile(join(folder, name), '')
+    await utimes(join(folder, name), time, time)
+  }
+  const left = async (): Promise<string[]> => (await readdir(folder)).toSorted()
+  run('ExecStopPost')
+  expect(await left()).toEqual(['newest-good'])
+  for (const daysAgo of [40, 30]) await make(nameOf(daysAgo), daysAgo)
+  run('ExecStartPost')
+  await make(`${nameOf(2)}.x.partial`, 2)
+  await make(`${nameOf(0)}.y.partial`, 0)
+  for (let daysAgo = 20; daysAgo > 0; daysAgo--) await make(nameOf(daysAgo), daysAgo)
+  run('ExecStopPost')
+  const newest = Array.from({ length: 14 }, (_, index) => nameOf(index + 1))
+  const rest = [`${nameOf(0)}.y.partial`, 'newest-good']
+  expect(await left()).toEqual([...newest, nameOf(30), ...rest].toSorted())
+  run('ExecStartPost')
+  run('ExecStopPost')
+  expect(await left()).toEqual([...newest, ...rest].toSorted())
+})
+
+it.skipIf(!hasPrograms('systemd-analyze'))('prints units that systemd accepts', async () => {
+  const { service, timer } = await backupUnits()
+  const files = ['service', 'timer'].map(kind => join(root, `muster-backup.${kind}`))
+  await writeFile(files[0]!, service)
+  await writeFile(files[1]!, timer)
+  const verify = ['verify', '--man=no', ...files]
+  expect(spawnSync(PROGRAMS['systemd-analyze'].path, verify, { encoding: 'utf8' })).toMatchObject({
+    stderr: '',
+    status: 0,
+  })
+})
+
+/** The units of docs/operating.md, "Make a backup". */
+async function backupUnits(): Promise<{ service: string; timer: string }> {
+  const text = await readFile(OPERATING, 'utf8')
+  const [service, timer] = ['Service', 'Timer'].map(
+    section => new RegExp(`^\`\`\`ini\n(\\[${section}\\]\n.*?)^\`\`\`$`, 'ms').exec(text)![1]!,
+  )
+  return { service: service!, timer: timer! }
+}
