@@ -9,6 +9,7 @@ import type { Config } from '../config.ts'
 import { instanceKeyFile, instanceKeyOf } from '../credentials/instance-key.ts'
 import { readSecret } from '../credentials/secret-file.ts'
 import { openDatabase } from '../database/client/connection.ts'
+import { databaseFolder } from '../database/server/embedded-home.ts'
 import { instanceAccess } from '../database/server/instance-access.ts'
 import type { Logger } from '../runtime/log.ts'
 import { syncFolder } from '../runtime/sync-folder.ts'
@@ -96,7 +97,10 @@ export async function backUp(
       : stack.use(await openTrial(verifyFolder, copyBytes(databaseBytes), log))
 
   const folder = dirname(path)
-  const isBesideData = await areOnOneDisk(folder, config.dataDir)
+  // The files of an embedded database may be outside of the data folder.
+  const ofDatabase = config.databaseUrl === undefined ? await databaseFolder(config.dataDir) : config.dataDir
+  const isBesideData =
+    (await areOnOneDisk(folder, config.dataDir)) || (await areOnOneDisk(folder, ofDatabase))
   if (isBesideData)
     await requireRoom(folder, verifyFolder, databaseBytes, withBlobs ? await localBlobBytes(client) : 0)
 
@@ -220,7 +224,7 @@ async function* bytesOf(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text)
 }
 
-/** Throws `BackupError` if a backup on the disk of the data folder could fill it. Its trial may be on the same disk. */
+/** Throws `BackupError` if a backup on the disk of the data folder or of the database could fill it. Its trial may be on the same disk. */
 async function requireRoom(
   folder: string,
   verifyFolder: string | undefined,
@@ -231,7 +235,7 @@ async function requireRoom(
   await requireFreeBytes(
     folder,
     databaseBytes + blobBytes + (isBesideTrial ? copyBytes(databaseBytes) : 0),
-    `the backup${isBesideTrial ? ' and its trial are' : ' is'} on the disk of the data folder, which must not become full; take another disk`,
+    `the backup${isBesideTrial ? ' and its trial are' : ' is'} on the disk of the data folder or of the database, which must not become full; take another disk`,
   )
 }
 

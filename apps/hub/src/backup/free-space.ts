@@ -1,4 +1,5 @@
 import { stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { reservedBytes } from '../storage/local-folder.ts'
 import { BackupError } from './backup-error.ts'
 
@@ -22,6 +23,12 @@ export async function requireFreeBytes(folder: string, bytes: number, remedy: st
     throw new BackupError(
       `Found ${inGib(bavail * bsize)} of free space in ${folder}, expected at least ${inGib(bytes)}: ${remedy}.`,
     )
+}
+
+/** The folder, or its nearest parent that exists. */
+export async function nearestFolder(folder: string): Promise<string> {
+  for (let path = folder; ; path = dirname(path))
+    if (path === dirname(path) || (await stat(path).catch(() => undefined))) return path
 }
 
 /** Whether two folders are on one disk. False if one of them is absent. */

@@ -1,7 +1,19 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  statfs,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ScratchDatabase, scratchDatabase, smallDisk, testHub, until } from '@muster/testkit'
@@ -157,6 +169,38 @@ it('begins a killed restore into a data folder anew, and no hub starts before', 
   expect((await contentsOf(target)).device_event_default).toBe(
     (await contentsOf(source)).device_event_default,
   )
+})
+
+it('looks at the disk of the database where that is not the disk of the data folder', {
+  timeout: 180_000,
+}, async ({ skip }) => {
+  await using dataDisk = await smallDisk(16)
+  await using databaseDisk = await smallDisk(400)
+  if (!dataDisk || !databaseDisk) return skip('mounting a small disk needs root')
+  // The account of PostgreSQL may not enter the data folder, so the database is restored outside of it.
+  const dataDir = join(dataDisk.path, 'closed')
+  await mkdir(dataDir, { mode: 0o700 })
+  const embedded = { MUSTER_INSTANCE_KEY: FIXTURE_KEY, MUSTER_DATA_DIR: dataDir }
+  const record = join(dataDir, 'postgres/elsewhere')
+  try {
+    await done(['restore', join(root, 'good')], embedded)
+    const found = (await readFile(record, 'utf8')).trim()
+    expect(found).toMatch(/^\/var\/lib\/muster\//)
+    const moved = join(databaseDisk.path, 'database')
+    await cp(found, moved, { recursive: true, preserveTimestamps: true })
+    await rm(found, { recursive: true })
+    await writeFile(record, `${moved}\n`)
+    await writeFile(join(moved, 'owner'), `${record}\n`)
+    const { bavail, bsize } = await statfs(databaseDisk.path)
+    await writeFile(join(databaseDisk.path, 'filler'), Buffer.alloc(bavail * bsize - 16 * 1024 * 1024))
+    const { err } = await runHere(['backup', join(databaseDisk.path, 'file'), '--no-verify'], embedded)
+    expect(err).toMatch(
+      /^Found 0\.0 GiB of free space in \S+, expected at least \d\.\d GiB: the backup is on the disk of the data folder or of the database, /,
+    )
+  } finally {
+    const left = (await readFile(record, 'utf8').catch(() => '')).trim()
+    if (left.startsWith('/var/lib/muster/')) await rm(left, { recursive: true })
+  }
 })
 
 it('begins a killed move anew', async () => {

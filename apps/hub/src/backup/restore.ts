@@ -6,7 +6,7 @@ import { keyMark } from '../cluster/shared-key.ts'
 import type { Config } from '../config.ts'
 import { instanceKeyFile, instanceKeyOf, isInstanceKey } from '../credentials/instance-key.ts'
 import { readSecret, writeSecret } from '../credentials/secret-file.ts'
-import { startEmbeddedDatabase } from '../database/server/embedded.ts'
+import { placeOfNewDatabase, startEmbeddedDatabase } from '../database/server/embedded.ts'
 import { removeDatabase } from '../database/server/embedded-home.ts'
 import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
 import { isUnfinished, markFinished, unmarkMoved } from '../database/server/marks.ts'
@@ -18,7 +18,7 @@ import { WrongBytes } from '../storage/digest.ts'
 import { blobFolder, LocalFolder } from '../storage/local-folder.ts'
 import { BackupError } from './backup-error.ts'
 import { BackupFile } from './backup-file.ts'
-import { copyBytes, requireFreeBytes } from './free-space.ts'
+import { copyBytes, nearestFolder, requireFreeBytes } from './free-space.ts'
 import { analyze, checkTarget, loadTables, prepareTarget, removeUnfinished } from './load.ts'
 import { abortable, decodeParts, nameOf, type Part } from './parts.ts'
 import { recordCommandEvent } from './record-event.ts'
@@ -107,7 +107,11 @@ export async function restore(
   const instanceKey = await keyFor(config, header.keyMark, found.instanceKey, isWithoutKey ? undefined : key)
   if (unfinished !== undefined) await removeEntries(dataDir, unfinished)
   if (databaseUrl === undefined)
-    await requireFreeBytes(dataDir, copyBytes(header.databaseBytes), 'the database is restored there')
+    await requireFreeBytes(
+      await nearestFolder(await placeOfNewDatabase(dataDir)),
+      copyBytes(header.databaseBytes),
+      'the database is restored there',
+    )
 
   const entries = [...(databaseUrl === undefined ? ['postgres'] : []), ...(header.hasBlobs ? ['blobs'] : [])]
   await writeFile(mark, `${entries.join('\n')}\n`, { flush: true })

@@ -84,7 +84,8 @@ function asText(report: BackUpReport): string {
       ? 'It contains the instance key and is encrypted with the passphrase.'
       : 'It does not contain the instance key: keep that key elsewhere, a restore needs it.',
     report.missingBlobs > 0 && `WARNING: ${report.missingBlobs} files are missing in the data folder.`,
-    report.damagedBlobs > 0 && `WARNING: ${report.damagedBlobs} files are not as they were uploaded, or cannot be read.`,
+    report.damagedBlobs > 0 &&
+      `WARNING: ${report.damagedBlobs} files are not as they were uploaded, or cannot be read.`,
     report.faultyBlobs.length > 0 && `The first of them: ${faults(report)}.`,
     report.storeFailure !== undefined &&
       `WARNING: dashboard and metrics do not show this backup, because the database failed: ${report.storeFailure}.`,

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFile, rm, stat, statfs, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { nearestFolder } from '../../backup/free-space.ts'
 import type { Config } from '../../config.ts'
 import { databaseFolder } from '../../database/server/embedded-home.ts'
 import { GuardedHttpClient } from '../../storage/guarded-http-client.ts'
@@ -51,7 +52,7 @@ async function checkDisks({ dataDir, databaseUrl, diskLowBytes }: Config): Promi
   /** One folder for each disk. */
   const disks = new Map<number, string>()
   for (const folder of folders) {
-    const present = await nearest(folder)
+    const present = await nearestFolder(folder)
     const { dev } = await stat(present)
     if (!disks.has(dev)) disks.set(dev, present)
   }
@@ -68,12 +69,6 @@ async function checkDisk(folder: string, lowBytes: number): Promise<Finding> {
   if (files > 0 && ffree / files < LOW_SHARE)
     return warning(`${ffree} of ${files} inodes are free on the disk of ${folder}.`, advice)
   return bavail / blocks < LOW_SHARE ? warning(found, advice) : ok(found)
-}
-
-/** The folder, or the nearest parent that exists. */
-async function nearest(folder: string): Promise<string> {
-  for (let path = folder; ; path = dirname(path))
-    if (path === dirname(path) || (await stat(path).catch(() => undefined))) return path
 }
 
 /** Writes, reads and deletes a file. It creates no folder, because that would belong to the account of this command. */

@@ -104,6 +104,11 @@ export async function removeDatabase(dataDir: string): Promise<void> {
   await rm(secretsFile(dataDir), { force: true })
 }
 
+/** Folder in which `findHome` makes the folder of a new database. It may not exist yet; the data folder must exist. */
+export async function placeOfNewHome(dataDir: string, account: Account | undefined): Promise<string> {
+  return !account || (await canEnter(dataDir, account)) ? dataDir : ELSEWHERE
+}
+
 async function findFiles(dataDir: string, account: Account | undefined, log: Logger): Promise<string> {
   const home = join(dataDir, 'postgres')
   await mkdir(home, { recursive: true, mode: 0o755 })
