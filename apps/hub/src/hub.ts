@@ -283,7 +283,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       db,
       nodeId: node.nodeId,
       log,
-      folders: [config.dataDir, ...watched],
+      folders: [config.dataDir, blobFolder(config.dataDir), ...watched],
       tls: config.tls,
       eventCount: () => services.ingest.eventCount,
       connections: () => devices.connectedCount,
@@ -369,7 +369,11 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     bus,
     mail: mailer,
     slowStatements,
-    folders: { data: config.dataDir, ...(disk && { database: disk.folder }) },
+    folders: {
+      data: config.dataDir,
+      blobs: blobFolder(config.dataDir),
+      ...(disk && { database: disk.folder }),
+    },
     tls: config.tls,
   })
   // Disposal runs this function first, so that new requests get 503 instead of reaching parts that are closed already.

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import type { NodeFacts } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
@@ -21,7 +21,7 @@ type NodeReportsOptions = {
   db: Db
   nodeId: string
   log: Logger
-  /** Folders with data of the hub. Only the fullest of their disks is reported. */
+  /** Folders with data of the hub. Only the fullest of their disks is reported. The folder of files is absent before the first upload. */
   folders: readonly string[]
   tls: TlsFiles | undefined
   /** Number of events that this node has stored since its start. */
@@ -96,10 +96,12 @@ async function backupFacts(db: Db, backups: BackupWatch): Promise<Pick<NodeFacts
 async function diskFacts(folders: readonly string[]): Promise<Pick<NodeFacts, 'disk' | 'diskFailure'>> {
   try {
     const disks = await Promise.all(
-      folders.map(async folder => {
-        const { bavail, blocks, bsize } = await statfs(folder)
-        return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
-      }),
+      folders
+        .filter(folder => existsSync(folder))
+        .map(async folder => {
+          const { bavail, blocks, bsize } = await statfs(folder)
+          return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+        }),
     )
     const [fullest] = disks.sort((a, b) => a.freeBytes / a.totalBytes - b.freeBytes / b.totalBytes)
     return { disk: fullest }

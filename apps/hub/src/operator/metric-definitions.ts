@@ -178,12 +178,12 @@ export const METRICS = {
   },
   muster_disk_free_bytes: {
     type: 'gauge',
-    help: 'Free space on the disk of a folder (data, database).',
+    help: 'Free space on the disk of a folder (data, blobs, database).',
     labels: ['folder'],
   },
   muster_disk_size_bytes: {
     type: 'gauge',
-    help: 'Size of the disk of a folder (data, database).',
+    help: 'Size of the disk of a folder (data, blobs, database).',
     labels: ['folder'],
   },
   muster_tls_certificate_expiry_timestamp_seconds: {

@@ -1,7 +1,6 @@
 import { exec, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -17,11 +16,12 @@ import {
   liveStream,
   type MailServer,
   mailServer,
+  smallDisk,
   type TestHub,
   testHub,
   until,
 } from '@muster/testkit'
-import { hasPrograms } from '@muster/testkit/programs'
+import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { storeLastBackup } from '../backup/last-backup.ts'
@@ -36,7 +36,6 @@ const ROOT = join(import.meta.dirname, '../../../..')
 const ALERTS = join(ROOT, 'deploy/prometheus/alerts.yml')
 const DASHBOARD = join(ROOT, 'deploy/grafana/muster.json')
 const DOCUMENT = join(ROOT, 'docs/operating.md')
-const PROMTOOL = '/usr/bin/promtool'
 /** Name of the metric that is exported only if `MUSTER_TLS_CERT` is set. */
 const CERTIFICATE = 'muster_tls_certificate_expiry_timestamp_seconds'
 
@@ -47,6 +46,8 @@ type Sample = { name: string; labels: Record<string, string>; value: number }
 
 let hub: TestHub
 let mails: MailServer
+/** Disk of the folder of files; undefined where mounting is not allowed. */
+let blobDisk: Awaited<ReturnType<typeof smallDisk>>
 let fleet: Awaited<ReturnType<TestHub['fleet']>>
 let deviceId: string
 let person: Awaited<ReturnType<typeof connectPerson>>
@@ -64,6 +65,9 @@ beforeAll(async () => {
     limits: { ...limits, 'person-organizations': 1 },
   })
   fleet = await hub.fleet()
+  blobDisk = await smallDisk(1)
+  if (blobDisk) open.push(blobDisk)
+  await symlink(blobDisk?.path ?? hub.dataDir, join(hub.dataDir, 'blobs'))
   await makeTraffic()
   exported = await scrape()
   samples = samplesOf(exported)
@@ -236,6 +240,12 @@ describe('/metrics', () => {
     expect(sumOf(name, labels)).toBe(value)
   })
 
+  it('exports the free space of the folder of files, which may be on a disk of its own', () => {
+    const sizeOf = (folder: string) => sumOf('muster_disk_size_bytes', { folder })
+    expect(sizeOf('blobs')).toBe(blobDisk ? 1024 ** 2 : sizeOf('data'))
+    expect(sumOf('muster_disk_free_bytes', { folder: 'blobs' })).toBeGreaterThan(0)
+  })
+
   it('counts a forward no more once it has ended', async () => {
     expect(sumOf('muster_command_line_links')).toBe(1)
     await person[Symbol.asyncDispose]()
@@ -326,14 +336,18 @@ describe('the alert rules and the dashboard', () => {
     expect(described.map(([, alert]) => alert)).toEqual(alerts)
   })
 
-  it.skipIf(!existsSync(PROMTOOL))(
+  it.skipIf(!hasPrograms('promtool'))(
     'are accepted by promtool, with the configuration in docs/operating.md',
     async () => {
-      expect(execFileSync(PROMTOOL, ['check', 'rules', ALERTS], { encoding: 'utf8' })).toContain('SUCCESS')
+      expect(
+        execFileSync(PROGRAMS.promtool.path, ['check', 'rules', ALERTS], { encoding: 'utf8' }),
+      ).toContain('SUCCESS')
       const [, configuration] =
         /```yaml\n(scrape_configs:[^`]*)```/.exec(await readFile(DOCUMENT, 'utf8')) ?? []
       const check = ['check', 'config', '--syntax-only', '/dev/stdin']
-      expect(execFileSync(PROMTOOL, check, { encoding: 'utf8', input: configuration })).toContain('SUCCESS')
+      expect(
+        execFileSync(PROGRAMS.promtool.path, check, { encoding: 'utf8', input: configuration }),
+      ).toContain('SUCCESS')
     },
   )
 })
