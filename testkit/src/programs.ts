@@ -27,6 +27,7 @@ export const PROGRAMS = {
   },
   openssl: { path: '/usr/bin/openssl', debian: ['openssl'] },
   pgbouncer: { path: '/usr/sbin/pgbouncer', debian: ['pgbouncer'] },
+  promtool: { path: '/usr/bin/promtool', debian: ['prometheus'] },
   'qemu-aarch64': { path: '/usr/bin/qemu-aarch64-static', debian: ['qemu-user-static'] },
   'swift-account': { path: '/usr/bin/swift-account-server', debian: ['swift-account'] },
   'swift-container': { path: '/usr/bin/swift-container-server', debian: ['swift-container'] },
