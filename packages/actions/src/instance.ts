@@ -323,7 +323,9 @@ export const instance = {
           progress: z
             .object({ done: U32, total: U32 })
             .optional()
-            .describe('Items of the bulk actions that the job has taken up.'),
+            .describe(
+              'Items of the bulk actions that the job has taken up, or devices of a job that fills rows after an upgrade.',
+            ),
           isRepeatable: z.boolean().describe('Whether `jobs_Retry` accepts this kind of job.'),
         }),
       ),

@@ -12,6 +12,10 @@ const PORTION = 500
  * Writes the missing rows of `device_address`, for example for devices that reported before an upgrade of the hub. Each device is committed
  * by itself, and devices with current rows are skipped.
  */
-export const devices_FillAddresses = jobHandler('devices_FillAddresses', ({ db }, _data, { signal }) =>
-  fillInPortions(db, signal, 'devices.fillAddresses', last => fillAddresses(db, last, PORTION)),
+export const devices_FillAddresses = jobHandler('devices_FillAddresses', (context, _data, { signal }) =>
+  fillInPortions(context, signal, {
+    job: 'devices_FillAddresses',
+    portion: PORTION,
+    fill: (last, portion) => fillAddresses(context.db, last, portion),
+  }),
 )

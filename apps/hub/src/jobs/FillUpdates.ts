@@ -9,6 +9,10 @@ const PORTION = 50
  * Writes the missing rows of `device_update`, for example for devices that reported before an upgrade of the hub. Each portion is committed
  * by itself, and existing rows are skipped.
  */
-export const devices_FillUpdates = jobHandler('devices_FillUpdates', ({ db }, _data, { signal }) =>
-  fillInPortions(db, signal, 'devices.fillUpdates', last => fillUpdates(db, last, PORTION)),
+export const devices_FillUpdates = jobHandler('devices_FillUpdates', (context, _data, { signal }) =>
+  fillInPortions(context, signal, {
+    job: 'devices_FillUpdates',
+    portion: PORTION,
+    fill: (last, portion) => fillUpdates(context.db, last, portion),
+  }),
 )

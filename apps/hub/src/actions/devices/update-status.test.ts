@@ -286,12 +286,21 @@ describe('the job that fills the rows after an upgrade', () => {
     await using session = await databaseSession(hub)
     await session.query('begin')
     await session.query('select from device_property where device_id = $1 for update', [last])
+    await hub.pool.query("delete from instance_setting where key = 'devices.fillUpdates'")
     await hub.db.transaction().execute(tx => hub.jobs.enqueue(tx, 'devices_FillUpdates', {}))
     hub.jobs.wake('devices_FillUpdates')
     await session.waitingStatements(1)
     const partly = await filledOf(ids)
     expect(partly).toBeGreaterThanOrEqual(50)
     expect(partly).toBeLessThan(120)
+    const admin = await hub.user({ isAdmin: true })
+    const { jobs } = await admin.invoke('jobs_Query', {
+      filter: { job: 'devices_FillUpdates', statuses: ['Pending'] },
+      limit: 10,
+    })
+    const { done, total } = jobs[0]!.progress!
+    expect(done).toBeGreaterThanOrEqual(50)
+    expect(done).toBeLessThan(total)
     const killed = await session.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`,

@@ -4,6 +4,7 @@ import type { Db } from '../../database/client/connection.ts'
 import { queryPage } from '../../database/client/page.ts'
 import { jobDurationMs, jobError, jobStatus, jobsOf } from '../../database/queries/jobs/job-rows.ts'
 import { handler } from '../../handler.ts'
+import { fillProgress } from '../../jobs/fill-portions.ts'
 import { isRepeatable } from '../../jobs/kinds.ts'
 import { wireTime } from '../../runtime/times.ts'
 
@@ -40,6 +41,10 @@ export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, 
     db,
     rows.filter(row => row.name === 'devices_RunBulkActions').map(row => row.data.jobId),
   )
+  for (const { name, state, data } of rows) {
+    const filled = state === 'completed' ? undefined : await fillProgress(db, name)
+    if (filled) progress.set(data.jobId, filled)
+  }
   return {
     jobs: rows.map(row => ({
       jobId: row.data.jobId,
