@@ -170,7 +170,9 @@ describe('a hub that is stopped', () => {
       env: { MUSTER_DATABASE_URL: url },
     })
     await until('it waits', async () => {
-      const { rows } = await client.query("select from pg_stat_activity where wait_event_type = 'Lock'")
+      const { rows } = await client.query(
+        "select from pg_stat_activity where query like 'select pg_try_advisory_lock(%'",
+      )
       return rows.length > 0
     })
     hub.kill('SIGTERM')

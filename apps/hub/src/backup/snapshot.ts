@@ -66,7 +66,7 @@ export async function takeSnapshot(client: pg.Client): Promise<Snapshot> {
       'Found a database without the tables of a hub, expected one on which a hub has run.',
     )
   await refuseMarked(client)
-  await lockTables(client)
+  await lockTables(client, LOCK_TIMEOUT_MS)
   for (let attempt = 1; ; attempt++) {
     const before = await listParts(client)
     await client.query('begin isolation level repeatable read read only')

@@ -1,7 +1,14 @@
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { capturedLog, type ScratchDatabase, scratchDatabase } from '@muster/testkit'
+import {
+  capturedLog,
+  connectDevice,
+  databaseSession,
+  type ScratchDatabase,
+  scratchDatabase,
+  testHub,
+} from '@muster/testkit'
 import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { databaseTypes } from '../../../../../tools/database-types.ts'
@@ -93,6 +100,12 @@ describe('migrations', () => {
       'Migration 0002_second.sql comes before 0003_third.sql, which was applied without it.',
     ],
     [
+      'one that builds an index has another statement',
+      {},
+      { '0001_first.sql': '-- concurrent\ncreate index concurrently first on migration (name)' },
+      'Migration 0001_first.sql begins with "-- concurrent", expected one statement "create index concurrently if not exists …" in it.',
+    ],
+    [
       'two files have the same number',
       {},
       { ...first, '0001_other.sql': '' },
@@ -153,6 +166,54 @@ describe('migrations', () => {
     await database.query('update cluster_node set left_at = now()')
     await migrate(database.connection, log, folder.path)
     expect(await applied()).toEqual(['9999_last.sql', '9998_contract.sql'])
+  })
+
+  it('build an index while devices send, and build it anew after they were killed', async () => {
+    await using hub = await testHub()
+    await using folder = await folderOf(
+      {
+        '9999_index.sql':
+          '-- concurrent\n-- For a test.\ncreate index concurrently if not exists device_property_by_version on device_property (version);\n',
+      },
+      SHIPPED,
+    )
+    const { connectionString } = hub.pool.options
+    const run = () => migrate({ connectionString }, log, folder.path)
+    const isValid = async () => {
+      const { rows } = await hub.pool.query<{ isValid: boolean }>(
+        `select indisvalid as "isValid" from pg_index where indexrelid = to_regclass('device_property_by_version')`,
+      )
+      return rows[0]?.isValid
+    }
+    const { token, owner: person } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+    const send = (name: string) => device.invoke('devices_SetProperty', { deviceId, name, value: 1 })
+    await send('before')
+    // A transaction with the lock of a writer holds the build up.
+    await using session = await databaseSession(hub)
+    const hold = () => session.query('begin; lock table device_property in row exclusive mode')
+
+    await hold()
+    const killed = expect(run()).rejects.toThrow('Migration 9999_index.sql failed: ')
+    await session.waitingStatements(1)
+    await hub.pool.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like '-- concurrent%'",
+    )
+    await killed
+    await session.release()
+    expect(await isValid()).toBe(false)
+
+    await hold()
+    const runs = [run(), run()]
+    await session.waitingStatements(1)
+    for (let n = 0; n < 20; n++) await send(`during ${n}`)
+    expect(await isValid()).toBe(false)
+    await session.release()
+    expect(await Promise.all(runs)).toEqual(['9999_index.sql', '9999_index.sql'])
+    expect(await isValid()).toBe(true)
+    const { properties } = await person.invoke('devices_QueryProperties', { deviceId })
+    expect(Object.keys(properties)).toHaveLength(21)
   })
 
   it('count existing devices, and later those that are added or deleted', async () => {

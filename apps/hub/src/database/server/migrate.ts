@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { VERSION } from '@muster/actions/version'
 import pg from 'pg'
 import { installQueue, isQueueCurrent } from '../../jobs/install.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { sqlState } from '../client/errors.ts'
+import { isDeadlock, sqlState } from '../client/errors.ts'
 import { refuseMarked } from './marks.ts'
 import { MigrationError } from './migration-error.ts'
 import { lockTables, tryLockTables } from './table-lock.ts'
@@ -23,6 +24,17 @@ const OLDEST_RELEASE = '0.1.0'
 const CONTRACT = /^-- contract\b/
 
 /**
+ * First line of a migration that builds an index on a large table. It runs outside of a transaction, so that other nodes go on writing to the
+ * table. The index is its only statement.
+ */
+const CONCURRENT = /^-- concurrent\b/
+const INDEX = /^create (?:unique )?index concurrently if not exists (\w+) on [^;]*;?\s*$/m
+/** Attempts to build an index. A waiting node of an older release holds a snapshot, which PostgreSQL may take for a deadlock. */
+const INDEX_ATTEMPTS = 5
+/** Interval of attempts to take the lock of migrations, in milliseconds. */
+const LOCK_POLL_MS = 100
+
+/**
  * Former checksums of migrations whose comments changed after a release. An instance may have applied the former or the current
  * text of such a migration.
  */
@@ -30,7 +42,14 @@ const FORMER_CHECKSUMS: Record<string, string> = {
   '0006_device_counts.sql': '42399c9908e899b311eb11474c0c75cbab79a86617f5a08d6507b3acde21a916',
 }
 
-type Migration = { name: string; sql: string; checksum: string; isContract: boolean }
+type Migration = {
+  name: string
+  sql: string
+  checksum: string
+  isContract: boolean
+  /** Name of the index of a migration that begins with `-- concurrent`. */
+  index: string | undefined
+}
 /**
  * Row of an applied migration. `oldest_release` is the oldest release that can run after the migration. It is null if only releases that
  * include the migration can.
@@ -40,7 +59,8 @@ type Applied = { name: string; checksum: string; oldest_release: string | null }
 /**
  * Migrates the hub's schema and then the schema of the job queue. Migrations are plain SQL files that run in number order, forward
  * only, each in its own transaction. An advisory lock lets only one of several starting nodes run them. A migration that begins with
- * `-- contract` waits until no node is alive whose release does not know it. Resolves to the name of the newest migration that this
+ * `-- contract` waits until no node is alive whose release does not know it. One that begins with `-- concurrent` builds an index outside of
+ * a transaction. Resolves to the name of the newest migration that this
  * release knows. Throws `MigrationError` when an applied file was edited, when this release is too old for the schema, or when a
  * migration fails, and with `mayWait: false` when another process holds the lock or a backup runs.
  */
@@ -57,16 +77,7 @@ export async function migrate(
   client.on('error', () => {})
   await client.connect()
   try {
-    const { rows: locks } = await client.query<{ isTaken: boolean }>(
-      'select pg_try_advisory_lock(hashtext(\'muster.migrations\')) as "isTaken"',
-    )
-    if (!locks[0]!.isTaken) {
-      if (!mayWait)
-        throw new MigrationError(
-          'Another process is migrating this database: wait until it has ended, and look again.',
-        )
-      await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
-    }
+    await takeLock(client, 'pg_try_advisory_lock', mayWait)
     await refuseMarked(client)
     let isLocked = false
     const awaitBackup = async (): Promise<void> => {
@@ -86,16 +97,20 @@ export async function migrate(
     const { rows: applied } = await client.query<Applied>(
       'select name, checksum, oldest_release from migration order by name',
     )
-    for (const { name, sql, checksum, isContract } of pendingMigrations(migrations, applied, log)) {
+    for (const { name, sql, checksum, isContract, index } of pendingMigrations(migrations, applied, log)) {
       const older = isContract ? await nodesWithout(client, name) : []
       if (older.length > 0) {
         log.info({ migration: name, nodes: older }, 'a migration waits until older nodes have stopped')
         continue
       }
       await awaitBackup()
-      await client.query('begin')
       try {
-        await client.query(sql)
+        if (index !== undefined) {
+          log.info({ migration: name, index }, 'an index is built; other nodes go on meanwhile')
+          await buildIndex(client, index, sql)
+        }
+        await client.query('begin')
+        if (index === undefined) await client.query(sql)
         await client.query('insert into migration (name, checksum, oldest_release) values ($1, $2, $3)', [
           name,
           checksum,
@@ -132,13 +147,52 @@ export async function requireUsableSchema(owner: pg.PoolConfig): Promise<void> {
   client.on('error', () => {})
   await client.connect()
   try {
-    await client.query("select pg_advisory_lock_shared(hashtext('muster.migrations'))")
+    await takeLock(client, 'pg_try_advisory_lock_shared')
     const { rows: applied } = await client.query<Applied>(
       'select name, checksum, oldest_release from migration order by name',
     )
     pendingMigrations(await readMigrations(FOLDER), applied)
   } finally {
     await client.end()
+  }
+}
+
+/**
+ * Takes the lock of migrations until the session ends. A statement that waits for the lock in the database would hold a snapshot, for which
+ * `create index concurrently` of the other session waits. Throws `MigrationError` with `mayWait: false` if another session has the lock.
+ */
+async function takeLock(
+  client: pg.Client,
+  lock: 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared',
+  mayWait = true,
+): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ isTaken: boolean }>(
+      `select ${lock}(hashtext('muster.migrations')) as "isTaken"`,
+    )
+    if (rows[0]!.isTaken) return
+    if (!mayWait)
+      throw new MigrationError(
+        'Another process is migrating this database: wait until it has ended, and look again.',
+      )
+    await sleep(LOCK_POLL_MS)
+  }
+}
+
+async function buildIndex(client: pg.Client, index: string, sql: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    // A killed attempt leaves an invalid index, which `if not exists` would take for a complete one.
+    const { rows } = await client.query(
+      'select from pg_index where indexrelid = to_regclass($1) and not indisvalid',
+      [index],
+    )
+    if (rows.length > 0) await client.query(`drop index concurrently ${index}`)
+    try {
+      await client.query(sql)
+      return
+    } catch (error) {
+      if (!isDeadlock(error) || attempt === INDEX_ATTEMPTS) throw error
+    }
   }
 }
 
@@ -210,7 +264,9 @@ export async function createTables(client: pg.Client, names: string[]): Promise<
       `The database comes from a newer hub: its migration ${unknown} is not known here. Use that release or a newer one.`,
     )
   await createMigrationTable(client)
-  for (const { name, sql } of migrations) if (names.includes(name)) await client.query(sql)
+  for (const { name, sql, index } of migrations)
+    if (names.includes(name))
+      await client.query(index === undefined ? sql : sql.replace(' concurrently ', ' '))
 }
 
 /** Migrations that are not applied yet, in order. Throws `MigrationError` if this release cannot run on the applied migrations. */
@@ -285,7 +341,12 @@ async function readMigrations(folder: string): Promise<Migration[]> {
     names.map(async name => {
       const sql = await readFile(join(folder, name), 'utf8')
       const checksum = createHash('sha256').update(sql).digest('hex')
-      return { name, sql, checksum, isContract: CONTRACT.test(sql) }
+      const index = CONCURRENT.test(sql) ? INDEX.exec(sql)?.[1] : undefined
+      if (CONCURRENT.test(sql) && index === undefined)
+        throw new MigrationError(
+          `Migration ${name} begins with "-- concurrent", expected one statement "create index concurrently if not exists …" in it.`,
+        )
+      return { name, sql, checksum, isContract: CONTRACT.test(sql), index }
     }),
   )
 }
