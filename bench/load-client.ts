@@ -21,7 +21,7 @@ export type LoadCommand =
   | { connect: ConnectLoad }
   | { reconnect: { parallel: number; resumes: boolean; giveUpMs: number } }
   | { publish: { secs: number; devices: number; window: number } }
-  | { schedule: { secs: number; devices: number; perSec: number } }
+  | { schedule: { secs: number; devices: number; perSec: number; withLatencies?: boolean } }
   | { setProperty: { name: string } }
   | { setProfiles: true }
   | { writeProperty: { secs: number; devices: number; name: string; values: [unknown, unknown] } }
@@ -45,7 +45,14 @@ export type ConnectLoad = {
   tls?: TlsFiles
 }
 
-export type PublishRun = { acknowledged: number; secs: number; p50Ms: number; p99Ms: number }
+export type PublishRun = {
+  acknowledged: number
+  secs: number
+  p50Ms: number
+  p99Ms: number
+  /** Times to the acknowledgement of each event, if they were asked for. */
+  latenciesMs?: number[]
+}
 export type ConnectRun = { secs: number }
 export type ReconnectRun = {
   /** Times in milliseconds since 1970. A connection is accepted with its WebSocket; a device is admitted with its executor channel. */
@@ -233,7 +240,12 @@ async function repeatCalls(
  * Publishes single events on a fixed schedule, rotating through the devices. Latency counts from the due time. Otherwise a slow
  * answer would delay later events and hide their latency.
  */
-async function schedule(load: { secs: number; devices: number; perSec: number }): Promise<PublishRun> {
+async function schedule(load: {
+  secs: number
+  devices: number
+  perSec: number
+  withLatencies?: boolean
+}): Promise<PublishRun> {
   const latencies: number[] = []
   const started = performance.now()
   const total = load.secs * load.perSec
@@ -263,7 +275,12 @@ async function schedule(load: { secs: number; devices: number; perSec: number })
   }
   send()
   await finished.promise
-  return { acknowledged: latencies.length, secs: secondsSince(started), ...quantiles(latencies) }
+  return {
+    acknowledged: latencies.length,
+    secs: secondsSince(started),
+    ...quantiles(latencies),
+    ...(load.withLatencies && { latenciesMs: latencies }),
+  }
 }
 
 /** Sets one property on all devices concurrently. Resolves when all devices have an acknowledgement. */
