@@ -5,9 +5,10 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createCertificate } from '@muster/link/certificate'
-import { fakeS3, freePort, type TestHub, testHub } from '@muster/testkit'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fakeS3, freePort, scratchDatabase, smallDisk, type TestHub, testHub } from '@muster/testkit'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { EMBEDDED_RELEASE, releasesSince } from '../database/server/embedded-release.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { runHere } from './testing/run-here.ts'
@@ -127,6 +128,83 @@ it('finds a certificate that nobody trusts', async () => {
     expect.stringMatching(
       /^certificate: Browsers and devices .* refuse the certificate of 127\.0\.0\.1:\d+ \(DEPTH_ZERO_SELF_SIGNED_CERT\); it ends on \d{4}-\d\d-\d\d, in \d+ days\.$/,
     ),
+  )
+})
+
+it.each([
+  ['ok', '2026-11-01', 'The certificate is trusted and ends on 4096-01-01, in '],
+  ['warning', '4095-12-25', 'The certificate ends on 4096-01-01, in 7 days.'],
+  ['error', '4096-01-03', 'The certificate of localhost:'],
+])('says %s of a trusted certificate that ends in 4096, on %s', async (state, day, finding) => {
+  const { certificatePem: cert, keyPem: key } = createCertificate('localhost')
+  const place = await listening(createHttpsServer({ cert, key }, (_request, response) => response.end('{}')))
+  const trusted = getCACertificates('default')
+  setDefaultCACertificates([...trusted, cert])
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date(day) })
+  try {
+    const found = await findings(state, {
+      MUSTER_PUBLIC_URL: `https://${place.replace('127.0.0.1', 'localhost')}`,
+    })
+    expect(found).toContainEqual(expect.stringContaining(`certificate: ${finding}`))
+  } finally {
+    vi.useRealTimers()
+    setDefaultCACertificates(trusted)
+  }
+})
+
+it('finds a database whose settings, version, schema or clock the hub cannot live with', async () => {
+  await using database = await scratchDatabase('muster')
+  // Functions of these names, found first, stand for another server.
+  await database.query(
+    `create function current_setting(name text) returns text language sql as
+       $$ select case name when 'server_version' then '13.22' when 'default_transaction_read_only' then 'on'
+            when 'autovacuum' then 'off' when 'max_connections' then '3' else pg_catalog.current_setting(name) end $$;
+     create function age(xid) returns int language sql as $$ select 1900000000 $$;
+     delete from migration where name = (select max(name) from migration)`,
+  )
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 600_000 })
+  try {
+    const { out, code } = await doctor({
+      MUSTER_DATABASE_URL: `${database.url}?options=${encodeURIComponent('-c search_path=public,pg_catalog')}`,
+    })
+    expect(code).toBe(1)
+    const { findings: all } = JSON.parse(out) as { findings: Finding[] }
+    expect(all.filter(({ check }) => check === 'database')).toEqual(
+      [
+        ['warning', /^PostgreSQL is 13\.22, which gets no security releases since November 2025\.$/],
+        ['error', /^The database is read-only, as a standby is\.$/],
+        ['warning', /^autovacuum is off, so tables and indexes grow without limit\.$/],
+        ['warning', /^\d+ of 3 connections are in use, and a node needs up to 16\.$/],
+        ['warning', /^The oldest transaction id is 1900000000 transactions old; PostgreSQL stops writes at /],
+        ['warning', /^The database lacks 1 migrations of this release\.$/],
+        ['warning', /^The clock of this machine is \d+ s ahead of that of the database\.$/],
+      ].map(([state, finding]) => ({
+        check: 'database',
+        state,
+        finding: expect.stringMatching(finding!),
+        advice: expect.stringMatching(/^[A-Z].*\.$/),
+      })),
+    )
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it('finds a disk that is nearly full, or has few inodes left', async ({ skip }) => {
+  await using full = await smallDisk(20)
+  await using crowded = await smallDisk(4, 20)
+  if (!full || !crowded) return skip('mounting a small disk needs root')
+  const dataDir = (disk: { path: string }) => ({ MUSTER_DATA_DIR: disk.path })
+  expect(await findings('error', dataDir(full))).toContainEqual(
+    `disk: 0.0 GiB (100 %) are free on the disk of ${full.path}.`,
+  )
+  const low = { MUSTER_DISK_LOW_BYTES: String(1024 ** 2) }
+  await writeFile(join(full.path, 'filler'), Buffer.alloc(18.5 * 1024 ** 2))
+  const small = await findings('warning', { ...dataDir(full), ...low })
+  expect(small).toContainEqual(expect.stringMatching(/^disk: 0\.0 GiB \([78] %\) are free on the disk of /))
+  for (let n = 0; n < 18; n++) await writeFile(join(crowded.path, String(n)), '')
+  expect(await findings('warning', { ...dataDir(crowded), ...low })).toContainEqual(
+    expect.stringMatching(/^disk: [01] of 20 inodes are free on the disk of /),
   )
 })
 

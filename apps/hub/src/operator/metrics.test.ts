@@ -67,6 +67,7 @@ beforeAll(async () => {
   fleet = await hub.fleet()
   blobDisk = await smallDisk(1)
   if (blobDisk) open.push(blobDisk)
+  await rm(join(hub.dataDir, 'blobs'), { recursive: true })
   await symlink(blobDisk?.path ?? hub.dataDir, join(hub.dataDir, 'blobs'))
   await makeTraffic()
   exported = await scrape()
