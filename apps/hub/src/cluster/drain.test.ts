@@ -10,6 +10,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 
 const NEVER = new AbortController().signal
 const REASON = 'the hub is shutting down'
+const TOKEN = 'an-operator-token-of-32-characters'
 
 /** Sends a request over a keep-alive connection. */
 async function askKept(
@@ -25,7 +26,11 @@ async function askKept(
 describe('a node that stops while another one is alive', () => {
   it('is not ready, refuses devices, and hands its own over in portions, the busy ones last', async () => {
     const { owner, token } = await hub.fleet()
-    const second = await secondNode(hub, { drainSecs: 3 })
+    const second = await secondNode(hub, { drainSecs: 3, operatorPort: 0, operatorToken: TOKEN })
+    const operator = async (path: string): Promise<string> => {
+      const url = `http://127.0.0.1:${second.operatorPort}${path}`
+      return (await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } })).text()
+    }
     const busy = await connectDevice({
       url: second.url,
       token,
@@ -50,6 +55,10 @@ describe('a node that stops while another one is alive', () => {
       body: '{"status":"not ready","reason":"draining"}',
       connection: 'close',
     })
+    expect(JSON.parse(await operator('/health'))).toEqual({ state: 'draining', isReady: false, reasons: [] })
+    expect(await operator('/metrics')).toMatch(
+      /^muster_health\{state="ready"\} 0\n.*^muster_health\{state="draining"\} 1\n.*^muster_ready 0$/ms,
+    )
     await expect(connectDevice({ url: second.url, token })).rejects.toMatchObject({ status: 503 })
     const shown = await owner.invoke('devices_GetDetails', { deviceId: busy.deviceId })
     expect(shown.isConnected).toBe(true)
