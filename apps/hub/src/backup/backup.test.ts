@@ -1,15 +1,19 @@
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, watch, writeFileSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import {
+  connectDevice,
+  databaseSession,
   digestOf,
   putBytes,
   type ScratchDatabase,
   scratchDatabase,
   type TestHub,
   testHub,
+  until,
 } from '@muster/testkit'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -70,8 +74,10 @@ async function newFolder(): Promise<string> {
   return folder
 }
 
-it('backs up a running hub, and restores it into an empty database with all rows and definitions', async () => {
+it('goal R14: backs up a running hub, and restores it with its devices into an empty database with all rows and definitions', async () => {
   const path = join(root, 'plain.backup')
+  const { token } = await hub.fleet()
+  await using device = await connectDevice({ url: hub.url, token })
   const before = await contentsOf(source)
   await hub.db.transaction().execute(async tx => {
     await hub.jobs.enqueue(tx, 'users_SendPasswordEmail', { jwtId: 'waiting' })
@@ -112,6 +118,10 @@ it('backs up a running hub, and restores it into an empty database with all rows
   expect(await target.query('select count(*)::int as n from session')).toEqual([{ n: 0 }])
 
   await using again = await testHub({ databaseUrl: target.url, instanceKey: FIXTURE_KEY })
+  // The device needs no approval: its certificate and its token are restored.
+  await using back = await connectDevice({ url: again.url, token, identity: device.identity })
+  expect(back.deviceId).toBe(device.deviceId)
+  await back.invoke('devices_SetProperty', { deviceId: back.deviceId, name: 'after', value: 1 })
   const client = new pg.Client(target.connection)
   await client.connect()
   const keys = new SealKeys(instanceKeyOf(FIXTURE_KEY))
@@ -211,6 +221,86 @@ it('keeps the bytes of deleted files until a backup has ended', async () => {
   await client.end()
   await hub.runJob('repositories_SweepBlobs', {})
   expect(existsSync(hub.blobs.pathOf(assetId))).toBe(false)
+})
+
+it('keeps and contains a file that is deleted and swept while it runs', async () => {
+  const pieces = [randomBytes(30), randomBytes(30)]
+  const uploaded: string[] = []
+  for (const bytes of pieces) uploaded.push(await upload(bytes))
+  const [held, deleted] = uploaded.toSorted() as [string, string]
+  // The backup waits for the writer of a named pipe.
+  await rm(hub.blobs.pathOf(held))
+  execFileSync('mkfifo', [hub.blobs.pathOf(held)])
+  const path = join(root, 'held.backup')
+  const made = runHere(['backup', path, '--blobs', '--no-verify', '--json'], settings)
+  const pipe = await open(hub.blobs.pathOf(held), 'w')
+  await owner.invoke('repositories_DeleteAsset', { assetId: deleted })
+  await hub.runJob('repositories_SweepBlobs', {})
+  expect(existsSync(hub.blobs.pathOf(deleted))).toBe(true)
+  await pipe.writeFile(pieces[uploaded.indexOf(held)]!)
+  await pipe.close()
+  const { faultyBlobs } = JSON.parse((await made).out) as { faultyBlobs: { assetId: string }[] }
+  expect(faultyBlobs.filter(({ assetId }) => uploaded.includes(assetId))).toEqual([])
+  await hub.runJob('repositories_SweepBlobs', {})
+  expect(existsSync(hub.blobs.pathOf(deleted))).toBe(false)
+  await rm(hub.blobs.pathOf(held))
+  await writeFile(hub.blobs.pathOf(held), pieces[uploaded.indexOf(held)]!)
+
+  await using target = await scratchDatabase()
+  const dataDir = await newFolder()
+  await done(['restore', path], { ...settings, MUSTER_DATABASE_URL: target.url, MUSTER_DATA_DIR: dataDir })
+  const restored = join(dataDir, 'blobs', relative(join(hub.dataDir, 'blobs'), hub.blobs.pathOf(deleted)))
+  expect(pieces[uploaded.indexOf(deleted)]!.equals(await readFile(restored))).toBe(true)
+})
+
+it('lets one of two backups at once through, and one of two restores into a data folder', async () => {
+  const files = ['at-once-1', 'at-once-2'].map(name => join(root, name))
+  const made = await Promise.all(files.map(file => runHere(['backup', file, '--no-verify'], settings)))
+  expect(made.map(({ code }) => code).toSorted()).toEqual([0, 1])
+  expect(made.find(({ code }) => code === 1)!.err).toBe(
+    'Another backup of this instance runs: wait until it has ended.\n',
+  )
+  expect(files.filter(file => existsSync(file))).toHaveLength(1)
+  const path = files.find(file => existsSync(file))!
+
+  await using first = await scratchDatabase()
+  await using second = await scratchDatabase()
+  const MUSTER_DATA_DIR = await newFolder()
+  const targets = [first, second]
+  const restored = await Promise.all(
+    targets.map(({ url }) =>
+      runHere(['restore', path], { ...settings, MUSTER_DATABASE_URL: url, MUSTER_DATA_DIR }),
+    ),
+  )
+  expect(restored.map(({ code }) => code).toSorted()).toEqual([0, 1])
+  const lost = restored.findIndex(({ code }) => code === 1)
+  expect(restored[lost]!.err).toMatch(
+    /^MUSTER_DATA_DIR: found \S+ in use by the hub with process id \d+, [^\n]+\n$/,
+  )
+  expect(
+    await targets[lost]!.query("select from pg_class where relname in ('device', 'unfinished_copy')"),
+  ).toEqual([])
+  expect(existsSync(join(MUSTER_DATA_DIR, 'unfinished-restore'))).toBe(false)
+})
+
+it('says in one line that its database went away, and leaves no file', async () => {
+  await using session = await databaseSession(hub)
+  await session.lock('device')
+  const folder = await newFolder()
+  const made = runHere(['backup', join(folder, 'file'), '--no-verify'], settings)
+  const copies = "application_name = 'muster copy' and wait_event_type = 'Lock'"
+  await until('the backup waits for the table', async () => {
+    await session.query('select pg_stat_clear_snapshot()')
+    return (await session.query(`select from pg_stat_activity where ${copies}`)).length > 0
+  })
+  await session.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${copies}`)
+  await session.release()
+  expect(await made).toEqual({
+    code: 1,
+    out: '',
+    err: 'The database failed: terminating connection due to administrator command. Run the command again.\n',
+  })
+  expect(await readdir(folder)).toEqual([])
 })
 
 it('refuses a second backup of the instance, an existing file and a folder that is not there', async () => {

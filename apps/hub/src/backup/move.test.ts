@@ -80,6 +80,43 @@ it('refuses while a node is alive, and a target that is not empty', async () => 
   expect(await move('postgresql://x:y@127.0.0.1:1/none')).toContain(
     '--to: found a database that does not let the hub in',
   )
+  const { pathname } = new URL(target.url)
+  await target.query(
+    `create database "${pathname.slice(1)}_latin" template template0 encoding 'LATIN1' locale 'C'`,
+  )
+  expect(await move(`${target.url}_latin`)).toBe(
+    '--to: found a database with the encoding LATIN1, expected one with UTF8.\n',
+  )
+  await target.query(`drop database "${pathname.slice(1)}_latin"`)
+  // A function of this name, found first, stands for an old server.
+  await target.query(
+    `drop function somebody;
+     create function current_setting(name text) returns text language sql as
+       $$ select case name when 'server_version_num' then '140011' else pg_catalog.current_setting(name) end $$`,
+  )
+  expect(await move(`${target.url}?options=${encodeURIComponent('-c search_path=public,pg_catalog')}`)).toBe(
+    '--to: found PostgreSQL 14, expected 15 or newer.\n',
+  )
   expect(await move('nonsense')).toBe('--to: found another text, expected a postgresql:// URL.\n')
   await using _hub = await testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY })
+})
+
+it('lets one of two moves at once through', async () => {
+  await using source = await stoppedInstance()
+  await using first = await scratchDatabase()
+  await using second = await scratchDatabase()
+  const before = await contentsOf(source)
+  const targets = [first, second]
+  const ran = await Promise.all(
+    targets.map(({ url }) => runHere(['database', 'move', '--to', url], { MUSTER_DATABASE_URL: source.url })),
+  )
+  const won = ran.findIndex(({ code }) => code === 0)
+  expect(ran.map(({ code }) => code).toSorted()).toEqual([0, 1])
+  expect(ran[1 - won]!.err).toMatch(
+    /^(Found a running hub or another command on|The database was moved to) [^\n]+\n$/,
+  )
+  expect(await contentsOf(targets[won]!)).toEqual(before)
+  expect(
+    await targets[1 - won]!.query("select from pg_class where relname in ('device', 'unfinished_copy')"),
+  ).toEqual([])
 })
