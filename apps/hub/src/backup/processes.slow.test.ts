@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import {
   chmod,
   cp,
@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ScratchDatabase, scratchDatabase, smallDisk, testHub, until } from '@muster/testkit'
 import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runHere } from '../commands/testing/run-here.ts'
 import { loadConfig } from '../config.ts'
@@ -106,6 +107,25 @@ it('leaves a draft that no restore takes when a backup is killed during its tria
   expect((await readdir(folder)).toSorted()).toEqual(['file', 'renamed'])
 })
 
+it('leaves nothing when its trial restore fails', async () => {
+  await using broken = await fixtureDatabase()
+  // Only a superuser can make such a row, or a damaged disk.
+  await broken.query(
+    "set session_replication_role = replica; update device set project_id = 'p_absent' where device_id = (select min(device_id) from device); reset session_replication_role",
+  )
+  const folder = join(root, 'refused')
+  await mkdir(folder)
+  const { code, out, err } = await runHere(['backup', join(folder, 'file')], {
+    ...settings,
+    MUSTER_DATABASE_URL: broken.url,
+  })
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toMatch(
+    /^The rows cannot be stored: PostgreSQL refused its rows: [^\n]+ violates foreign key constraint [^\n]+\n$/,
+  )
+  expect(await readdir(folder)).toEqual([])
+})
+
 it('removes what it wrote when it is stopped, when its disk is full, and when its database goes away', async ({
   skip,
 }) => {
@@ -163,6 +183,10 @@ it('begins a killed restore into a data folder anew, and no hub starts before', 
     'that was not finished',
   )
   await done(['restore', join(root, 'good')], embedded)
+  const checked = await runHere(['doctor'], { ...embedded, MUSTER_PUBLIC_URL: 'http://192.0.2.1:9' })
+  expect(checked.out).toMatch(
+    /^warning {2}database: The embedded PostgreSQL is [\d.]+, .* It follows security releases late, and others reach this hub\.$/m,
+  )
   await using target = await scratchDatabase()
   // A move of an embedded database.
   await done(['database', 'move', '--to', target.url], embedded)
@@ -268,6 +292,60 @@ it('runs the commands of docs/operating.md as they are written there', { timeout
   for (const folder of folders) expect(await readdir(folder)).toEqual([`muster-${day}.backup`])
   expect(existsSync(foreign)).toBe(true)
 })
+
+it('is dumped by pg_dump and restored by pg_restore', async ({ skip }) => {
+  const bin = debianServer()
+  if (bin === undefined) return skip('needs the package postgresql of Debian, and root')
+  await using server = await startServer(bin)
+  const [from, to] = ['from', 'to'].map(server.urlOf)
+  const env = { ...settings, MUSTER_DATABASE_URL: from! }
+  await done(['restore', join(root, 'good')], { ...env, MUSTER_DATA_DIR: join(root, 'data-dump') })
+  const file = join(root, 'dump')
+  execFileSync(join(bin, 'pg_dump'), ['-Fc', `--file=${file}`, from!])
+  execFileSync(join(bin, 'pg_restore'), [`--dbname=${to}`, file])
+  const counts = await Promise.all(
+    [from!, to!].map(async url => {
+      const client = new pg.Client(url)
+      await client.connect()
+      const { rows } = await client.query(
+        'select (select count(*) from device_event) as events, (select count(*) from migration) as migrations',
+      )
+      await client.end()
+      return rows
+    }),
+  )
+  expect(counts[1]).toEqual(counts[0])
+  await using _hub = await testHub({ databaseUrl: to!, instanceKey: FIXTURE_KEY })
+})
+
+/** Folder of the programs of Debian's newest PostgreSQL server; undefined without one, or if this process may not run it. */
+function debianServer(): string | undefined {
+  const place = '/usr/lib/postgresql'
+  if (process.getuid?.() !== 0 || !existsSync(place)) return undefined
+  return readdirSync(place)
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map(major => join(place, major, 'bin'))
+    .find(bin => ['initdb', 'pg_ctl', 'pg_dump', 'pg_restore'].every(name => existsSync(join(bin, name))))
+}
+
+/** Starts a server with the databases `from` and `to` on a socket. */
+async function startServer(bin: string): Promise<AsyncDisposable & { urlOf: (database: string) => string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-server-'))
+  const as = (name: string, ...words: string[]): unknown =>
+    execFileSync('runuser', ['-u', 'nobody', '--', join(bin, name), ...words], { cwd: '/', stdio: 'ignore' })
+  execFileSync('chown', ['nobody', folder])
+  const data = join(folder, 'data')
+  as('initdb', '-D', data, '-U', 'muster', '-A', 'trust', '-E', 'UTF8', '--no-sync')
+  as('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), '-o', `-h '' -k ${folder}`, 'start')
+  for (const database of ['from', 'to']) as('createdb', '-h', folder, '-U', 'muster', database)
+  return {
+    urlOf: database => `postgresql://muster@${encodeURIComponent(folder)}/${database}`,
+    async [Symbol.asyncDispose]() {
+      as('pg_ctl', '-D', data, '-m', 'fast', 'stop')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
 
 it('removes older backups by the unit of docs/operating.md after a failure too, but not the newest good one', async () => {
   const { service } = await backupUnits()

@@ -1,7 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { testHub } from '@muster/testkit'
+import { hasPrograms } from '@muster/testkit/programs'
 import type { Command } from 'commander'
 import { expect, it } from 'vitest'
 import { ConfigError } from '../config-error.ts'
@@ -59,7 +63,39 @@ it('answers an expected error with one line, and another one with its stack', as
   })
 })
 
-it('runs each command of docs/operating.md', async () => {
+/**
+ * Commands in the blocks of docs/operating.md for a shell. Lines that end with a backslash and here-documents belong to one command, and
+ * parts in brackets are optional.
+ */
+const COMMANDS = [...OPERATING.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block]) =>
+  (block!.match(/^.*<<'END'\n[\s\S]*?^END$|^(?:.*\\\n)*.+$/gm) ?? []).map(command =>
+    command.replace(/ +#[^\n]*$/, ''),
+  ),
+)
+const HUB_COMMAND = /^npm run hub -- (.*)$/
+const EXPORT = /^curl -G /
+
+/** Commands of docs/operating.md that other tests run, and where. */
+const RUN_ELSEWHERE: [command: RegExp, file: string][] = [
+  [/\bnpx muster-hub (backup|restore|database)\b/, 'backup/processes.slow.test.ts'],
+  [/^curl -H "Authorization: Bearer \$\(cat \.muster\/operator-token\)"/, 'operator/metrics.test.ts'],
+  [/\binstall-muster\.sh|\/muster-agent\/install\.sh/, 'http/install.slow.test.ts'],
+  [/^(install|mkdir|cat|chmod|printf|systemctl) .*(muster-agent|nexigon)/, 'http/install.slow.test.ts'],
+]
+
+it('runs each command of docs/operating.md, or names the test that does', () => {
+  const isRunHere = (command: string): boolean => HUB_COMMAND.test(command) || EXPORT.test(command)
+  const isRunElsewhere = (command: string): boolean =>
+    RUN_ELSEWHERE.some(([pattern]) => pattern.test(command))
+  expect(COMMANDS.length).toBeGreaterThan(25)
+  expect(COMMANDS.filter(command => !isRunHere(command) && !isRunElsewhere(command))).toEqual([])
+  for (const [pattern, file] of RUN_ELSEWHERE) {
+    expect(COMMANDS.filter(command => pattern.test(command)).length, String(pattern)).toBeGreaterThan(0)
+    expect(existsSync(join(import.meta.dirname, '..', file)), file).toBe(true)
+  }
+})
+
+it('runs the commands of docs/operating.md for the hub, and the export', async () => {
   await using hub = await testHub()
   const folder = await mkdtemp(join(tmpdir(), 'muster-commands-'))
   try {
@@ -72,21 +108,28 @@ it('runs each command of docs/operating.md', async () => {
       npm_lifecycle_event: 'hub',
       INIT_CWD: folder,
     }
-    const [, chapter] = OPERATING.split('\n## Commands\n')
-    const [, block] = /```sh\n(.*?)```/s.exec(chapter!)!
-    const commands = block!
-      .split('\n')
-      .filter(Boolean)
-      .map(text => text.replace(/\s*#.*/, ''))
-    expect(commands.length).toBeGreaterThan(8)
-    for (const command of commands) {
-      const [, words] = /^npm run hub -- (.*)$/.exec(command)!
-      expect({ command, ...(await runHere(words!.split(' '), settings)) }).toMatchObject({
-        command,
-        code: 0,
-        err: '',
-      })
+    await hub.pool.query(`update audit_event set created_at = created_at - interval '10 seconds'`)
+    await hub.runJob('audit_SealRows', {})
+    const { rows } = await hub.pool.query<{ hash: string }>(
+      `select encode(hash, 'hex') as hash from audit_seal order by seal_no desc limit 1`,
+    )
+    for (const command of COMMANDS) {
+      const [, words] = HUB_COMMAND.exec(command) ?? []
+      if (words === undefined) continue
+      const given = words.replace('HASH', rows[0]!.hash).replace(/[[\]]/g, '').split(' ')
+      expect({ command, ...(await runHere(given, settings)) }).toMatchObject({ command, code: 0, err: '' })
     }
+
+    if (!hasPrograms('curl')) return
+    const admin = await hub.user({ isAdmin: true })
+    const command = COMMANDS.find(one => EXPORT.test(one))!
+    expect(command).toContain('https://hub.example.com/')
+    await promisify(execFile)('/bin/sh', ['-c', command.replace('https://hub.example.com', hub.url)], {
+      cwd: folder,
+      env: { PATH: '/usr/bin:/bin', TOKEN: await hub.userToken(admin) },
+    })
+    const [name] = (await readdir(folder)).filter(file => file.endsWith('.csv'))
+    expect((await readFile(join(folder, name!), 'utf8')).split('\n')[0]).toContain('event')
   } finally {
     await rm(folder, { recursive: true })
   }
