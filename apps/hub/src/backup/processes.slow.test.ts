@@ -167,6 +167,25 @@ it('begins a killed restore into a database anew, and no hub starts before', asy
   await using _hub = await testHub({ databaseUrl: target.url, instanceKey: FIXTURE_KEY })
 })
 
+it('lets one of two restores into a data folder through', async () => {
+  await using first = await scratchDatabase()
+  await using second = await scratchDatabase()
+  const dataDir = join(root, 'data-twice')
+  const databases = [first, second]
+  const codes = await Promise.all(
+    databases.map(async ({ url }) => {
+      const changed = { MUSTER_DATABASE_URL: url, MUSTER_DATA_DIR: dataDir }
+      const [code] = await once(start(['restore', join(root, 'good')], changed), 'exit')
+      return code as number
+    }),
+  )
+  expect(codes.toSorted()).toEqual([0, 1])
+  expect(await Promise.all(databases.map(database => hasTable(database, 'device')))).toEqual(
+    codes.map(code => code === 0),
+  )
+  expect(existsSync(join(dataDir, 'unfinished-restore'))).toBe(false)
+})
+
 it('begins a killed restore into a data folder anew, and no hub starts before', {
   timeout: 180_000,
 }, async () => {

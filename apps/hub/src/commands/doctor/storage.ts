@@ -73,7 +73,7 @@ async function checkDisk(folder: string, lowBytes: number): Promise<Finding> {
 
 /** Writes, reads and deletes a file. It creates no folder, because that would belong to the account of this command. */
 async function checkFolder(dataDir: string): Promise<Finding> {
-  const folder = await nearest(incomingFolder(dataDir))
+  const folder = await nearestFolder(incomingFolder(dataDir))
   // Remains of a killed command are removed like those of aborted uploads.
   const path = join(folder, `muster-doctor-${randomUUID()}`)
   const bytes = randomBytes(4096)

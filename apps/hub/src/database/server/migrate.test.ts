@@ -207,7 +207,7 @@ describe('migrations', () => {
     await hold()
     const runs = [run(), run()]
     await session.waitingStatements(1)
-    for (let n = 0; n < 20; n++) await send(`during ${n}`)
+    for (let n = 0; n < 20; n++) await send(`during-${n}`)
     expect(await isValid()).toBe(false)
     await session.release()
     expect(await Promise.all(runs)).toEqual(['9999_index.sql', '9999_index.sql'])
