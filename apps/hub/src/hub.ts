@@ -165,8 +165,8 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const { promise: outdated, reject: reportOutdated } = Promise.withResolvers<never>()
   // Only a process that waits for it ends.
   outdated.catch(() => {})
-  const requireSchema = (): Promise<void> =>
-    requireUsableSchema(access.owner).catch(error => {
+  const requireSchema = (mayWait: boolean): Promise<boolean> =>
+    requireUsableSchema(access.owner, { mayWait }).catch(error => {
       if (error instanceof MigrationError) reportOutdated(error)
       throw error
     })
@@ -205,7 +205,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       isAlone: config.databaseUrl === undefined,
       readiness,
       onEvicted: () => devices.closeAll(GO_AWAY.evicted),
-      requireUsableSchema: requireSchema,
+      requireUsableSchema: () => requireSchema(false),
       onHeartbeat: releaseAfterHeartbeats({ db, devices, log }),
       connections: () => devices.connectedCount,
       newestMigration,
@@ -213,7 +213,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     }),
   )
   // A newer node that migrated after `migrate` sees this node, or has done so by now. The same holds for the mark of a move.
-  await requireSchema()
+  await requireSchema(true)
   await refuseMarked(pool)
   await requireSharedKey(db, key, previousKey, node.nodeId, log)
   if (config.databaseUrl !== undefined) await requireSharedFolder({ db, config, nodeId: node.nodeId, log })

@@ -57,9 +57,10 @@ type NodeOptions = {
   onEvicted: () => void
   /**
    * Throws if this release cannot run on the schema of the database. Called after an eviction, because a newer node does not wait with a
-   * migration for an evicted one, and when the schema does not fit a heartbeat.
+   * migration for an evicted one, and when the schema does not fit a heartbeat. Resolves to false while another node migrates. It is then
+   * called again after the next heartbeat.
    */
-  requireUsableSchema?: () => Promise<void>
+  requireUsableSchema?: () => Promise<boolean>
   /** Called after each heartbeat. */
   onHeartbeat?: (heartbeat: Heartbeat) => Promise<void>
   /** Number of devices that are connected to this node. */
@@ -100,7 +101,7 @@ export async function joinCluster({
   isAlone,
   readiness,
   onEvicted,
-  requireUsableSchema = async () => {},
+  requireUsableSchema = async () => true,
   onHeartbeat = async () => {},
   connections = () => 0,
   newestMigration,
@@ -143,10 +144,7 @@ export async function joinCluster({
       onEvicted()
       isSchemaChecked = false
     }
-    if (!isSchemaChecked) {
-      await requireUsableSchema()
-      isSchemaChecked = true
-    }
+    if (!isSchemaChecked) isSchemaChecked = await requireUsableSchema()
     if (heartbeat.isNameTaken && !hasWarnedOfName) {
       hasWarnedOfName = true
       log.warn({ nodeId, name }, 'another running node has the same name (MUSTER_NODE_NAME)')

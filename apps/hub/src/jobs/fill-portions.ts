@@ -25,7 +25,7 @@ type Progress = {
 }
 
 /** A job that fills rows of devices. */
-export type FillJob = keyof typeof KEYS
+type FillJob = keyof typeof KEYS
 
 type Fill = {
   job: FillJob

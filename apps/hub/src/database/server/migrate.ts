@@ -60,9 +60,9 @@ type Applied = { name: string; checksum: string; oldest_release: string | null }
  * Migrates the hub's schema and then the schema of the job queue. Migrations are plain SQL files that run in number order, forward
  * only, each in its own transaction. An advisory lock lets only one of several starting nodes run them. A migration that begins with
  * `-- contract` waits until no node is alive whose release does not know it. One that begins with `-- concurrent` builds an index outside of
- * a transaction. Resolves to the name of the newest migration that this
- * release knows. Throws `MigrationError` when an applied file was edited, when this release is too old for the schema, or when a
- * migration fails, and with `mayWait: false` when another process holds the lock or a backup runs.
+ * a transaction. Resolves to the name of the newest migration that this release knows. Throws `MigrationError` when an applied file was
+ * edited, when this release is too old for the schema, or when a migration fails, and with `mayWait: false` when another process holds the
+ * lock or a backup runs.
  */
 export async function migrate(
   owner: pg.PoolConfig,
@@ -77,7 +77,10 @@ export async function migrate(
   client.on('error', () => {})
   await client.connect()
   try {
-    await takeLock(client, 'pg_try_advisory_lock', mayWait)
+    if (!(await takeLock(client, 'pg_try_advisory_lock', mayWait)))
+      throw new MigrationError(
+        'Another process is migrating this database: wait until it has ended, and look again.',
+      )
     await refuseMarked(client)
     let isLocked = false
     const awaitBackup = async (): Promise<void> => {
@@ -140,18 +143,23 @@ export async function migrate(
 
 /**
  * Throws `MigrationError` if this release cannot run on the schema. Called by a node after other nodes can see it: a contract migration that
- * began before did not wait for this node, and this waits until it has ended. A later one finds this node.
+ * began before did not wait for this node, and this waits until it has ended. A later one finds this node. With `mayWait: false` it does not
+ * wait, and resolves to false while another session migrates: it must be called again then.
  */
-export async function requireUsableSchema(owner: pg.PoolConfig): Promise<void> {
+export async function requireUsableSchema(
+  owner: pg.PoolConfig,
+  { mayWait = true }: { mayWait?: boolean } = {},
+): Promise<boolean> {
   const client = new pg.Client(owner)
   client.on('error', () => {})
   await client.connect()
   try {
-    await takeLock(client, 'pg_try_advisory_lock_shared')
+    const isLocked = await takeLock(client, 'pg_try_advisory_lock_shared', mayWait)
     const { rows: applied } = await client.query<Applied>(
       'select name, checksum, oldest_release from migration order by name',
     )
     pendingMigrations(await readMigrations(FOLDER), applied)
+    return isLocked
   } finally {
     await client.end()
   }
@@ -159,22 +167,18 @@ export async function requireUsableSchema(owner: pg.PoolConfig): Promise<void> {
 
 /**
  * Takes the lock of migrations until the session ends. A statement that waits for the lock in the database would hold a snapshot, for which
- * `create index concurrently` of the other session waits. Throws `MigrationError` with `mayWait: false` if another session has the lock.
+ * `create index concurrently` of the other session waits. With `mayWait: false`, resolves to false if another session has the lock.
  */
 async function takeLock(
   client: pg.Client,
   lock: 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared',
-  mayWait = true,
-): Promise<void> {
+  mayWait: boolean,
+): Promise<boolean> {
   for (;;) {
     const { rows } = await client.query<{ isTaken: boolean }>(
       `select ${lock}(hashtext('muster.migrations')) as "isTaken"`,
     )
-    if (rows[0]!.isTaken) return
-    if (!mayWait)
-      throw new MigrationError(
-        'Another process is migrating this database: wait until it has ended, and look again.',
-      )
+    if (rows[0]!.isTaken || !mayWait) return rows[0]!.isTaken
     await sleep(LOCK_POLL_MS)
   }
 }
