@@ -55,14 +55,14 @@ describe('a node that stops while another one is alive', () => {
       body: '{"status":"not ready","reason":"draining"}',
       connection: 'close',
     })
-    expect(JSON.parse(await operator('/health'))).toEqual({ state: 'draining', isReady: false, reasons: [] })
-    expect(await operator('/metrics')).toMatch(
-      /^muster_health\{state="ready"\} 0\n.*^muster_health\{state="draining"\} 1\n.*^muster_ready 0$/ms,
-    )
     await expect(connectDevice({ url: second.url, token })).rejects.toMatchObject({ status: 503 })
     const shown = await owner.invoke('devices_GetDetails', { deviceId: busy.deviceId })
     expect(shown.isConnected).toBe(true)
     await drained
+    expect(JSON.parse(await operator('/health'))).toEqual({ state: 'draining', isReady: false, reasons: [] })
+    expect(await operator('/metrics')).toMatch(
+      /^muster_health\{state="ready"\} 0\n.*^muster_health\{state="draining"\} 1\n.*^muster_ready 0$/ms,
+    )
 
     expect(gone.map(({ deviceId }) => deviceId).at(-1)).toBe(busy.deviceId)
     expect(gone.at(-1)!.atMs - gone[0]!.atMs).toBeGreaterThan(500)
