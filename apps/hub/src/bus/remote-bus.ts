@@ -64,7 +64,7 @@ export class RemoteBus implements Bus {
   #listening = new Set<string>()
   #isListeningSoon = false
   /** Resolves when the server has the last change of `#listening`, or when the connection was given up. */
-  #subscribed: Promise<unknown> = Promise.resolve()
+  #subscribed: Promise<void> = Promise.resolve()
   #isSending = false
   #sentAtMs = Number.NEGATIVE_INFINITY
 
@@ -196,7 +196,7 @@ export class RemoteBus implements Bus {
     if (this.#isListeningSoon || !this.#connection) return
     this.#isListeningSoon = true
     const { promise, resolve } = Promise.withResolvers<unknown>()
-    this.#subscribed = Promise.all([this.#subscribed, promise])
+    this.#subscribed = Promise.all([this.#subscribed, promise]).then(() => undefined)
     setImmediate(() => {
       this.#isListeningSoon = false
       const wanted = new Set(this.#subscriptions.subjects)
