@@ -58,6 +58,9 @@ const Ended = z.union([
 /** Id of a connection at the receiving node that is obsolete, because its device has connected to another node. */
 const Replaced = z.object({ connectionId: DeviceConnectionId })
 
+/** Id of a node whose earlier messages were lost. */
+const Lost = z.object({ nodeId: ClusterNodeId })
+
 /** Object with plain texts instead of branded ids, for each member of a union. */
 type Plain<T> = T extends unknown ? { [Key in keyof T]: string } : never
 
@@ -65,13 +68,15 @@ type Plain<T> = T extends unknown ? { [Key in keyof T]: string } : never
 export type EndedRight = Plain<z.output<typeof Ended>>
 
 /**
- * Subjects of messages: `live.` with the id of an organization or of a person, `node.` with the id of a node, and `rights`. A node
- * subscribes to a `live.` subject only while a console of that organization or person is connected to it.
+ * Subjects of messages: `live.` with the id of an organization or of a person, `node.` with the id of a node, `rights`, and `losses`, to
+ * which a node sends after it has lost messages. A node subscribes to a `live.` subject only while a console of that organization or person
+ * is connected to it.
  */
 export type BusSubject = keyof SubjectMessages
 
 type SubjectMessages = {
   rights: EndedRight
+  losses: Plain<z.output<typeof Lost>>
   [live: `live.${string}`]: LiveChange
   [node: `node.${string}`]: Plain<z.output<typeof Replaced>>
 }
@@ -133,6 +138,7 @@ export function parseBatch(text: string): z.output<typeof Batch> {
 export function parseMessage<S extends BusSubject>(subject: S, message: unknown): BusMessage<S>
 export function parseMessage(subject: string, message: unknown): object {
   if (subject === 'rights') return Ended.parse(message)
+  if (subject === 'losses') return Lost.parse(message)
   const [kind, id] = subject.split('.')
   if (kind === 'node') return Replaced.parse(message)
   const change = Change.parse(message)

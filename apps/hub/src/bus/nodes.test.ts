@@ -9,6 +9,7 @@ import {
   type DatabaseWire,
   databaseWire,
   forwardLocally,
+  type LiveStream,
   liveStream,
   type ScratchDatabase,
   scratchDatabase,
@@ -29,6 +30,8 @@ let database: ScratchDatabase
 /** TCP proxy between the bus of node `b` and the database. Tests interrupt it. */
 let wire: DatabaseWire
 let logOfB: CapturedLog
+/** A stream that opened at `b` before `a` had connected its bus. */
+let early: LiveStream
 const stack = new AsyncDisposableStack()
 
 beforeAll(async () => {
@@ -46,6 +49,10 @@ beforeAll(async () => {
       logOfB.log,
     ),
   )
+  const { owner, projectId } = await a.fleet()
+  early = stack.use(await liveStream(b, owner))
+  await owner.invoke('projects_SetName', { projectId, name: 'Renamed' })
+  expect(early.isOpen).toBe(true)
   // A node without other nodes does not connect its bus. The next heartbeat finds the second node.
   await vi.advanceTimersByTimeAsync(5_000)
   await until('the bus of a is connected', () => named('the bus between nodes is connected').length > 0)
@@ -62,6 +69,11 @@ async function busSessions(): Promise<number> {
 }
 
 describe('a console', () => {
+  it('loads again what another node has changed before its bus was connected', async () => {
+    await early.ended
+    expect(early.changes).toEqual([])
+  })
+
   it('sees what changes on another node, in its own organizations', async () => {
     const { owner, organizationId, token } = await a.fleet()
     const other = await a.fleet()

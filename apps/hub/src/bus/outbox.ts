@@ -1,4 +1,4 @@
-import { batchTexts } from './messages.ts'
+import { type BusMessage, batchTexts } from './messages.ts'
 
 /** Largest total of waiting messages in bytes. Beyond it, the older half of the messages is dropped. */
 const MAX_WAITING_BYTES = 1024 * 1024
@@ -8,19 +8,28 @@ const MAX_SENT_BYTES = 256 * 1024
 /** JSON text of messages with the same subject, ready to be sent. */
 export type OutgoingBatch = { subject: string; text: string }
 
-/** Bounded queue of messages that wait to be sent. */
+/**
+ * Bounded queue of messages that wait to be sent. After messages of this node were lost, the next batch is a message on `losses`, because
+ * the other nodes cannot notice the loss themselves.
+ */
 export class Outbox {
   readonly #nodeId: string
   #waiting: OutgoingBatch[] = []
   #waitingBytes = 0
   #droppedCount = 0
+  #hasLost = false
 
   constructor(nodeId: string) {
     this.#nodeId = nodeId
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0
+    return this.#waiting.length === 0 && !this.#hasLost
+  }
+
+  /** Notes that messages were lost outside of this queue. */
+  noteLoss(): void {
+    this.#hasLost = true
   }
 
   add(subject: string, text: string): void {
@@ -30,12 +39,18 @@ export class Outbox {
     // Drops half of the messages together, because removing single messages would move the whole array each time.
     const dropped = this.#waiting.splice(0, Math.ceil(this.#waiting.length / 2))
     this.#droppedCount += dropped.length
+    this.#hasLost = true
     this.#waitingBytes -= dropped.reduce((sum, one) => sum + sizeOf(one), 0)
   }
 
   /** Removes the oldest messages and returns them as batches. Keeps the order of the messages with the same subject. */
   take(): OutgoingBatch[] {
     const bySubject = new Map<string, string[]>()
+    if (this.#hasLost) {
+      const message: BusMessage<'losses'> = { nodeId: this.#nodeId }
+      bySubject.set('losses', [JSON.stringify(message)])
+      this.#hasLost = false
+    }
     let taken = 0
     let sentBytes = 0
     for (const one of this.#waiting) {

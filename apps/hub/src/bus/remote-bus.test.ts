@@ -9,7 +9,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 /** A bus server that accepts connections while `isUp`, and does not answer while `isFrozen`. */
-function startServer(isUp = true) {
+function startServer({ isUp = true, isStarted = true } = {}) {
   const server = {
     isUp,
     isFrozen: false,
@@ -41,7 +41,7 @@ function startServer(isUp = true) {
       }
     },
   })
-  void bus.start()
+  if (isStarted) void bus.start()
   return { server, bus, log }
 }
 
@@ -78,13 +78,15 @@ it('gives up a server that does not answer, within 6 s, and comes back by itself
 })
 
 it('keeps at most 1 MiB of messages while it is away and drops the oldest', async () => {
-  const { server, bus, log } = startServer(false)
+  const { server, bus, log } = startServer({ isUp: false })
   await vi.advanceTimersByTimeAsync(1)
   const ids = Array.from({ length: 60_000 }, () => newId('u'))
   for (const userId of ids) bus.publish('rights', { userId })
   server.isUp = true
   await vi.advanceTimersByTimeAsync(15_000)
-  const texts = server.sent.flat().map(({ text }) => text)
+  const [loss, ...batches] = server.sent.flat()
+  expect(loss!.subject).toBe('losses')
+  const texts = batches.map(({ text }) => text)
   expect(texts.every(text => text.length <= MAX_BATCH_BYTES)).toBe(true)
   const sentIds = texts.flatMap(text => (JSON.parse(text) as { messages: { userId: string }[] }).messages)
   expect(sentIds.length).toBeGreaterThan(10_000)
@@ -93,6 +95,25 @@ it('keeps at most 1 MiB of messages while it is away and drops the oldest', asyn
   expect(log.named('the bus between nodes is connected')[0]).toMatchObject({
     droppedCount: ids.length - sentIds.length,
   })
+  await bus[Symbol.asyncDispose]()
+})
+
+it('notifies the other nodes once of messages that were lost before it connected, and of a batch that failed', async () => {
+  const { server, bus } = startServer({ isStarted: false })
+  for (let count = 0; count < 3; count++) bus.publish('rights', { userId: newId('u') })
+  void bus.start()
+  const sent = (): string[] => server.sent.flat().map(({ subject }) => subject)
+  await vi.advanceTimersByTimeAsync(300)
+  expect(sent()).toEqual(['losses'])
+  bus.publish('rights', { userId: newId('u') })
+  await vi.advanceTimersByTimeAsync(300)
+  expect(sent()).toEqual(['losses', 'rights'])
+  server.isFrozen = true
+  bus.publish('rights', { userId: newId('u') })
+  await vi.advanceTimersByTimeAsync(6_001)
+  server.isFrozen = false
+  await vi.advanceTimersByTimeAsync(15_000)
+  expect(sent()).toEqual(['losses', 'rights', 'rights', 'losses'])
   await bus[Symbol.asyncDispose]()
 })
 

@@ -44,7 +44,7 @@ type RemoteBusOptions = {
 
 /**
  * Bus over an external server. After `start` it keeps one connection open, and reconnects when the connection breaks or the server stops
- * answering. Publishers never wait for the bus. Until `start` is called, messages are dropped, and the status is `isConnected: true`,
+ * answering. Publishers never wait for the bus. Until `start` is called, messages are lost, and the status is `isConnected: true`,
  * because a node without other nodes needs no bus.
  */
 export class RemoteBus implements Bus {
@@ -91,8 +91,8 @@ export class RemoteBus implements Bus {
 
   publish<S extends BusSubject>(subject: S, message: BusMessage<S>): void {
     const text = messageText(subject, message)
-    if (!this.#running) return
-    this.#outbox.add(subject, text)
+    if (this.#running) this.#outbox.add(subject, text)
+    else this.#outbox.noteLoss()
     void this.#send()
   }
 
@@ -184,11 +184,18 @@ export class RemoteBus implements Bus {
     for (const listener of this.#listeners) listener(this.#status)
   }
 
-  /** Runs work on the connection. If it fails or misses the deadline, the connection is given up. */
-  async #withDeadline(work: (connection: BusConnection) => Promise<void>): Promise<void> {
+  /** Runs work on the connection. If it fails or misses the deadline, calls `failed` and gives the connection up. */
+  async #withDeadline(
+    work: (connection: BusConnection) => Promise<void>,
+    failed: () => void = () => {},
+  ): Promise<void> {
     const connection = this.#connection
     const lose = this.#lose
-    if (connection) await inTime(work(connection)).catch((error: Error) => lose(error.message || error.name))
+    if (!connection) return
+    await inTime(work(connection)).catch((error: Error) => {
+      failed()
+      lose(error.message || error.name)
+    })
   }
 
   /** Updates the subjects at the server to the current subscriptions, after this event-loop turn. */
@@ -209,7 +216,7 @@ export class RemoteBus implements Bus {
     })
   }
 
-  /** Sends the waiting messages in batches, one after another. A batch that fails is lost. */
+  /** Sends the waiting messages in batches, one after another. A batch that fails is lost, and the other nodes are notified of it. */
   async #send(): Promise<void> {
     if (this.#isSending) return
     this.#isSending = true
@@ -221,7 +228,11 @@ export class RemoteBus implements Bus {
         if (!this.#connection) return
         this.#sentAtMs = performance.now()
         const batches = this.#outbox.take()
-        if (batches.length > 0) await this.#withDeadline(connection => connection.send(batches))
+        if (batches.length > 0)
+          await this.#withDeadline(
+            connection => connection.send(batches),
+            () => this.#outbox.noteLoss(),
+          )
       }
     } finally {
       this.#isSending = false

@@ -39,9 +39,13 @@ export class LiveHub {
   /** `bus` is undefined if there are no other nodes. */
   constructor(bus?: Bus) {
     this.#bus = bus
+    const missed = (): void => {
+      for (const subscriber of this.#subscribers) subscriber.missed()
+    }
     bus?.onStatus(({ isConnected }) => {
-      if (isConnected) for (const { missed } of this.#subscribers) missed()
+      if (isConnected) missed()
     })
+    bus?.subscribe('losses', missed)
   }
 
   /** Resolves when changes of other nodes reach the subscribers, or cannot reach them because the bus is disconnected. */
