@@ -243,10 +243,10 @@ async function messages({ nodes }: World): Promise<void> {
 
   nodes.carrier.freeze()
   const noticed = timeOf(allAre(nodes, 'degraded'))
-  reportRights('the same, bus frozen', await endRights(nodes, echo.port), 5_500)
+  reportRights('the same, bus frozen', await endRights(nodes, echo.port), 5_000)
   report('frozen bus noticed after', `${((await noticed) / 1000).toFixed(1)} s`)
   await nodes.carrier.stop()
-  reportRights('the same, bus away', await endRights(nodes, echo.port), 5_500)
+  reportRights('the same, bus away', await endRights(nodes, echo.port), 5_000)
   await nodes.carrier.start()
   const healedMs = await timeOf(allAre(nodes, 'ready'))
   reportGoal('', 'bus heals by itself', `${(healedMs / 1000).toFixed(1)} s`, '<= 15 s', healedMs <= 15_000)

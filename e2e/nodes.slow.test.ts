@@ -32,7 +32,7 @@ const PUBLIC_PAUSE_MS = 60_000
 const WITHIN = {
   live: 1_000,
   rights: 1_000,
-  rightsPolled: 5_500,
+  rightsPolled: 5_000,
   forwardEnds: 10_000,
   back: 30_000,
   publicBack: 90_000,

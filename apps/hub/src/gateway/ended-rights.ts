@@ -8,8 +8,8 @@ import type { Db } from '../database/client/connection.ts'
 import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
 
-/** Interval at which a node polls for rights that ended at other nodes, in milliseconds. */
-const LOOK_MS = 5_000
+/** Interval at which a node polls for rights that ended at other nodes, in milliseconds. With the time of a poll they end within 5 s. */
+const LOOK_MS = 4_000
 
 type Options = {
   db: Db
