@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, type RequestOptions, request, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { type ChannelRequest, pipeSocket } from '@muster/link'
+import { type Channel, type ChannelRequest, pipeSocket } from '@muster/link'
 import { connectDevice, type FakeDevice } from './fake-device.ts'
 import type { TestHub, TestUser } from './test-hub.ts'
 import { until } from './until.ts'
@@ -70,4 +70,22 @@ export function forwardLocally(wish: ChannelRequest): void {
   const socket = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true })
   socket.once('error', () => wish.reject('local TCP forwarding target is unavailable'))
   socket.once('connect', () => void pipeSocket(wish.accept(), socket))
+}
+
+/**
+ * Reads a forwarded connection until its end, and drops its data. Resolves to `error` where `muster forward` resets the connection of its
+ * local client, and to `end` where that client gets a regular end of the data.
+ */
+export function forwardEnd(channel: Channel): Promise<'end' | 'error'> {
+  const { promise, resolve } = Promise.withResolvers<'end' | 'error'>()
+  const pump = (): void => {
+    let bytes = channel.tryRead()
+    while (bytes) bytes = channel.tryRead()
+    if (bytes === null) resolve(channel.isTruncated ? 'error' : 'end')
+    else if (channel.hasPeerStopped) resolve('error')
+  }
+  channel.onReadable = pump
+  channel.onPeerStopped = pump
+  pump()
+  return promise
 }

@@ -5,7 +5,7 @@ export { type Muster, muster, type Ran } from './command-line.ts'
 export { type CuttingProxy, cuttingProxy } from './cutting-proxy.ts'
 export { type DatabaseSession, databaseSession } from './database-session.ts'
 export { type DatabaseWire, databaseWire } from './database-wire.ts'
-export { type DevicePage, devicePage, forwardLocally } from './device-page.ts'
+export { type DevicePage, devicePage, forwardEnd, forwardLocally } from './device-page.ts'
 export { failed } from './failed.ts'
 export {
   ConnectionRefused,
