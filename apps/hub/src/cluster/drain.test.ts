@@ -80,6 +80,38 @@ describe('a node that stops while another one is alive', () => {
     await second[Symbol.asyncDispose]()
   })
 
+  it('finishes a slow request in flight after its listeners have closed', async () => {
+    const { owner, projectId } = await hub.fleet()
+    const second = await secondNode(hub, { drainSecs: 1 })
+    const [isLocked, mayGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const locking = hub.db.transaction().execute(async tx => {
+      const project = tx.selectFrom('project').where('project_id', '=', projectId)
+      await project.forUpdate().select('project_id').execute()
+      isLocked.resolve()
+      await mayGo.promise
+    })
+    await isLocked.promise
+    const answered = fetch(`${second.url}/api/v1/actions/invoke/projects_SetName`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', cookie: owner.cookie, origin: second.url },
+      body: JSON.stringify({ projectId, name: 'Renamed meanwhile' }),
+    })
+    await until('the request waits for the lock', async () => {
+      const { rows } = await hub.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length > 0
+    })
+    const stopped = second.drain(NEVER).then(() => second[Symbol.asyncDispose]())
+    await until('it does not listen', async () => !(await fetch(`${second.url}/healthz`).catch(() => false)))
+    mayGo.resolve()
+    await locking
+    expect((await answered).status).toBe(200)
+    await stopped
+    const { name } = await owner.invoke('projects_GetDetails', { projectId })
+    expect(name).toBe('Renamed meanwhile')
+  })
+
   it('stops waiting when it is told to hurry', async () => {
     await using second = await secondNode(hub, { drainSecs: 600 })
     const hurry = new AbortController()
