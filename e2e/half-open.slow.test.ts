@@ -1,9 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { newId } from '@muster/actions'
+import { capturedLog } from '@muster/testkit'
+import { natsServer } from '@muster/testkit/nats-server'
+import { hasPrograms } from '@muster/testkit/programs'
 import { until } from '@muster/testkit/until'
 import type pg from 'pg'
 import { expect, it } from 'vitest'
+import { natsConnect } from '../apps/hub/src/bus/nats-connection.ts'
+import { RemoteBus } from '../apps/hub/src/bus/remote-bus.ts'
 import { databaseOf, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
 import { type LossyNetwork, lossyNetwork } from './lossy-network.ts'
 import type { StormOrder, StormState } from './storm-device-process.ts'
@@ -120,5 +126,48 @@ it.for([
     expect(new Set(events).size).toBe(events.length)
     expect(events).toEqual(expect.arrayContaining([...after.acknowledged, ...unanswered]))
     if (to === 'device') expect(after.acknowledged).toContain(unanswered[0])
+  },
+)
+
+it.runIf(hasPrograms('nats-server'))(
+  'nodes notice when the network to NATS loses all packets, and are on the bus again by themselves',
+  { timeout: 90_000 },
+  async context => {
+    using network = lossyNetwork()
+    if (!network) return context.skip('needs root, ip of iproute2, nsenter and network namespaces')
+    const { deviceAddress: host, onDevice: inside } = network
+    await using server = await natsServer('', { host, inside })
+    const busOf = () => {
+      const connect = natsConnect([`nats://${host}:${server.port}`], 'test')
+      const { log } = capturedLog()
+      const bus = new RemoteBus({ kind: 'NATS', nodeId: newId('cluster_node'), log, connect, intervalMs: 0 })
+      void bus.start()
+      return bus
+    }
+    await using a = busOf()
+    await using b = busOf()
+    const are = (isConnected: boolean): Promise<true> =>
+      until(`connected: ${isConnected}`, () =>
+        [a, b].every(({ status }) => status.isConnected === isConnected),
+      )
+    await are(true)
+    const received: object[] = []
+    b.subscribe('rights', right => received.push(right))
+    const arrives = async (): Promise<void> => {
+      const right = { userId: newId('u') }
+      await until('a message arrives', () => {
+        a.publish('rights', right)
+        return received.some(one => JSON.stringify(one) === JSON.stringify(right))
+      })
+    }
+    await arrives()
+
+    network.lose('both')
+    const lostAtMs = performance.now()
+    await are(false)
+    expect(performance.now() - lostAtMs).toBeLessThan(10_000)
+    network.heal()
+    await are(true)
+    await arrives()
   },
 )

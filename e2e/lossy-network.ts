@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 
 /** A network of two namespaces: a device, and a router between it and this machine that loses packets on request. */
 export type LossyNetwork = Disposable & {
-  /** Address of this machine for the device. */
+  /** Address of this machine for the device, and address of the device for this machine. */
   hubAddress: string
+  deviceAddress: string
   /** Words before a command that runs in the namespace of the device. */
   onDevice: readonly string[]
   /** Loses all packets to one side, or to both, without telling the sender. */
@@ -56,6 +57,7 @@ export function lossyNetwork(): LossyNetwork | undefined {
   }
   return {
     hubAddress: hub,
+    deviceAddress: ofDevice,
     onDevice: inside(device),
     lose(to) {
       for (const address of to === 'both' ? [ofDevice, hub] : [ofDevice])

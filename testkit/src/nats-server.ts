@@ -18,14 +18,21 @@ export type NatsServer = AsyncDisposable & {
   restart(): Promise<void>
 }
 
-/** Starts the server on a free port. `configuration` is appended to its configuration file. */
-export async function natsServer(configuration = ''): Promise<NatsServer> {
+/**
+ * Starts the server on a free port. `configuration` is appended to its configuration file. `host` is its address, and `inside` has the words
+ * before its command if it runs in another network namespace.
+ */
+export async function natsServer(
+  configuration = '',
+  { host = '127.0.0.1', inside = [] }: { host?: string; inside?: readonly string[] } = {},
+): Promise<NatsServer> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-nats-'))
   const port = await freePort()
   const file = join(folder, 'nats.conf')
-  await writeFile(file, `listen: "127.0.0.1:${port}"\n${configuration}`)
+  await writeFile(file, `listen: "${host}:${port}"\n${configuration}`)
   const start = async (): Promise<ChildProcess> => {
-    const started = spawn(PROGRAMS['nats-server'].path, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const [program, ...words] = [...inside, PROGRAMS['nats-server'].path, '-c', file]
+    const started = spawn(program!, words, { stdio: ['ignore', 'ignore', 'pipe'] })
     let output = ''
     started.stderr.on('data', chunk => (output += chunk))
     await until('nats-server is ready', () => {
