@@ -1,7 +1,17 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--font-render-hinting=none']
+/**
+ * `--ignore-certificate-errors` is for proxies with a self-signed certificate. With `ignoreHTTPSErrors` alone, Chromium starts a request again
+ * for each connection whose certificate it does not know. After 32 of them it gives up with ERR_TOO_MANY_RETRIES, as seen while nodes stopped.
+ */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--hide-scrollbars',
+  '--font-render-hinting=none',
+  '--ignore-certificate-errors',
+]
 const INSTALLED = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '@muster/testkit/until'
 import type { Browser, Page } from 'playwright-core'
 
 /** Time in which a page must be shown, in milliseconds. The console itself sends a failing query three times within 3 s. */
@@ -19,6 +20,18 @@ type Seen = {
 /** A person who clicks through the pages of a project. `stop` resolves when the last page was shown. */
 export type ConsoleUser = { page: Page; seen: Seen; stop(): Promise<Seen> }
 
+/** Opens a page of a browser context that has the session cookie. `url` is the address of a proxy that terminates TLS. */
+export async function consolePage(browser: Browser, url: string, cookie: string): Promise<Page> {
+  const context = await browser.newContext({
+    ignoreHTTPSErrors: true,
+    serviceWorkers: 'block',
+    reducedMotion: 'reduce',
+  })
+  const [name, value] = cookie.split('=') as [string, string]
+  await context.addCookies([{ name, value, url, httpOnly: true, secure: true, sameSite: 'Lax' }])
+  return context.newPage()
+}
+
 /**
  * Opens the console with a session cookie, and clicks from the project list to devices and back until `stop` is called. `url` is the
  * address of a proxy that terminates TLS.
@@ -29,14 +42,7 @@ export async function consoleUser(
   cookie: string,
   project: { organizationId: string; projectId: string },
 ): Promise<ConsoleUser> {
-  const context = await browser.newContext({
-    ignoreHTTPSErrors: true,
-    serviceWorkers: 'block',
-    reducedMotion: 'reduce',
-  })
-  const [name, value] = cookie.split('=') as [string, string]
-  await context.addCookies([{ name, value, url, httpOnly: true, secure: true, sameSite: 'Lax' }])
-  const page = await context.newPage()
+  const page = await consolePage(browser, url, cookie)
   const projects = `/${project.organizationId}/projects`
   const devices = `${projects}/${project.projectId}/devices`
   const seen: Seen = { loads: 0, repeated: [], failed: [] }
@@ -73,6 +79,7 @@ export async function consoleUser(
       () => undefined,
       (error: Error) => error.message.split('\n')[0],
     )
+  const leave = async (): Promise<void> => void (await page.goto('about:blank', { timeout: SHOWN_MS }))
   const running = (async () => {
     while (!isOver)
       for (const [name, step] of steps) {
@@ -80,6 +87,8 @@ export async function consoleUser(
         const first = await tries(step)
         if (first !== undefined) {
           seen.repeated.push(`${name}: ${first}`)
+          // After a failed load, Chromium shows its error page a little later, and that would interrupt the next load.
+          await until('the error page is gone', () => tries(leave).then(failure => failure === undefined))
           const second = await tries(step)
           if (second !== undefined) seen.failed.push(`${name}: ${second}`)
         }
@@ -92,7 +101,7 @@ export async function consoleUser(
     async stop() {
       isOver = true
       await running
-      await context.close()
+      await page.context().close()
       return seen
     },
   }
