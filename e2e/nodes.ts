@@ -30,8 +30,13 @@ type Carrier = {
   stop(): Promise<void>
   /** Makes the server work again. */
   start(): Promise<void>
-  /** Publishes a text on a channel directly, not through the TCP proxies of the nodes. */
-  publish(channel: string, text: string): Promise<void>
+  /** Publishes texts on a channel directly, not through the TCP proxies of the nodes. */
+  publish(channel: string, ...texts: string[]): Promise<void>
+  /**
+   * What the server does about sessions that read nothing: `ended` is the number of sessions that NATS has ended, `queued` the share of the
+   * queue of PostgreSQL that waits for the slowest session.
+   */
+  slowSessions(): Promise<{ ended: number } | { queued: number }>
 }
 
 /** Three hub processes on one PostgreSQL, with a proxy in front that is configured as docs/operating.md prints it. */
@@ -50,8 +55,9 @@ export type Nodes = AsyncDisposable & {
   admin: { email: string; password: string }
   /** Session cookie of the first administrator. */
   cookie: string
-  /** Connection to the database as its superuser. */
+  /** Connection to the database as its superuser, and the URL with which the nodes connect. */
   database: pg.Pool
+  databaseUrl: string
   /** Starts a node whose process has ended, from another build if `main` names one. Resolves when it is ready. */
   start(at: number, main?: string): Promise<void>
   /** Runs actions at one node, as the first administrator or with the session cookie of another person. */
@@ -78,6 +84,7 @@ export async function startNodes(
   )
   const { host, user, password, database: name } = access.owner as Record<string, string>
   const login = `postgresql://${user}:${password}@`
+  const databaseUrl = `${login}${encodeURIComponent(host!)}/${name}`
   const nats = kind === 'NATS' ? resources.use(await natsCarrier()) : undefined
   const wires = await Promise.all(
     NAMES.map(async () =>
@@ -100,7 +107,7 @@ export async function startNodes(
       port: ports[at]!,
       ...(main !== undefined && { main }),
       env: {
-        MUSTER_DATABASE_URL: `${login}${encodeURIComponent(host!)}/${name}`,
+        MUSTER_DATABASE_URL: databaseUrl,
         MUSTER_INSTANCE_KEY: INSTANCE_KEY,
         MUSTER_NODE_NAME: NAMES[at]!,
         MUSTER_NODE_PORT: '0',
@@ -139,6 +146,7 @@ export async function startNodes(
     admin,
     cookie,
     database,
+    databaseUrl,
     start,
     token: firstToken(first),
     carrier: nats ?? wiredCarrier(wires, database),
@@ -191,20 +199,34 @@ function wiredCarrier(wires: readonly TcpWire[], database: pg.Pool): Carrier {
     freeze: () => set('silent'),
     stop: async () => set('down'),
     start: async () => set('open'),
-    publish: async (channel, text) =>
-      void (await database.query('select pg_notify($1, $2)', [channel, text])),
+    publish: async (channel, ...texts) =>
+      void (await database.query('select pg_notify($1, text) from unnest($2::text[]) as t (text)', [
+        channel,
+        texts,
+      ])),
+    async slowSessions() {
+      const { rows } = await database.query<{ queued: number }>(
+        'select pg_notification_queue_usage() as queued',
+      )
+      return rows[0]!
+    },
   }
 }
 
 async function natsCarrier(): Promise<Carrier & AsyncDisposable & { port: number }> {
-  const server = await natsServer()
+  const monitorPort = await freePort()
+  const server = await natsServer(`http: "127.0.0.1:${monitorPort}"`)
   const { port } = server
   return {
     port,
-    async publish(channel, text) {
+    async slowSessions() {
+      const answer = await fetch(`http://127.0.0.1:${monitorPort}/varz`)
+      return { ended: ((await answer.json()) as { slow_consumers: number }).slow_consumers }
+    },
+    async publish(channel, ...texts) {
       const socket = connect(port, '127.0.0.1')
-      const size = Buffer.byteLength(text)
-      socket.write(`CONNECT {"verbose":false}\r\nPUB ${channel} ${size}\r\n${text}\r\nPING\r\n`)
+      const sent = texts.map(text => `PUB ${channel} ${Buffer.byteLength(text)}\r\n${text}\r\n`)
+      socket.write(`CONNECT {"verbose":false}\r\n${sent.join('')}PING\r\n`)
       let answer = ''
       socket.on('data', bytes => (answer += bytes))
       await until('the server has read it', () => answer.includes('PONG'))
