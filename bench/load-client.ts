@@ -25,7 +25,7 @@ export type LoadCommand =
   | { setProperty: { name: string } }
   | { setProfiles: true }
   | { writeProperty: { secs: number; devices: number; name: string; values: [unknown, unknown] } }
-  | { keepLedger: { devices: number; pauseMs: number } }
+  | { keepLedger: LedgerLoad }
   | { endLedger: true }
   | { stay: true }
   | { absences: true }
@@ -43,6 +43,14 @@ export type ConnectLoad = {
   parallel: number
   /** Certificate that all devices share if the hub uses TLS. Otherwise they send a certificate in `X-Client-Cert`. */
   tls?: TlsFiles
+}
+
+type LedgerLoad = {
+  devices: number
+  /** Time after an acknowledged event until the device publishes the next one, in milliseconds. */
+  pauseMs: number
+  /** Publishes an event every `pauseMs` instead, and catches up on the events that were due while the device was disconnected. */
+  isScheduled?: boolean
 }
 
 export type PublishRun = {
@@ -317,21 +325,28 @@ async function setProfiles(): Promise<object> {
  * Lets some devices publish events until the command `endLedger`, even if their connections are lost meanwhile. Unacknowledged events
  * are resent with the same id, as agents do. The ledger lists the ids of all acknowledged and unanswered events.
  */
-function keepLedger(load: { devices: number; pauseMs: number }): object {
+function keepLedger({ devices: count, pauseMs, isScheduled = false }: LedgerLoad): object {
   const book = { isOver: false, ended: Promise.resolve<LedgerRun>([]) }
   book.ended = Promise.all(
-    devices.slice(0, load.devices).map(async device => {
+    devices.slice(0, count).map(async (device, at) => {
       const first = device.eventsMade
       let calls = new EventCalls(device, 1)
       let isUnanswered = false
+      // The events of a schedule are spread over its interval.
+      let dueMs = performance.now() + (isScheduled ? (at * pauseMs) / count : pauseMs)
       while (!book.isOver) {
-        await pause(load.pauseMs)
-        if (!device.isReady) continue
+        await pause(Math.max(0, dueMs - performance.now()))
+        if (!device.isReady) {
+          await pause(isScheduled ? LOOK_MS : pauseMs)
+          continue
+        }
         if (isUnanswered) device.eventsMade--
         // Prepared frames contain the channel id of a connection. The device may have reconnected, so the frames are prepared
         // again.
         calls = calls.again()
         isUnanswered = !(await publishOnce(device, calls))
+        if (!isScheduled) dueMs = performance.now() + pauseMs
+        else if (!isUnanswered) dueMs += pauseMs
       }
       const known = device.eventsMade - (isUnanswered ? 1 : 0)
       return {

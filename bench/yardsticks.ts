@@ -183,18 +183,24 @@ export function middle<Row>(rows: Row[], figure: (row: Row) => number): number {
   return median(rows.map(figure))
 }
 
-/** Resident memory of a Node process in KiB after a garbage collection (`collect-garbage.ts`). */
-export async function residentAfterCollection(pid: number): Promise<number> {
+/** Lets Node processes collect garbage (`collect-garbage.ts`), and waits until they have. */
+export async function collectGarbage(...pids: number[]): Promise<void> {
   // The first collection frees memory that the second can return to the system.
   for (let time = 0; time < 2; time++) {
-    process.kill(pid, 'SIGUSR2')
+    for (const pid of pids) process.kill(pid, 'SIGUSR2')
     await pause(1_500)
   }
+}
+
+/** Resident memory of a Node process in KiB after a garbage collection. */
+export async function residentAfterCollection(pid: number): Promise<number> {
+  await collectGarbage(pid)
   return residentKiB(pid)
 }
 
-/** Prints an output row for a goal: measured value, limit, and whether the goal holds. */
+/** Prints an output row for a goal: measured value, limit, and whether the goal holds. If it does not, the bench ends with exit code 1. */
 export function reportGoal(id: string, what: string, measured: string, gate: string, holds: boolean): void {
+  if (!holds) process.exitCode = 1
   process.stdout.write(
     `${id.padEnd(4)} ${what.padEnd(44)} ${measured.padEnd(34)} ${gate.padEnd(28)} ${holds ? 'holds' : 'MISSED'}\n`,
   )
