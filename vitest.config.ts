@@ -56,7 +56,7 @@ const JOURNEYS = 'e2e/{approvals,enrolment,on-call,people-admin,people-organizat
  */
 const E2E_LONG = [
   JOURNEYS,
-  'e2e/{cluster,disk-full,half-open,hardening,hub-places,hub-start,journey,release,specification-texts,uploads}.slow.test.ts',
+  'e2e/{cluster,disk-full,half-open,hardening,hub-places,hub-start,journey,rebalance,release,specification-texts,uploads}.slow.test.ts',
 ]
 /**
  * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
