@@ -72,7 +72,9 @@ const Preview = z.object({
   itemCount: U32.describe('Number of certificates, or of devices for a deletion.'),
   deviceCount: U32,
   connectedCount: U32.describe('Devices that are connected now.'),
-  leftOutCount: U32.describe('Selected devices or certificates that are absent or have nothing to decide.'),
+  leftOutCount: U32.describe(
+    'Devices or certificates selected by id that are absent or have nothing to decide.',
+  ),
   first: z.array(z.object(ItemNames)).describe('The first five devices.'),
 })
 

@@ -15,11 +15,16 @@ type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceF
 const NAMED = 5
 
 /**
- * Resolves the filter of a selection to the ids of at most `MAX_BULK_ITEMS` devices. Runs outside of a transaction, because
- * `withQueryOptions`, which lets PostgreSQL plan the filter for its actual values, does not work inside of one. Throws `Invalid` when
- * more devices match.
+ * Resolves the filter of a selection to the ids of at most `MAX_BULK_ITEMS` devices. A decision affects only devices with a pending
+ * certificate, so the others do not count. Runs outside of a transaction, because `withQueryOptions`, which lets PostgreSQL plan the
+ * filter for its actual values, does not work inside of one. Throws `Invalid` when more devices match.
  */
-export async function resolveSelection(db: Db, projectId: string, selection: Selection): Promise<Resolved> {
+export async function resolveSelection(
+  db: Db,
+  kind: BulkActionKind,
+  projectId: string,
+  selection: Selection,
+): Promise<Resolved> {
   if (selection.kind === 'devices')
     return { of: 'devices', ids: [...new Set(selection.deviceIds)], filter: undefined }
   if (selection.kind === 'certificates')
@@ -28,12 +33,13 @@ export async function resolveSelection(db: Db, projectId: string, selection: Sel
     .selectFrom('device as d')
     .where('d.project_id', '=', projectId)
     .where(matchesFilter(selection.filter, projectId))
+    .$if(kind !== 'Delete', query => query.where('d.pending_certificates', '>', 0))
     .select('d.device_id')
     .orderBy('d.first_seen', 'desc')
     .orderBy('d.device_id')
     .limit(MAX_BULK_ITEMS + 1)
     .execute()
-  if (rows.length > MAX_BULK_ITEMS) throw tooMany('devices')
+  if (rows.length > MAX_BULK_ITEMS) throw tooMany(kind === 'Delete' ? 'devices' : 'devices with a pending certificate')
   return { of: 'devices', ids: rows.map(row => row.device_id), filter: selection.filter }
 }
 

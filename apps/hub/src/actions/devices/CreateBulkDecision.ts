@@ -7,7 +7,7 @@ import { handler } from '../../handler.ts'
  */
 export const devices_CreateBulkDecision = handler('devices_CreateBulkDecision', {
   async prepare({ db }, { projectId, decision, selection }) {
-    const resolved = await resolveSelection(db, projectId, selection)
+    const resolved = await resolveSelection(db, decision, projectId, selection)
     return ({ tx, caller }) => createPreview(tx, caller, decision, projectId, resolved)
   },
 })

@@ -4,7 +4,7 @@ import { handler } from '../../handler.ts'
 /** Stores the ids of the devices of a selection. `devices_StartBulkDeletion` then deletes exactly these devices. */
 export const devices_CreateBulkDeletion = handler('devices_CreateBulkDeletion', {
   async prepare({ db }, { projectId, selection }) {
-    const resolved = await resolveSelection(db, projectId, selection)
+    const resolved = await resolveSelection(db, 'Delete', projectId, selection)
     return ({ tx, caller }) => createPreview(tx, caller, 'Delete', projectId, resolved)
   },
 })

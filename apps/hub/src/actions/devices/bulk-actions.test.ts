@@ -306,6 +306,15 @@ describe('a bulk action', () => {
     })
     const { rows } = await hub.pool.query('select from bulk_action where project_id = $1', [projectId])
     expect(rows).toEqual([])
+
+    // Only devices with a pending certificate count for a decision.
+    await pendingDevices(12)
+    const decision = await owner.invoke('devices_CreateBulkDecision', {
+      projectId,
+      decision: 'Accept',
+      selection: { kind: 'filter' },
+    })
+    expect(decision).toMatchObject({ itemCount: 12, leftOutCount: 0 })
   })
 
   it('is not started while five of the project are unfinished', async () => {
