@@ -161,7 +161,13 @@ function Devices({ projectId }: { projectId: string }) {
       result: undefined,
     })
 
-  const selection = useSelection({ projectId, devices: list.devices, filter: list.input.filter, total })
+  const selection = useSelection({
+    projectId,
+    devices: list.devices,
+    isPlaceholder: list.isPlaceholderData,
+    filter: list.input.filter,
+    total,
+  })
   const hasSelection = selection.count > 0
   const isActing = useCurrentBulk(projectId) !== undefined
 

@@ -1,6 +1,8 @@
 import { type ActionInput, MAX_LISTED_DEVICES } from '@muster/actions/client'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useActionState } from '../../../api/queries.ts'
+import { invoke } from '../../../api/client.ts'
+import { actionQuery } from '../../../api/queries.ts'
 import type { RowSelection } from './device-table.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
@@ -14,6 +16,8 @@ type Selected =
 type SelectionOptions = {
   projectId: string
   devices: readonly DeviceRow[]
+  /** Whether `devices` are of the filter before this one. */
+  isPlaceholder: boolean
   filter: Filter
   /** Number of devices that match the filter; `undefined` while they are counted. */
   total: number | undefined
@@ -22,7 +26,7 @@ type SelectionOptions = {
 /**
  * Selected devices of the list. They stay selected while the filter changes, but actions affect only the selected devices that still match.
  */
-export function useSelection({ projectId, devices, filter, total }: SelectionOptions) {
+export function useSelection({ projectId, devices, isPlaceholder, filter, total }: SelectionOptions) {
   const filterKey = JSON.stringify(filter ?? {})
   const [rows, setRows] = useState<{ ids: RowSelection; filterKey: string }>({ ids: {}, filterKey })
   /** Filter, as JSON, if all devices that match it are selected. A change of the filter ends this selection. */
@@ -31,29 +35,29 @@ export function useSelection({ projectId, devices, filter, total }: SelectionOpt
   const ids = Object.keys(rows.ids)
 
   const loaded = new Set<string>(devices.map(({ deviceId }) => deviceId))
-  const unseen = rows.filterKey === filterKey ? [] : ids.filter(id => !loaded.has(id))
-  const found = useActionState(
-    'projects_QueryDevices',
-    {
-      projectId,
-      filter: { ...filter, deviceIds: unseen.slice(0, MAX_LISTED_DEVICES) as DeviceRow['deviceId'][] },
-      limit: MAX_LISTED_DEVICES,
-      countTotal: false,
-    },
-    { enabled: unseen.length > 0 && !isAll },
-  ).data
-  const gone = new Set<string>(unseen)
-  for (const device of found?.devices ?? []) gone.delete(device.deviceId)
+  const unseen = rows.filterKey === filterKey ? [] : ids.filter(id => isPlaceholder || !loaded.has(id))
+  const check = useQuery({
+    ...matchesQuery(projectId, filter, unseen),
+    enabled: unseen.length > 0 && !isAll && !isPlaceholder,
+  })
+  const isChecked = unseen.length === 0 || check.data !== undefined
+  const found = new Set<string>(check.data?.devices.map(({ deviceId }) => deviceId))
+  const gone = new Set<string>(isChecked ? unseen.filter(id => !found.has(id)) : [])
   const matching = ids.filter(id => !gone.has(id))
 
   return {
     rowIds: rows.ids,
-    setRowIds: (next: RowSelection) => {
+    setRowIds: (chosen: RowSelection) => {
       // Rows that do not match the new filter stay selected until the selection changes.
-      const kept = Object.keys(next).filter(id => !gone.has(id))
-      setRows({ ids: Object.fromEntries(kept.map(id => [id, true as const])), filterKey })
+      const kept = Object.keys(chosen).filter(id => !gone.has(id))
+      const next = Object.fromEntries(kept.map(id => [id, true as const]))
+      setRows({ ids: next, filterKey: isChecked ? filterKey : UNCHECKED })
     },
     isAll,
+    /** Whether it is known which of the selected devices match the filter. */
+    isChecked: isAll || isChecked,
+    /** Error of the query that finds out which of them match. */
+    error: check.error,
     /** Number of selected devices, matching or not. */
     count: isAll ? (total ?? 0) : ids.length,
     /** Number of selected devices that match the filter. */
@@ -69,6 +73,30 @@ export function useSelection({ projectId, devices, filter, total }: SelectionOpt
       setRows({ ids: {}, filterKey })
     },
   }
+}
+
+/** Value of `filterKey` for ids of which it is not known whether they match any filter. */
+const UNCHECKED = ''
+
+/** Query for the devices that match a filter among the given ids, in parts of `MAX_LISTED_DEVICES` ids. */
+function matchesQuery(projectId: string, filter: Filter, ids: readonly string[]) {
+  const inputOf = (deviceIds: readonly string[]) => ({
+    projectId,
+    filter: { ...filter, deviceIds: deviceIds as DeviceRow['deviceId'][] },
+    limit: MAX_LISTED_DEVICES,
+    countTotal: false,
+  })
+  return queryOptions<{ devices: DeviceRow[] }>({
+    ...actionQuery('projects_QueryDevices', inputOf(ids)),
+    queryFn: async ({ signal }) => {
+      const devices: DeviceRow[] = []
+      for (let from = 0; from < ids.length; from += MAX_LISTED_DEVICES) {
+        const part = inputOf(ids.slice(from, from + MAX_LISTED_DEVICES))
+        devices.push(...(await invoke('projects_QueryDevices', part, { signal })).devices)
+      }
+      return { devices }
+    },
+  })
 }
 
 /** Selection of the device list and the functions that change it. */

@@ -44,7 +44,7 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
         <BulkActions {...bulk} />
       </section>
     )
-  const hasMore = total !== undefined && total > selection.matchCount
+  const hasMore = selection.isChecked && total !== undefined && total > selection.matchCount
   const tooMany = selected.kind === 'ids' && selected.deviceIds.length > MAX_EXPORTED_IDS
   const { limit: _, ...whole } = input
   const exported =
@@ -82,7 +82,9 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
       </div>
       <span className="vr" />
       <div className="acts">
-        {selection.matchCount > 0 ? <BulkActions {...bulk}>{exports}</BulkActions> : exports}
+        {selection.isChecked && (
+          <>{selection.matchCount > 0 ? <BulkActions {...bulk}>{exports}</BulkActions> : exports}</>
+        )}
       </div>
       <span className="grow" />
       <span className="keys" aria-hidden="true">
@@ -100,7 +102,9 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
 }
 
 /** The selection in words: "3 selected", "2 of 3 selected match", "All 1,204 that match". */
-function selectionText({ isAll, count, matchCount }: Selection): string {
+function selectionText({ isAll, count, matchCount, isChecked, error }: Selection): string {
+  if (!isChecked)
+    return `${formatCount(count)} selected, ${error ? 'could not check which match' : 'checking which match…'}`
   if (isAll) return `All ${formatCount(count)} that match`
   if (matchCount < count) return `${formatCount(matchCount)} of ${formatCount(count)} selected match`
   return `${formatCount(count)} selected`
