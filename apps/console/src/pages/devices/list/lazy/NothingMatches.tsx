@@ -1,4 +1,4 @@
-import type { ActionInput } from '@muster/actions/client'
+import { type ActionInput, MAX_COUNTED_FILTERS } from '@muster/actions/client'
 import { useActionState } from '../../../../api/queries.ts'
 import { counted } from '../../../../lib/app/format.ts'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
@@ -25,11 +25,11 @@ type Part = { words: string; without: Change }
 /** Text for a filter that no device matches. For each part of the filter it has the number of devices that match without this part. */
 export function NothingMatches({ projectId, search, conditions, onChange, onClear }: NothingMatchesProps) {
   const parts = partsOf(search, conditions)
-  const { data } = useActionState(
+  const { data, error } = useActionState(
     'projects_QueryDeviceCounts',
     {
       projectId,
-      filters: parts.map(({ without }) => filterOf(projectId, { ...search, ...without } as DeviceSearch)),
+      filters: parts.slice(0, MAX_COUNTED_FILTERS).map(({ without }) => filterOf(projectId, { ...search, ...without } as DeviceSearch)),
     },
     { enabled: parts.length > 1 },
   )
@@ -51,7 +51,9 @@ export function NothingMatches({ projectId, search, conditions, onChange, onClea
                 <li key={words}>
                   <span>Without {words}</span>
                   <span className="n" role="status">
-                    {countText(data && (count ?? null))}
+                    {index < MAX_COUNTED_FILTERS
+                      ? countText(count, error)
+                      : `– only ${MAX_COUNTED_FILTERS} parts are counted`}
                   </span>
                   {count !== undefined && count !== null && count > 0 && (
                     <Button size="sm" onClick={() => leave(() => onChange(without))}>
@@ -69,8 +71,8 @@ export function NothingMatches({ projectId, search, conditions, onChange, onClea
   )
 }
 
-function countText(count: number | null | undefined): string {
-  if (count === undefined) return 'Counting…'
+function countText(count: number | null | undefined, error: Error | null): string {
+  if (count === undefined) return error ? `– not counted: ${error.message}` : 'Counting…'
   if (count === null) return '– not counted within 2 s'
   return count === 0 ? 'still 0' : `${counted(count, 'device')} match`
 }
