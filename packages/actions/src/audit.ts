@@ -12,7 +12,7 @@ import {
   RepositoryId,
 } from './ids.ts'
 import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from './limits.ts'
-import { openWord, Timestamp, text } from './scalars.ts'
+import { openWord, Timestamp, text, WithinSecs } from './scalars.ts'
 
 /** Outcomes of an audited action (docs/product.md 4). */
 export const AuditActionStatus = z.enum(['Rejected', 'Panicked', 'Succeeded', 'Failed', 'Pending'])
@@ -96,9 +96,6 @@ const Sealing = z.object({
 
 const TimeOfDay = text(5).regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'expected a time of day such as 18:00')
 
-/** Maximum of `withinSecs`, in seconds: a year. */
-const MAX_WITHIN_SECS = 366 * 24 * 60 * 60
-
 const commonFilter = {
   types: optional(z.array(text(MAX_KIND_LENGTH)).max(100)).describe('Names of events or actions.'),
   actor: optionalText(text(MAX_FILTER_LENGTH)).describe(
@@ -106,9 +103,7 @@ const commonFilter = {
   ),
   since: optional(Timestamp).describe('Not older than this.'),
   until: optional(Timestamp).describe('Older than this.'),
-  withinSecs: optional(z.int().min(1).max(MAX_WITHIN_SECS)).describe(
-    'Not older than this many seconds by the clock of the hub, for clients whose clock may be wrong.',
-  ),
+  withinSecs: WithinSecs,
   subject: optionalText(text(MAX_KIND_LENGTH)).describe('Id of what the entry is about.'),
   text: optionalText(text(MAX_FILTER_LENGTH)).describe(
     'Part of the name of a person, device, project or repository, the beginning of an address of a device, or a whole id.',

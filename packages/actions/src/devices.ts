@@ -331,7 +331,7 @@ export const devices = {
   devices_QueryTimeline: query({
     summary:
       'What happened on a device, newest first, from at most 20,000 rows that are read in at most 1 s.',
-    cost: 'scan',
+    cost: 'brief',
     input: TimelineInput,
     output: TimelineOutput,
     permission: { can: 'view', on: 'device', id: 'deviceId' },

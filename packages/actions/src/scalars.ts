@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { secret } from './define.ts'
+import { optional, secret } from './define.ts'
 import {
   MAX_EMAIL_LENGTH,
   MAX_NAME_LENGTH,
@@ -27,6 +27,14 @@ export const Timestamp = z.iso
     return ms >= EARLIEST_MS && ms <= LATEST_MS
   }, 'expected a time between the years 1 and 9999')
   .meta({ pattern: TIMESTAMP_TEXT })
+
+/** Maximum of `WithinSecs`, in seconds: a year. */
+const MAX_WITHIN_SECS = 366 * 24 * 60 * 60
+
+/** Beginning of a time range that ends now, as a part of a filter. */
+export const WithinSecs = optional(z.int().min(1).max(MAX_WITHIN_SECS)).describe(
+  'Not older than this many seconds by the clock of the hub, for clients whose clock may be wrong.',
+)
 
 /** True if a text has a visible character: blanks, format characters and fillers are invisible. */
 export function isVisible(text: string): boolean {

@@ -12,7 +12,7 @@ import {
   RepositoryId,
 } from './ids.ts'
 import { MAX_CURSOR_LENGTH, MAX_FILTER_LENGTH, MAX_TIMELINE_PAGE } from './limits.ts'
-import { openWord, Timestamp, text, U32 } from './scalars.ts'
+import { openWord, Timestamp, text, U32, WithinSecs } from './scalars.ts'
 
 /** Severities of events, from least to most severe (docs/product.md 4). */
 export const EventSeverity = z.enum(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'])
@@ -139,6 +139,7 @@ export const TimelineInput = z.object({
       text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of what an entry contains, in any case.'),
       since: optional(Timestamp).describe('Not older than this.'),
       until: optional(Timestamp).describe('Older than this.'),
+      withinSecs: WithinSecs,
     }),
   ),
 })

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { runBrief } from '../database/client/brief.ts'
 import type { Db, Tx } from '../database/client/connection.ts'
 import { isCancelled } from '../database/client/errors.ts'
 
@@ -50,21 +51,23 @@ class Budget {
   }
 }
 
-/** Runs `read` in a read-only transaction with a new budget, and resolves to its result. */
+/**
+ * Runs `read` as a brief query with a new budget, and resolves to its result. PostgreSQL cancels the statement in flight when `signal`
+ * aborts; the result then rejects with the reason of the signal.
+ */
 export async function withinBudget<Result>(
   db: Db,
+  signal: AbortSignal,
   read: (budget: Reader) => Promise<Result>,
 ): Promise<Result> {
   const results: Result[] = []
   try {
-    await db
-      .transaction()
-      .setAccessMode('read only')
-      .execute(async tx => void results.push(await read(new Budget(tx))))
+    await runBrief(db, signal, async tx => void results.push(await read(new Budget(tx))))
   } catch (error) {
     // The timeout of the last statement also applies to the commit. If PostgreSQL cancels the commit, the result is still complete.
     if (results.length === 0 || !isCancelled(error)) throw error
   }
+  signal.throwIfAborted()
   return results[0]!
 }
 

@@ -1,4 +1,4 @@
-import { ActionError } from '@muster/actions'
+import { ActionError, type ParsedInput } from '@muster/actions'
 import type { DeviceCaller } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 import { auditSource } from '../../timeline/audit-source.ts'
@@ -13,6 +13,8 @@ import { propertySource } from '../../timeline/property-source.ts'
 import { isAtLeast } from '../../timeline/severity.ts'
 import { tagSource } from '../../timeline/tag-source.ts'
 
+type Filter = NonNullable<ParsedInput<'devices_QueryTimeline'>['filter']>
+
 const DEFAULT_LIMIT = 50
 
 /** Sort rank of an entry's source, which orders entries with equal times. Cursors contain these numbers. */
@@ -22,10 +24,11 @@ const RANK = { connection: 0, event: 1, property: 2, tag: 3, audit: 4 } as const
 export const devices_QueryTimeline = handler(
   'devices_QueryTimeline',
   async (
-    { db, caller, scope },
+    { db, caller, scope, signal },
     { deviceId, limit = DEFAULT_LIMIT, cursor, withCounts = false, filter = {} },
   ) => {
-    const { kinds, minSeverity, since, until } = filter
+    const { kinds, minSeverity, until } = filter
+    const since = beginningOf(filter)
     const place = cursor === undefined ? undefined : readPlace(cursor)
     const start = (rank: number): Start | undefined =>
       place
@@ -41,7 +44,7 @@ export const devices_QueryTimeline = handler(
     const { organizationId = '', projectId = '' } = scope
     const asDevice: DeviceCaller = { actor: 'Device', deviceId, projectId, organizationId, tokenId: '' }
 
-    const page = await withinBudget(db, budget => {
+    const page = await withinBudget(db, signal, budget => {
       const sources: Sources = {
         connection: connectionSource(budget, RANK.connection, search, start(RANK.connection)),
         ...(reads('event') && { event: eventSource(budget, RANK.event, search, start(RANK.event)) }),
@@ -90,3 +93,10 @@ export const devices_QueryTimeline = handler(
     }
   },
 )
+
+/** Time from which a filter shows entries. If it has both `since` and `withinSecs`, the later time applies. */
+function beginningOf({ since, withinSecs }: Filter): string | undefined {
+  if (withinSecs === undefined) return since
+  const atMs = Date.now() - withinSecs * 1000
+  return since !== undefined && Date.parse(since) > atMs ? since : new Date(atMs).toISOString()
+}

@@ -43,7 +43,7 @@ export function TimeTools({ search, onChange, children }: TimeToolsProps) {
   )
 }
 
-/** Beginning and end of the range, for the query. They are computed once for each choice, so that a render does not change the query. */
+/** The range, for the query. It is computed once for each choice, so that a render does not change the query. */
 export function useTimes({ range, from, to }: RangeSearch) {
   return useMemo(
     () => timesOf({ ...(range && { range }), ...(from && { from }), ...(to && { to }) }, Date.now()),

@@ -15,12 +15,8 @@ export const RANGES = [
 export type Range = (typeof RANGES)[number]['value']
 
 const HOUR_MS = 3_600_000
-const LENGTH_MS: Partial<Record<Range, number>> = {
-  '1h': HOUR_MS,
-  '24h': 24 * HOUR_MS,
-  '7d': 7 * 24 * HOUR_MS,
-  '30d': 30 * 24 * HOUR_MS,
-}
+const HOUR_SECS = 3_600
+const LENGTH_SECS = { '1h': HOUR_SECS, '24h': 24 * HOUR_SECS, '7d': 7 * 24 * HOUR_SECS, '30d': 30 * 24 * HOUR_SECS }
 
 /** The range that the URL selects: `between` if it has a valid `from` or `to`, else a preset. Without a valid one it is `7d`. */
 export function rangeOf({ range, from, to }: RangeSearch): Range | 'between' {
@@ -28,8 +24,11 @@ export function rangeOf({ range, from, to }: RangeSearch): Range | 'between' {
   return RANGES.find(({ value }) => value === range)?.value ?? '7d'
 }
 
-/** Beginning and end of the range for the hub. The beginning of a range up to now is rounded down to a minute. */
-export function timesOf(search: RangeSearch, nowMs: number): { since?: string; until?: string } {
+/** The range for the hub. A range that ends now is sent as its length, because the browser's clock may be wrong. */
+export function timesOf(
+  search: RangeSearch,
+  nowMs: number,
+): { since?: string; until?: string; withinSecs?: number } {
   const range = rangeOf(search)
   if (range === 'all') return {}
   if (range === 'between') {
@@ -40,8 +39,7 @@ export function timesOf(search: RangeSearch, nowMs: number): { since?: string; u
     const { fromMs, untilMs } = lastNight(nowMs)
     return { since: new Date(fromMs).toISOString(), until: new Date(untilMs).toISOString() }
   }
-  const sinceMs = nowMs - LENGTH_MS[range]!
-  return { since: new Date(sinceMs - (sinceMs % 60_000)).toISOString() }
+  return { withinSecs: LENGTH_SECS[range] }
 }
 
 /** A local time `YYYY-MM-DDTHH:MM`; undefined for other texts, such as a year that is still being typed. */
