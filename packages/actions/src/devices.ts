@@ -306,6 +306,31 @@ export const devices = {
     }),
     permission: { can: 'view', on: 'device', id: 'deviceId' },
   }),
+  devices_GetConnectionHistory: query({
+    summary: 'How long a device was connected in each tick of the time up to now.',
+    input: z.object({
+      deviceId: DeviceId,
+      ticks: z.int().min(1).max(200).describe('Number of ticks.'),
+      tickSecs: z.int().min(60).max(86_400).describe('Length of a tick.'),
+    }),
+    output: z.object({
+      until: Timestamp.describe('End of the last tick by the clock of the hub.'),
+      ticks: z
+        .array(z.number().nullable())
+        .describe('Shares from 0 to 1, the oldest first; null before the oldest connection.'),
+      share: z
+        .number()
+        .optional()
+        .describe('Share since the oldest connection; absent if there was no connection yet.'),
+      recordedSecs: z.number().describe('Time since the oldest connection, at most the whole time.'),
+      interruptions: U32,
+      longest: z.object({ secs: z.number(), startedAt: Timestamp }).optional(),
+      readBackTo: Timestamp.optional().describe(
+        'Beginning of the oldest connection that was read, if there are more than 20,000 in this time.',
+      ),
+    }),
+    permission: { can: 'view', on: 'device', id: 'deviceId' },
+  }),
   devices_QueryPropertyHistory: query({
     summary: 'Past values of a property, newest first, with who set them.',
     input: z.object({

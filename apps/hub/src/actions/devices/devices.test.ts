@@ -360,6 +360,38 @@ describe('devices_QueryConnections', () => {
   })
 })
 
+describe('devices_GetConnectionHistory', () => {
+  it('shows how long a device was connected that connected very often, and back to when', async () => {
+    // Every 4 s a connection of 2 s, for 25 hours.
+    await hub.pool.query(
+      `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at, end_reason)
+       select $1 || i, $1, $2, 't', 'c', now() - i * interval '4 s', now() - i * interval '4 s' + interval '2 s', 'Disconnected'
+         from generate_series(1, 22500) i`,
+      [deviceId, hub.nodeId],
+    )
+    const read = (ticks: number, tickSecs: number) =>
+      owner.invoke('devices_GetConnectionHistory', { deviceId, ticks, tickSecs })
+    const hours = await read(12, 3600)
+    expect(hours.ticks.map(share => share?.toFixed(1))).toEqual(new Array(12).fill('0.5'))
+    expect(hours).toMatchObject({ interruptions: expect.closeTo(10_800, -1), recordedSecs: 43_200 })
+    expect(hours.readBackTo).toBeUndefined()
+    const day = await read(24, 3600)
+    expect(day.ticks.slice(0, 2)).toEqual([null, expect.closeTo(0.5, 1)])
+    expect((Date.parse(day.until) - Date.parse(day.readBackTo!)) / 1000).toBeCloseTo(80_000, -2)
+  })
+
+  it('counts a connection that began before the first tick, and has no share without one', async () => {
+    const read = () => owner.invoke('devices_GetConnectionHistory', { deviceId, ticks: 2, tickSecs: 3600 })
+    expect(await read()).toMatchObject({ ticks: [null, null], recordedSecs: 0 })
+    await hub.pool.query(
+      `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at)
+       values ($1, $1, $2, 't', 'c', now() - interval '1 day')`,
+      [deviceId, hub.nodeId],
+    )
+    expect(await read()).toMatchObject({ ticks: [1, 1], share: 1, recordedSecs: 7200, interruptions: 0 })
+  })
+})
+
 describe('devices_ClaimOperationWork', () => {
   it('answers a device with an empty list, and refuses other callers', async () => {
     await using device = await connectDevice({ url: hub.url, token })

@@ -6,10 +6,7 @@ import { HEALTH, OTA_STATUS, SYSTEM_INFO_NAMES } from './property-names.ts'
 
 /** Number of events that the page of a device shows (docs/product.md 9). */
 export const EVENT_LIMIT = 10
-/**
- * Limit of the connection records for the connection history of the last seven days and for the list of connections. 500
- * records cover seven days if the device connects every 20 minutes.
- */
+/** Limit of the list of connections. */
 const CONNECTION_LIMIT = 500
 
 /** Input of the query for the latest events. */

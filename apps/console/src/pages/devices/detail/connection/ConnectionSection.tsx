@@ -1,7 +1,8 @@
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import type { ActionOutput } from '@muster/actions/client'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { type CSSProperties, useState } from 'react'
-import { actionQuery, useActionState } from '../../../../api/queries.ts'
+import { type CSSProperties, useDeferredValue, useState } from 'react'
+import { actionQuery, useAction, useActionState } from '../../../../api/queries.ts'
 import { counted, formatDuration, formatShare } from '../../../../lib/app/format.ts'
 import { dayAndMonth, hourAndMinute } from '../../../../lib/app/local-time.ts'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
@@ -13,7 +14,7 @@ import { Strip } from '../../../../ui/Strip.tsx'
 import { cut } from '../cut.ts'
 import { connectionsQuery, pastValuesInput } from '../device-queries.ts'
 import { OTA_STATUS } from '../property-names.ts'
-import { type ConnectionHistory, mergeTicks, readHistory } from './connection-ticks.ts'
+import { mergeTicks } from './connection-ticks.ts'
 import { Glyph, Lane } from './Lane.tsx'
 import { type Mark, personMarks, updateEntries, updateMarks } from './lanes.ts'
 import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf } from './ranges.ts'
@@ -21,6 +22,8 @@ import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf } fr
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId'
 /** Maximum number of changes by people that are requested for the time axis. Marks that lie close together are drawn as one. */
 const CHANGES_READ = 200
+
+type ConnectionHistory = ActionOutput<'devices_GetConnectionHistory'>
 
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'long' })
 
@@ -67,14 +70,19 @@ export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectio
   )
 }
 
-function History({ deviceId, range }: { deviceId: string; range: ConnectionRange }) {
-  const { data, dataUpdatedAt } = useSuspenseQuery(connectionsQuery(deviceId))
+function History({ deviceId, range: chosen }: { deviceId: string; range: ConnectionRange }) {
+  // The range before stays on screen until the answer for the chosen one has come.
+  const range = useDeferredValue(chosen)
+  const history = useAction('devices_GetConnectionHistory', {
+    deviceId,
+    ticks: range.ticks,
+    tickSecs: range.tickMs / 1000,
+  })
   const isNarrow = useIsNarrow()
-  const history = readHistory(data.connections, dataUpdatedAt, range)
   const ticks = isNarrow ? mergeTicks(history.ticks) : history.ticks
   const { share } = history
   if (share === undefined) return <NeverConnected deviceId={deviceId} />
-  const isPartly = history.recordedSecs < (range.ticks * range.tickMs) / 1000
+  const isPartly = Math.ceil(history.recordedSecs) < (range.ticks * range.tickMs) / 1000
   const period = isPartly ? `in ${formatDuration(history.recordedSecs)} on record` : ''
   const words = interruptionsOf(history, range)
   return (
@@ -91,11 +99,16 @@ function History({ deviceId, range }: { deviceId: string; range: ConnectionRange
         </span>
         <Strip
           size="history"
-          shares={ticks}
+          shares={ticks.map(tick => tick ?? undefined)}
           label={`Connected ${formatShare(share)} ${period || range.words}, ${words}`}
         />
-        <Lanes deviceId={deviceId} range={range} nowMs={dataUpdatedAt} />
+        <Lanes deviceId={deviceId} range={range} nowMs={Date.parse(history.until)} />
       </div>
+      {history.readBackTo !== undefined && (
+        <p className="muted">
+          Only the last 20,000 connections are read. The first of them began <Moment at={history.readBackTo} />.
+        </p>
+      )}
     </div>
   )
 }
@@ -125,11 +138,10 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
   const past = useQuery(
     actionQuery('devices_QueryPropertyHistory', pastValuesInput(deviceId, OTA_STATUS)),
   ).data
-  // The time is rounded, so that the query stays the same when the page renders again some seconds later.
-  const since = new Date(Math.floor(span.fromMs / range.tickMs) * range.tickMs).toISOString()
+  const withinSecs = (range.ticks * range.tickMs) / 1000
   const people = useActionState(
     'devices_QueryTimeline',
-    { deviceId, limit: CHANGES_READ, filter: { kinds: ['person'], since } },
+    { deviceId, limit: CHANGES_READ, filter: { kinds: ['person'], withinSecs } },
     { keepPrevious: true },
   ).data
   const updates = updateMarks(updateEntries(OTA_STATUS, past?.changes ?? []), span)
@@ -174,6 +186,6 @@ function interruptionsOf(
   if (!longest) return 'no interruption'
   if (share === 0) return 'never in this time'
   const format = value === '24h' ? hourAndMinute : value === '7d' ? weekday.format : dayAndMonth
-  const span = `${formatDuration(longest.secs)} ${value === '24h' ? 'from' : 'on'} ${format(longest.startedAt)}`
+  const span = `${formatDuration(longest.secs)} ${value === '24h' ? 'from' : 'on'} ${format(Date.parse(longest.startedAt))}`
   return interruptions === 1 ? `1 interruption, ${span}` : `${interruptions} interruptions, longest ${span}`
 }
