@@ -25,6 +25,7 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
   devices: {
     projects_QueryPendingCertificates: 'projectId',
     projects_QueryDevices: 'projectId',
+    projects_QueryDeviceCounts: 'projectId',
     projects_GetSummary: 'projectId',
     projects_GetDetails: 'projectId',
     devices_GetDetails: 'deviceId',
@@ -34,6 +35,7 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
     projects_QueryPendingCertificates: 'projectId',
     devices_GetBulkCounts: 'projectId',
     projects_QueryDevices: 'projectId',
+    projects_QueryDeviceCounts: 'projectId',
     projects_GetSummary: 'projectId',
     devices_GetDetails: 'deviceId',
     devices_QueryTimeline: 'deviceId',
@@ -42,9 +44,11 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
     devices_GetBulkAction: 'projectId',
     devices_QueryBulkActionItems: 'projectId',
     projects_QueryDevices: 'projectId',
+    projects_QueryDeviceCounts: 'projectId',
     projects_GetSummary: 'projectId',
     devices_GetDetails: 'deviceId',
     devices_QueryConnections: 'deviceId',
+    devices_GetConnectionHistory: 'deviceId',
     devices_QueryTimeline: 'deviceId',
   },
   properties: {

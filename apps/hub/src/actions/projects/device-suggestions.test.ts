@@ -340,35 +340,56 @@ describe('counts of devices', () => {
     expect(plan).not.toContain('Seq Scan')
   })
 
-  it('run one at a time for a person, and end in PostgreSQL when the request ends', async () => {
+  /** Number of statements that wait for a lock. Statements of autovacuum may wait for the table too. */
+  const waiting = async () => {
+    const { rows } = await hub.pool.query(
+      `select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
+    )
+    return rows.length
+  }
+  const ask = (action: string, input: object, signal?: AbortSignal) =>
+    fetch(`${hub.url}/api/v1/actions/invoke/${action}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', cookie: owner.cookie },
+      body: JSON.stringify({ projectId, ...input }),
+      signal: signal ?? null,
+    }).then(
+      response => response.status,
+      () => 'aborted',
+    )
+  const HAS_FLOOR = { properties: [{ property: 'floor', operator: 'exists' as const }] }
+
+  it.each([
+    ['names', 'projects_QueryPropertyNames', {}],
+    ['counts', 'projects_QueryDeviceCounts', { filters: [HAS_FLOOR] }],
+  ])('run one at a time for a person, and end in PostgreSQL when the request ends: %s', async (_, action, input) => {
     await using session = await databaseSession(hub)
     await session.lock('device_property')
-    const ask = (signal: AbortSignal) =>
-      fetch(`${hub.url}/api/v1/actions/invoke/projects_QueryPropertyNames`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', cookie: owner.cookie },
-        body: JSON.stringify({ projectId }),
-        signal,
-      }).then(
-        response => response.status,
-        () => 'aborted',
-      )
     const leaving = [new AbortController(), new AbortController()]
-    const asked = leaving.map(({ signal }) => ask(signal))
-    // Statements of autovacuum may wait for the table too.
-    const waiting = async () => {
-      const { rows } = await hub.pool.query(
-        `select from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
-      )
-      return rows.length
-    }
+    const asked = leaving.map(({ signal }) => ask(action, input, signal))
     await until('a statement waits', async () => (await waiting()) > 0)
+    // The rows of a list come meanwhile.
+    expect(await ask('projects_QueryDevices', { limit: 2, filter: { text: 'ferry' }, countTotal: false })).toBe(200)
+    expect(await waiting()).toBe(1)
     for (const one of leaving) one.abort()
     expect(await Promise.all(asked)).toEqual(['aborted', 'aborted'])
     await until('no statement waits', async () => (await waiting()) === 0)
     await session.release()
     expect(await owner.invoke('projects_QueryPropertyNames', { projectId })).toMatchObject({ devicesRead: 5 })
+  })
+
+  it('leave the rows of a filtered list alone, which end in PostgreSQL when the request ends', async () => {
+    await using session = await databaseSession(hub)
+    await session.lock('device_property')
+    const leaving = new AbortController()
+    const asked = ask('projects_QueryDevices', { limit: 2, filter: HAS_FLOOR }, leaving.signal)
+    await until('the list waits', async () => (await waiting()) === 1)
+    expect(await ask('projects_QueryDeviceCounts', { filters: [{}] })).toBe(200)
+    leaving.abort()
+    expect(await asked).toBe('aborted')
+    await until('no statement waits', async () => (await waiting()) === 0)
+    await session.release()
   })
 
   it('stop after 2 s and say so', async () => {

@@ -57,9 +57,12 @@ const IDLE_MS = 30_000
  */
 const CLOSE_MS = 1_000
 
+/** Time after which the server cancels a statement, in milliseconds. */
+export const STATEMENT_TIMEOUT_MS = 30_000
+
 /**
  * Time without traffic after which a connection is destroyed and its statement fails, in milliseconds. A reachable server would
- * have cancelled the statement after 30 s (`statement_timeout`), so the server is unreachable.
+ * have cancelled the statement after `STATEMENT_TIMEOUT_MS`, so the server is unreachable.
  */
 const SILENT_MS = 35_000
 
@@ -67,7 +70,7 @@ const SILENT_MS = 35_000
 const SLOW_MS = 1_000
 
 /** Settings of every session. The hub parses times that it reads as text, so the time zone and the date style must not vary. */
-const SETTINGS = "set timezone = 'UTC'; set datestyle = 'ISO'; set statement_timeout = '30s'"
+const SETTINGS = `set timezone = 'UTC'; set datestyle = 'ISO'; set statement_timeout = ${STATEMENT_TIMEOUT_MS}`
 
 /**
  * Opens the hub's connections: a pool, and one connection for look-ups by key. The server cancels statements after 30 s. The hub destroys

@@ -41,6 +41,8 @@ type DeviceToolsProps = {
   /** Number of devices that match the filter, and number of all devices; `undefined` while they are counted. */
   total: number | undefined
   of: number | undefined
+  /** Whether the hub could not count the matches. */
+  isUncounted: boolean
   /** Input of the query for the list. */
   input: Omit<ActionInput<'projects_QueryDevices'>, 'cursor'>
   /** Called on a phone to show the checkboxes of the rows. */
@@ -65,6 +67,7 @@ export function DeviceTools({
   onSort,
   total,
   of,
+  isUncounted,
   input,
   onSelecting,
   children,
@@ -114,7 +117,7 @@ export function DeviceTools({
             >
               Add a condition
             </Button>
-            <Matches total={total} of={of} />
+            <Matches total={total} of={of} isUncounted={isUncounted} />
             <span className="grow" />
             <Button
               id={`${id}-columns`}
@@ -171,9 +174,11 @@ export function DeviceTools({
   )
 }
 
+type MatchesProps = { total: number | undefined; of: number | undefined; isUncounted: boolean }
+
 /** Number of devices that match the filter: "12 of 1,284 devices". */
-export function Matches({ total, of }: { total: number | undefined; of: number | undefined }) {
-  if (total === undefined) return <span className="match">Counting…</span>
+export function Matches({ total, of, isUncounted }: MatchesProps) {
+  if (total === undefined) return <span className="match">{isUncounted ? '– not counted' : 'Counting…'}</span>
   if (of === undefined || of === total) return <span className="match">{counted(total, 'device')}</span>
   return (
     <span className="match">

@@ -32,6 +32,7 @@ import { FleetSummary } from './FleetSummary.tsx'
 import { useSelection } from './selection.ts'
 import { parseSoftware } from './software-condition.ts'
 import { useColumnView } from './use-column-view.ts'
+import { useDeviceCounts } from './use-device-counts.ts'
 import { useDeviceList } from './use-device-list.ts'
 import '../../../styles/device-list.css'
 
@@ -118,7 +119,11 @@ function Devices({ projectId }: { projectId: string }) {
   const isFiltered = isSearched || search.status !== undefined
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
-  const total = list.total ?? (isSearched ? undefined : countOf(summary, search.status))
+  const isLoaded = list.data !== undefined && !list.isPlaceholderData
+  const counts = useDeviceCounts(projectId, list.input.filter, isLoaded)
+  const found = isSearched ? counts.total : countOf(summary, search.status)
+  const total = list.total ?? found ?? undefined
+  const isUncounted = total === undefined && found === null
 
   // A cursor is valid for one filter and sort order only, so a change of these removes the cursor and starts at the first page.
   const change = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
@@ -260,6 +265,7 @@ function Devices({ projectId }: { projectId: string }) {
             onSort={changeSort}
             total={total}
             of={deviceCount}
+            isUncounted={isUncounted}
             input={list.input}
             onSelecting={() => setSelecting(true)}
           >
@@ -275,14 +281,14 @@ function Devices({ projectId }: { projectId: string }) {
               </Suspense>
             )}
             <Filters
-              projectId={projectId}
               search={search}
-              filter={list.input.filter}
               summary={summary}
-              isCounting={list.data !== undefined}
+              counts={counts}
               onChange={change}
             />
-            {isNarrow && total !== deviceCount && <Matches total={total} of={deviceCount} />}
+            {isNarrow && total !== deviceCount && (
+              <Matches total={total} of={deviceCount} isUncounted={isUncounted} />
+            )}
           </DeviceTools>
           {search.result && (
             <div className="tools">

@@ -1,12 +1,11 @@
-import type { ActionInput, ActionOutput } from '@muster/actions/client'
+import type { ActionOutput } from '@muster/actions/client'
 import { MAX_MARKED_DEVICES } from '@muster/actions/client'
-import { useActionState } from '../../../api/queries.ts'
 import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
 import { ATTENTION_LABELS, type Attention } from './attention.ts'
 import type { DeviceSearch } from './devices-input.ts'
+import { PRESETS, type useDeviceCounts } from './use-device-counts.ts'
 
 type Status = NonNullable<DeviceSearch['status']>
-type Filter = ActionInput<'projects_QueryDevices'>['filter']
 
 type Summary =
   | Pick<
@@ -16,29 +15,15 @@ type Summary =
   | undefined
 
 type FiltersProps = {
-  projectId: string
   search: DeviceSearch
-  /** The filter of the list. */
-  filter: Filter
   summary: Summary
-  /** Whether the rows have loaded, so that the presets may be counted. */
-  isCounting: boolean
+  counts: ReturnType<typeof useDeviceCounts>
   onChange: (next: { status?: string | undefined; show?: string | undefined }) => void
 }
 
-const PRESETS = ['updateFailed', 'offlineLong', 'neverUpdated', 'pending'] as const
-
 /** One-click filters: presets with their counts and, for projects of at most 200 devices, also connection and health. */
-export function Filters({ projectId, search, filter, summary, isCounting, onChange }: FiltersProps) {
+export function Filters({ search, summary, counts: { all, presets }, onChange }: FiltersProps) {
   const isLarge = summary !== undefined && summary.deviceCount > MAX_MARKED_DEVICES
-  // A preset replaces another preset and the health filter, so its count follows the other parts of the filter only.
-  const { preset: _, health: __, ...others } = filter ?? {}
-  const counted = useActionState(
-    'projects_QueryDeviceCounts',
-    { projectId, filters: [others, ...PRESETS.map(preset => ({ ...others, preset }))] },
-    { enabled: isCounting, keepPrevious: true },
-  ).data
-  const [all, ...presets] = counted?.counts ?? []
   const options: SegmentOption<Attention>[] = PRESETS.map((value, index) => ({
     value,
     label: ATTENTION_LABELS[value],

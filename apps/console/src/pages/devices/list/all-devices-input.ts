@@ -6,8 +6,8 @@ export const PAGE_SIZE = 50
 
 /**
  * Input of the query for the unfiltered device list in its default sort order. The route's loader prefetches the list. A separate module
- * keeps the other modules of the page out of the loader's code. The query does not count the devices: `projects_GetSummary`
- * returns their number, and counting takes longer than reading the first page.
+ * keeps the other modules of the page out of the loader's code. The query does not count the devices, because counting takes longer
+ * than reading the first page: `projects_GetSummary` returns their number, and `projects_QueryDeviceCounts` that of a filter.
  */
 export const allDevicesInput = (projectId: string) => ({
   projectId,

@@ -10,16 +10,13 @@ it('sends exactly the filter and order of the search parameters', () => {
     projectId: 'p_1',
     limit: 50,
     filter: { text: 'gw', status: 'pending' },
-    countTotal: true,
+    countTotal: false,
     sort: '-name',
   })
 })
 
-it('filters by what needs attention, with a count', () => {
-  expect(devicesInput('p_1', { show: 'error' })).toMatchObject({
-    filter: { health: 'error' },
-    countTotal: true,
-  })
+it('filters by what needs attention', () => {
+  expect(devicesInput('p_1', { show: 'error' })).toMatchObject({ filter: { health: 'error' } })
   expect(devicesInput('p_1', { show: 'offlineLong', status: 'pending' })).toMatchObject({
     filter: { preset: 'offlineLong', status: 'pending' },
   })

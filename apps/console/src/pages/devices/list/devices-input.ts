@@ -61,14 +61,6 @@ export function devicesInput(
   return {
     ...allDevicesInput(projectId),
     ...(Object.keys(filter).length > 0 && { filter }),
-    // `projects_GetSummary` returns the totals per status, so only the other filters need a count.
-    ...((text ||
-      search.show ||
-      search.error ||
-      search.token ||
-      software ||
-      search.result ||
-      Object.keys(conditions).length > 0) && { countTotal: true }),
     ...(columns.length > 0 && { columns: [...columns] }),
     sort,
   }

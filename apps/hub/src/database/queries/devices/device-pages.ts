@@ -1,7 +1,7 @@
 import { ActionError, type ParsedInput, SCANNING_DEVICE_SORT } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { runBrief } from '../../client/brief.ts'
-import { type Db, withQueryOptions } from '../../client/connection.ts'
+import { type Db, STATEMENT_TIMEOUT_MS, withQueryOptions } from '../../client/connection.ts'
 import { isCancelled } from '../../client/errors.ts'
 import { countRows, queryPage } from '../../client/page.ts'
 import { matchesFilter } from './device-filter.ts'
@@ -86,17 +86,25 @@ function withUpdates(query: ReturnType<typeof devicesQuery>, { limit }: Input) {
 type DevicePage = { rows: DeviceRow[]; nextCursor?: string; total?: number }
 
 /**
- * Reads a page of the devices of a project that match a filter. A page in a sort order without an index may take at most 2 s, and
- * PostgreSQL cancels it when `signal` aborts. Throws `Invalid` after the 2 s, and for a cursor of another sort order.
+ * Reads a page of the devices of a project that match a filter. PostgreSQL cancels a filtered page, and a page in a sort order without
+ * an index, when `signal` aborts. A page in such a sort order may take at most 2 s. Throws `Invalid` after the 2 s, and for a cursor of
+ * another sort order.
  */
 export async function readDevicePage(db: Db, signal: AbortSignal, input: Input): Promise<DevicePage> {
-  if (input.sort === undefined || !SCANNING_DEVICE_SORT.test(input.sort)) return pageByIndex(db, input)
+  const { sort, limit, filter } = input
+  const isScan = sort !== undefined && SCANNING_DEVICE_SORT.test(sort)
   // Without `limit` the caller wants the whole list. Only the statement timeout bounds it; the 2 s are for single pages.
-  if (input.limit === undefined)
+  if (limit === undefined) {
+    if (!isScan) return pageByIndex(filter ? withQueryOptions(db, { plan: 'by values' }) : db, input)
     return db
       .transaction()
       .setIsolationLevel('repeatable read')
       .execute(tx => pageByScan(tx, input))
+  }
+  if (!isScan)
+    return filter
+      ? runBrief(db, signal, tx => pageByIndex(tx, input), STATEMENT_TIMEOUT_MS)
+      : pageByIndex(db, input)
   try {
     return await runBrief(db, signal, tx => pageByScan(tx, input))
   } catch (error) {
@@ -109,7 +117,7 @@ export async function readDevicePage(db: Db, signal: AbortSignal, input: Input):
 /** Page in a sort order that an index of `device` provides. */
 function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
   const { filter, countTotal, columns = [], ...page } = input
-  const query = devicesQuery(filter ? withQueryOptions(db, { plan: 'by values' }) : db, input)
+  const query = devicesQuery(db, input)
   // A filter by status alone lets a second query count the total in an index (`true`). Every other filter reads the row of each device,
   // so the query of the page counts the total as well (`along`).
   const { status: _, ...others } = filter ?? {}

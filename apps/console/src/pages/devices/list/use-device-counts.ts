@@ -1,0 +1,29 @@
+import type { ActionInput } from '@muster/actions/client'
+import { useActionState } from '../../../api/queries.ts'
+
+type Filter = ActionInput<'projects_QueryDevices'>['filter']
+
+/** Presets of the device list, in the order of their buttons. */
+export const PRESETS = ['updateFailed', 'offlineLong', 'neverUpdated', 'pending'] as const
+
+/** Number of devices; null if it could not be counted, `undefined` while it is counted. */
+export type Count = number | null | undefined
+
+/**
+ * Numbers of devices that match the filter, and that match each preset together with the other parts of the filter. They come with one
+ * request, because the hub runs one count at a time for each person.
+ *
+ * @param isReady whether the rows for this filter have loaded. The counts are requested afterwards.
+ */
+export function useDeviceCounts(projectId: string, filter: Filter, isReady: boolean) {
+  const { preset, ...others } = filter ?? {}
+  const { data, error, isPlaceholderData } = useActionState(
+    'projects_QueryDeviceCounts',
+    { projectId, filters: [others, ...PRESETS.map(name => ({ ...others, preset: name }))] },
+    { enabled: isReady, keepPrevious: true },
+  )
+  const [all, ...presets]: Count[] = data?.counts ?? (error ? [null, ...PRESETS.map(() => null)] : [])
+  const total = preset ? presets[PRESETS.indexOf(preset)] : all
+  // Counts of the filter before this one stay at the presets, but would be wrong beside the rows.
+  return { all, presets, total: isPlaceholderData ? undefined : total }
+}
