@@ -164,8 +164,8 @@ const devices = createRoute({
   path: 'devices',
   validateSearch: search =>
     ({
-      // Any text is valid as `show` here. `DevicesPage` drops unknown values, so that only this page loads the list of known values.
-      ...texts(search, 'q', 'show', 'where', 'error', 'software', 'token', 'sort', 'cursor', 'result'),
+      // Any text is valid as `show` and `health` here. `DevicesPage` drops unknown values, so that only this page loads the known ones.
+      ...texts(search, 'q', 'show', 'health', 'where', 'error', 'software', 'token', 'sort', 'cursor', 'result'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {

@@ -7,7 +7,8 @@ import { Mark, type MarkState } from './Mark.tsx'
 export type SegmentOption<T extends string> = {
   value: T
   label: string
-  count?: number | undefined
+  /** Null if it could not be counted. */
+  count?: number | null | undefined
   mark?: MarkState
 }
 
@@ -16,13 +17,15 @@ type SegmentsProps<T extends string> = {
   value: T
   options: readonly SegmentOption<T>[]
   onChange: (value: T) => void
+  /** Reason why counts are null. */
+  uncounted?: string
 }
 
 /**
  * A filter with a few options. Their counts are not part of the accessible names. Where the row is wider than the screen, the chosen
  * option scrolls into view.
  */
-export function Segments<T extends string>({ label, value, options, onChange }: SegmentsProps<T>) {
+export function Segments<T extends string>({ label, value, options, onChange, uncounted }: SegmentsProps<T>) {
   const [shown, choose] = useShownFirst(value, onChange)
   const box = useRef<HTMLDivElement>(null)
   const countCount = options.filter(({ count }) => count !== undefined).length
@@ -44,13 +47,14 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
             key={option.value}
             type="button"
             aria-pressed={option.value === shown}
+            {...(option.count === null && { 'data-tip': uncounted, 'aria-description': uncounted })}
             onClick={() => choose(option.value)}
           >
             {option.mark && <Mark state={option.mark} />}
             {option.label}
             {option.count !== undefined && (
               <span className="c" aria-hidden="true">
-                {formatCount(option.count)}
+                {option.count === null ? '–' : formatCount(option.count)}
               </span>
             )}
           </button>

@@ -20,7 +20,7 @@ import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { useCurrentBulk } from '../bulk/waiting-deletion.ts'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
 import { DEFAULT_SORT } from './all-devices-input.ts'
-import { attentionOf } from './attention.ts'
+import { partsOfAttention } from './attention.ts'
 import { propertyColumn, propertyOf } from './column-ids.ts'
 import { type ColumnView, columnsBeside, isDefaultView } from './column-view.ts'
 import { type Condition, isColumnName, parseConditions, writeConditions } from './conditions.ts'
@@ -110,6 +110,7 @@ function Devices({ projectId }: { projectId: string }) {
   const isSearched = Boolean(
     search.q?.trim() ||
       search.show ||
+      search.health ||
       search.error ||
       search.token ||
       software ||
@@ -128,6 +129,10 @@ function Devices({ projectId }: { projectId: string }) {
   // A cursor is valid for one filter and sort order only, so a change of these removes the cursor and starts at the first page.
   const change = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
     changeSearch({ cursor: undefined, ...next })
+
+  // A link may have a health as `show`, so both parameters are written together.
+  const changeFilter = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
+    change({ show: search.show, health: search.health, ...next })
 
   const changeSort = (next: string) => {
     const { sort: _, ...others } = view
@@ -159,6 +164,7 @@ function Devices({ projectId }: { projectId: string }) {
       q: undefined,
       status: undefined,
       show: undefined,
+      health: undefined,
       where: undefined,
       error: undefined,
       token: undefined,
@@ -227,7 +233,7 @@ function Devices({ projectId }: { projectId: string }) {
           {summary &&
             (summary.deviceCount > MAX_MARKED_DEVICES ? (
               <Suspense fallback={<div className="sheet fleet-place" />}>
-                <FleetSheet summary={summary} search={search} onChange={change} />
+                <FleetSheet summary={summary} search={search} onChange={changeFilter} />
               </Suspense>
             ) : (
               <FleetSummary summary={summary} />
@@ -284,7 +290,7 @@ function Devices({ projectId }: { projectId: string }) {
               search={search}
               summary={summary}
               counts={counts}
-              onChange={change}
+              onChange={changeFilter}
             />
             {isNarrow && total !== deviceCount && (
               <Matches total={total} of={deviceCount} isUncounted={isUncounted} />
@@ -333,7 +339,7 @@ function Devices({ projectId }: { projectId: string }) {
                     projectId={projectId}
                     search={search}
                     conditions={conditions}
-                    onChange={change}
+                    onChange={changeFilter}
                     onClear={clearFilter}
                   />
                 ))
@@ -361,10 +367,9 @@ function Devices({ projectId }: { projectId: string }) {
   )
 }
 
-/** The search parameters, without `show` if its value is unknown. */
-function knownSearch({ show, ...others }: DeviceSearch): DeviceSearch {
-  const known = attentionOf(show)
-  return { ...others, ...(known && { show: known }) }
+/** The search parameters with the known values of `show` and `health`. A health in `show`, as in links, becomes `health`. */
+function knownSearch({ show, health, ...others }: DeviceSearch): DeviceSearch {
+  return { ...others, ...partsOfAttention(show), ...partsOfAttention(health) }
 }
 
 /** Properties that get a column because a condition compares them. A condition "is absent" and a condition on another column add none. */

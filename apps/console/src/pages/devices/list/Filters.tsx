@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { MAX_MARKED_DEVICES } from '@muster/actions/client'
 import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
-import { ATTENTION_LABELS, type Attention } from './attention.ts'
+import { ATTENTION_LABELS, type Attention, type Health } from './attention.ts'
 import type { DeviceSearch } from './devices-input.ts'
 import { PRESETS, type useDeviceCounts } from './use-device-counts.ts'
 
@@ -10,7 +10,7 @@ type Status = NonNullable<DeviceSearch['status']>
 type Summary =
   | Pick<
       ActionOutput<'projects_GetSummary'>,
-      'deviceCount' | 'connectedCount' | 'pendingCount' | 'warningCount' | 'errorCount'
+      'deviceCount' | 'connectedCount' | 'pendingCount' | 'healthyCount' | 'warningCount' | 'errorCount'
     >
   | undefined
 
@@ -18,28 +18,33 @@ type FiltersProps = {
   search: DeviceSearch
   summary: Summary
   counts: ReturnType<typeof useDeviceCounts>
-  onChange: (next: { status?: string | undefined; show?: string | undefined }) => void
+  onChange: (next: { [Name in 'status' | 'show' | 'health']?: string | undefined }) => void
 }
 
 /** One-click filters: presets with their counts and, for projects of at most 200 devices, also connection and health. */
-export function Filters({ search, summary, counts: { all, presets }, onChange }: FiltersProps) {
+export function Filters({ search, summary, counts, onChange }: FiltersProps) {
+  const { all, presets, reason } = counts
   const isLarge = summary !== undefined && summary.deviceCount > MAX_MARKED_DEVICES
-  const options: SegmentOption<Attention>[] = PRESETS.map((value, index) => ({
-    value,
-    label: ATTENTION_LABELS[value],
-    count: presets[index] ?? undefined,
-    ...(value === 'pending' && { mark: 'pending' as const }),
-  }))
-  const setShow = (show: Attention | 'all') => onChange({ show: show === 'all' ? undefined : show })
-  if (isLarge)
-    return (
-      <Segments<Attention | 'all'>
-        label="Presets"
-        value={search.show ?? 'all'}
-        options={[{ value: 'all', label: 'All', count: all ?? undefined }, ...options]}
-        onChange={setShow}
-      />
-    )
+  // Small lists have Pending among the filters by status.
+  const names = isLarge ? PRESETS : PRESETS.slice(0, -1)
+  const presetFilter = (
+    <Segments<Attention | 'all'>
+      label="Presets"
+      value={search.show ?? 'all'}
+      uncounted={reason}
+      options={[
+        { value: 'all', label: isLarge ? 'All' : 'No preset', count: all },
+        ...names.map((value, index) => ({
+          value,
+          label: ATTENTION_LABELS[value],
+          count: presets[index],
+          ...(value === 'pending' && { mark: 'pending' as const }),
+        })),
+      ]}
+      onChange={show => onChange({ show: show === 'all' ? undefined : show })}
+    />
+  )
+  if (isLarge) return presetFilter
   return (
     <>
       <Segments
@@ -48,25 +53,26 @@ export function Filters({ search, summary, counts: { all, presets }, onChange }:
         options={segmentsOf(summary)}
         onChange={status => onChange({ status: status === 'all' ? undefined : status })}
       />
-      <Segments<Attention | 'all'>
-        label="Needs attention"
-        value={search.show ?? 'all'}
+      <Segments<Health | 'all'>
+        label="Health"
+        value={search.health ?? 'all'}
         options={[
           { value: 'all', label: 'Any health' },
-          {
-            value: 'warning',
-            label: ATTENTION_LABELS.warning,
-            count: summary?.warningCount,
-            mark: 'warning',
-          },
-          { value: 'error', label: ATTENTION_LABELS.error, count: summary?.errorCount, mark: 'error' },
-          ...options.slice(0, -1),
+          ...HEALTHS.map(value => ({
+            value,
+            label: ATTENTION_LABELS[value],
+            count: summary?.[`${value}Count`],
+            mark: value,
+          })),
         ]}
-        onChange={setShow}
+        onChange={health => onChange({ health: health === 'all' ? undefined : health })}
       />
+      {presetFilter}
     </>
   )
 }
+
+const HEALTHS = ['healthy', 'warning', 'error'] as const
 
 function segmentsOf(summary: Summary): SegmentOption<Status | 'all'>[] {
   return [

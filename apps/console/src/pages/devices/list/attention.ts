@@ -27,6 +27,16 @@ export const ATTENTION_LABELS: Record<Attention, string> = {
   pending: 'Pending',
 }
 
+/** Health of a device, as a filter beside a preset. */
+export type Health = 'healthy' | 'warning' | 'error'
+
+/** Splits a filter of `ATTENTION` into the search parameters `health` and `show`, because both filters may apply together. */
+export function partsOfAttention(value: unknown): { health?: Health; show?: Attention } {
+  const known = attentionOf(value)
+  if (known === undefined) return {}
+  return 'health' in ATTENTION[known] ? { health: known as Health } : { show: known }
+}
+
 /** The value if it is the name of a filter of `ATTENTION`, else `undefined`. */
 export function attentionOf(value: unknown): Attention | undefined {
   return typeof value === 'string' && Object.hasOwn(ATTENTION, value) ? (value as Attention) : undefined

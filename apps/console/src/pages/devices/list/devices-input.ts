@@ -1,6 +1,6 @@
 import type { ActionInput } from '@muster/actions/client'
 import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
-import { ATTENTION, type Attention } from './attention.ts'
+import { ATTENTION, type Attention, type Health } from './attention.ts'
 import { filterOfConditions, parseConditions } from './conditions.ts'
 import { parseSoftware } from './software-condition.ts'
 
@@ -12,7 +12,9 @@ const SORT =
 export type DeviceSearch = {
   q?: string
   status?: 'connected' | 'disconnected' | 'pending'
+  /** A preset, or in links a health. */
   show?: Attention
+  health?: Health
   /** Error of failed updates, with `#` in place of numbers and ids. */
   error?: string
   /** Condition on the software that devices report, in the JSON format of `software-condition.ts`. */
@@ -52,6 +54,7 @@ export function devicesInput(
     ...(text && { text }),
     ...(search.status && { status: search.status }),
     ...(search.show && ATTENTION[search.show]),
+    ...(search.health && { health: search.health }),
     ...(search.result && { bulkActionId: search.result }),
     ...(search.token && { tokenId: search.token }),
     ...conditions,

@@ -23,7 +23,8 @@ export function useDeviceCounts(projectId: string, filter: Filter, isReady: bool
     { enabled: isReady, keepPrevious: true },
   )
   const [all, ...presets]: Count[] = data?.counts ?? (error ? [null, ...PRESETS.map(() => null)] : [])
+  const reason = error ? `Not counted: ${error.message}` : 'Not counted within 2 s.'
   const total = preset ? presets[PRESETS.indexOf(preset)] : all
   // Counts of the filter before this one stay at the presets, but would be wrong beside the rows.
-  return { all, presets, total: isPlaceholderData ? undefined : total }
+  return { all, presets, reason, total: isPlaceholderData ? undefined : total }
 }

@@ -88,6 +88,9 @@ function partsOf(search: DeviceSearch, conditions: readonly Condition[]): Part[]
     ...(search.q?.trim() ? [{ words: `“${search.q.trim()}”`, without: { q: undefined } }] : []),
     ...(search.status ? [{ words: STATUS_WORDS[search.status], without: { status: undefined } }] : []),
     ...(search.show ? [{ words: ATTENTION_LABELS[search.show], without: { show: undefined } }] : []),
+    ...(search.health
+      ? [{ words: `health ${ATTENTION_LABELS[search.health]}`, without: { health: undefined } }]
+      : []),
     ...(search.software ? [{ words: 'the software', without: { software: undefined } }] : []),
     ...(search.error ? [{ words: `the error ${search.error}`, without: { error: undefined } }] : []),
     ...(search.token ? [{ words: 'the deployment token', without: { token: undefined } }] : []),
