@@ -79,6 +79,9 @@ const SoftwareCondition = z.union([
 /** Filter of a device list. A device matches if all parts hold. */
 export const DeviceFilter = z.object({
   text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, host name or id.'),
+  address: optionalText(text(MAX_FILTER_LENGTH)).describe(
+    'Beginning of an IP or MAC address of the device in any notation, or of the last three bytes of a MAC address.',
+  ),
   status: optional(z.enum(['connected', 'disconnected', 'pending'])),
   health: optional(DeviceStatus),
   preset: optional(DevicePreset).describe(

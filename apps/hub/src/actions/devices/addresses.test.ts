@@ -1,13 +1,16 @@
 import { newId } from '@muster/actions'
 import {
   connectDevice,
+  databaseSession,
   deviceRow,
   type FakeDevice,
   type TestHub,
   type TestUser,
   testHub,
 } from '@muster/testkit'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 
 const SYSTEM_INFO = 'dev.nexigon.system.info'
 const OLD_NAME = 'dev.nexigon.systemInfo'
@@ -188,6 +191,39 @@ it('follows a device that repeats its networks after a person has changed or rem
   await set({ networks: [] }, 'owner', OLD_NAME)
   await set({ networks: [ETH0] }, 'device')
   expect(await rowsOf()).toEqual(ETH0_ROWS)
+})
+
+it('finds devices of a list by the beginning of an address in any notation, without reading all addresses', async () => {
+  const others = await hub.project(owner, await hub.organization(owner))
+  const value = { networks: [ETH0] }
+  await set(value, 'owner')
+  const foreign = await deviceRow(hub, others)
+  await owner.invoke('devices_SetProperty', { deviceId: foreign, name: SYSTEM_INFO, value })
+  const found = async (address: string) => {
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId, filter: { address }, limit: 10 })
+    return devices.map(device => device.deviceId)
+  }
+  for (const text of ['172.17.', 'FE80:', '02:42', '02-42-AC-11-00-02', '0242.ac11', '110002', '11-00-02'])
+    expect(await found(text), text).toEqual([deviceId])
+  for (const text of ['17.0.2', '10.', 'eth0', '42-ac-11']) expect(await found(text), text).toEqual([])
+
+  await hub.pool.query(
+    `with added as (
+       insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
+       select 'd_address' || i, $1, 'd_pk_address' || i, convert_to('address' || i, 'UTF8') from generate_series(1, 5000) i
+       returning device_id
+     )
+     insert into device_address (device_id, project_id, address, is_mac)
+     select device_id, $1, '10.' || substr(device_id, 10), false from added`,
+    [others],
+  )
+  await using session = await databaseSession(hub)
+  await session.query('analyze device, device_address')
+  const { rows } = await sql<{ 'QUERY PLAN': string }>`
+    explain select from device d where d.project_id = ${others} and ${matchesFilter({ address: '10.77' }, others)}`.execute(
+    hub.db,
+  )
+  expect(rows.map(row => row['QUERY PLAN']).join('\n')).not.toContain('Seq Scan on device_address')
 })
 
 it('removes the addresses with their device', async () => {

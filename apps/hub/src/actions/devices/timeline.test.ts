@@ -3,6 +3,7 @@ import {
   connectDevice,
   databaseSession,
   deviceRow,
+  failed,
   type FakeDevice,
   type TestHub,
   type TestUser,
@@ -293,6 +294,36 @@ describe('devices_QueryTimeline', () => {
       cursor = page.nextCursor
     }
     expect(entries.map(wordsOf)).toEqual(['Info "needle"'])
+  })
+
+  it('gives up after 1 s if a table is locked, and runs one call at a time for a person', async () => {
+    const deviceId = await storiedDevice()
+    await using session = await databaseSession(hub)
+    await session.lock('device_event')
+    const calls = [1, 2].map(() => failed(owner.invoke('devices_QueryTimeline', { deviceId })))
+    const waiting = async () => {
+      const { rows } = await hub.pool.query(
+        `select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
+      )
+      return rows.length
+    }
+    await until('a call waits for the table', async () => (await waiting()) > 0)
+    expect(await waiting()).toBe(1)
+    for (const error of await Promise.all(calls))
+      expect(error).toMatchObject({ kind: 'RateLimited', message: expect.stringContaining('too busy') })
+    await session.release()
+    expect((await timelineOf(deviceId)).entries.length).toBeGreaterThan(0)
+  })
+
+  it('measures a range that ends now by its length', async () => {
+    const deviceId = await deviceRow(hub, projectId)
+    await eventRow(deviceId, minutesAgo(90), 'Info', 'early')
+    await eventRow(deviceId, minutesAgo(30), 'Info', 'late')
+    const found = async (filter: Filter) => (await timelineOf(deviceId, filter)).entries.map(wordsOf)
+    expect(await found({ withinSecs: 3600 })).toEqual(['Info "late"'])
+    expect(await found({ withinSecs: 7200 })).toEqual(['Info "late"', 'Info "early"'])
+    expect(await found({ withinSecs: 7200, since: minutesAgo(60).toISOString() })).toEqual(['Info "late"'])
   })
 
   it('rejects a cursor of another list', async () => {

@@ -272,6 +272,49 @@ describe('suggestions in a large project', () => {
     expect(devicesRead).toBe(2_000)
     const values = await owner.invoke('projects_QueryPropertyValues', { projectId: large, property: 'a' })
     expect(values).toMatchObject({ values: [{ value: 1, deviceCount: 2_000 }], devicesRead: 2_000 })
+
+    // Conditions of lists and counts look up properties, updates and connections by device.
+    await session.query(
+      `insert into device_update (device_id, property_version, current_version, state)
+       select device_id, 1, '2.0', 'completed' from device where project_id = $1`,
+      [large],
+    )
+    await session.query(
+      `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at)
+       select 'd_conn_' || device_id, device_id, '', '', '', now(), now() from device where project_id = $1`,
+      [large],
+    )
+    await session.query('analyze device_update, device_connection')
+    const properties = [
+      { property: 'a', operator: 'exists' },
+      { property: 'a', operator: 'absent' },
+      { property: 'a', operator: 'equals', value: 1 },
+      { property: 'a', operator: 'notEquals', value: 1 },
+      { property: 'a', operator: 'contains', value: '1' },
+      { property: 'a', operator: 'less', value: 1 },
+      { property: 'a', operator: 'greater', value: 1 },
+    ] as const
+    const fields = [
+      { field: 'version', operator: 'equals', value: '2.0' },
+      { field: 'version', operator: 'notEquals', value: '2.0' },
+      { field: 'update', operator: 'contains', value: 'comp' },
+      { field: 'update', operator: 'absent' },
+      { field: 'lastSeen', operator: 'less', value: 60 },
+      { field: 'lastSeen', operator: 'greater', value: 60 },
+      { field: 'lastSeen', operator: 'absent' },
+    ] as const
+    const filters = [
+      ...properties.map(condition => ({ properties: [condition] })),
+      ...fields.map(condition => ({ fields: [condition] })),
+    ]
+    for (const filter of filters) {
+      const rows = sql`from device d where d.project_id = ${projectId} and ${matchesFilter(filter, projectId)}`
+      const plan = [
+        await planOf(sql`select d.device_id ${rows} order by d.first_seen desc, d.device_id desc limit 51`),
+        await planOf(sql`select count(*) ${rows}`),
+      ].join('\n')
+      expect(plan, JSON.stringify(filter)).not.toMatch(/Seq Scan on (device_property|device_update|device_connection)/)
+    }
   })
 })
 

@@ -113,6 +113,7 @@ function Devices({ projectId }: { projectId: string }) {
       search.health ||
       search.error ||
       search.token ||
+      search.address ||
       software ||
       search.result ||
       conditions.length > 0,
@@ -168,6 +169,7 @@ function Devices({ projectId }: { projectId: string }) {
       where: undefined,
       error: undefined,
       token: undefined,
+      address: undefined,
       software: undefined,
       result: undefined,
     })
@@ -275,13 +277,14 @@ function Devices({ projectId }: { projectId: string }) {
             input={list.input}
             onSelecting={() => setSelecting(true)}
           >
-            {(software || search.error || search.token) && (
+            {(software || search.error || search.token || search.address) && (
               <Suspense>
                 <FilterChips
                   projectId={projectId}
                   software={software}
                   error={search.error}
                   tokenId={search.token}
+                  address={search.address}
                   onChange={change}
                 />
               </Suspense>

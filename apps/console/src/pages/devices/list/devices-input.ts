@@ -22,6 +22,8 @@ export type DeviceSearch = {
   /** Conditions on properties, in the JSON format of `conditions.ts`. */
   where?: string
   sort?: string
+  /** Beginning of an IP or MAC address. */
+  address?: string
   /** Id of the deployment token with which the devices enrolled. */
   token?: string
   /** Id of a bulk action whose devices are listed. */
@@ -56,6 +58,7 @@ export function devicesInput(
     ...(search.show && ATTENTION[search.show]),
     ...(search.health && { health: search.health }),
     ...(search.result && { bulkActionId: search.result }),
+    ...(search.address && { address: search.address }),
     ...(search.token && { tokenId: search.token }),
     ...conditions,
     ...(search.error && { updateError: search.error }),

@@ -9,7 +9,6 @@ import { openIssued } from '../../../lib/app/open-window.ts'
 import { useDebounced } from '../../../lib/app/use-debounced.ts'
 import type { Organization } from '../../../organization.ts'
 import { PROXY_LINK_HOURS } from '../../../pages/devices/detail/use-proxy-link.ts'
-import { writeConditions } from '../../../pages/devices/list/conditions.ts'
 import { toastError } from '../../../ui/app/toast.ts'
 import { DeviceState } from './DeviceState.tsx'
 import { FoundText } from './FoundText.tsx'
@@ -212,7 +211,6 @@ function addressOptions(
   { projectName }: Place,
 ): OptionGroup {
   const part = match.value.slice(match.start, match.end)
-  const where = writeConditions([{ property: 'dev.nexigon.system.info', operator: 'contains', value: part }])!
   const kind = match.field === 'ip' ? 'IP address' : 'MAC address'
   return {
     label: 'Actions',
@@ -223,7 +221,7 @@ function addressOptions(
         label: `Filter devices by ${kind} ${part}`,
         isFound: true,
         to,
-        search: { where },
+        search: { address: part },
         end: projectName,
       },
       {

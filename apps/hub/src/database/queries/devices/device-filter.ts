@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { partPattern } from '../../client/page.ts'
 import { matchesSoftware } from '../software/software-filter.ts'
 import { matchesHealth, matchesPreset } from './device-conditions.ts'
+import { addressMatches } from './device-search.ts'
 import { matchesField } from './field-conditions.ts'
 import { matchesProperty } from './property-conditions.ts'
 
@@ -20,6 +21,7 @@ export function matchesFilter(filter: DeviceFilter | undefined, projectId: strin
     health,
     preset,
     text,
+    address,
     bulkActionId,
     properties = [],
     fields = [],
@@ -41,6 +43,7 @@ export function matchesFilter(filter: DeviceFilter | undefined, projectId: strin
   if (tokenId)
     conditions.unshift(sql`d.device_id in (
       select c.device_id from device_certificate c where c.token_id = ${tokenId})`)
+  if (address) conditions.unshift(hasAddress(address, projectId))
   if (software) conditions.push(matchesSoftware(software, projectId))
   if (bulkActionId)
     conditions.unshift(sql`d.device_id in (
@@ -51,4 +54,15 @@ export function matchesFilter(filter: DeviceFilter | undefined, projectId: strin
   if (status === 'pending') conditions.unshift(sql`d.pending_certificates > 0`)
   else if (status) conditions.unshift(sql`d.is_connected = ${status === 'connected'}`)
   return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`
+}
+
+/** Condition that an address of a device begins with a text. A text that cannot be the beginning of an address matches no device. */
+function hasAddress(text: string, projectId: string): RawBuilder<boolean> {
+  const matches = addressMatches(text).map(
+    ({ condition }) =>
+      sql`select a.device_id from device_address a where a.project_id = ${projectId} and ${condition}`,
+  )
+  return matches.length === 0
+    ? sql<boolean>`false`
+    : sql<boolean>`d.device_id in (${sql.join(matches, sql` union all `)})`
 }

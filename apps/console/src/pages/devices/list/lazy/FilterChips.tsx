@@ -8,15 +8,25 @@ type FilterChipsProps = {
   software: SoftwareCondition | undefined
   error: string | undefined
   tokenId: string | undefined
-  onChange: (next: { software?: undefined; error?: undefined; token?: undefined }) => void
+  address: string | undefined
+  onChange: (next: { software?: undefined; error?: undefined; token?: undefined; address?: undefined }) => void
 }
 
 /** Parts of the filter that a link from another page has set. Each can be removed. */
-export function FilterChips({ projectId, software, error, tokenId, onChange }: FilterChipsProps) {
+export function FilterChips({ projectId, software, error, tokenId, address, onChange }: FilterChipsProps) {
   return (
     <>
       {software && <SoftwareChip condition={software} onRemove={() => onChange({ software: undefined })} />}
       {error && <ErrorChip error={error} onRemove={() => onChange({ error: undefined })} />}
+      {address && (
+        <Chip
+          label="Address"
+          words={`address begins with ${address}`}
+          onRemove={() => onChange({ address: undefined })}
+        >
+          Address begins with <bdi className="mono">{address}</bdi>
+        </Chip>
+      )}
       {tokenId && (
         <TokenChip projectId={projectId} tokenId={tokenId} onRemove={() => onChange({ token: undefined })} />
       )}

@@ -93,6 +93,7 @@ function partsOf(search: DeviceSearch, conditions: readonly Condition[]): Part[]
       : []),
     ...(search.software ? [{ words: 'the software', without: { software: undefined } }] : []),
     ...(search.error ? [{ words: `the error ${search.error}`, without: { error: undefined } }] : []),
+    ...(search.address ? [{ words: `the address ${search.address}`, without: { address: undefined } }] : []),
     ...(search.token ? [{ words: 'the deployment token', without: { token: undefined } }] : []),
   ]
 }
