@@ -353,6 +353,20 @@ export const devices = {
     }),
     permission: { can: 'view', on: 'device', id: 'deviceId' },
   }),
+  devices_GetProblemRun: query({
+    summary: 'First and last report of the present problem of a device, from at most 10,000 past values.',
+    input: z.object({
+      deviceId: DeviceId,
+      of: z
+        .enum(['health', 'update'])
+        .describe('The health status, or the failed installation of the version that is being installed.'),
+    }),
+    output: z.object({
+      firstAt: Timestamp.optional().describe('Absent without a problem, and if older values were not read.'),
+      lastAt: Timestamp.optional().describe('Absent without a problem.'),
+    }),
+    permission: { can: 'view', on: 'device', id: 'deviceId' },
+  }),
   devices_QueryTimeline: query({
     summary:
       'What happened on a device, newest first, from at most 20,000 rows that are read in at most 1 s.',

@@ -58,6 +58,7 @@ export const deviceRows: Rows<typeof devices> = {
     may: [...MEMBERS, 'ownDevice'],
   },
   devices_QueryConnections: { input: ({ deviceId }) => ({ deviceId, activeOnly: false }), may: READERS },
+  devices_GetProblemRun: { input: ({ deviceId }) => ({ deviceId, of: 'update' }), may: READERS },
   devices_GetConnectionHistory: {
     input: ({ deviceId }) => ({ deviceId, ticks: 24, tickSecs: 3600 }),
     may: READERS,

@@ -31,6 +31,7 @@ const STATEMENTS: Record<string, RegExp[]> = {
     /\)\s*insert into device_event/,
   ],
   'database/queries/devices/device-properties.ts': [/^insert into "device_property_change"/],
+  'database/queries/devices/problem-run.ts': [/octet_length\(c\.value::text\) <= .* from device_property_change c/s],
   'jobs/MeasureStored.ts': [
     /^(?=.*sum\(bytes\) over).*"device_event"/s,
     /^(?=.*sum\(bytes\) over).*"device_property_change"/s,
@@ -195,6 +196,7 @@ async function runAll(): Promise<void> {
   await owner.invoke('devices_QueryEvents', { deviceId, limit: 200 })
   await owner.invoke('devices_QueryProperties', { deviceId, limit: 10, withActors: true })
   await owner.invoke('devices_QueryPropertyHistory', { deviceId, name: 'site' })
+  await owner.invoke('devices_GetProblemRun', { deviceId, of: 'update' })
   const since = new Date(at.getTime() - 60_000).toISOString()
   for (const filter of [{}, { since }, { text: 'hello' }, { category: 'ota' }]) {
     const page = await owner.invoke('devices_QueryTimeline', {

@@ -55,6 +55,7 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
     devices_QueryProperties: 'deviceId',
     devices_GetProperty: 'deviceId',
     devices_QueryPropertyHistory: 'deviceId',
+    devices_GetProblemRun: 'deviceId',
     devices_QueryTimeline: 'deviceId',
   },
   events: { devices_QueryEvents: 'deviceId', devices_QueryTimeline: 'deviceId' },

@@ -12,7 +12,7 @@ const CONNECTION_LIMIT = 500
 /** Input of the query for the latest events. */
 export const eventsInput = (deviceId: string) => ({ deviceId, limit: EVENT_LIMIT })
 
-/** Number of past values of a property that are read to find out when a problem began, and how updates went. */
+/** Number of past values of a property that are read to find out how updates went and which problem ended last. */
 const PAST_VALUES = 100
 
 /** Input of the query for the past values of a property. All parts of the page share it. */

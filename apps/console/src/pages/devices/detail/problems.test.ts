@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { beginningOf, offlineProblem, problemsOf } from './problems.ts'
+import { offlineProblem, problemsOf } from './problems.ts'
 import type { Properties } from './well-known.ts'
 
 const NO_REFUSAL = { isConnected: true, certificates: [] }
@@ -63,42 +63,6 @@ describe('problemsOf', () => {
     ])
     expect(problemsOf({ isConnected: true, lastRefusal, certificates: [] }, {})).toEqual([])
     expect(problemsOf(NO_REFUSAL, properties(health('error')))[0]).toMatchObject({ tone: 'bad' })
-  })
-})
-
-describe('beginningOf', () => {
-  const [update] = problemsOf(NO_REFUSAL, properties(ota({ state: 'failed', targetVersion: '2' })))
-  const [degraded] = problemsOf(NO_REFUSAL, properties(health('degraded')))
-  const changes = (...values: unknown[]) =>
-    values.map((value, index) => ({
-      version: values.length - index,
-      value,
-      isRemoved: value === undefined,
-      actor: { actor: 'System' } as const,
-      changedAt: `2026-11-${String(30 - index)}T00:00:00Z`,
-    }))
-  const failed = { state: 'failed', targetVersion: '2' }
-  const installing = { state: 'installing', targetVersion: '2' }
-
-  it('is the first failure of the uninterrupted run, not the start of its first attempt', () => {
-    const past = changes(failed, installing, failed, installing, { state: 'completed', targetVersion: '1' })
-    expect(beginningOf(update!, past, true)).toBe('2026-11-28T00:00:00Z')
-    expect(beginningOf(degraded!, changes({ status: 'degraded' }, { status: 'healthy' }), true)).toBe(
-      '2026-11-30T00:00:00Z',
-    )
-  })
-
-  it('ends at another version and at a removal', () => {
-    expect(beginningOf(update!, changes(failed, { ...failed, targetVersion: '1' }), true)).toBe(
-      '2026-11-30T00:00:00Z',
-    )
-    expect(beginningOf(update!, changes(failed, undefined, failed), true)).toBe('2026-11-30T00:00:00Z')
-  })
-
-  it('is unknown without past values, and when older values are not loaded', () => {
-    expect(beginningOf(update!, [], true)).toBeUndefined()
-    expect(beginningOf(update!, changes(failed, failed), false)).toBeUndefined()
-    expect(beginningOf(update!, changes(failed, failed), true)).toBe('2026-11-29T00:00:00Z')
   })
 })
 

@@ -4,10 +4,9 @@ import { dayAndMonth, hourAndMinute } from '../../../lib/app/local-time.ts'
 import { hasFailed } from '../has-failed.ts'
 import { cut } from './cut.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
-import { healthOf, otaStatusOf, type Properties, readOtaStatus } from './well-known.ts'
+import { healthOf, type Properties, readOtaStatus } from './well-known.ts'
 
 type Details = Pick<ActionOutput<'devices_GetDetails'>, 'isConnected' | 'lastRefusal' | 'certificates'>
-type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
 
 /** Something that is wrong with a device. */
 export type Problem = {
@@ -97,39 +96,6 @@ export function offlineProblem(connections: readonly Connection[], nowMs: number
   if (nowMs - lastMs <= longestMs) return []
   const sentence = `Not connected since ${dayAndMonth(lastMs)}, ${hourAndMinute(lastMs)}`
   return [{ kind: 'offline', tone: 'warn', sentence, lastAt: new Date(lastMs).toISOString() }]
-}
-
-/**
- * Time when a problem began. `changes` are values of the problem's property, newest first. The latest of them with the same health
- * status or the same update form a run. The problem began with the oldest value of the run that reports it. If all `changes`
- * belong to the run and older values exist (`isWhole` is false), the beginning is unknown and the result is `undefined`.
- */
-export function beginningOf(
-  { kind }: Problem,
-  changes: readonly Change[],
-  isWhole: boolean,
-): string | undefined {
-  const isSame = kind === 'health' ? sameHealth(changes[0]?.value) : sameUpdate(changes[0]?.value)
-  const end = changes.findIndex(({ value, isRemoved }) => isRemoved || !isSame(value))
-  if (end === -1 && !isWhole) return undefined
-  const run = end === -1 ? changes : changes.slice(0, end)
-  return run.findLast(({ value }) => kind === 'health' || hasFailed(otaStatusOf(value) ?? NO_STATUS))
-    ?.changedAt
-}
-
-const NO_STATUS = { state: undefined, failureCount: 0 }
-
-function sameHealth(latest: unknown): (value: unknown) => boolean {
-  return value => healthOf(value) === healthOf(latest)
-}
-
-/** Returns a function that checks whether a value reports a failure or a retry of the same update as the latest value. */
-function sameUpdate(latest: unknown): (value: unknown) => boolean {
-  const targetVersion = otaStatusOf(latest)?.targetVersion
-  return value => {
-    const status = otaStatusOf(value)
-    return status !== undefined && status.targetVersion === targetVersion && status.state !== 'completed'
-  }
 }
 
 function times(count: number): string {

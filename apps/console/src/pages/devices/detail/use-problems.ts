@@ -1,8 +1,8 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { useQuery } from '@tanstack/react-query'
-import { actionQuery, useActionState } from '../../../api/queries.ts'
-import { connectionsQuery, pastValuesInput } from './device-queries.ts'
-import { beginningOf, offlineProblem, type Problem, problemsOf } from './problems.ts'
+import { useActionState } from '../../../api/queries.ts'
+import { connectionsQuery } from './device-queries.ts'
+import { offlineProblem, type Problem, problemsOf } from './problems.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
 import { foundProperties } from './well-known.ts'
 
@@ -22,13 +22,15 @@ export function useProblems(
 
 /**
  * When a problem began. The result is `undefined` without a problem, while it loads, and if the problem began before the oldest
- * value that was loaded.
+ * value that the hub has read.
  */
 export function useBeginning(deviceId: string, problem: Problem | undefined): string | undefined {
-  const past = useQuery({
-    ...actionQuery('devices_QueryPropertyHistory', pastValuesInput(deviceId, problem?.property ?? '')),
-    enabled: problem?.property !== undefined,
-  }).data
+  const of = problem?.kind === 'health' ? 'health' : 'update'
+  const run = useActionState(
+    'devices_GetProblemRun',
+    { deviceId, of },
+    { enabled: problem?.property !== undefined },
+  ).data
   if (problem?.kind === 'offline') return problem.lastAt
-  return problem && past && beginningOf(problem, past.changes, past.nextCursor === undefined)
+  return problem?.property === undefined ? undefined : run?.firstAt
 }
