@@ -6,6 +6,7 @@ import {
   auditEvents,
   clearAudit,
   connectDevice,
+  databaseSession,
   deviceIdentity,
   deviceRow,
   failed,
@@ -467,6 +468,31 @@ describe('a deletion of several devices', () => {
     expect(await ended(bulkActionId)).toMatchObject({ status: 'Stopped', succeededCount: 0 })
     expect(await deviceCount()).toBe(201)
     expect(await auditEvents(hub, 'devices_BulkActionStopped')).toMatchObject([{ data: { bulkActionId } }])
+  })
+
+  it('stops after the 50 items during which the membership of its person ends', async () => {
+    colleague = await hub.user({ displayName: 'Carl' })
+    const membership = { organization_id: organizationId, user_id: colleague.userId }
+    await hub.db.insertInto('organization_member').values(membership).execute()
+    await pendingDevices(201)
+    const selection = { kind: 'filter' as const }
+    const { bulkActionId } = await colleague.invoke('devices_CreateBulkDeletion', { projectId, selection })
+    await colleague.invoke('devices_StartBulkDeletion', { projectId, bulkActionId })
+    // The lock of the 20th device holds up the first portion of 50 items after the rights for it were read.
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    await session.query(
+      `select from device d join bulk_action_item i using (device_id)
+        where i.bulk_action_id = $1 and i.position = 19 for update of d`,
+      [bulkActionId],
+    )
+    const running = dueNow(bulkActionId)
+    await session.waitingStatements(1)
+    await hub.pool.query('delete from organization_member where user_id = $1', [colleague.userId])
+    await session.release()
+    await running
+    expect(await ended(bulkActionId)).toMatchObject({ status: 'Stopped', succeededCount: 50 })
+    expect(await deviceCount()).toBe(151)
   })
 })
 
