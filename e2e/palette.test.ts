@@ -87,7 +87,11 @@ it('opens the first result if Enter was pressed before the results arrived', asy
   await page.keyboard.press('Enter')
   await box().pressSequentially('x')
   await palette().getByText('Nothing matches this text.').waitFor()
+  // Escape clears the text first and then closes the palette.
   await page.keyboard.press('Escape')
+  expect(await box().inputValue()).toBe('')
+  await page.keyboard.press('Escape')
+  await palette().waitFor({ state: 'detached' })
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
 })
 
@@ -267,6 +271,7 @@ it('shows that nothing matches or that the search failed, and restores the focus
   await box().fill('crane-x')
   await palette().getByText('Could not search.').waitFor()
   await mend()
+  await page.keyboard.press('Escape')
   await page.keyboard.press('Escape')
   await palette().waitFor({ state: 'detached' })
   await expect.poll(() => page.evaluate('document.activeElement.className')).toBe('jump')

@@ -87,11 +87,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
       if (isEarly) setGoing(true)
       else go(current, isModified)
       event.preventBaseUIHandler()
-    } else {
-      // Escape closes the dialog (`Modal`), so the autocomplete library must not handle the key.
-      if (event.key === 'Escape') event.preventBaseUIHandler()
-      return
-    }
+    } else if (event.key === 'Escape') {
+      // The autocomplete library must not handle the key. Escape clears the text first; without a text it closes the dialog (`Modal`).
+      event.preventBaseUIHandler()
+      if (text === '') return
+      event.stopPropagation()
+      type('')
+    } else return
     event.preventDefault()
   }
 
