@@ -262,6 +262,9 @@ it('lists all events by severity, category, text and time', async () => {
   await page.getByRole('dialog').getByLabel(/^To/).fill('2026-02-02T11:00')
   await page.getByRole('button', { name: 'Show', exact: true }).click()
   await page.getByText('Nothing happened in this time.').waitFor()
+  await page.getByText('The nearest time when something happened is').waitFor()
+  await page.getByRole('link', { name: 'See it' }).click()
+  await page.getByRole('heading', { level: 1, name: 'What happened' }).waitFor()
 })
 
 it('draws updates and changes by people beside the connection, in three ranges', async () => {

@@ -9,7 +9,7 @@ import { HEALTH, OTA_STATUS } from './property-names.ts'
 import { hourAround } from './timeline/time-range.ts'
 
 /** One line that says that a device has no problem, and which problem ended last. */
-export function CalmLine({ deviceId }: { deviceId: string }) {
+export function CalmLine({ deviceId, isConnected }: { deviceId: string; isConnected: boolean }) {
   const [updates, health] = useQueries({
     queries: [OTA_STATUS, HEALTH].map(name =>
       actionQuery('devices_QueryPropertyHistory', pastValuesInput(deviceId, name)),
@@ -20,7 +20,7 @@ export function CalmLine({ deviceId }: { deviceId: string }) {
   const past = lastProblem(updates, health, connections)
   return (
     <p className="calm">
-      <Mark state="on" />
+      <Mark state={isConnected ? 'on' : 'off'} />
       <span>
         Nothing is wrong.{' '}
         {past && (

@@ -50,7 +50,9 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
       <DeviceHead projectId={projectId} deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
       {details && <PendingBox details={details} />}
       {problems && <ProblemBox deviceId={deviceId} problems={problems} />}
-      {details?.isConnected && problems?.length === 0 && !isPending && <CalmLine deviceId={deviceId} />}
+      {details && problems?.length === 0 && !isPending && !isNew && (
+        <CalmLine deviceId={deviceId} isConnected={details.isConnected} />
+      )}
       <AnchorNav deviceId={deviceId} />
       <div className="order">
         {details && (

@@ -82,6 +82,14 @@ describe('offlineProblem', () => {
     expect(offline()).toEqual([])
   })
 
+  it('says why the last connection ended, if that is known', () => {
+    const ended = (endReason?: 'NodeCrashed' | 'Unknown') =>
+      offlineProblem([{ connectedAt: at(90), endedAt: at(60), ...(endReason && { endReason }) }], NOW)[0]!.sentence
+    expect(ended('NodeCrashed')).toMatch(/^Not connected since .*: the node that it was connected to failed$/)
+    expect(ended('Unknown')).not.toContain(': ')
+    expect(ended()).toBe(ended('Unknown'))
+  })
+
   it('does not count interruptions before that time', () => {
     const days = 24 * 60
     expect(offline([40 * days, 2 * days], [60 * days, 50 * days])).toHaveLength(1)

@@ -75,8 +75,15 @@ const USUAL_MS = 30 * 24 * 3_600_000
 
 type Connection = Pick<
   ActionOutput<'devices_QueryConnections'>['connections'][number],
-  'connectedAt' | 'endedAt'
+  'connectedAt' | 'endedAt' | 'endReason'
 >
+
+/** Why the last connection ended, as the end of the sentence. */
+const END: Partial<Record<string, string>> = {
+  Disconnected: ': its connection was closed or broke',
+  NodeCrashed: ': the node that it was connected to failed',
+  ServerShutdown: ': the node that it was connected to was stopped',
+}
 
 /**
  * Reports a device that has been disconnected for at least 10 minutes and longer than in any interruption of the 30 days before.
@@ -94,7 +101,8 @@ export function offlineProblem(connections: readonly Connection[], nowMs: number
     begunMs = Math.min(begunMs, Date.parse(connectedAt))
   }
   if (nowMs - lastMs <= longestMs) return []
-  const sentence = `Not connected since ${dayAndMonth(lastMs)}, ${hourAndMinute(lastMs)}`
+  const reason = END[connections[ends.indexOf(lastMs)]?.endReason ?? ''] ?? ''
+  const sentence = `Not connected since ${dayAndMonth(lastMs)}, ${hourAndMinute(lastMs)}${reason}`
   return [{ kind: 'offline', tone: 'warn', sentence, lastAt: new Date(lastMs).toISOString() }]
 }
 

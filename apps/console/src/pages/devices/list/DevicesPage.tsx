@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useMatch, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { invalidateActions, useActionState } from '../../../api/queries.ts'
-import { counted } from '../../../lib/app/format.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useChangeSearch } from '../../../lib/app/search.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
@@ -359,9 +359,17 @@ function Devices({ projectId }: { projectId: string }) {
               />
             </Suspense>
           )}
-          {list.isFetchingNextPage && (
+          {list.devices.length > 0 && (
             <div className="tfoot">
-              <span>Loading more…</span>
+              <span>
+                {list.isFetchingNextPage
+                  ? 'Loading more…'
+                  : total !== undefined && `${formatCount(list.devices.length)} of ${formatCount(total)} shown`}
+              </span>
+              <span className="grow" />
+              <span className="keys" aria-hidden="true">
+                <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>x</kbd> select <kbd>?</kbd> all keys
+              </span>
             </div>
           )}
         </>

@@ -1,5 +1,7 @@
+import { Link } from '@tanstack/react-router'
 import { History } from 'lucide-react'
 import { useMemo } from 'react'
+import { useActionState } from '../../../../api/queries.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { dayInYear } from '../../../../lib/app/local-time.ts'
 import { durationInWords } from '../../../../lib/app/relative-time.ts'
@@ -7,14 +9,15 @@ import { useStable } from '../../../../lib/app/use-stable.ts'
 import { useToggled } from '../../../../lib/app/use-toggled.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { EmptyState } from '../../../../ui/app/EmptyState.tsx'
+import { Moment } from '../../../../ui/app/Moment.tsx'
 import { NewEntriesButton } from '../../../../ui/app/NewEntriesButton.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { Skeleton } from '../../../../ui/Skeleton.tsx'
 import type { Entry } from './entry.ts'
 import { type Day, daysOf, sentenceOfDay } from './folding.ts'
 import { EntryRow, lineWhile, RunRow } from './TimelineRow.tsx'
-import type { Range } from './time-range.ts'
-import type { useTimeline } from './use-timeline.ts'
+import { hourAround, type Range } from './time-range.ts'
+import type { TimelineFilter, useTimeline } from './use-timeline.ts'
 
 type TimelineListProps = {
   deviceId: string
@@ -72,7 +75,9 @@ export function TimelineList({
               range !== 'all' && <Button onClick={onWiden}>Show everything</Button>
             )
           }
-        />
+        >
+          {!isFiltered && range !== 'all' && <Nearest deviceId={deviceId} filter={timeline.filter} />}
+        </EmptyState>
       ) : (
         <div className="sheet tlist">
           <p className="tkey" aria-hidden="true">
@@ -114,6 +119,34 @@ export function TimelineList({
       )}
     </>
   )
+}
+
+/** The last time before an empty range when something happened, or the latest time if nothing happened before. */
+function Nearest({ deviceId, filter: { withinSecs: _, ...filter } }: { deviceId: string; filter: TimelineFilter }) {
+  const { since, until: __, ...whole } = filter
+  const before = useNewest(deviceId, { ...whole, ...(since !== undefined && { until: since }) })
+  const after = useNewest(deviceId, whole, before.isSuccess && before.at === undefined)
+  const at = before.at ?? after.at
+  if (at === undefined) return null
+  return (
+    <>
+      The nearest time when something happened is <Moment at={at} />.{' '}
+      <Link
+        className="inline"
+        from="/org_{$organization}/projects/$projectId/devices/$deviceId"
+        to="./timeline"
+        search={hourAround(Date.parse(at))}
+      >
+        See it
+      </Link>
+    </>
+  )
+}
+
+/** Time of the newest entry that matches a filter. */
+function useNewest(deviceId: string, filter: TimelineFilter, enabled = true) {
+  const { data, isSuccess } = useActionState('devices_QueryTimeline', { deviceId, filter, limit: 1 }, { enabled })
+  return { isSuccess, at: data?.entries[0]?.at }
 }
 
 type DayPartProps = {

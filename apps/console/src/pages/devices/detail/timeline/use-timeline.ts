@@ -29,6 +29,7 @@ export function useTimeline(deviceId: string, filter: TimelineFilter) {
   })
   return {
     ...list,
+    filter,
     first,
     /** `undefined` while the first page loads. */
     entries: isCurrent ? kept?.shown : undefined,
