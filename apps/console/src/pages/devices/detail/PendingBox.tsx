@@ -174,17 +174,43 @@ function TokenName({ certificate: { tokenId, tokenName } }: { certificate: Certi
 
 type TokenFactsProps = { projectId: string; tokenId: string | undefined }
 
-/** Age of a deployment token, and the number of devices that have joined with it. */
+/** Time around the creation of a token, in milliseconds, in which the log of the project is searched for it. */
+const AROUND_MS = 60_000
+
+/** Maker and age of a deployment token, and the number of devices that have joined with it. */
 function TokenFacts({ projectId, tokenId }: TokenFactsProps) {
   const token = useActionState(
     'projects_QueryDeploymentTokens',
     { projectId, filter: { text: tokenId ?? '' }, limit: 1 },
     { enabled: tokenId !== undefined },
   ).data?.tokens.find(one => one.tokenId === tokenId)
+  const madeMs = Date.parse(token?.createdAt ?? '')
+  const creation = useActionState(
+    'projects_QueryAuditLog',
+    {
+      projectId,
+      limit: 1,
+      filter: {
+        types: ['projects_DeploymentTokenCreated'],
+        subject: tokenId,
+        ...(token && {
+          since: new Date(madeMs - AROUND_MS).toISOString(),
+          until: new Date(madeMs + AROUND_MS).toISOString(),
+        }),
+      },
+    },
+    { enabled: token !== undefined },
+  ).data?.events[0]
   if (!token) return null
   return (
     <span className="facts">
-      Made on {dayInYear(Date.parse(token.createdAt), Date.now())}. {counted(token.enrolledDevices, 'device')}{' '}
+      Made{' '}
+      {creation?.actorName !== undefined && (
+        <>
+          by <bdi>{creation.actorName}</bdi>{' '}
+        </>
+      )}
+      on {dayInYear(madeMs, Date.now())}. {counted(token.enrolledDevices, 'device')}{' '}
       came with it.
     </span>
   )
