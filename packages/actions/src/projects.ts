@@ -348,6 +348,12 @@ export const projects = {
           newAddress: z
             .object({ acceptedDevices: U32, addresses: z.array(z.string()), addressCount: U32 })
             .optional(),
+          sameNetwork: z
+            .object({ network: z.string(), acceptedDevices: U32, ofDevices: U32 })
+            .optional()
+            .describe(
+              'Accepted certificates of this token from the network of this address (/24, or /64 for IPv6), of all accepted ones with an address.',
+            ),
         }),
       ),
       certificateIds: z.array(DeviceCertificateId).optional(),

@@ -1,3 +1,4 @@
+import { BlockList, isIP, isIPv4 } from 'node:net'
 import { ActionError, type ParsedInput } from '@muster/actions'
 import { sql } from 'kysely'
 import { runBrief } from '../../database/client/brief.ts'
@@ -139,6 +140,7 @@ function groupOf(group: PendingGroup, addresses: TokenAddress[]) {
     firstHostname: group.first_hostname ?? undefined,
     lastHostname: group.last_hostname ?? undefined,
     newAddress: newAddressOf(group, addresses),
+    sameNetwork: sameNetworkOf(group, addresses),
   }
 }
 
@@ -158,5 +160,22 @@ function newAddressOf({ token_id, remote_address }: PendingGroup, addresses: Tok
     acceptedDevices: accepted.reduce((sum, one) => sum + one.accepted, 0),
     addresses: accepted.slice(0, NAMED_ADDRESSES).map(one => one.remote_address),
     addressCount: accepted.length,
+  }
+}
+
+/** Field `sameNetwork` of a group. Undefined if no certificate with the token was accepted yet. */
+function sameNetworkOf({ token_id, remote_address }: PendingGroup, addresses: TokenAddress[]) {
+  if (token_id === null || remote_address === null || isIP(remote_address) === 0) return undefined
+  const accepted = addresses.filter(one => one.token_id === token_id && one.accepted > 0)
+  if (accepted.length === 0) return undefined
+  const [family, bits] = isIPv4(remote_address) ? (['ipv4', 24] as const) : (['ipv6', 64] as const)
+  const network = new BlockList()
+  network.addSubnet(remote_address, bits, family)
+  const near = accepted.filter(one => isIPv4(one.remote_address) === isIPv4(remote_address) && network.check(one.remote_address, family))
+  const count = (some: TokenAddress[]) => some.reduce((sum, one) => sum + one.accepted, 0)
+  return {
+    network: family === 'ipv4' ? remote_address.replace(/\d+$/, '0/24') : `${remote_address}/64`,
+    acceptedDevices: count(near),
+    ofDevices: count(accepted),
   }
 }

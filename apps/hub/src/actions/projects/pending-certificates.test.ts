@@ -188,6 +188,19 @@ describe('pending certificates', () => {
     expect(certificates[1]).not.toHaveProperty('known')
   })
 
+  it('say how many accepted devices with the token came from the same network', async () => {
+    const { tokenId } = await hub.token(owner, projectId)
+    for (const address of ['203.0.113.5', '203.0.113.9', '203.0.112.9', '2001:db8:0:7:1::1', '2001:db8:0:8::1'])
+      await seen({ tokenId, address, status: 'Active' })
+    for (const address of ['203.0.113.77', '2001:db8:0:7::2', '198.51.100.1']) await seen({ tokenId, address })
+    const { groups } = await ask()
+    expect(groups.map(({ sameNetwork }) => sameNetwork)).toEqual([
+      { network: '198.51.100.0/24', acceptedDevices: 0, ofDevices: 5 },
+      { network: '2001:db8:0:7::2/64', acceptedDevices: 1, ofDevices: 5 },
+      { network: '203.0.113.0/24', acceptedDevices: 2, ofDevices: 5 },
+    ])
+  })
+
   it('are found by token, address, host name, id and fingerprint', async () => {
     const { tokenId } = await hub.token(owner, projectId)
     const found = await seen({ tokenId, address: '91.64.178.20', hostname: 'pier6-gw-01' })

@@ -12,7 +12,7 @@ import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
-import { newAddressWords } from '../pending/group-words.ts'
+import { networkWords, newAddressWords } from '../pending/group-words.ts'
 import { SHOW_CERTIFICATES } from './device-queries.ts'
 import { Fact } from './Fact.tsx'
 import { Fingerprint } from './Fingerprint.tsx'
@@ -222,11 +222,11 @@ function usePendingFacts({ projectId, deviceId }: Pick<Details, 'projectId' | 'd
   return useActionState('projects_QueryPendingCertificates', { projectId, filter, limit: 10 }).data
 }
 
-/** A sentence if all accepted devices with the same token came from other addresses, else nothing. */
+/** Where the accepted devices with the same token came from: other addresses only, or the same network. */
 function AddressFacts({ details }: { details: Details }) {
   const group = usePendingFacts(details)?.groups[0]
-  const words = group && newAddressWords(group)
-  return words === undefined ? null : <span className="facts">{words}</span>
+  const words = [group && newAddressWords(group), group && networkWords(group)].filter(Boolean).join(' ')
+  return words === '' ? null : <span className="facts">{words}</span>
 }
 
 /** Names another device of the project with the same host name, which may be the same machine with a new identity. */

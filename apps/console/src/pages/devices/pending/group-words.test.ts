@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { groupTitle, newAddressWords } from './group-words.ts'
+import { groupTitle, networkWords, newAddressWords } from './group-words.ts'
 
 it.each([
   [{ certificateCount: 1, deviceCount: 1, knownDeviceCount: 0 }, '1 new device'],
@@ -28,4 +28,12 @@ it.each([
   ],
 ])('states a new address as a fact: %#', (newAddress, words) => {
   expect(newAddressWords({ newAddress })).toBe(words)
+})
+
+it('says how many accepted devices came from the same network', () => {
+  const words = (acceptedDevices: number, ofDevices: number) =>
+    networkWords({ sameNetwork: { network: '203.0.113.0/24', acceptedDevices, ofDevices } })
+  expect(words(16, 17)).toBe('16 of 17 accepted devices with this token came from the same network, 203.0.113.0/24.')
+  expect(words(1, 1)).toBe('1 of 1 accepted device with this token came from the same network, 203.0.113.0/24.')
+  expect(words(0, 4)).toBeUndefined()
 })

@@ -25,3 +25,10 @@ export function newAddressWords({ newAddress }: Pick<PendingGroup, 'newAddress'>
   const who = acceptedDevices === 1 ? 'The accepted one' : `The ${formatCount(acceptedDevices)} accepted ones`
   return `No other device with this token came from this address. ${who} came from ${named}${others}.`
 }
+
+/** Sentence about the accepted devices with the token of a group that came from its network; `undefined` if none was accepted. */
+export function networkWords({ sameNetwork }: Pick<PendingGroup, 'sameNetwork'>): string | undefined {
+  if (!sameNetwork || sameNetwork.acceptedDevices === 0) return undefined
+  const { network, acceptedDevices, ofDevices } = sameNetwork
+  return `${formatCount(acceptedDevices)} of ${counted(ofDevices, 'accepted device')} with this token came from the same network, ${network}.`
+}
