@@ -400,7 +400,10 @@ it('shows the health of a device beside its connection in the list, until it is 
   await expectGoodScreen(page, 'devices-health')
   await page.getByRole('button', { name: 'Warning', exact: true }).click()
   await page.getByText('No devices match this filter.').waitFor()
+  // A preset and a health apply together.
   await page.getByRole('button', { name: 'Update failed', exact: true }).click()
+  await page.getByText('Without health Warning').waitFor()
+  await page.getByRole('button', { name: 'Any health', exact: true }).click()
   await status.waitFor()
   expect(new URL(page.url()).searchParams.get('show')).toBe('updateFailed')
   await page.goto(list.replace(/\/projects\/.*/, '/projects'))

@@ -48,7 +48,9 @@ import { devices_Delete } from './devices/Delete.ts'
 import { devices_DeleteCertificate } from './devices/DeleteCertificate.ts'
 import { devices_GetBulkAction } from './devices/GetBulkAction.ts'
 import { devices_GetBulkCounts } from './devices/GetBulkCounts.ts'
+import { devices_GetConnectionHistory } from './devices/GetConnectionHistory.ts'
 import { devices_GetDetails } from './devices/GetDetails.ts'
+import { devices_GetProblemRun } from './devices/GetProblemRun.ts'
 import { devices_GetProperty } from './devices/GetProperty.ts'
 import { devices_IssueDeviceToken } from './devices/IssueDeviceToken.ts'
 import { devices_IssueHttpProxyToken } from './devices/IssueHttpProxyToken.ts'
@@ -213,7 +215,9 @@ export const handlers: Handlers = {
   devices_DeleteCertificate,
   devices_GetBulkAction,
   devices_GetBulkCounts,
+  devices_GetConnectionHistory,
   devices_GetDetails,
+  devices_GetProblemRun,
   devices_GetProperty,
   devices_IssueDeviceToken,
   devices_IssueHttpProxyToken,

@@ -7,7 +7,7 @@ type Filter = ActionInput<'projects_QueryDevices'>['filter']
 export const PRESETS = ['updateFailed', 'offlineLong', 'neverUpdated', 'pending'] as const
 
 /** Number of devices; null if it could not be counted, `undefined` while it is counted. */
-export type Count = number | null | undefined
+type Count = number | null | undefined
 
 /**
  * Numbers of devices that match the filter, and that match each preset together with the other parts of the filter. They come with one

@@ -5,7 +5,7 @@ import type { Db } from '../../client/connection.ts'
 import { OTA_STATUS } from './device-updates.ts'
 
 /** Report of a device in which it says that something is wrong. */
-export type ProblemKind = 'health' | 'update'
+type ProblemKind = 'health' | 'update'
 
 const PROPERTY: Record<ProblemKind, string> = { health: 'dev.nexigon.system.health', update: OTA_STATUS }
 

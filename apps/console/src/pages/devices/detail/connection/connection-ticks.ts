@@ -1,5 +1,5 @@
 /** Share of a tick's time during which the device was connected (0 to 1); `null` before the oldest record. */
-export type Tick = number | null
+type Tick = number | null
 
 /**
  * Merges pairs of ticks for narrow screens. A tick is the share of an interval in which the device was connected. A pair gets the lower
