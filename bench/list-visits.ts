@@ -51,8 +51,12 @@ export async function visitDevices(
       // Removes the sort order of the last visit, which the hub stores. So the first list of each visit has the default sort order.
       await page.evaluate(KEEP_NOTHING, projectId)
       visits.open.push(await timed(page, 'click', () => project.click()))
-      await page.getByText('Connected, last 24 h').waitFor()
-      codeBytes ||= await page.evaluate<number>(CODE_BYTES)
+      if (at === 0) {
+        // The code of the page of projects does not count, that of the connected devices of the last 24 h does.
+        await page.reload()
+        await page.getByText('Connected, last 24 h').waitFor()
+        codeBytes = await page.evaluate<number>(CODE_BYTES)
+      }
       visits.status.push(
         await timed(page, 'click', () =>
           page.getByRole('button', { name: 'Disconnected', exact: true }).click(),

@@ -134,7 +134,7 @@ async function measureVisits(
   const { visits, codeBytes } = await visitDevices(hub, project, count)
   reportGoal(
     'P14',
-    'JavaScript and CSS of projects and device list',
+    'JavaScript and CSS of the device list',
     `${(codeBytes / 1000).toFixed(1)} KB`,
     '<= 190 KB',
     codeBytes <= 190_000,

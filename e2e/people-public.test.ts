@@ -348,18 +348,24 @@ it('P14: loads at most 130 KB of compressed code for the sign-in page, and 190 K
   await page.goto(`${stage.hub.url}/login`)
   await page.getByLabel('Email').waitFor()
   expect(await codeBytes(page)).toBeLessThanOrEqual(130_000)
-  await changeDatabase(
-    stage.hub,
-    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name)
-     select 'd_' || left(translate(md5(i::text), '0', 'z'), 22), project_id, 'd_pk_' || i, convert_to(i::text, 'UTF8'), 'gateway-' || i
-       from project, generate_series(1, 201) i`,
-  )
+  const addDevices = (first: number, last: number) =>
+    changeDatabase(
+      stage.hub,
+      `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
+       select 'd_' || left(translate(md5(i::text), '0', 'z'), 22), project_id, 'd_pk_' || i, convert_to(i::text, 'UTF8')
+         from project, generate_series(${first}, ${last}) i`,
+    )
+  await addDevices(1, 1)
   await signIn(page, stage, stage.admin)
   // The measured page starts without the code of the sign-in page.
   await page.reload()
   await page.getByRole('link', { name: 'First project' }).click()
   await page.locator('tr[data-index]').first().waitFor()
-  // Above 200 devices, the page also loads the connected devices of the last 24 h.
+  expect(await codeBytes(page)).toBeLessThanOrEqual(190_000)
+  // Above 200 devices, the list begins with the connected devices of the last 24 h.
+  await addDevices(2, 201)
+  await page.reload()
+  await page.locator('tr[data-index]').first().waitFor()
   await page.getByText('Connected, last 24 h').waitFor()
   expect(await codeBytes(page)).toBeLessThanOrEqual(190_000)
   await page.context().close()

@@ -165,7 +165,20 @@ const devices = createRoute({
   validateSearch: search =>
     ({
       // Any text is valid as `show` and `health` here. `DevicesPage` drops unknown values, so that only this page loads the known ones.
-      ...texts(search, 'q', 'show', 'health', 'where', 'error', 'software', 'address', 'token', 'sort', 'cursor', 'result'),
+      ...texts(
+        search,
+        'q',
+        'show',
+        'health',
+        'where',
+        'error',
+        'software',
+        'address',
+        'token',
+        'sort',
+        'cursor',
+        'result',
+      ),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {

@@ -39,7 +39,8 @@ export async function resolveSelection(
     .orderBy('d.device_id')
     .limit(MAX_BULK_ITEMS + 1)
     .execute()
-  if (rows.length > MAX_BULK_ITEMS) throw tooMany(kind === 'Delete' ? 'devices' : 'devices with a pending certificate')
+  if (rows.length > MAX_BULK_ITEMS)
+    throw tooMany(kind === 'Delete' ? 'devices' : 'devices with a pending certificate')
   return { of: 'devices', ids: rows.map(row => row.device_id), filter: selection.filter }
 }
 

@@ -13,7 +13,7 @@ import { propertySource } from '../../timeline/property-source.ts'
 import { isAtLeast } from '../../timeline/severity.ts'
 import { tagSource } from '../../timeline/tag-source.ts'
 
-type Filter = NonNullable<ParsedInput<'devices_QueryTimeline'>['filter']>
+type Filter = Partial<NonNullable<ParsedInput<'devices_QueryTimeline'>['filter']>>
 
 const DEFAULT_LIMIT = 50
 

@@ -200,7 +200,11 @@ it('finds devices of a list by the beginning of an address in any notation, with
   const foreign = await deviceRow(hub, others)
   await owner.invoke('devices_SetProperty', { deviceId: foreign, name: SYSTEM_INFO, value })
   const found = async (address: string) => {
-    const { devices } = await owner.invoke('projects_QueryDevices', { projectId, filter: { address }, limit: 10 })
+    const { devices } = await owner.invoke('projects_QueryDevices', {
+      projectId,
+      filter: { address },
+      limit: 10,
+    })
     return devices.map(device => device.deviceId)
   }
   for (const text of ['172.17.', 'FE80:', '02:42', '02-42-AC-11-00-02', '0242.ac11', '110002', '11-00-02'])

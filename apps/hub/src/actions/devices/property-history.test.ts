@@ -289,7 +289,8 @@ describe('property history under concurrent changes', () => {
 })
 
 describe('devices_GetProblemRun', () => {
-  const run = (of: 'health' | 'update', id: string) => owner.invoke('devices_GetProblemRun', { deviceId: id, of })
+  const run = (of: 'health' | 'update', id: string) =>
+    owner.invoke('devices_GetProblemRun', { deviceId: id, of })
   const HEALTH = 'dev.nexigon.system.health'
   const STATUS = 'dev.nexigon.ota.status'
   const NEWEST_MS = Date.parse('2026-11-20T12:00:00Z')
@@ -304,7 +305,9 @@ describe('devices_GetProblemRun', () => {
       .select('project_id')
       .executeTakeFirstOrThrow()
     const id = await deviceRow(hub, project_id)
-    const texts = values.map(value => (value === undefined ? null : typeof value === 'string' ? value : JSON.stringify(value)))
+    const texts = values.map(value =>
+      value === undefined ? null : typeof value === 'string' ? value : JSON.stringify(value),
+    )
     await hub.pool.query(
       `insert into device_property_change (device_id, name, version, value, actor, changed_at)
        select $1, $2, 100000 - i, v::json, '{"actor":"System"}', $4::timestamptz - (i - 1) * interval '1 min'
@@ -317,15 +320,45 @@ describe('devices_GetProblemRun', () => {
   const failed = { state: 'failed', targetVersion: '2' }
   const installing = { state: 'installing', targetVersion: '2' }
   it.each<[string, string, (object | string | undefined)[], number | undefined]>([
-    ['at the first failure, not at the start of its attempt', STATUS, [failed, installing, failed, installing, { state: 'completed' }], 2],
+    [
+      'at the first failure, not at the start of its attempt',
+      STATUS,
+      [failed, installing, failed, installing, { state: 'completed' }],
+      2,
+    ],
     ['after another version', STATUS, [failed, { ...failed, targetVersion: '1' }], 0],
     ['after a removal', STATUS, [failed, undefined, failed], 0],
-    ['with the first retry that counts failures', STATUS, [{ ...installing, failureCount: 1 }, installing], 0],
-    ['after a value that is too large', STATUS, [failed, { ...failed, lastError: 'x'.repeat(20_000) }, failed], 0],
+    [
+      'with the first retry that counts failures',
+      STATUS,
+      [{ ...installing, failureCount: 1 }, installing],
+      0,
+    ],
+    [
+      'after a value that is too large',
+      STATUS,
+      [failed, { ...failed, lastError: 'x'.repeat(20_000) }, failed],
+      0,
+    ],
     ['with the oldest value', STATUS, [failed, failed, failed], 2],
-    ['before 2,500 attempts', STATUS, [...new Array(5000).fill([failed, installing]).flat().slice(0, 5000), { state: 'completed' }], 4998],
-    ['with the first report of the same health', HEALTH, [{ status: 'error' }, { status: 'error', n: 1 }, { status: 'degraded' }], 1],
-    ['with a text that jsonb cannot hold', HEALTH, ['{"status":"a\\u0000"}', '{"status":"a\\u0000"}', '{"status":"b"}'], 1],
+    [
+      'before 2,500 attempts',
+      STATUS,
+      [...new Array(5000).fill([failed, installing]).flat().slice(0, 5000), { state: 'completed' }],
+      4998,
+    ],
+    [
+      'with the first report of the same health',
+      HEALTH,
+      [{ status: 'error' }, { status: 'error', n: 1 }, { status: 'degraded' }],
+      1,
+    ],
+    [
+      'with a text that jsonb cannot hold',
+      HEALTH,
+      ['{"status":"a\\u0000"}', '{"status":"a\\u0000"}', '{"status":"b"}'],
+      1,
+    ],
     ['nowhere without values', HEALTH, [], undefined],
     ['nowhere after a value that is no report', HEALTH, [[1]], undefined],
   ])('begins %s', async (_what, name, values, first) => {

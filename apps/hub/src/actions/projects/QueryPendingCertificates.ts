@@ -171,7 +171,9 @@ function sameNetworkOf({ token_id, remote_address }: PendingGroup, addresses: To
   const [family, bits] = isIPv4(remote_address) ? (['ipv4', 24] as const) : (['ipv6', 64] as const)
   const network = new BlockList()
   network.addSubnet(remote_address, bits, family)
-  const near = accepted.filter(one => isIPv4(one.remote_address) === isIPv4(remote_address) && network.check(one.remote_address, family))
+  const near = accepted.filter(
+    one => isIPv4(one.remote_address) === isIPv4(remote_address) && network.check(one.remote_address, family),
+  )
   const count = (some: TokenAddress[]) => some.reduce((sum, one) => sum + one.accepted, 0)
   return {
     network: family === 'ipv4' ? remote_address.replace(/\d+$/, '0/24') : `${remote_address}/64`,

@@ -313,7 +313,9 @@ describe('suggestions in a large project', () => {
         await planOf(sql`select d.device_id ${rows} order by d.first_seen desc, d.device_id desc limit 51`),
         await planOf(sql`select count(*) ${rows}`),
       ].join('\n')
-      expect(plan, JSON.stringify(filter)).not.toMatch(/Seq Scan on (device_property|device_update|device_connection)/)
+      expect(plan, JSON.stringify(filter)).not.toMatch(
+        /Seq Scan on (device_property|device_update|device_connection)/,
+      )
     }
   })
 })
@@ -406,21 +408,28 @@ describe('counts of devices', () => {
   it.each([
     ['names', 'projects_QueryPropertyNames', {}],
     ['counts', 'projects_QueryDeviceCounts', { filters: [HAS_FLOOR] }],
-  ])('run one at a time for a person, and end in PostgreSQL when the request ends: %s', async (_, action, input) => {
-    await using session = await databaseSession(hub)
-    await session.lock('device_property')
-    const leaving = [new AbortController(), new AbortController()]
-    const asked = leaving.map(({ signal }) => ask(action, input, signal))
-    await until('a statement waits', async () => (await waiting()) > 0)
-    // The rows of a list come meanwhile.
-    expect(await ask('projects_QueryDevices', { limit: 2, filter: { text: 'ferry' }, countTotal: false })).toBe(200)
-    expect(await waiting()).toBe(1)
-    for (const one of leaving) one.abort()
-    expect(await Promise.all(asked)).toEqual(['aborted', 'aborted'])
-    await until('no statement waits', async () => (await waiting()) === 0)
-    await session.release()
-    expect(await owner.invoke('projects_QueryPropertyNames', { projectId })).toMatchObject({ devicesRead: 5 })
-  })
+  ])(
+    'run one at a time for a person, and end in PostgreSQL when the request ends: %s',
+    async (_, action, input) => {
+      await using session = await databaseSession(hub)
+      await session.lock('device_property')
+      const leaving = [new AbortController(), new AbortController()]
+      const asked = leaving.map(({ signal }) => ask(action, input, signal))
+      await until('a statement waits', async () => (await waiting()) > 0)
+      // The rows of a list come meanwhile.
+      expect(
+        await ask('projects_QueryDevices', { limit: 2, filter: { text: 'ferry' }, countTotal: false }),
+      ).toBe(200)
+      expect(await waiting()).toBe(1)
+      for (const one of leaving) one.abort()
+      expect(await Promise.all(asked)).toEqual(['aborted', 'aborted'])
+      await until('no statement waits', async () => (await waiting()) === 0)
+      await session.release()
+      expect(await owner.invoke('projects_QueryPropertyNames', { projectId })).toMatchObject({
+        devicesRead: 5,
+      })
+    },
+  )
 
   it('leave the rows of a filtered list alone, which end in PostgreSQL when the request ends', async () => {
     await using session = await databaseSession(hub)

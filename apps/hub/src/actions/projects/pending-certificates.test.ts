@@ -190,9 +190,16 @@ describe('pending certificates', () => {
 
   it('say how many accepted devices with the token came from the same network', async () => {
     const { tokenId } = await hub.token(owner, projectId)
-    for (const address of ['203.0.113.5', '203.0.113.9', '203.0.112.9', '2001:db8:0:7:1::1', '2001:db8:0:8::1'])
+    for (const address of [
+      '203.0.113.5',
+      '203.0.113.9',
+      '203.0.112.9',
+      '2001:db8:0:7:1::1',
+      '2001:db8:0:8::1',
+    ])
       await seen({ tokenId, address, status: 'Active' })
-    for (const address of ['203.0.113.77', '2001:db8:0:7::2', '198.51.100.1']) await seen({ tokenId, address })
+    for (const address of ['203.0.113.77', '2001:db8:0:7::2', '198.51.100.1'])
+      await seen({ tokenId, address })
     const { groups } = await ask()
     expect(groups.map(({ sameNetwork }) => sameNetwork)).toEqual([
       { network: '198.51.100.0/24', acceptedDevices: 0, ofDevices: 5 },

@@ -1,12 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { Trash2 } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect } from 'react'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
-import { Button } from '../../../ui/Button.tsx'
-import { DeletingWords, NotDeleted } from './DeletingRow.tsx'
-import { type Deletion, sendAll, showList, undoDeletion, undoLast, useDeletions } from './deletions.ts'
-import { useSecsLeft } from './undo-time.ts'
+import { loadCode } from '../../../lib/load-code.ts'
+import { sendAll, showList, undoLast, useDeletions } from './deletions.ts'
 import '../../../styles/deleting.css'
+
+const DeletingToasts = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/DeletingToasts.tsx'))).DeletingToasts,
+}))
 
 type DeletingNoticeProps = { projectId: string; shownIds: readonly string[] }
 
@@ -28,79 +29,14 @@ export function DeletingNotice({ projectId, shownIds }: DeletingNoticeProps) {
     }
   }, [projectId, queryClient])
 
-  const deletions = useDeletions().filter(each => each.projectId === projectId)
-  const away = useRowsAway(deletions, shownIds)
-  const hidden = deletions.filter(({ deviceId }) => !shownIds.includes(deviceId) || away.includes(deviceId))
-  const waiting = hidden.filter(({ state }) => state === 'waiting')
-  const refused = hidden.filter(({ state }) => state === 'refused')
-  if (waiting.length + refused.length === 0) return null
+  const isDeleting = useDeletions().some(each => each.projectId === projectId)
   return (
-    <section className="toasts deleting" aria-label="Deletions">
-      {waiting.length > 0 && <WaitingToast waiting={waiting} />}
-      {refused.map(deletion => (
-        <div key={deletion.deviceId} className="toast bad">
-          <div className="grow">
-            <strong>{deletion.name}</strong>
-            <NotDeleted deletion={deletion} />
-          </div>
-        </div>
-      ))}
-    </section>
+    isDeleting && (
+      <Suspense>
+        <DeletingToasts projectId={projectId} shownIds={shownIds} />
+      </Suspense>
+    )
   )
 }
 
 let leaving: ReturnType<typeof setTimeout> | undefined
-
-/** Pause, in milliseconds, before the scroll to a row. By then, the router has restored its own scroll position. */
-const SCROLL_AFTER_MS = 100
-
-/**
- * Scrolls once to the row of each new deletion, because a deletion on the page of a device then opens the list. Returns the ids of the
- * deleted devices whose row is loaded but not rendered, because it is far away in a long list.
- */
-function useRowsAway(deletions: readonly Deletion[], shownIds: readonly string[]): readonly string[] {
-  const [away, setAway] = useState<readonly string[]>([])
-  const placed = useRef(new Set<string>())
-  const next = deletions.find(
-    ({ state, deviceId }) =>
-      state === 'waiting' && shownIds.includes(deviceId) && !placed.current.has(deviceId),
-  )?.deviceId
-  useEffect(() => {
-    if (next === undefined) return
-    const timer = setTimeout(() => {
-      placed.current.add(next)
-      const row = document.querySelector(`[data-deleting="${CSS.escape(next)}"]`)
-      if (row) row.scrollIntoView({ block: 'center' })
-      else setAway(before => [...before, next])
-    }, SCROLL_AFTER_MS)
-    return () => clearTimeout(timer)
-  }, [next])
-  return away
-}
-
-function WaitingToast({ waiting }: { waiting: readonly Deletion[] }) {
-  const first = waiting[0]!
-  const secs = useSecsLeft(first)
-  return (
-    <div className="toast">
-      <Trash2 className="i" aria-hidden />
-      <div className="grow">
-        {waiting.length > 1 ? (
-          `Deleting ${waiting.length} devices in ${secs} s.`
-        ) : (
-          <>
-            <s>{first.name}</s> <DeletingWords deletion={first} />
-          </>
-        )}
-      </div>
-      <Button
-        size="sm"
-        onClick={() => {
-          for (const { deviceId } of waiting) undoDeletion(deviceId)
-        }}
-      >
-        Undo
-      </Button>
-    </div>
-  )
-}

@@ -210,8 +210,7 @@ function TokenFacts({ projectId, tokenId }: TokenFactsProps) {
           by <bdi>{creation.actorName}</bdi>{' '}
         </>
       )}
-      on {dayInYear(madeMs, Date.now())}. {counted(token.enrolledDevices, 'device')}{' '}
-      came with it.
+      on {dayInYear(madeMs, Date.now())}. {counted(token.enrolledDevices, 'device')} came with it.
     </span>
   )
 }

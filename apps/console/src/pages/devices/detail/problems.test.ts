@@ -84,7 +84,8 @@ describe('offlineProblem', () => {
 
   it('says why the last connection ended, if that is known', () => {
     const ended = (endReason?: 'NodeCrashed' | 'Unknown') =>
-      offlineProblem([{ connectedAt: at(90), endedAt: at(60), ...(endReason && { endReason }) }], NOW)[0]!.sentence
+      offlineProblem([{ connectedAt: at(90), endedAt: at(60), ...(endReason && { endReason }) }], NOW)[0]!
+        .sentence
     expect(ended('NodeCrashed')).toMatch(/^Not connected since .*: the node that it was connected to failed$/)
     expect(ended('Unknown')).not.toContain(': ')
     expect(ended()).toBe(ended('Unknown'))

@@ -289,12 +289,7 @@ function Devices({ projectId }: { projectId: string }) {
                 />
               </Suspense>
             )}
-            <Filters
-              search={search}
-              summary={summary}
-              counts={counts}
-              onChange={changeFilter}
-            />
+            <Filters search={search} summary={summary} counts={counts} onChange={changeFilter} />
             {isNarrow && total !== deviceCount && (
               <Matches total={total} of={deviceCount} isUncounted={isUncounted} />
             )}
@@ -364,7 +359,8 @@ function Devices({ projectId }: { projectId: string }) {
               <span>
                 {list.isFetchingNextPage
                   ? 'Loading more…'
-                  : total !== undefined && `${formatCount(list.devices.length)} of ${formatCount(total)} shown`}
+                  : total !== undefined &&
+                    `${formatCount(list.devices.length)} of ${formatCount(total)} shown`}
               </span>
               <span className="grow" />
               <span className="keys" aria-hidden="true">

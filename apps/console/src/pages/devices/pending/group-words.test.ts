@@ -33,7 +33,11 @@ it.each([
 it('says how many accepted devices came from the same network', () => {
   const words = (acceptedDevices: number, ofDevices: number) =>
     networkWords({ sameNetwork: { network: '203.0.113.0/24', acceptedDevices, ofDevices } })
-  expect(words(16, 17)).toBe('16 of 17 accepted devices with this token came from the same network, 203.0.113.0/24.')
-  expect(words(1, 1)).toBe('1 of 1 accepted device with this token came from the same network, 203.0.113.0/24.')
+  expect(words(16, 17)).toBe(
+    '16 of 17 accepted devices with this token came from the same network, 203.0.113.0/24.',
+  )
+  expect(words(1, 1)).toBe(
+    '1 of 1 accepted device with this token came from the same network, 203.0.113.0/24.',
+  )
   expect(words(0, 4)).toBeUndefined()
 })

@@ -35,13 +35,11 @@ describe('the history of connections', () => {
   })
 
   it('finds the longest of several interruptions', () => {
-    const found = history(
-      [
-        { connectedAt: at(2) },
-        { connectedAt: at(10), endedAt: at(8) },
-        { connectedAt: at(12), endedAt: at(11) },
-      ],
-    )
+    const found = history([
+      { connectedAt: at(2) },
+      { connectedAt: at(10), endedAt: at(8) },
+      { connectedAt: at(12), endedAt: at(11) },
+    ])
     expect(found.interruptions).toBe(2)
     expect(found.longest).toEqual({ secs: 6 * 3600, startedAt: at(8) })
     expect(found.share).toBeCloseTo(5 / 12)

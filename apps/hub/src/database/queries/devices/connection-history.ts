@@ -42,8 +42,7 @@ export function historyOf(connections: readonly Span[], nowMs: number, { ticks, 
   const tickMs = tickSecs * 1000
   const startMs = nowMs - ticks * tickMs
   const oldest = spans[0]
-  if (!oldest)
-    return { ticks: new Array<number | null>(ticks).fill(null), recordedSecs: 0, interruptions: 0 }
+  if (!oldest) return { ticks: new Array<number | null>(ticks).fill(null), recordedSecs: 0, interruptions: 0 }
 
   const knownMs = Math.max(startMs, oldest.fromMs)
   const gaps = gapsOf(spans, knownMs, nowMs)

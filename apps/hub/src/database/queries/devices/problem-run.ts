@@ -56,12 +56,7 @@ function found(firstAt: string | undefined, lastAt: string | undefined) {
   }
 }
 
-async function changesBefore(
-  db: Db,
-  deviceId: string,
-  name: string,
-  before: Place,
-): Promise<Change[]> {
+async function changesBefore(db: Db, deviceId: string, name: string, before: Place): Promise<Change[]> {
   const { rows } = await sql<Change>`
     select c.version, c.changed_at::text as at,
            case when octet_length(c.value::text) <= ${MAX_VALUE_BYTES} then c.value::text end as text
@@ -85,5 +80,8 @@ function reportOf(kind: ProblemKind, text: string | null): Report | undefined {
   const { state, targetVersion, failureCount } = value
   if (state === 'completed') return undefined
   const version = typeof targetVersion === 'string' ? targetVersion : ''
-  return { run: version, isProblem: state === 'failed' || (typeof failureCount === 'number' && failureCount > 0) }
+  return {
+    run: version,
+    isProblem: state === 'failed' || (typeof failureCount === 'number' && failureCount > 0),
+  }
 }

@@ -106,7 +106,8 @@ function History({ deviceId, range: chosen }: { deviceId: string; range: Connect
       </div>
       {history.readBackTo !== undefined && (
         <p className="muted">
-          Only the last 20,000 connections are read. The first of them began <Moment at={history.readBackTo} />.
+          Only the last 20,000 connections are read. The first of them began{' '}
+          <Moment at={history.readBackTo} />.
         </p>
       )}
     </div>

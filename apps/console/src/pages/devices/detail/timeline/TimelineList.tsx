@@ -122,7 +122,13 @@ export function TimelineList({
 }
 
 /** The last time before an empty range when something happened, or the latest time if nothing happened before. */
-function Nearest({ deviceId, filter: { withinSecs: _, ...filter } }: { deviceId: string; filter: TimelineFilter }) {
+function Nearest({
+  deviceId,
+  filter: { withinSecs: _, ...filter },
+}: {
+  deviceId: string
+  filter: TimelineFilter
+}) {
   const { since, until: __, ...whole } = filter
   const before = useNewest(deviceId, { ...whole, ...(since !== undefined && { until: since }) })
   const after = useNewest(deviceId, whole, before.isSuccess && before.at === undefined)
@@ -145,7 +151,11 @@ function Nearest({ deviceId, filter: { withinSecs: _, ...filter } }: { deviceId:
 
 /** Time of the newest entry that matches a filter. */
 function useNewest(deviceId: string, filter: TimelineFilter, enabled = true) {
-  const { data, isSuccess } = useActionState('devices_QueryTimeline', { deviceId, filter, limit: 1 }, { enabled })
+  const { data, isSuccess } = useActionState(
+    'devices_QueryTimeline',
+    { deviceId, filter, limit: 1 },
+    { enabled },
+  )
   return { isSuccess, at: data?.entries[0]?.at }
 }
 

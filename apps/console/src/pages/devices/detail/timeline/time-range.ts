@@ -16,7 +16,12 @@ export type Range = (typeof RANGES)[number]['value']
 
 const HOUR_MS = 3_600_000
 const HOUR_SECS = 3_600
-const LENGTH_SECS = { '1h': HOUR_SECS, '24h': 24 * HOUR_SECS, '7d': 7 * 24 * HOUR_SECS, '30d': 30 * 24 * HOUR_SECS }
+const LENGTH_SECS = {
+  '1h': HOUR_SECS,
+  '24h': 24 * HOUR_SECS,
+  '7d': 7 * 24 * HOUR_SECS,
+  '30d': 30 * 24 * HOUR_SECS,
+}
 
 /** The range that the URL selects: `between` if it has a valid `from` or `to`, else a preset. Without a valid one it is `7d`. */
 export function rangeOf({ range, from, to }: RangeSearch): Range | 'between' {

@@ -9,7 +9,12 @@ type FilterChipsProps = {
   error: string | undefined
   tokenId: string | undefined
   address: string | undefined
-  onChange: (next: { software?: undefined; error?: undefined; token?: undefined; address?: undefined }) => void
+  onChange: (next: {
+    software?: undefined
+    error?: undefined
+    token?: undefined
+    address?: undefined
+  }) => void
 }
 
 /** Parts of the filter that a link from another page has set. Each can be removed. */

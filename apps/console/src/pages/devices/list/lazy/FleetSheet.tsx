@@ -25,8 +25,21 @@ export function FleetSheet({ summary, search, onChange }: FleetSheetProps) {
   const { deviceCount, connectedCount, pendingCount, connectedSeries } = summary
   const { healthyCount = 0, warningCount = 0, errorCount = 0 } = summary
   const cells: Cell[] = [
-    { label: 'Connected', mark: 'on', count: connectedCount, of: deviceCount, key: 'status', value: 'connected' },
-    { label: 'Disconnected', mark: 'off', count: deviceCount - connectedCount, key: 'status', value: 'disconnected' },
+    {
+      label: 'Connected',
+      mark: 'on',
+      count: connectedCount,
+      of: deviceCount,
+      key: 'status',
+      value: 'connected',
+    },
+    {
+      label: 'Disconnected',
+      mark: 'off',
+      count: deviceCount - connectedCount,
+      key: 'status',
+      value: 'disconnected',
+    },
     { label: 'Pending', mark: 'pending', count: pendingCount, key: 'show', value: 'pending' },
     { label: 'Healthy', mark: 'healthy', count: healthyCount, key: 'health', value: 'healthy' },
     { label: 'Warning', mark: 'warning', count: warningCount, key: 'health', value: 'warning' },

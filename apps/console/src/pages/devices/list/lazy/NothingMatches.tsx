@@ -29,7 +29,9 @@ export function NothingMatches({ projectId, search, conditions, onChange, onClea
     'projects_QueryDeviceCounts',
     {
       projectId,
-      filters: parts.slice(0, MAX_COUNTED_FILTERS).map(({ without }) => filterOf(projectId, { ...search, ...without } as DeviceSearch)),
+      filters: parts
+        .slice(0, MAX_COUNTED_FILTERS)
+        .map(({ without }) => filterOf(projectId, { ...search, ...without } as DeviceSearch)),
     },
     { enabled: parts.length > 1 },
   )
