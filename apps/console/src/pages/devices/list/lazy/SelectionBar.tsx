@@ -82,9 +82,8 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
       </div>
       <span className="vr" />
       <div className="acts">
-        {selection.isChecked && (
-          <>{selection.matchCount > 0 ? <BulkActions {...bulk}>{exports}</BulkActions> : exports}</>
-        )}
+        {selection.isChecked &&
+          (selection.matchCount > 0 ? <BulkActions {...bulk}>{exports}</BulkActions> : exports)}
       </div>
       <span className="grow" />
       <span className="keys" aria-hidden="true">
