@@ -280,8 +280,8 @@ describe('suggestions in a large project', () => {
       [large],
     )
     await session.query(
-      `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at)
-       select 'd_conn_' || device_id, device_id, '', '', '', now(), now() from device where project_id = $1`,
+      `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at, end_reason)
+       select 'd_conn_' || device_id, device_id, '', '', '', now(), now(), 'Disconnected' from device where project_id = $1`,
       [large],
     )
     await session.query('analyze device_update, device_connection')
