@@ -7,6 +7,7 @@ import { runningNodes } from '../cluster/node.ts'
 import { runBrief } from '../database/client/brief.ts'
 import type { Db } from '../database/client/connection.ts'
 import { readNodes as readNodeFacts, readSilentNodes } from '../database/queries/instance/health.ts'
+import { HAS_FAILED } from '../database/queries/software/reported-software.ts'
 import { JOB_KINDS } from '../jobs/kinds.ts'
 
 /** Maximum number of projects that have separate values. The values of all other projects are added up. */
@@ -117,7 +118,7 @@ async function readProjects(db: Db): Promise<ProjectValues[]> {
       select project_id, count(*) as devices from device where health = 'error' and is_connected group by project_id
     ), failed as (
       select d.project_id, count(*) as devices from device_update u join device d using (device_id)
-       where u.state = 'failed' or u.failure_count > 0 group by d.project_id
+       where ${HAS_FAILED} group by d.project_id
     ), ranked as (
       select p.project_id, p.name, coalesce(t.devices, 0) as devices, coalesce(c.devices, 0) as connected,
              coalesce(e.devices, 0) as error, coalesce(f.devices, 0) as failed,

@@ -1,6 +1,6 @@
 /**
- * Whether an update has failed and has not succeeded since. A device that retries the update still reports its number of
- * failures.
+ * Whether an update has failed and has not succeeded since (docs/protocol.md 4.4). A device that retries the update still reports its
+ * number of failures.
  */
 export function hasFailed({
   state,

@@ -18,7 +18,7 @@ let projectId: string
 const DEVICES: Record<string, { health?: string; status?: unknown; endedSecs?: number; pending?: number }> = {
   'a healthy': {
     health: 'healthy',
-    status: { currentVersion: '2.23.0', state: 'completed', failureCount: 0 },
+    status: { currentVersion: '2.23.0', state: 'completed', failureCount: 2 },
   },
   'b unknown': {
     health: 'on fire',
@@ -92,7 +92,7 @@ describe('a device list', () => {
       }),
     )
     expect(updates).toEqual([
-      { currentVersion: '2.23.0', updateState: 'completed', updateFailureCount: 0 },
+      { currentVersion: '2.23.0', updateState: 'completed', updateFailureCount: 2 },
       { currentVersion: '2.22.4', updateTargetVersion: '2.23.0', updateState: 'brewing' },
       { updateState: 'failed', updateError: 'disk # is full' },
       { currentVersion: '2.22.4', updateFailureCount: 3, updateState: 'installing' },

@@ -113,7 +113,7 @@ describe('software of a project', () => {
   beforeAll(async () => {
     projectId = await newProject(repositoryId)
     second = await newProject(repositoryId)
-    await addDevices(projectId, 3, { path: STABLE, current: '2.23.0', state: 'completed' })
+    await addDevices(projectId, 3, { path: STABLE, current: '2.23.0', state: 'completed', failures: 2 })
     await addDevices(projectId, 1, {
       path: 'fleet/gateway/canary',
       current: '2.23.0',

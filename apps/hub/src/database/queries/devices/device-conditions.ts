@@ -1,5 +1,6 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
+import { HAS_FAILED } from '../software/reported-software.ts'
 
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 
@@ -17,7 +18,7 @@ const HEALTH: Record<NonNullable<Filter['health']>, RawBuilder<boolean>> = {
 
 const PRESETS: Record<NonNullable<Filter['preset']>, RawBuilder<boolean>> = {
   updateFailed: sql`d.device_id in (
-    select u.device_id from device_update u where u.state = 'failed' or u.failure_count > 0)`,
+    select u.device_id from device_update u where ${HAS_FAILED})`,
   // The device's row has only the beginning of its last connection. The end is looked up, but only for devices whose connection began
   // long ago.
   offlineLong: sql`not d.is_connected and d.last_connected_at < now() - make_interval(hours => ${OFFLINE_LONG_HOURS})

@@ -1,6 +1,7 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { partPattern } from '../../client/page.ts'
+import { HAS_FAILED } from '../software/reported-software.ts'
 import { matchesSoftware } from '../software/software-filter.ts'
 import { matchesHealth, matchesPreset } from './device-conditions.ts'
 import { addressMatches } from './device-search.ts'
@@ -33,10 +34,9 @@ export function matchesFilter(filter: DeviceFilter | undefined, projectId: strin
   } = filter
   const conditions = [...properties.map(matchesProperty), ...fields.map(matchesField)]
   if (text) conditions.unshift(sql`d.search_text like lower(${partPattern(text)})`)
-  // PostgreSQL uses the partial index `device_update_failed` only if the query repeats the condition of the index literally.
   if (updateError)
     conditions.unshift(sql`d.device_id in (select u.device_id from device_update u
-      where (u.state = 'failed' or u.failure_count > 0) and u.error = ${updateError})`)
+      where ${HAS_FAILED} and u.error = ${updateError})`)
   if (targetVersion)
     conditions.unshift(sql`d.device_id in (
       select u.device_id from device_update u where u.target_version = ${targetVersion})`)

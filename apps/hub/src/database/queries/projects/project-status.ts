@@ -1,6 +1,7 @@
 import { MAX_MARKED_DEVICES, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, select } from '../../client/connection.ts'
+import { HAS_FAILED } from '../software/reported-software.ts'
 
 /** Interval between two samples of the number of connected devices, in seconds. */
 export const STEP_SECS = 10 * 60
@@ -137,7 +138,7 @@ export async function sampleConnected(db: Db): Promise<void> {
              jsonb_build_object('targetVersion', target_version, 'error', error, 'devices', devices) as failure
         from (select d.project_id, u.target_version, u.error, count(*) as devices
                 from device_update u join device d using (device_id)
-               where u.state = 'failed' or u.failure_count > 0 group by 1, 2, 3) g
+               where ${HAS_FAILED} group by 1, 2, 3) g
        order by project_id, devices desc, error
     )
     insert into project_status as s (project_id, device_count, connected_count, warning_count, error_count, pending_count,

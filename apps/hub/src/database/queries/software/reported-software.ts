@@ -20,8 +20,11 @@ const PATH_PARTS = sql`
   case when split_part(u.path, '/', 3) <> '' then split_part(u.path, '/', 2) end as package,
   nullif(split_part(u.path, '/', 3), '') as tag`
 
-/** Condition that the last update in the row `u` of `device_update` failed. The index `device_update_failed` has the same condition. */
-export const HAS_FAILED = sql<boolean>`(u.state = 'failed' or u.failure_count > 0)`
+/**
+ * Condition that the last update in the row `u` of `device_update` failed (docs/protocol.md 4.4). PostgreSQL uses the partial index
+ * `device_update_failed` only if the condition repeats the one of the index literally.
+ */
+export const HAS_FAILED = sql<boolean>`((u.state = 'failed' or u.failure_count > 0) and u.state is distinct from 'completed')`
 
 /** State of a device's update, from its row `u` of `device_update`. A device without such a row counts as running. */
 export const DOING = sql<'running' | 'updating' | 'failed'>`
