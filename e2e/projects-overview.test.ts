@@ -108,6 +108,7 @@ it('leads from a count to the devices of the only such project, or to the list o
   await page.getByText('First project').waitFor()
   await page.locator('.card').filter({ hasText: CRANES }).getByRole('link', { name: '31 devices' }).click()
   await page.waitForURL(url => url.searchParams.get('error') === 'no space left on device')
+  await page.getByText('Update to 2.23.0 failed with no space left on device').waitFor()
 })
 
 it('keeps the chosen order in the address', async () => {

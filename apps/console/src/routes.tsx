@@ -172,6 +172,7 @@ const devices = createRoute({
         'health',
         'where',
         'error',
+        'target',
         'software',
         'address',
         'token',

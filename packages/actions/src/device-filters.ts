@@ -96,6 +96,14 @@ export const DeviceFilter = z.object({
   updateError: optionalText(text(MAX_FILTER_LENGTH)).describe(
     '`updateError` of the devices whose update failed.',
   ),
+  updateFailure: optional(
+    z.object({
+      targetVersion: optionalText(text(MAX_FILTER_LENGTH)),
+      error: optionalText(text(MAX_FILTER_LENGTH)),
+    }),
+  ).describe(
+    'Devices whose update to exactly this version failed with exactly this error. An absent part is one that they do not report.',
+  ),
   targetVersion: optionalText(text(MAX_FILTER_LENGTH)).describe(
     'Version that the devices install or have installed last, as their update status names it.',
   ),

@@ -45,7 +45,7 @@ function FailedUpdates({ projectId, targetVersion, error, deviceCount }: FailedU
       <Devices
         projectId={projectId}
         count={deviceCount}
-        search={error === undefined ? { show: 'updateFailed' } : { error }}
+        search={{ target: `=${targetVersion ?? ''}`, ...(error !== undefined && { error }) }}
       />
       {error && `: ${error}`}
     </Line>

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { formatCount } from '../../lib/app/format.ts'
 import { organizationParam } from '../../organization.ts'
 import { Menu, MenuLink } from '../../ui/app/Menu.tsx'
+import type { DeviceSearch } from '../devices/list/devices-input.ts'
 import { type SoftwareCondition, writeSoftware } from '../devices/list/software-condition.ts'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
@@ -18,12 +19,12 @@ type CountLinkProps = {
   after?: string
   projects: readonly CountedProject[]
   condition: SoftwareCondition
-  /** Limits the list of devices to those whose update failed with this error. */
-  error?: string | undefined
+  /** Limits the list of devices to those with this failure of their update. */
+  failure?: Pick<DeviceSearch, 'error' | 'target'>
 }
 
 /** A number that leads to the list of its devices. Devices of several projects have a menu with one list for each. */
-export function CountLink({ count, words, before, after, projects, condition, error }: CountLinkProps) {
+export function CountLink({ count, words, before, after, projects, condition, failure }: CountLinkProps) {
   const shown = projects.filter(project => project.count > 0)
   const text = (
     <>
@@ -33,7 +34,7 @@ export function CountLink({ count, words, before, after, projects, condition, er
       <span className="sr"> {words}</span>
     </>
   )
-  const search = { software: writeSoftware(condition), ...(error && { error }) }
+  const search = { software: writeSoftware(condition), ...failure }
   const to = ({ projectId, organizationId }: CountedProject) =>
     ({ to: DEVICES, params: { organization: organizationParam(organizationId), projectId }, search }) as const
   if (count === 0 || shown.length === 0) return <span className="num-none">{text}</span>

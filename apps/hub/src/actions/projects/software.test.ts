@@ -237,6 +237,25 @@ describe('software of a project', () => {
       software: { versionId, is: 'fails' },
     } as Filter
     expect((await owner.invoke('projects_QueryDevices', { projectId, limit: 1, filter })).total).toBe(2)
+    // Numbers of failures by version and error, as cards of projects and pages of versions show them.
+    const failures: [NonNullable<Filter['updateFailure']>, number][] = [
+      [{ targetVersion: '2.23.0', error: 'no space left on device #' }, 2],
+      [{ targetVersion: '2.23.0' }, 0],
+      [{ targetVersion: '2.24.0', error: 'no space left on device #' }, 0],
+      [{ targetVersion: '2.24.0' }, 1],
+      [{ error: 'no space left on device #' }, 0],
+      [{}, 1],
+    ]
+    const failing = await newProject()
+    await addDevices(failing, 2, { target: '2.23.0', state: 'failed', error: 'no space left on device 7' })
+    await addDevices(failing, 1, { target: '2.24.0', failures: 1 })
+    await addDevices(failing, 1, { state: 'failed' })
+    await addDevices(failing, 1, { state: 'completed', failures: 1 })
+    for (const [updateFailure, total] of failures) {
+      const ask = { projectId: failing, limit: 1, filter: { updateFailure } }
+      const answer = await owner.invoke('projects_QueryDevices', ask)
+      expect([updateFailure, answer.total]).toEqual([updateFailure, total])
+    }
     expect(await failed(listed(projectId, { versionId, is: 'elsewhere' }))).toMatchObject({ kind: 'Invalid' })
   })
 

@@ -112,6 +112,7 @@ function Devices({ projectId }: { projectId: string }) {
       search.show ||
       search.health ||
       search.error ||
+      search.target ||
       search.token ||
       search.address ||
       software ||
@@ -168,6 +169,7 @@ function Devices({ projectId }: { projectId: string }) {
       health: undefined,
       where: undefined,
       error: undefined,
+      target: undefined,
       token: undefined,
       address: undefined,
       software: undefined,
@@ -277,12 +279,13 @@ function Devices({ projectId }: { projectId: string }) {
             input={list.input}
             onSelecting={() => setSelecting(true)}
           >
-            {(software || search.error || search.token || search.address) && (
+            {(software || search.error || search.target || search.token || search.address) && (
               <Suspense>
                 <FilterChips
                   projectId={projectId}
                   software={software}
                   error={search.error}
+                  target={search.target}
                   tokenId={search.token}
                   address={search.address}
                   onChange={change}

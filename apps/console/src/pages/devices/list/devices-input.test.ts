@@ -28,6 +28,20 @@ it('filters by what needs attention', () => {
   ])
 })
 
+it('filters by the failure of an update', () => {
+  expect(devicesInput('p_1', { error: 'disk # is full' })).toMatchObject({
+    filter: { updateError: 'disk # is full' },
+  })
+  expect(devicesInput('p_1', { error: 'disk # is full', target: '=2.0' })).toMatchObject({
+    filter: { updateFailure: { targetVersion: '2.0', error: 'disk # is full' } },
+    countTotal: true,
+  })
+  expect(devicesInput('p_1', { target: '=' })).toMatchObject({
+    filter: { updateFailure: { targetVersion: '' } },
+    countTotal: true,
+  })
+})
+
 it('sorts by first seen, newest first, if the order is absent or invalid', () => {
   expect(sortOf({})).toBe('-firstSeen')
   expect(sortOf({ sort: 'toString' })).toBe('-firstSeen')

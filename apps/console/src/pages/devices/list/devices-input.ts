@@ -17,6 +17,11 @@ export type DeviceSearch = {
   health?: Health
   /** Error of failed updates, with `#` in place of numbers and ids. */
   error?: string
+  /**
+   * `=` and the version that failed updates tried to install, or only `=` for updates that name none. With it, an absent `error` means
+   * devices that report no error.
+   */
+  target?: string
   /** Condition on the software that devices report, in the JSON format of `software-condition.ts`. */
   software?: string
   /** Conditions on properties, in the JSON format of `conditions.ts`. */
@@ -61,7 +66,9 @@ export function devicesInput(
     ...(search.address && { address: search.address }),
     ...(search.token && { tokenId: search.token }),
     ...conditions,
-    ...(search.error && { updateError: search.error }),
+    ...(search.target
+      ? { updateFailure: { targetVersion: search.target.slice(1), error: search.error } }
+      : search.error && { updateError: search.error }),
     ...(software && { software }),
   }
   return {

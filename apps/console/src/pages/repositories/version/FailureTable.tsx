@@ -62,7 +62,7 @@ function FailureRow({ usage, failure }: FailureRowProps) {
           words={`devices: ${error ?? 'no reason reported'}`}
           projects={projects}
           condition={{ versionId: usage.versionId, is: 'fails' }}
-          error={error}
+          failure={error === undefined ? { target: `=${usage.reportedAs}` } : { error }}
         />
       </Cell>
       <Cell label="Reason">

@@ -27,6 +27,7 @@ export function matchesFilter(filter: DeviceFilter | undefined, projectId: strin
     properties = [],
     fields = [],
     updateError,
+    updateFailure,
     targetVersion,
     tokenId,
     software,
@@ -37,6 +38,10 @@ export function matchesFilter(filter: DeviceFilter | undefined, projectId: strin
   if (updateError)
     conditions.unshift(sql`d.device_id in (select u.device_id from device_update u
       where ${HAS_FAILED} and u.error = ${updateError})`)
+  if (updateFailure)
+    conditions.unshift(sql`d.device_id in (select u.device_id from device_update u
+      where ${HAS_FAILED} and u.target_version is not distinct from ${updateFailure.targetVersion ?? null}
+        and u.error is not distinct from ${updateFailure.error ?? null})`)
   if (targetVersion)
     conditions.unshift(sql`d.device_id in (
       select u.device_id from device_update u where u.target_version = ${targetVersion})`)

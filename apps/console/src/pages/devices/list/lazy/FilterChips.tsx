@@ -7,22 +7,38 @@ type FilterChipsProps = {
   projectId: string
   software: SoftwareCondition | undefined
   error: string | undefined
+  target: string | undefined
   tokenId: string | undefined
   address: string | undefined
   onChange: (next: {
     software?: undefined
     error?: undefined
+    target?: undefined
     token?: undefined
     address?: undefined
   }) => void
 }
 
 /** Parts of the filter that a link from another page has set. Each can be removed. */
-export function FilterChips({ projectId, software, error, tokenId, address, onChange }: FilterChipsProps) {
+export function FilterChips({
+  projectId,
+  software,
+  error,
+  target,
+  tokenId,
+  address,
+  onChange,
+}: FilterChipsProps) {
   return (
     <>
       {software && <SoftwareChip condition={software} onRemove={() => onChange({ software: undefined })} />}
-      {error && <ErrorChip error={error} onRemove={() => onChange({ error: undefined })} />}
+      {(error || target) && (
+        <FailureChip
+          error={error}
+          target={target}
+          onRemove={() => onChange({ error: undefined, target: undefined })}
+        />
+      )}
       {address && (
         <Chip
           label="Address"
@@ -39,13 +55,21 @@ export function FilterChips({ projectId, software, error, tokenId, address, onCh
   )
 }
 
-/** Part of the filter: devices whose update failed with the same error. */
-function ErrorChip({ error, onRemove }: { error: string; onRemove: () => void }) {
+type FailureChipProps = { error: string | undefined; target: string | undefined; onRemove: () => void }
+
+/** Part of the filter: devices whose update failed with the same error, also for the same version if there is a `target`. */
+function FailureChip({ error, target, onRemove }: FailureChipProps) {
+  const what = `${failedUpdate(target)} ${error ? 'with' : 'without a reason'}`
   return (
-    <Chip label="Error of the update" words={`update failed with ${error}`} onRemove={onRemove}>
-      Update failed with <bdi className="mono">{error}</bdi>
+    <Chip label="Error of the update" words={error ? `${what} ${error}` : what} onRemove={onRemove}>
+      {what} {error && <bdi className="mono">{error}</bdi>}
     </Chip>
   )
+}
+
+function failedUpdate(target: string | undefined): string {
+  if (target === '=') return 'Update to an unnamed version failed'
+  return target ? `Update to ${target.slice(1)} failed` : 'Update failed'
 }
 
 type TokenChipProps = { projectId: string; tokenId: string; onRemove: () => void }

@@ -94,7 +94,14 @@ function partsOf(search: DeviceSearch, conditions: readonly Condition[]): Part[]
       ? [{ words: `health ${ATTENTION_LABELS[search.health]}`, without: { health: undefined } }]
       : []),
     ...(search.software ? [{ words: 'the software', without: { software: undefined } }] : []),
-    ...(search.error ? [{ words: `the error ${search.error}`, without: { error: undefined } }] : []),
+    ...(search.error || search.target
+      ? [
+          {
+            words: search.error ? `the error ${search.error}` : 'the failed update',
+            without: { error: undefined, target: undefined },
+          },
+        ]
+      : []),
     ...(search.address ? [{ words: `the address ${search.address}`, without: { address: undefined } }] : []),
     ...(search.token ? [{ words: 'the deployment token', without: { token: undefined } }] : []),
   ]
