@@ -22,6 +22,8 @@ const FULL = {
   failureCount: 6,
   lastError: 'write at 0x7fff12 of 8192 bytes: no space left on device',
 }
+/** Path with the longest name of a repository, of a package and of a tag. */
+const LONGEST_PATH = `${'😀'.repeat(128)}/${'p'.repeat(128)}/${'t'.repeat(128)}`
 const FULL_ROW = {
   path: 'firmware/system/stable',
   current_version: '2.22.4',
@@ -139,6 +141,8 @@ describe.each(['device', 'device with a version', 'owner'] as const)('an update 
     ['an unknown state', { state: 'réglage en cours' }, { state: 'réglage en cours' }],
     ['a long state', { state: 'x'.repeat(300) }, { state: 'x'.repeat(64) }],
     ['a long version', { currentVersion: '9'.repeat(100_000) }, { current_version: '9'.repeat(200) }],
+    ['the longest path', { config: { path: LONGEST_PATH } }, { path: LONGEST_PATH }],
+    ['a longer path', { config: { path: `${LONGEST_PATH}x` } }, { path: LONGEST_PATH }],
     ['a NUL', { state: 'a\0b', lastError: 'c\0d' }, { state: 'ab', error: 'cd' }],
     [
       'half a pair',

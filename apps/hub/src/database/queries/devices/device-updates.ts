@@ -1,3 +1,4 @@
+import { MAX_NAME_LENGTH, MAX_PATH_NAME_LENGTH } from '@muster/actions'
 import { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../client/connection.ts'
@@ -5,8 +6,10 @@ import type { Db, Tx } from '../../client/connection.ts'
 /** Property in which update scripts report the state of a device's software (docs/protocol.md 4.4). */
 export const OTA_STATUS = 'dev.nexigon.ota.status'
 
-/** Maximum length, in characters, of the texts in a row of `device_update`, except for the state. */
+/** Maximum length, in characters, of the texts in a row of `device_update`, except for the path and the state. */
 const MAX_TEXT = 200
+/** Length of the longest path `repository/package/tag`, in UTF-16 units. The name of a repository may have two units per character. */
+const MAX_PATH = 2 * MAX_NAME_LENGTH + 2 * MAX_PATH_NAME_LENGTH + 2
 /** Maximum length, in characters, of the state in a row of `device_update`. */
 const MAX_STATE = 64
 /** Largest failure count, a 32-bit unsigned number (docs/protocol.md 4.4). */
@@ -40,7 +43,7 @@ function updateOf(text: string): DeviceUpdate {
   const failures = value.failureCount
   const error = textOf(value.lastError, MAX_READ_ERROR)
   return {
-    path: textOf(record(value.config).path, MAX_TEXT),
+    path: textOf(record(value.config).path, MAX_PATH),
     current_version: textOf(value.currentVersion, MAX_TEXT),
     target_version: textOf(value.targetVersion, MAX_TEXT),
     state: textOf(value.state, MAX_STATE),
