@@ -116,6 +116,7 @@ export const software = {
         )
         .describe('The 100 with the most devices.'),
       projectCount: U32.describe('Linked projects that the caller can see.'),
+      countedProjectCount: U32.describe('Projects in the counts: the 200 with the most devices.'),
       failures: z
         .array(
           z.object({

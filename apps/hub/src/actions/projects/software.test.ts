@@ -183,6 +183,7 @@ describe('software of a project', () => {
       newer: { name: '2.24.0' },
       before: { name: '2.22.4', fails: 0 },
       projectCount: 2,
+      countedProjectCount: 2,
     })
     expect(usage.projects.map(({ counts }) => counts?.deviceCount)).toEqual([12, 2])
     expect(usage.failures).toMatchObject([
@@ -420,6 +421,26 @@ describe('what callers see', () => {
     })
     expect(await listed(projectId, { versionId, is: 'runs' })).toBe(0)
   })
+})
+
+it('counts the 200 projects with the most devices, and says of how many', async () => {
+  const wide = await hub.repository(owner, organizationId, { name: 'wide' })
+  const image = await hub.package(owner, wide, 'image')
+  const versionId = await newVersion(image, '5.0')
+  const used = await newProject(wide)
+  await addDevices(used, 1, { path: 'wide/image/stable', current: '5.0' })
+  await hub.pool.query(
+    `with added as (
+       insert into project (project_id, organization_id, name)
+       select 'p_wide' || translate(lpad(i::text, 18, '1'), '0', 'A'), $1, 'Wide ' || i from generate_series(1, 200) i returning project_id
+     ) insert into project_repository (project_id, repository_id) select project_id, $2 from added`,
+    [organizationId, wide],
+  )
+  const usage = await owner.invoke('repositories_GetVersionUsage', { versionId })
+  expect(usage).toMatchObject({ projectCount: 201, countedProjectCount: 200, counts: { runs: 1 } })
+  expect(usage.projects).toHaveLength(100)
+  // The job that samples projects would count them in later tests.
+  await hub.pool.query(`delete from project where project_id like 'p_wide%'`)
 })
 
 describe('odd reports', () => {

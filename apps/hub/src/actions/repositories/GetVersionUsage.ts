@@ -71,6 +71,7 @@ export const repositories_GetVersionUsage = handler(
         .slice(0, MAX_PROJECTS)
         .map(project => ({ ...project, counts: countsOf.get(project.projectId) })),
       projectCount: count,
+      countedProjectCount: projects.length,
       failures: (counted?.failures.reasons ?? []).map(row => ({
         error: row.error ?? undefined,
         deviceCount: row.devices,

@@ -1,5 +1,5 @@
 import { useRef } from 'react'
-import { counted, formatPercent } from '../../../lib/app/format.ts'
+import { counted, formatCount, formatPercent } from '../../../lib/app/format.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { useWidth } from '../../../lib/app/use-width.ts'
 import { CountLink } from '../../software/CountLink.tsx'
@@ -35,7 +35,9 @@ export function WhoRunsIt({ usage, counts }: { usage: Usage; counts: UsageCounts
             {formatPercent(counts.deviceCount === 0 ? 0 : counts.runs / counts.deviceCount)}{' '}
             <small>of {counted(counts.deviceCount, 'device')} run it</small>
           </h2>
-          <span className="end">{tickText(perTick)} · projects that you may see</span>
+          <span className="end">
+            {tickText(perTick)} · {projectText(usage)}
+          </span>
         </div>
         <div>
           <div ref={row}>
@@ -70,4 +72,10 @@ export function WhoRunsIt({ usage, counts }: { usage: Usage; counts: UsageCounts
       </dl>
     </section>
   )
+}
+
+function projectText({ projectCount, countedProjectCount }: Usage): string {
+  return projectCount > countedProjectCount
+    ? `counted in the ${counted(countedProjectCount, 'project')} with the most devices, of ${formatCount(projectCount)} that you may see`
+    : 'projects that you may see'
 }
