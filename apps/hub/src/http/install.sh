@@ -24,7 +24,8 @@ main() {
   config=/etc/nexigon/agent.toml
   ssl=/etc/nexigon/agent/ssl
   state=/var/lib/muster-agent
-  # Installed files, one per line: `file`, the SHA-256 or `-` if it is not known yet, and the path. Folders have lines, too.
+  # Installed files, one per line: `file`, the SHA-256 or `-` if it is not known yet, and the path. Folders have lines, too. Another
+  # agent may write to these places after a run that was cut off, so `-` alone does not show that this script made a file.
   list=$state/files
   terminal=''
   undo=''
@@ -72,6 +73,7 @@ install() {
   place
   [ -f "$config" ] || enrol
   undo=''
+  listed_as "$new/agent.toml" "$config" >>"$list"
   [ ! -f "$new/unit" ] || mv "$new/unit" "$unit"
   [ ! -f "$new/agent.toml" ] || mv "$new/agent.toml" "$config"
   relabel "$unit" "$config"
@@ -149,7 +151,10 @@ there() { [ -e "$1" ] || [ -L "$1" ]; }
 is_listed() { [ -f "$list" ] && sed -n 's/^file [^ ]* //p' "$list" | grep -qxF -e "$1"; }
 
 is_unchanged() {
-  [ -f "$1" ] && [ ! -L "$1" ] && grep -qxF -e "file $(digest "$1") $1" -e "file - $1" "$list"
+  [ -f "$1" ] && [ ! -L "$1" ] || return 1
+  ! grep -qxF -e "file $(digest "$1") $1" "$list" || return 0
+  # The agent makes the certificate for the key of the list, so a run that was cut off has no digest of the certificate.
+  [ "$1" = "$ssl/cert.pem" ] && grep -qxF -e "file - $1" "$list" && is_unchanged "$ssl/key.pem"
 }
 
 digest() { sha256sum <"$1" | sed 's/ .*//'; }
@@ -251,6 +256,12 @@ END
 exec cat /etc/machine-id $state/salt
 END
   chmod 755 "$new/program" "$new/fingerprint"
+  [ -s "$state/salt" ] || od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$new/salt"
+  if [ ! -f "$ssl/key.pem" ]; then
+    runtime=$node
+    [ ! -f "$new/node" ] || runtime=$new/node
+    "$runtime" -p 'require("crypto").generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).trim()' >"$new/key.pem"
+  fi
   if [ -f "$unit" ] && ! is_unchanged "$unit"; then
     printf 'Keeps %s, which was changed.\n' "$unit"
   else
@@ -295,7 +306,8 @@ record() {
     listed_as "$new/node" "$lib/node"
     listed_as "$new/program" "$program"
     listed_as "$new/unit" "$unit"
-    listed_as "$new/agent.toml" "$config"
+    listed_as "$new/salt" "$state/salt"
+    listed_as "$new/key.pem" "$ssl/key.pem"
   )
   mkdir -p "$state"
   # Until the hub has accepted the device, a failure removes what this run made. The identity of an earlier installation stays.
@@ -306,9 +318,7 @@ record() {
       [ -d "$folder" ] || printf 'folder - %s\n' "$folder"
     done
     printf '%s\n' "$made"
-    for path in "$state/salt" "$ssl/key.pem" "$ssl/cert.pem"; do
-      is_listed "$path" || printf 'file - %s\n' "$path"
-    done
+    is_listed "$ssl/cert.pem" || printf 'file - %s\n' "$ssl/cert.pem"
   } | sort -u >"$list.new"
   mv "$list.new" "$list"
 }
@@ -325,7 +335,8 @@ place() {
     [ -d "$folder" ] || { mkdir "$folder" && chmod 755 "$folder"; }
   done
   [ -d "$ssl" ] || mkdir "$ssl"
-  [ -s "$state/salt" ] || od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$state/salt"
+  [ ! -f "$new/salt" ] || mv "$new/salt" "$state/salt"
+  [ ! -f "$new/key.pem" ] || mv "$new/key.pem" "$ssl/key.pem"
   relabel "$lib" "$program" /etc/nexigon
 }
 
@@ -353,10 +364,13 @@ settle() {
   {
     grep '^folder ' "$list" || :
     printf '%s\n' "$made"
-    for path in "$unit" "$config"; do
-      case $made in *" $path"*) ;; *) grep -F -e " $path" "$list" || : ;; esac
+    for path in "$unit" "$config" "$state/salt" "$ssl/key.pem" "$ssl/cert.pem"; do
+      if grep -qxF -e "file - $path" "$list"; then
+        listed_as "$path" "$path"
+      else
+        case $made in *" $path"*) ;; *) grep -F -e " $path" "$list" || : ;; esac
+      fi
     done
-    for path in "$state/salt" "$ssl/key.pem" "$ssl/cert.pem"; do listed_as "$path" "$path"; done
   } | sort -u >"$list.new"
   mv "$list.new" "$list"
 }

@@ -216,6 +216,38 @@ withRoot('leaves the files of a public agent that came later', async () => {
   expect(await readFile(join(root, 'usr/bin/muster-agent'), 'utf8')).toBe('of a package')
 })
 
+withRoot.for([
+  ['before the hub has accepted the device', '  [ -f "$config" ] || enrol\n'],
+  ['after that', "  undo=''\n  listed_as"],
+])('cut off %s, is removed without a trace, or without the files of a public agent', async ([, line]) => {
+  const before = await files()
+  const { text } = await ask(hub, '/install.sh')
+  expect(text).toContain(line)
+  const cutOff = () =>
+    install(
+      fleet.token,
+      text.replace(line!, () => `  kill -9 $$\n${line}`),
+    )
+  await cutOff()
+  expect((await files()).map(pathOf)).toContain('etc/nexigon/agent/ssl/key.pem')
+  expect((await script('--uninstall', '--purge')).code).toBe(0)
+  expect(await files()).toEqual(before)
+
+  for (const others of [
+    ['cert.pem', 'key.pem'],
+    ['cert.pem', 'key.pem', '../../agent.toml'],
+  ]) {
+    await cutOff()
+    const paths = others.map(file => join(root, 'etc/nexigon/agent/ssl', file))
+    for (const path of paths) await writeFile(path, `of a public agent: ${path}`)
+    await script('--uninstall', '--purge')
+    for (const path of paths) expect(await readFile(path, 'utf8')).toBe(`of a public agent: ${path}`)
+    for (const path of paths) await rm(path)
+    await script('--uninstall', '--purge')
+    expect(await files()).toEqual(before)
+  }
+})
+
 withRoot('does nothing when it was cut off', async () => {
   await writeFile(join(root, 'root/token'), fleet.token, { mode: 0o600 })
   const before = await files()
