@@ -51,7 +51,7 @@ export const organizations_InviteMember = handler(
       .executeTakeFirstOrThrow()
     const remedy = 'Withdraw invitations that were not accepted.'
     requireRoom(services, 'organization-invitations', { organizationId }, count, remedy)
-    const limit = await countMail(tx, email)
+    const limit = await countMail(tx, email, true)
     const invitationId = newId('org_invite')
     await tx
       .insertInto('organization_invitation')

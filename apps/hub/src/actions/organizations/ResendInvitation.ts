@@ -25,13 +25,14 @@ export const organizations_ResendInvitation = handler(
         sql<boolean>`resent_at[cardinality(resent_at)] > now() - make_interval(secs => ${SAME_CALL_SECS})`.as(
           'isSameCall',
         ),
+        sql<boolean>`created_at > now() - interval '1 day'`.as('isFirstOfDay'),
       ])
       .executeTakeFirst()
     if (!sent)
       throw new ActionError('Invalid', 'The invitation has just been accepted or withdrawn.', { status: 409 })
-    const { email, isSameCall } = sent
+    const { email, isSameCall, isFirstOfDay } = sent
     if (isSameCall) return {}
-    const limit = await countMail(tx, email)
+    const limit = await countMail(tx, email, isFirstOfDay)
     if (limit) throw new ActionError('RateLimited', limit.reason, { retryAfterSecs: limit.retryAfterSecs })
     await tx
       .updateTable('organization_invitation')

@@ -219,7 +219,7 @@ describe('organizations_ResendInvitation', () => {
     )
   })
 
-  it('sends at most three mails in 24 hours, and says when the next one is possible', async () => {
+  it('is sent again at most three times in 24 hours, and says when the next one is possible', async () => {
     const { invitationId, email } = await invited()
     for (let time = 0; time < 3; time++) {
       await sentEarlier(email, '5 hours')
@@ -234,7 +234,12 @@ describe('organizations_ResendInvitation', () => {
       retryAfterSecs: expect.any(Number),
     })
     expect((await invitation(invitationId)).link).toBe(link)
+    // Now the invitation itself is older than a day, so only the three mails after it count.
     await sentEarlier(email, '10 hours')
+    await expect(ada.invoke('organizations_ResendInvitation', { invitationId })).rejects.toMatchObject({
+      message: `Found 3 invitations mailed to ${email} within 24 hours, expected at most 3: send it again in 4 hours, or copy the link.`,
+    })
+    await sentEarlier(email, '5 hours')
     expect(await ada.invoke('organizations_ResendInvitation', { invitationId })).toEqual({})
   })
 
@@ -482,7 +487,7 @@ async function invitation(invitationId: string) {
   return invitations.find(one => one.invitationId === invitationId)!
 }
 
-/** Moves the times at which mails to an address were queued into the past by `time`, a PostgreSQL interval. */
+/** Moves the invitation of an address and the times of its mails into the past by `time`, a PostgreSQL interval. */
 async function sentEarlier(email: string, time: string) {
   await hub.db
     .updateTable('invitation_mail')
@@ -491,7 +496,10 @@ async function sentEarlier(email: string, time: string) {
     .execute()
   await hub.db
     .updateTable('organization_invitation')
-    .set({ resent_at: sql`array(select at - ${time}::interval from unnest(resent_at) at)` })
+    .set({
+      created_at: sql`created_at - ${time}::interval`,
+      resent_at: sql`array(select at - ${time}::interval from unnest(resent_at) at)`,
+    })
     .where('email', '=', email)
     .execute()
 }

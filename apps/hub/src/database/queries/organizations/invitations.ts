@@ -9,22 +9,25 @@ const LIFE_SECS = 7 * 24 * 60 * 60
  */
 const GIVEN_UP_SECS = 2 * 60 * 60
 
-/** Maximum number of invitations mailed to an address within 24 hours, over all organizations: the first one and three more. */
-const MAX_MAILS_A_DAY = 4
+/** Maximum number of times that invitations are mailed again to an address within 24 hours, over all organizations. */
+const MAX_RESENDS_A_DAY = 3
 
 /**
- * Counts a mail to an address and resolves to undefined. If the address has got `MAX_MAILS_A_DAY` mails already, nothing is counted, and
- * the result has the error message and the time until the next mail is possible.
+ * Counts a mail to an address and resolves to undefined. If the address has got too many mails within 24 hours, nothing is counted, and
+ * the result has the error message and the time until the next mail is possible. These are three mails, and a fourth if the first mail of
+ * the invitation is one of them (`isFirstOfDay`).
  */
 export async function countMail(
   tx: Tx,
   email: string,
+  isFirstOfDay: boolean,
 ): Promise<{ reason: string; retryAfterSecs: number } | undefined> {
+  const most = MAX_RESENDS_A_DAY + (isFirstOfDay ? 1 : 0)
   const recent = sql`array(select at from unnest(m.queued_at) at where at > now() - interval '1 day')`
   const { rows } = await sql`
     insert into invitation_mail as m (email, queued_at) values (lower(${email}), array[now()])
     on conflict (email) do update set queued_at = ${recent} || now()
-     where cardinality(${recent}) < ${MAX_MAILS_A_DAY}
+     where cardinality(${recent}) < ${most}
     returning 1`.execute(tx)
   if (rows.length > 0) return undefined
   const {
@@ -33,7 +36,7 @@ export async function countMail(
     select greatest(1, ceil(extract(epoch from min(at) + interval '1 day' - now())))::integer as secs
       from invitation_mail m, unnest(${recent}) at where m.email = lower(${email})`.execute(tx)
   const retryAfterSecs = wait!.secs
-  const reason = `Found ${MAX_MAILS_A_DAY} invitations mailed to ${email} within 24 hours, expected at most ${MAX_MAILS_A_DAY}: send it again ${inWords(retryAfterSecs)}, or copy the link.`
+  const reason = `Found ${most} invitations mailed to ${email} within 24 hours, expected at most ${most}: send it again ${inWords(retryAfterSecs)}, or copy the link.`
   return { reason, retryAfterSecs }
 }
 
