@@ -1,13 +1,13 @@
 import type pg from 'pg'
 import type { Logger } from '../runtime/log.ts'
-import { LastUses } from '../sessions/last-uses.ts'
+import { isDue, LastUses } from '../sessions/last-uses.ts'
 
 const RECORD = {
   name: 'deployment-token-uses',
   text: `
     update deployment_token t set last_used_at = i.at, last_used_device_id = i.device_id, last_used_address = i.address
       from unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[]) as i (token_id, at, device_id, address)
-     where t.token_id = i.token_id and (t.last_used_at is null or t.last_used_at < i.at)`,
+     where t.token_id = i.token_id and ${isDue('t.last_used_at')}`,
 }
 
 /** Records when, by which device and from which client IP each deployment token last authenticated a connection. */

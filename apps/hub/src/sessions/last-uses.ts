@@ -10,13 +10,21 @@ const RETRY_MS = 10_000
 /** Limit of keys in memory. Uses of further keys are not recorded until there is room. */
 const MAX_KEYS = 10_000
 
+/**
+ * SQL condition that the use `i` is stored in a column: neither this node nor another one has stored a use within the last minute. The use
+ * of a node that comes later within the minute is dropped.
+ */
+export function isDue(column: string): string {
+  return `(${column} is null or ${column} < least(i.at, now() - interval '${REST_MS} milliseconds'))`
+}
+
 /** `use` is the newest use that has not been written yet. */
 type Entry<Use> = { use: Use | undefined; restsUntilMs: number }
 
 type LastUsesOptions<Use> = {
   /** Name of the recorded uses in log messages, for example "uses of user tokens". */
   what: string
-  /** Stores the uses in one statement. */
+  /** Stores the uses for which `isDue` holds in one statement. */
   write: (uses: ({ key: string; at: Date } & Use)[]) => Promise<unknown>
   log: Logger
   restMs?: number

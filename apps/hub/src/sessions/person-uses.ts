@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 import type { Logger } from '../runtime/log.ts'
-import { LastUses } from './last-uses.ts'
+import { isDue, LastUses } from './last-uses.ts'
 
 type Options = { db: Db; log: Logger; restMs?: number }
 
@@ -18,7 +18,7 @@ export function userTokenUses({ db, ...options }: Options): TokenUses {
         update user_token t set last_used_at = i.at, last_used_address = i.address
           from unnest(${uses.map(({ key }) => key)}::text[], ${uses.map(({ at }) => at)}::timestamptz[],
             ${uses.map(({ address }) => address ?? null)}::text[]) as i (token_id, at, address)
-         where t.token_id = i.token_id and (t.last_used_at is null or t.last_used_at < i.at)`.execute(db),
+         where t.token_id = i.token_id and ${sql.raw(isDue('t.last_used_at'))}`.execute(db),
   })
 }
 
@@ -31,6 +31,6 @@ export function personUses({ db, ...options }: Options): LastUses {
       sql`
         update "user" u set last_seen_at = i.at
           from unnest(${uses.map(({ key }) => key)}::text[], ${uses.map(({ at }) => at)}::timestamptz[]) as i (user_id, at)
-         where u.user_id = i.user_id and (u.last_seen_at is null or u.last_seen_at < i.at)`.execute(db),
+         where u.user_id = i.user_id and ${sql.raw(isDue('u.last_seen_at'))}`.execute(db),
   })
 }
