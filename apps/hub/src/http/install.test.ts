@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { VERSION } from '@muster/actions/version'
+import { createCertificate } from '@muster/link/certificate'
 import { ask, until } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config.ts'
 import type { Core } from '../core.ts'
 import { createLog } from '../runtime/log.ts'
 import { createServer } from './server.ts'
@@ -28,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync())
 
 /** Starts a server with a public URL. */
-async function served(publicUrl: string, file = agentFile) {
+async function served(publicUrl: string, file = agentFile, config: Partial<Config> = {}) {
   const app = await createServer({
     config: {
       ...loadConfig({
@@ -37,6 +38,7 @@ async function served(publicUrl: string, file = agentFile) {
         MUSTER_PROXY_SECRET: SECRET,
       }),
       publicUrl,
+      ...config,
     },
     instanceKey: () => Buffer.alloc(32),
     log: createLog('silent'),
@@ -82,6 +84,16 @@ describe('the install script', () => {
     expect(other.text).toBe(text)
   })
 
+  it('names the port that asks devices for their certificates', async () => {
+    const { certificatePem, keyPem } = createCertificate('hub.example')
+    const tls = { certPath: `${agentFile}-cert.pem`, keyPath: `${agentFile}-key.pem` }
+    await writeFile(tls.certPath, certificatePem)
+    await writeFile(tls.keyPath, keyPem)
+    const { app } = await served('https://hub.example', agentFile, { tls, devicePort: 6879 })
+    const { body } = await app.inject({ path: '/install.sh', remoteAddress: '127.0.0.1' })
+    expect(body).toContain("\n  hub='https://hub.example'\n  device_hub='https://hub.example:6879'\n")
+  })
+
   it('starts on its last line only, in braces that no cut leaves closed', async () => {
     const template = await readFile(join(import.meta.dirname, 'install.sh'), 'utf8')
     expect(template.trimEnd().split('\n').at(-1)).toBe('{ main "$@"; }')
@@ -116,6 +128,16 @@ it('is offered by plain HTTP to this machine, and to others only through a trust
   expect(await status('198.51.100.7')).toBe(403)
   expect(await status('198.51.100.7', { 'x-muster-proxy-secret': SECRET })).toBe(200)
   expect(await status('203.0.113.9', { 'x-muster-proxy-secret': SECRET })).toBe(403)
+  for (const [proto, expected] of [
+    ['https', 200],
+    ['http', 403],
+    ['https, http', 403],
+    ['http, HTTPS', 200],
+  ] as const) {
+    const headers = { 'x-muster-proxy-secret': SECRET, 'x-forwarded-proto': proto }
+    for (const proxy of ['127.0.0.1', '198.51.100.7'])
+      expect([proxy, proto, await status(proxy, headers)]).toEqual([proxy, proto, expected])
+  }
 })
 
 it('is offered by a hub with a loopback address to this machine only', async () => {

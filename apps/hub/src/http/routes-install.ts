@@ -59,13 +59,18 @@ export function installRoutes(
   /** Throws `Forbidden` if a third party on the network could change the response. */
   const requireSafe = ({ raw }: FastifyRequest): void => {
     const isLocal = isLoopbackAddress(remoteAddress(raw))
-    const isSafe = isLoopback(publicUrl())
-      ? isLocal
-      : isLocal || raw.socket instanceof TLSSocket || isProxy(raw)
+    const isPassedOn = isLocal || isProxy(raw)
+    // A proxy may accept plain HTTP from its clients. The last value is that of the proxy next to the hub.
+    const protocol = String(raw.headers['x-forwarded-proto'] ?? 'https')
+      .split(',')
+      .at(-1)!
+    const isPlain = isPassedOn && protocol.trim().toLowerCase() !== 'https'
+    const isSafe =
+      !isPlain && (isLoopback(publicUrl()) ? isLocal : isPassedOn || raw.socket instanceof TLSSocket)
     if (!isSafe || !offersInstall(publicUrl())) {
       throw new ActionError(
         'Forbidden',
-        `The agent is offered over HTTPS, and on the hub's own machine. Found ${publicUrl()} as address of this hub, expected an https:// URL in MUSTER_PUBLIC_URL, or a request from this machine.`,
+        `The agent is offered over HTTPS, and on the hub's own machine. Found ${isPlain ? 'a request that a proxy accepted over plain HTTP' : `${publicUrl()} as address of this hub`}, expected an https:// URL in MUSTER_PUBLIC_URL, or a request from this machine.`,
         { status: 403 },
       )
     }
