@@ -241,6 +241,9 @@ it('waits for the first device with a new token, and says why one was refused', 
   await dialog.getByRole('button', { name: 'Create Token' }).click()
   await dialog.getByText('Waiting for the first device with this token').waitFor()
   const token = await dialog.locator('.secret code').innerText()
+  const command = dialog.getByText(`/install.sh -o install-muster.sh && sudo sh install-muster.sh`)
+  expect(await command.innerText()).not.toContain(token)
+  await dialog.getByText('It asks for the token. Nothing is written into the history of the shell.').waitFor()
   await expectGoodScreen(page, 'token-secret-waiting')
 
   // The token expires after it is shown and before a device uses it.

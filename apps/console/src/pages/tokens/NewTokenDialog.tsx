@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
 import { FormDialog } from '../../form/FormDialog.tsx'
 import { dateAndMinute } from '../../lib/app/local-time.ts'
+import { InstallCommand } from '../devices/connect/InstallCommand.tsx'
 import { SecretDialog } from './SecretDialog.tsx'
 import { type TokenChoices, useTokenForm } from './use-token-form.tsx'
 import { WaitingForToken } from './WaitingForToken.tsx'
@@ -21,9 +22,14 @@ export function NewTokenDialog({ projectId, onClose }: { projectId: string; onCl
         title="Token created"
         token={created.token}
         facts={<Facts {...created.choices} />}
-        commandLabel="Connect this machine as a device"
         onClose={onClose}
       >
+        <div className="field">
+          <p className="label">On the device</p>
+          <InstallCommand>
+            <p className="help">It asks for the token. Nothing is written into the history of the shell.</p>
+          </InstallCommand>
+        </div>
         <WaitingForToken projectId={projectId} tokenId={created.tokenId} />
       </SecretDialog>
     )

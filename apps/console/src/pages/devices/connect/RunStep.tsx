@@ -1,9 +1,9 @@
 import { agentArguments, offersInstall } from '@muster/actions/client'
 import { type ReactNode, useState } from 'react'
 import { useDeviceUrl, usePublicUrl } from '../../../api/config.ts'
-import { Alert } from '../../../ui/Alert.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
+import { InstallCommand } from './InstallCommand.tsx'
 import type { Kind } from './kinds.ts'
 import { Step } from './Step.tsx'
 
@@ -45,15 +45,8 @@ function Here() {
 
 function Linux() {
   const hubUrl = usePublicUrl()
-  if (!offersInstall(hubUrl))
-    return <Alert tone="warn">The script is offered over HTTPS only. Set MUSTER_PUBLIC_URL.</Alert>
   return (
-    <>
-      <Code
-        prompt
-        label="Copy command"
-        text={`curl -fsS ${hubUrl}/install.sh -o install-muster.sh && sudo sh install-muster.sh`}
-      />
+    <InstallCommand>
       <Asks>
         The script asks for the token. Paste it there: it is not shown and does not enter the shell's history.
       </Asks>
@@ -90,7 +83,7 @@ function Linux() {
           .
         </li>
       </ul>
-    </>
+    </InstallCommand>
   )
 }
 
