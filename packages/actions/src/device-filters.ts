@@ -56,8 +56,8 @@ const FieldCondition = z.discriminatedUnion('operator', [
 ])
 
 /**
- * A condition on the software that a device reports: its relation to a version, the tag that it follows, or a version that the hub does
- * not know.
+ * A condition on the software that a device reports: its relation to a version, the tag that it follows, a version that the hub does
+ * not know, or several versions.
  */
 const SoftwareCondition = z.union([
   z.object({
@@ -72,6 +72,15 @@ const SoftwareCondition = z.union([
   z.object({
     packageId: optional(PackageId).describe('A package that does not have the version.'),
     reports: text(MAX_FILTER_LENGTH).min(1),
+    is: optional(z.enum(['stays', 'leaves', 'stuck'])),
+  }),
+  z.object({
+    packageId: optional(PackageId),
+    versions: z
+      .enum(['any', 'other'])
+      .describe(
+        '`any`: any version of the package. `other`: `otherVersions` of the package in `projects_GetSoftware`, and `otherReported` without a package.',
+      ),
     is: optional(z.enum(['stays', 'leaves', 'stuck'])),
   }),
 ])

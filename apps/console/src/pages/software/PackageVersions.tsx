@@ -7,7 +7,7 @@ import { Time } from '../../ui/app/Time.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { type SoftwareCondition, writeSoftware } from '../devices/list/software-condition.ts'
 import { VersionLink } from '../repositories/VersionLink.tsx'
-import { TickRow, TickSign } from './TickRow.tsx'
+import { TickSign } from './TickRow.tsx'
 import { type TickState, ticksOf, tickText } from './ticks.ts'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
@@ -151,6 +151,11 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
               perTick={perTick}
               doing={otherVersions}
               name="other versions"
+              conditionOf={is => ({
+                versions: 'other',
+                ...(packageId && { packageId }),
+                ...(is && { is }),
+              })}
               head={<span className="t2">Other versions</span>}
             />
           )}
@@ -188,16 +193,16 @@ type VersionRowProps = {
   name: string
   head: ReactNode
   createdAt?: string
-  /** Condition for the device list: all devices of the row, or those in a state. Without it, the numbers are no links. */
-  conditionOf?: (is?: (typeof STATES)[number]['is']) => SoftwareCondition
+  /** Condition for the device list: all devices of the row, or those in a state. */
+  conditionOf: (is?: (typeof STATES)[number]['is']) => SoftwareCondition
 }
 
 function VersionRow({ projectId, perTick, doing, name, head, createdAt, conditionOf }: VersionRowProps) {
   const { organization } = useParams({ from: '/authenticated/org_{$organization}/projects/$projectId' })
   const total = devicesOf(doing)
-  const searchOf = (is?: (typeof STATES)[number]['is']) => ({ software: writeSoftware(conditionOf!(is)) })
+  const searchOf = (is?: (typeof STATES)[number]['is']) => ({ software: writeSoftware(conditionOf(is)) })
   const number = (count: number, words: string, is?: (typeof STATES)[number]['is'], after?: string) =>
-    count === 0 || !conditionOf ? (
+    count === 0 ? (
       <span className="num-none">{formatCount(count)}</span>
     ) : (
       <Link to={DEVICES} params={{ organization, projectId }} search={searchOf(is)} className="num-link">
@@ -216,25 +221,21 @@ function VersionRow({ projectId, perTick, doing, name, head, createdAt, conditio
         {createdAt && <Time at={createdAt} />}
       </td>
       <td role="cell" className="c-bar">
-        {conditionOf ? (
-          // The numbers in this row lead to the same lists, so keyboard and screen readers skip the bar.
-          <div className="tks" aria-hidden="true">
-            {STATES.filter(({ key }) => doing[key] > 0).map(({ key, label, state, is }) => (
-              <Link
-                key={key}
-                to={DEVICES}
-                params={{ organization, projectId }}
-                search={searchOf(is)}
-                className={state}
-                style={{ '--n': ticksOf(doing[key], perTick) } as CSSProperties}
-                tabIndex={-1}
-                title={`${formatCount(doing[key])} ${label.toLowerCase()}, ${name}`}
-              />
-            ))}
-          </div>
-        ) : (
-          <TickRow parts={STATES.map(({ key, state }) => ({ state, ticks: ticksOf(doing[key], perTick) }))} />
-        )}
+        {/* The numbers in this row lead to the same lists, so keyboard and screen readers skip the bar. */}
+        <div className="tks" aria-hidden="true">
+          {STATES.filter(({ key }) => doing[key] > 0).map(({ key, label, state, is }) => (
+            <Link
+              key={key}
+              to={DEVICES}
+              params={{ organization, projectId }}
+              search={searchOf(is)}
+              className={state}
+              style={{ '--n': ticksOf(doing[key], perTick) } as CSSProperties}
+              tabIndex={-1}
+              title={`${formatCount(doing[key])} ${label.toLowerCase()}, ${name}`}
+            />
+          ))}
+        </div>
       </td>
       {STATES.map(({ key, label, is }) => (
         <td key={key} role="cell" className={key === 'failed' ? 'r c-st bad-n' : 'r c-st'}>

@@ -17,6 +17,7 @@ import { Button } from '../../ui/Button.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { writeConditions } from '../devices/list/conditions.ts'
+import { writeSoftware } from '../devices/list/software-condition.ts'
 import { VersionLink } from '../repositories/VersionLink.tsx'
 import { leadOf } from './lead.ts'
 import { NO_PACKAGE, PackageVersions } from './PackageVersions.tsx'
@@ -159,7 +160,7 @@ function Content({ projectId, software }: { projectId: string; software: Softwar
 }
 
 function LinkedPackages({
-  software: { packages, packageCount },
+  software: { projectId, packages, packageCount },
   organization,
 }: {
   software: Software
@@ -196,7 +197,15 @@ function LinkedPackages({
                 <Cell label="Devices">
                   {deviceCount > 0 ? (
                     <span>
-                      {formatCount(deviceCount)}{' '}
+                      <Link
+                        to={DEVICES}
+                        params={{ organization, projectId }}
+                        search={{ software: writeSoftware({ packageId, versions: 'any' }) }}
+                        className="num-link"
+                      >
+                        {formatCount(deviceCount)}
+                        <span className="sr"> devices with {name}</span>
+                      </Link>{' '}
                       <span className="muted">on {counted(versions.length, 'version')}</span>
                     </span>
                   ) : (

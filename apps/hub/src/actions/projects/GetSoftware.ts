@@ -8,6 +8,7 @@ import {
   hasVersion,
   keepSoftware,
   keptSoftware,
+  MAX_VERSIONS,
   type SoftwareCounts,
   type VersionCount,
 } from '../../database/queries/software/software-counts.ts'
@@ -20,8 +21,6 @@ type Doing = Record<VersionCount['doing'], number>
 
 /** Maximum number of packages in the answer. */
 const MAX_PACKAGES = 100
-/** Maximum number of versions of a package in the answer. */
-const MAX_VERSIONS = 200
 
 /**
  * Returns the versions that the devices of a project report, by package. The devices of a version are counted in three groups: devices

@@ -233,6 +233,9 @@ describe('software of a project', () => {
     expect(await listed(projectId, { packageId, reports: '9.9' })).toBe(1)
     expect(await listed(projectId, { packageId, reports: '9.9', is: 'stuck' })).toBe(0)
     expect(await listed(projectId, { reports: '2.23.0', is: 'stays' })).toBe(2)
+    expect(await listed(projectId, { packageId, versions: 'any' })).toBe(8)
+    expect(await listed(projectId, { packageId, versions: 'any', is: 'stuck' })).toBe(2)
+    expect(await listed(projectId, { packageId, versions: 'other' })).toBe(0)
     const filter = {
       updateError: 'no space left on device #',
       software: { versionId, is: 'fails' },
@@ -432,7 +435,7 @@ it('counts the 200 projects with the most devices, and says of how many', async 
   await hub.pool.query(
     `with added as (
        insert into project (project_id, organization_id, name)
-       select 'p_wide' || translate(lpad(i::text, 18, '1'), '0', 'A'), $1, 'Wide ' || i from generate_series(1, 200) i returning project_id
+       select 'p_wide' || translate(lpad(i::text, 18, 'z'), '0', 'A'), $1, 'Wide ' || i from generate_series(1, 200) i returning project_id
      ) insert into project_repository (project_id, repository_id) select project_id, $2 from added`,
     [organizationId, wide],
   )
@@ -480,12 +483,12 @@ describe('odd reports', () => {
     const projectId = await newProject(repositoryId)
     await hub.pool.query(
       `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
-       select 'd_odd' || i, $1, 'd_pk_odd' || i, convert_to('odd' || i, 'UTF8') from generate_series(1, 10200) i`,
+       select 'd_' || translate(lpad(i::text, 22, 'z'), '0', 'A'), $1, 'd_pk_odd' || i, convert_to('odd' || i, 'UTF8') from generate_series(1, 10200) i`,
       [projectId],
     )
     await hub.pool.query(
       `insert into device_update (device_id, property_version, path, current_version, target_version, state, failure_count, error)
-       select 'd_odd' || i, 1, 'fleet/gateway/stable', case when i <= 200 then 'made-up-' || i else '2.22.4' end, '2.24.0',
+       select 'd_' || translate(lpad(i::text, 22, 'z'), '0', 'A'), 1, 'fleet/gateway/stable', case when i <= 200 then 'made-up-' || i else '2.22.4' end, '2.24.0',
               case when i > 200 then 'failed' end, case when i > 200 then 1 end,
               case when i > 200 then translate('error ' || i, '0123456789', 'ghijklmnop') end
          from generate_series(1, 10200) i`,
@@ -495,11 +498,42 @@ describe('odd reports', () => {
     expect(gateway!.reported).toHaveLength(50)
     expect(software.otherReported).toEqual({ running: 150, updating: 0, failed: 0 })
     expect(software.deviceCount).toBe(10_200)
+    expect(await listed(projectId, { versions: 'other' })).toBe(150)
+    expect(await listed(projectId, { versions: 'other', is: 'stuck' })).toBe(0)
     // On a busy machine the first counts may exceed their time limit of 2 s. The answer then has no counts.
     await expect.poll(() => usageOf('2.24.0')).toMatchObject({ counts: { fails: 10_000 } })
     const usage = await usageOf('2.24.0')
     expect(usage.failures).toHaveLength(50)
     expect(usage.otherFailures).toEqual({ reasonCount: 9_950, deviceCount: 9_950 })
+  })
+
+  it('are folded beyond the 200 newest versions of a package', async () => {
+    const many = await hub.package(owner, repositoryId, 'many')
+    const projectId = await newProject(repositoryId)
+    await hub.pool.query(
+      `with named as (select i, translate(lpad(i::text, 22, 'y'), '0', 'A') as id from generate_series(1, 203) i), made as (
+         insert into package_version (version_id, package_id, metadata, created_at)
+         select 'pkg_v_' || id, $2, jsonb_build_object('imageVersion', 'many-' || i), now() - i * interval '1 hour' from named
+       ), added as (
+         insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
+         select 'd_' || id, $1, 'd_pk_' || id, sha256(id::bytea) from named
+       )
+       insert into device_update (device_id, property_version, path, current_version)
+       select 'd_' || id, 1, 'fleet/many/stable', 'many-' || i from named`,
+      [projectId, many],
+    )
+    const found = (await softwareOf(projectId)).packages.find(one => one.packageId === many)!
+    expect(found.versions).toHaveLength(200)
+    expect(found.otherVersions).toEqual({ running: 3, updating: 0, failed: 0 })
+    const { devices } = await owner.invoke('projects_QueryDevices', {
+      projectId,
+      filter: { software: { packageId: many, versions: 'other' } as Software },
+    })
+    expect(devices.map(({ currentVersion }) => currentVersion).sort()).toEqual([
+      'many-201',
+      'many-202',
+      'many-203',
+    ])
   })
 
   it('come from real devices as texts of any script', async () => {

@@ -1,10 +1,12 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../client/connection.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { matchedSoftware, REPORT } from './reported-software.ts'
 
 /** Maximum number of versions per project that are listed although the hub does not know them. */
 const MAX_REPORTED = 50
+/** Maximum number of versions of a package that are listed for a project: the newest ones that devices run. */
+export const MAX_VERSIONS = 200
 
 /** Activity of a device's update script. */
 type Doing = 'running' | 'updating' | 'failed'
@@ -77,6 +79,42 @@ const SET_FOR_COUNT = sql`
   select set_config('work_mem', '32MB', true), set_config('max_parallel_workers_per_gather', '2', true),
          set_config('parallel_tuple_cost', '0', true)`
 
+/** Common table expressions after `matchedSoftware`: `listed` has the versions that the hub does not know and lists nevertheless. */
+const LISTED = sql`
+    reported as (
+      select project_id, package_id, word,
+             row_number() over (partition by project_id order by sum(devices) desc, word, package_id) as place
+        from matched where version_id is null and word is not null
+       group by project_id, package_id, word
+    ),
+    listed as (
+      select project_id, coalesce(package_id, '') as package_id, word from reported where place <= ${MAX_REPORTED}
+    )`
+
+/**
+ * Query for the ids of the devices of a project whose version is not listed: an older version of a package, or without `packageId` a
+ * version that the hub does not know.
+ */
+export function otherDevices(projectId: string, packageId: string | undefined): RawBuilder<unknown> {
+  const reports = sql`
+    select d.project_id, ${REPORT}, u.device_id, 1 as devices
+      from device_update u join device d using (device_id) where d.project_id = ${projectId}`
+  const matched = matchedSoftware([projectId], reports)
+  if (packageId)
+    return sql`
+      with ${matched},
+      ranked as (
+        select v.version_id, row_number() over (order by v.created_at desc, v.version_id desc) as place
+          from (select distinct version_id from matched where package_id = ${packageId}) r join package_version v using (version_id)
+      )
+      select m.device_id from matched m join ranked r using (version_id) where r.place > ${MAX_VERSIONS}`
+  return sql`
+    with ${matched}, ${LISTED}
+    select m.device_id from matched m
+      left join listed l on l.word = m.word and l.package_id = coalesce(m.package_id, '')
+     where m.version_id is null and m.word is not null and l.word is null`
+}
+
 /** Counts the devices of projects by the software that they report. Reads one small row for each device, from `device_update`. */
 export async function countSoftware(
   db: Db,
@@ -92,16 +130,7 @@ export async function countSoftware(
              where d.project_id = any (${projectIds}::text[])
              group by d.project_id, u.path, u.current_version, u.target_version, u.state, u.failure_count > 0) u`
   const { rows } = await sql<Row>`
-    with ${matchedSoftware(projectIds, reports)},
-    reported as (
-      select project_id, package_id, word,
-             row_number() over (partition by project_id order by sum(devices) desc, word, package_id) as place
-        from matched where version_id is null and word is not null
-       group by project_id, package_id, word
-    ),
-    listed as (
-      select project_id, coalesce(package_id, '') as package_id, word from reported where place <= ${MAX_REPORTED}
-    )
+    with ${matchedSoftware(projectIds, reports)}, ${LISTED}
     select 'version' as kind, m.project_id, m.package_id, m.version_id, case when m.version_id is null then l.word end as reported,
            m.version_id is null and m.word is not null and l.word is null as is_other,
            m.has_path and m.package_id is null as is_elsewhere, m.doing, null::boolean as has_version, null as tag,

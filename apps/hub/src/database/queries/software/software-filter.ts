@@ -1,6 +1,7 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { DOING, packagesByName, versionsOfOnePackage, WORD } from './reported-software.ts'
+import { otherDevices } from './software-counts.ts'
 
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 type Condition = NonNullable<Filter['software']>
@@ -19,13 +20,15 @@ export function matchesSoftware(condition: Condition, projectId: string): RawBui
       sql`split_part(u.path, '/', 3) = ${condition.followsTag}
         and ${isNamed(projectId, sql`= ${condition.packageId}`)}`,
     )
-  const { packageId, reports, is } = condition
+  const { packageId, is } = condition
+  const does = is ? sql`and ${DOING} = ${DOES[is]}` : sql``
+  if ('versions' in condition && condition.versions === 'other')
+    return hasUpdate(sql`u.device_id in (${otherDevices(projectId, packageId)}) ${does}`)
+  const reports = 'reports' in condition ? sql`= ${condition.reports}` : sql`is not null`
   const inPackage = packageId
     ? isOf(projectId, sql`= ${packageId}`)
     : sql<boolean>`not ${isOf(projectId, sql`is not null`)}`
-  return hasUpdate(
-    sql`u.current_version = ${reports} and ${inPackage} ${is ? sql`and ${DOING} = ${DOES[is]}` : sql``}`,
-  )
+  return hasUpdate(sql`u.current_version ${reports} and ${inPackage} ${does}`)
 }
 
 function matchesVersion(versionId: string, is: Relation, projectId: string): RawBuilder<boolean> {

@@ -49,5 +49,9 @@ function useWords(condition: SoftwareCondition): string {
   if ('versionId' in condition)
     return `${RELATIONS[condition.is]} ${ofPackage}${version ? versionLabel(version) : condition.versionId}`
   if ('followsTag' in condition) return `Follows the tag ${condition.followsTag} of ${name ?? 'a package'}`
-  return `Reports ${ofPackage}${condition.reports}${condition.is ? DOES[condition.is] : ''}`
+  const does = condition.is ? DOES[condition.is] : ''
+  if ('reports' in condition) return `Reports ${ofPackage}${condition.reports}${does}`
+  return condition.versions === 'any'
+    ? `Reports a version of ${name ?? 'no package'}${does}`
+    : `Reports a version that is not listed${name ? ` of ${name}` : ''}${does}`
 }
