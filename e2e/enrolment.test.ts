@@ -127,6 +127,17 @@ it('names the port of devices in all commands where they have one of their own',
   await page.unroute('**/api/config.json')
 })
 
+it('shows no command for a Linux device where the hub has no HTTPS', async () => {
+  await page.route('**/api/config.json', route =>
+    route.fulfill({ json: { publicUrl: 'http://hub.example', deviceUrl: 'http://hub.example' } }),
+  )
+  await page.goto(`${project}/devices/connect`)
+  const panel = page.getByRole('tabpanel', { name: 'A Linux device' })
+  await panel.getByText('The script is offered over HTTPS only. Set MUSTER_PUBLIC_URL.').waitFor()
+  expect(await panel.locator('.code').count()).toBe(0)
+  await page.unroute('**/api/config.json')
+})
+
 it('greets a device that must be approved with its certificate, and says why a device was refused', async () => {
   await page.goto(`${project}/devices`)
   await page.getByRole('button', { name: 'Connect a device' }).click()

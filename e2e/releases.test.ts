@@ -156,6 +156,13 @@ it('releases a version to a tag by the command that the page shows, and shows th
 
 it('finds the 19 devices that fail for one reason', async () => {
   await addFailing()
+  // Four of the last six hours were counted.
+  await changeDatabase(
+    stage.hub,
+    `insert into software_sample (project_id, sampled_at, counts)
+     select '${projectId}', date_trunc('hour', now()) - n * interval '1 hour', '{"${versions['2.23.0']}": 3}'
+       from unnest(array[1, 3, 4, 5]) n`,
+  )
   const { done, step } = counting()
   await page.goto(`${projectPage()}/devices`)
   await step('opens the software of the project', () =>
@@ -169,6 +176,9 @@ it('finds the 19 devices that fail for one reason', async () => {
   )
   await page.getByText('27 devices failed to install 2.23.0.').waitFor()
   await page.getByText(`19 of them for one reason: ${NO_SPACE}.`).waitFor()
+  const chart = region('Devices on this version, last 14 days')
+  await chart.getByRole('img', { name: /^Devices on 2\.23\.0: 3 at first, \d+ now\./ }).waitFor()
+  await chart.getByText(/^Counted since \d/).waitFor()
   await expectGoodScreen(page, 'version-failing')
   await step('opens the list of the reason', () =>
     page.getByRole('link', { name: `19 devices: ${NO_SPACE}` }).click(),
