@@ -7,6 +7,7 @@ it.each([
   ['devices_QueryEvents', 60],
   ['projects_QueryDevices', 120],
   ['repositories_GetDetails', 120],
+  ['instance_GetHealth', 5],
   ['cluster_GetDetails', 300],
   ['repositories_QueryPackages', 300],
   ['repositories_GetPackageDetails', 300],

@@ -15,6 +15,8 @@ const REFRESH: Record<string, Refresh> = {
   projects_GetSoftware: everySecs(10),
   repositories_GetVersionUsage: everySecs(10),
   cluster_GetDetails: everySecs(300),
+  // The dashboard says how long ago the hub was checked.
+  instance_GetHealth: everySecs(5),
   repositories_GetDetails: everySecs(120),
   repositories_QueryPackages: everySecs(300),
   repositories_GetPackageDetails: everySecs(300),

@@ -41,7 +41,7 @@ export function DashboardPage() {
         />
       </PageHead>
       <ErrorAlert title="Could not load the health of the hub." error={health.error} />
-      {health.data && <NeedsAttention problems={health.data.problems} />}
+      {health.data && <NeedsAttention problems={health.data.problems} answeredAt={health.dataUpdatedAt} />}
       <Stats>
         <Stat
           label="Devices"

@@ -1,12 +1,19 @@
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import { useNow } from '../../../lib/app/clock.ts'
 import { formatCount } from '../../../lib/app/format.ts'
+import { Elapsed } from '../../../ui/app/Elapsed.tsx'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
 import type { Problem } from './health.ts'
 import { problemWords } from './problem-words.ts'
 
+type NeedsAttentionProps = {
+  problems: readonly Problem[]
+  /** Time at which the problems arrived, in milliseconds since 1970. */
+  answeredAt: number
+}
+
 /** Problems of the instance, the worst first, each with a button that opens the page for the problem. */
-export function NeedsAttention({ problems }: { problems: readonly Problem[] }) {
+export function NeedsAttention({ problems, answeredAt }: NeedsAttentionProps) {
   const nowMs = useNow()
   return (
     <section className="sheet needs" aria-labelledby="needs-attention">
@@ -18,7 +25,12 @@ export function NeedsAttention({ problems }: { problems: readonly Problem[] }) {
         {problems.length === 0 && (
           <li className="need ok">
             <CircleCheck className="i" aria-hidden />
-            <span className="say">Nothing needs attention.</span>
+            <span className="say">
+              Nothing needs attention.{' '}
+              <span className="muted">
+                Checked <Elapsed secs={0} answeredAt={answeredAt} /> ago.
+              </span>
+            </span>
           </li>
         )}
         {problems.map(problem => {
