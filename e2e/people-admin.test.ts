@@ -329,7 +329,7 @@ it('shows jobs, which are not in the navigation, and the nodes of the cluster', 
   await expectGoodScreen(page, 'admin-jobs')
   await page.getByRole('button', { name: 'Cancelled', exact: true }).click()
   await page.waitForURL(/[?&]status=Cancelled/)
-  await page.getByText('No jobs match this filter.').waitFor()
+  await page.getByText('No cancelled jobs in the last 24 hours.').waitFor()
 
   await page.getByRole('link', { name: 'Cluster' }).click()
   await heading('Cluster')

@@ -7,6 +7,8 @@ import { Cell, Row, Table } from './Table.tsx'
 type ListTableProps = Omit<ComponentProps<typeof Table>, 'busy' | 'rowsOnPhones' | 'bare' | 'children'> & {
   /** Plural noun for the listed entities, in lower case, for example "users". */
   what: string
+  /** Sentence for a filter that nothing matches, more exact than the default. */
+  none?: string | undefined
   columns: number
   /** `undefined` while the list loads. */
   rows: readonly ReactNode[] | undefined
@@ -17,7 +19,7 @@ type ListTableProps = Omit<ComponentProps<typeof Table>, 'busy' | 'rowsOnPhones'
 }
 
 /** The table of a filtered list, with skeleton rows while it loads and a button that clears the filter when nothing matches. */
-export function ListTable({ what, columns, rows, bars, onClear, ...table }: ListTableProps) {
+export function ListTable({ what, none, columns, rows, bars, onClear, ...table }: ListTableProps) {
   const isFailed = useContext(ListFailed)
   return (
     <Table {...table} busy={!rows && !isFailed} rowsOnPhones>
@@ -32,7 +34,7 @@ export function ListTable({ what, columns, rows, bars, onClear, ...table }: List
       {rows?.length === 0 && (
         <Row>
           <Cell span={columns}>
-            <NoMatch what={what} onClear={onClear} />
+            <NoMatch what={what} none={none} onClear={onClear} />
           </Cell>
         </Row>
       )}

@@ -6,15 +6,17 @@ import { EmptyState } from './EmptyState.tsx'
 type NoMatchProps = {
   /** Plural noun for the listed entities, in lower case, for example "users". */
   what: string
+  /** A sentence that is more exact than "No … match this filter." */
+  none?: string | undefined
   /** Removes the filter. */
   onClear: () => void
 }
 
 /** Text in place of the rows when no row matches the filter, with a button that clears the filter. */
-export function NoMatch({ what, onClear }: NoMatchProps) {
+export function NoMatch({ what, none = `No ${what} match this filter.`, onClear }: NoMatchProps) {
   return (
     <span className="row">
-      No {what} match this filter.
+      {none}
       <Button variant="ghost" size="sm" onClick={() => clear(onClear)}>
         Clear
       </Button>

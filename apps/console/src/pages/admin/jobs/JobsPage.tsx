@@ -116,6 +116,11 @@ export function JobsPage() {
           <ListTable
             caption={isByTime ? 'Jobs, newest first' : 'Jobs, problems first, then newest first'}
             what="jobs"
+            none={
+              status && isDay && !search.type
+                ? `No ${status.toLowerCase()} jobs in the last 24 hours.`
+                : undefined
+            }
             columns={8}
             widths={[128, 132, undefined, 72, 120, 92, 84, 232]}
             dense
