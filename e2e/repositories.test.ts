@@ -488,6 +488,9 @@ it('changes the visibility after confirmation, and the button names the new choi
   expect(sent).toBe(1)
   expect(asked).toEqual(Array(2).fill('Are you sure you want to change the visibility?'))
   expect(await page.getByRole('alert').count()).toBe(0)
+  await page
+    .getByText(/^Removes the repository with its \d+ packages?, \d+ versions? and \d+ assets? for everyone;/)
+    .waitFor()
   await expectGoodScreen(page, 'repository-settings-public')
   page.removeAllListeners('dialog')
 })

@@ -75,6 +75,10 @@ it('pins properties of a project for everyone, in an order that people change', 
   await section.getByRole('button', { name: 'Edit app.crane.mode' }).click()
   await section.getByRole('button', { name: 'Remove' }).click()
   await expect.poll(titles).toEqual(['Site'])
+  await page.getByRole('region', { name: 'Retention' }).getByText('90 days').first().waitFor()
+  await page
+    .getByText(/^Removes the project with its \d+ devices? and \d+ tokens? .* disconnects \d+ devices? now\./)
+    .waitFor()
   await expectGoodScreen(page, 'project-settings')
 
   const { deviceId } = await invoke(page, 'devices_Create', {

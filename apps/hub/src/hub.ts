@@ -268,6 +268,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     proxy: { hosts, tokens, publicUrl },
     blobs,
     signup: config.signup,
+    retention: { eventDays: config.eventRetentionDays, auditDays: config.auditRetentionDays },
     limits: config.limits,
     limitReports,
     writeBudgets,

@@ -36,6 +36,8 @@ export type Services = {
   signup: 'open' | 'invite' | 'closed'
   /** Values of the limits: the defaults, or the values of settings. */
   limits: LimitValues
+  /** Days for which events and audit rows are kept; without `auditDays` audit rows are kept for ever. */
+  retention: { eventDays: number; auditDays: number | undefined }
   limitReports: LimitReports
   writeBudgets: WriteBudgets
   propertyTotals: PropertyTotals

@@ -114,13 +114,19 @@ export const projects = {
     aliases: ['projects_CreateProject'],
   }),
   projects_GetDetails: query({
-    summary: 'Name, organization and device count of a project.',
+    summary: 'Name, organization, device count and retention of a project.',
     input: z.object({ projectId: ProjectId }),
     output: z.object({
       projectId: ProjectId,
       organizationId: OrganizationId,
       name: z.string(),
       deviceCount: U32,
+      retention: z
+        .object({
+          eventDays: U32.describe('For events, past values of properties and ended connections.'),
+          auditDays: U32.optional().describe('Absent: for ever.'),
+        })
+        .describe('Days for which the hub keeps the data of all projects.'),
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
     aliases: ['projects_GetProjectDetails'],

@@ -260,6 +260,7 @@ export const repositories = {
       ...repositoryNames,
       visibility: RepositoryVisibility,
       packageCount: U32,
+      versionCount: U32,
       assetCount: U32,
     }),
     permission: onRepository('read'),

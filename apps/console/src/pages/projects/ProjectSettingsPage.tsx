@@ -2,15 +2,17 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
 import { NameForm } from '../../form/NameForm.tsx'
+import { counted } from '../../lib/app/format.ts'
 import { DangerLine, DangerZone } from '../../ui/app/DangerZone.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { PinnedPropertiesSection } from './PinnedPropertiesSection.tsx'
+import { RetentionSection } from './RetentionSection.tsx'
 import '../../styles/settings.css'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
 
-/** Settings of a project: its name, its pinned properties and its deletion. */
+/** Settings of a project: its name, its pinned properties, how long its data are kept, and its deletion. */
 export function ProjectSettingsPage() {
   const { organization, projectId } = route.useParams()
   const navigate = useNavigate()
@@ -23,6 +25,13 @@ export function ProjectSettingsPage() {
   const rename = useCommand('projects_SetName', {
     invalidates: ['projects_GetDetails', 'organizations_QueryProjects'],
   })
+  const summary = useActionState('projects_GetSummary', { projectId, maxBins: 1 }).data
+  const tokenCount = useActionState('projects_QueryDeploymentTokens', { projectId, limit: 1 }).data?.total
+  const what =
+    summary && tokenCount !== undefined
+      ? `${counted(summary.deviceCount, 'device')} and ${counted(tokenCount, 'token')}`
+      : 'devices and tokens'
+  const connected = summary ? `${counted(summary.connectedCount, 'device')} now` : 'its devices'
   return (
     <Page width="settings">
       <PageHead title="Settings" />
@@ -34,10 +43,11 @@ export function ProjectSettingsPage() {
           save={name => rename.mutateAsync({ projectId, name })}
         />
         <PinnedPropertiesSection projectId={projectId} />
+        {data && <RetentionSection {...data.retention} />}
         <DangerZone>
           <DangerLine
             name="Delete Project"
-            consequence="Removes the project with its devices and tokens for everyone and disconnects its devices. This cannot be undone."
+            consequence={`Removes the project with its ${what} for everyone and disconnects ${connected}. This cannot be undone.`}
             icon={Trash2}
             busyLabel="Deleting…"
             question="Are you sure you want to delete this project?"

@@ -1,6 +1,8 @@
+import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Eye, Lock, Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
+import { counted } from '../../lib/app/format.ts'
 import { lookUp } from '../../lib/app/look-up.ts'
 import { DangerLine, DangerZone } from '../../ui/app/DangerZone.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
@@ -38,7 +40,7 @@ export function RepositorySettingsPage() {
           {data && <VisibilityLine repositoryId={repositoryId} visibility={data.visibility} />}
           <DangerLine
             name="Delete Repository"
-            consequence="Removes the repository with its packages, versions and assets for everyone; devices can no longer download them. This cannot be undone."
+            consequence={`Removes the repository with its ${data ? contentOf(data) : 'packages, versions and assets'} for everyone; devices can no longer download them. This cannot be undone.`}
             icon={Trash2}
             busyLabel="Deleting…"
             question="Are you sure you want to delete this repository?"
@@ -52,6 +54,14 @@ export function RepositorySettingsPage() {
       </div>
     </Page>
   )
+}
+
+function contentOf({
+  packageCount,
+  versionCount,
+  assetCount,
+}: ActionOutput<'repositories_GetDetails'>): string {
+  return `${counted(packageCount, 'package')}, ${counted(versionCount, 'version')} and ${counted(assetCount, 'asset')}`
 }
 
 const CONSEQUENCE: Record<Visibility, string> = {

@@ -45,6 +45,7 @@ describe('projects_Create', () => {
       organizationId,
       name: 'Harbour',
       deviceCount: 0,
+      retention: { eventDays: 90 },
     })
     expect(await auditRows(hub)).toEqual([
       { action: 'projects_Create', actor, data: { organizationId, name: 'Harbour' }, status: 'Succeeded' },

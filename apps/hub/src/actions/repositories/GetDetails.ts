@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
-/** Returns names and visibility of a repository, and how many packages and blobs it has. */
+/** Returns names and visibility of a repository, and how many packages, versions and blobs it has. */
 export const repositories_GetDetails = handler(
   'repositories_GetDetails',
   async ({ db }, { repositoryId }) => {
@@ -18,6 +18,8 @@ export const repositories_GetDetails = handler(
         sql<number>`(select count(*) from package p where p.repository_id = r.repository_id)`.as(
           'package_count',
         ),
+        sql<number>`(select count(*) from package p join package_version v using (package_id)
+                      where p.repository_id = r.repository_id)`.as('version_count'),
         sql<number>`(select count(*) from asset a where a.repository_id = r.repository_id)`.as('asset_count'),
       ])
       .executeTakeFirstOrThrow()
@@ -27,6 +29,7 @@ export const repositories_GetDetails = handler(
       ...repositoryNamesOf(row),
       visibility: row.visibility as 'Public' | 'Private',
       packageCount: row.package_count,
+      versionCount: row.version_count,
       assetCount: row.asset_count,
     }
   },

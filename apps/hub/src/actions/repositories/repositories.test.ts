@@ -46,6 +46,7 @@ describe('repository name', () => {
       publicName: 'Firmware_1.0-x',
       visibility: 'Private',
       packageCount: 0,
+      versionCount: 0,
       assetCount: 0,
     })
   })
