@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { VERSION } from '@muster/actions/version'
 import { ConnectionRefused, connectDevice } from '@muster/testkit'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -89,6 +90,7 @@ it('guides the first device from the token to the greeting, without a token in a
   await page.getByRole('heading', { name: / is here$/ }).waitFor()
   await page.getByText('accepted, by auto-accept').waitFor()
   await page.getByText('System info received').waitFor()
+  await page.getByRole('definition').getByText(VERSION, { exact: true }).waitFor()
   await page.locator('.phead .cnt').getByText('1', { exact: true }).waitFor()
   await expectGoodScreen(page, 'connect-guide-greeting')
   await page.getByLabel('Give it a name').fill('gw-harbor-01')

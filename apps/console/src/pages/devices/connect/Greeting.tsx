@@ -141,9 +141,9 @@ function Facts({ details: { deviceId } }: { details: Details }) {
     ['Hostname', info.hostname],
     ['Name', info.name],
     ['Version', info.version],
-    ['Kernel', info.kernel],
     ['Architecture', info.arch],
     ['Memory', info.memoryBytes === undefined ? undefined : formatBytes(info.memoryBytes)],
+    ['Agent', info.agent],
   ]
   return (
     <dl className="kv six">

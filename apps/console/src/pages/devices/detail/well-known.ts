@@ -21,6 +21,8 @@ export type SystemInfo = {
   kernel: string | undefined
   arch: string | undefined
   memoryBytes: number | undefined
+  /** Version of the agent. */
+  agent: string | undefined
   networks: { name: string; macAddress: string | undefined; ipAddresses: string[] }[]
   disks: Disk[]
   exports: Export[]
@@ -61,6 +63,7 @@ export function readSystemInfo(properties: Properties): SystemInfo | 'unreadable
     kernel: textOf(value.kernel),
     arch: textOf(value.arch),
     memoryBytes: bytesOf(recordOf(value.memory)?.total),
+    agent: textOf(recordOf(value.agent)?.version),
     networks: recordsOf(value.networks)
       .map(network => ({
         name: textOf(network.name) ?? '–',
