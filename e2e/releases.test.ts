@@ -119,6 +119,16 @@ it('shows the newest version of each package and the devices that run it', async
   await rowOf('gateway-os').getByText('stable is on 2.22.4').waitFor()
   await rowOf('site-config').getByText('no device reports it').waitFor()
   await expectGoodScreen(page, 'packages-usage')
+  const names = () =>
+    page
+      .getByRole('row')
+      .getByRole('link', { name: /^(gateway-os|site-config)$/ })
+      .allInnerTexts()
+  expect(await names()).toEqual(['gateway-os', 'site-config'])
+  await page.getByRole('button', { name: 'Created', exact: true }).click()
+  await page.getByRole('button', { name: 'Created', exact: true }).click()
+  await page.waitForURL(/[?&]sort=-latest/)
+  await expect.poll(names).toEqual(['site-config', 'gateway-os'])
 })
 
 it('releases a version to a tag by the command that the page shows, and shows the devices arrive', async () => {

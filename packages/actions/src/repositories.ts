@@ -343,7 +343,10 @@ export const repositories = {
   repositories_QueryPackages: query({
     summary: 'Packages of a repository, by name.',
     cost: 'scan if filtered',
-    input: z.object({ repositoryId: RepositoryId, ...listInput(['name', 'createdAt'], TextFilter) }),
+    input: z.object({
+      repositoryId: RepositoryId,
+      ...listInput(['name', 'createdAt', 'latest'], TextFilter),
+    }),
     output: z.object({
       packages: z.array(
         z.object({

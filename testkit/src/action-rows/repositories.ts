@@ -56,7 +56,7 @@ export const repositoryRows: Rows<typeof repositories> = {
     list: {
       items: 'packages',
       id: 'packageId',
-      sorts: { name: text('name'), createdAt: time('createdAt') },
+      sorts: { name: text('name'), createdAt: time('createdAt'), latest: time('createdAt') },
       defaultSort: 'name',
       hasText: false, // Names are unique in a repository, so a text filter cannot be tested with equal names.
       add: async ({ hub, repositoryId }, _name, index) => {

@@ -31,7 +31,7 @@ export function PackagesPage() {
   const change = useChangeSearch<ListSearch>()
   const publicUrl = usePublicUrl()
   const text = q?.trim()
-  const order = sort === '-name' ? sort : undefined
+  const order = sort === '-name' || sort === 'latest' || sort === '-latest' ? sort : undefined
   const repository = useActionState('repositories_GetDetails', { repositoryId }).data
   const list = useActionPages('repositories_QueryPackages', {
     repositoryId,
@@ -92,7 +92,9 @@ export function PackagesPage() {
                 </SortHead>
                 <th scope="col">Latest version</th>
                 <th scope="col">Its tags</th>
-                <th scope="col">Created</th>
+                <SortHead field="latest" sort={order ?? 'name'} onSort={next => change({ sort: next })}>
+                  Created
+                </SortHead>
                 <th scope="col">Devices that run it</th>
                 <ActionsHead />
               </tr>

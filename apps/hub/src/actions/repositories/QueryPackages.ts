@@ -7,6 +7,11 @@ import { wireTime } from '../../runtime/times.ts'
 const SORTS = {
   name: { by: sql`p.name`, type: 'text' },
   createdAt: { by: sql`p.created_at`, type: 'timestamptz' },
+  // The time of the newest version, as the console shows it.
+  latest: {
+    by: sql`coalesce((select max(v.created_at) from package_version v where v.package_id = p.package_id), p.created_at)`,
+    type: 'timestamptz',
+  },
 } as const
 
 /** Lists the packages of a repository, by default sorted by name. */
