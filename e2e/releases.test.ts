@@ -141,6 +141,10 @@ it('releases a version to a tag by the command that the page shows, and shows th
   await page.getByRole('heading', { name: 'Nobody runs it yet' }).waitFor()
   await page.getByText('3 devices follow stable.').waitFor()
   await expectGoodScreen(page, 'version-new')
+  await addFile()
+  await page.reload()
+  await page.getByText('Next: give it to the 3 devices that follow stable.').waitFor()
+  await expectGoodScreen(page, 'version-complete')
   const command = 'muster versions tag fleet/gateway-os/2.23.0 --tag stable,reassign'
   const shown = page.getByRole('listitem').filter({ hasText: command })
   await step('copies the command', () => shown.getByRole('button', { name: /^Copy/ }).click())
@@ -224,6 +228,21 @@ it('shows versions that nobody made as devices report them', async () => {
   await page.getByText('Reports gateway-os <b>9.9</b>').waitFor()
   expect(stage.faults).toEqual([])
 })
+
+/** Adds an uploaded file to the version 2.23.0. */
+async function addFile(): Promise<void> {
+  const assetId = `repo_a_${'1'.repeat(22)}`
+  await changeDatabase(
+    stage.hub,
+    `insert into asset (asset_id, repository_id, size_bytes, digest, status)
+     values ('${assetId}', '${repositoryId}', 2097152, 'sha256_${'a'.repeat(64)}', 'Available')`,
+  )
+  await changeDatabase(
+    stage.hub,
+    `insert into version_asset (version_id, filename, asset_id)
+     values ('${versions['2.23.0']}', 'gateway-arm64.rugixb', '${assetId}')`,
+  )
+}
 
 /** Adds 500 devices that run 2.23.0 and 27 devices that failed to install it, 19 of them because of a full disk. */
 async function addFailing(): Promise<void> {

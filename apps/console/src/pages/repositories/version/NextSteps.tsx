@@ -1,6 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Check, Copy, Info } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { useActionState } from '../../../api/queries.ts'
 import { counted, formatBytes, formatCount } from '../../../lib/app/format.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
@@ -65,7 +66,7 @@ export function NextSteps({ version, name, usage, path }: NextStepsProps) {
           </li>
         ))}
       </ol>
-      <FailingBefore name={name} usage={usage} />
+      <FailingBefore assets={version.assets} name={name} usage={usage} />
     </section>
   )
 }
@@ -112,7 +113,7 @@ function fileStep({ assets }: Details, [repository, packageName, version]: NextS
     text:
       assets.length === 0
         ? 'Devices download the files of a version.'
-        : `${formatBytes(assets.reduce((sum, { size }) => sum + Number(size), 0))} in all.`,
+        : `${formatBytes(sizeOf(assets))} in all.`,
     ...(!isDone && { command: uploadCommand(repository, packageName, version).command }),
   }
 }
@@ -148,12 +149,17 @@ function tagSteps(usage: Usage, path: NextStepsProps['path']): Step[] {
   ]
 }
 
-function moveSteps(usage: Usage, path: NextStepsProps['path']): Step[] {
+/** Tags that can move to this version: those that devices follow, the fewest first, or else one tag that none follows. */
+function wantedTags(usage: Usage): Usage['tags'] {
   const movable = usage.tags
     .filter(({ locked, version }) => !locked && version.versionId !== usage.versionId)
     .sort((a, b) => (a.followers?.deviceCount ?? 0) - (b.followers?.deviceCount ?? 0))
   const followed = movable.filter(({ followers }) => followers?.deviceCount)
-  const wanted = followed.length > 0 ? followed : movable.slice(0, 1)
+  return followed.length > 0 ? followed : movable.slice(0, 1)
+}
+
+function moveSteps(usage: Usage, path: NextStepsProps['path']): Step[] {
+  const wanted = wantedTags(usage)
   return [...new Set([wanted[0], wanted.at(-1)])].flatMap(tag => {
     if (!tag) return []
     const projects = namedProjects(usage, tag.followers?.projects ?? [])
@@ -201,17 +207,36 @@ function summaryOf({ assets, metadata }: Details, usage: Usage): string {
     : 'The version is not complete: do not move a tag here yet.'
   const word =
     imageVersionOf(metadata) === undefined ? ' Devices cannot say for certain that they run it.' : ''
-  return `${start}${word} No tag that devices follow points here, so no device installs it.`
+  const [first] = wantedTags(usage)
+  const devices = first?.followers?.deviceCount
+  const next =
+    isComplete && devices
+      ? ` Next: give it to the ${counted(devices, 'device')} that ${devices === 1 ? 'follows' : 'follow'} ${first.tag}.`
+      : ''
+  return `${start}${word} No tag that devices follow points here, so no device installs it.${next}`
 }
 
+function sizeOf(assets: Details['assets']): number {
+  return assets.reduce((sum, { size }) => sum + Number(size), 0)
+}
+
+type FailingBeforeProps = Pick<Details, 'assets'> & { name: string; usage: Usage }
+
 /** Number of devices that failed to install the previous version. They try this version once their tag points to it. */
-function FailingBefore({ name, usage: { before } }: { name: string; usage: Usage }) {
+function FailingBefore({ assets, name, usage: { before } }: FailingBeforeProps) {
+  const former = useActionState(
+    'repositories_GetVersionDetails',
+    { versionId: before?.versionId ?? '' },
+    { enabled: Boolean(before?.fails) },
+  ).data
   if (!before?.fails) return null
+  const more = former && former.assets.length > 0 ? sizeOf(assets) - sizeOf(former.assets) : 0
   return (
     <div className="next-note">
       <Info className="i i-14" aria-hidden />
       <span>
-        {counted(before.fails, 'device')} failed to install <SiblingLink {...before} />. They try {name} when
+        {counted(before.fails, 'device')} failed to install <SiblingLink {...before} />. They try {name}
+        {more !== 0 && `, which is ${formatBytes(Math.abs(more))} ${more > 0 ? 'larger' : 'smaller'},`} when
         their tag points here.
       </span>
     </div>
