@@ -3,11 +3,12 @@ import type { Page } from 'playwright-core'
 import { launchBrowser } from '../e2e/browser.ts'
 import { median } from './child.ts'
 import { type BenchHub, startBenchHub } from './hub-process.ts'
-import { seedDeviceHistory, seedDevices } from './list-seed.ts'
+import { seedDeviceHistory, seedDevices, seedSoftware } from './list-seed.ts'
 import { withForeignCores } from './processes.ts'
 import { report, reportGoal } from './yardsticks.ts'
 
 const DEVICES = 100_000
+const VERSIONS = 50
 const ROUNDS = 5
 const CPU_SLOWDOWN = 4
 const LIMIT_MS = 100
@@ -30,6 +31,8 @@ export async function interact(devices = String(DEVICES), rounds = String(ROUNDS
   const [project] = (await hub.query('select project_id from project limit 1')) as { project_id: string }[]
   await seedDevices(hub, project!.project_id, Number(devices))
   const deviceId = await seedDeviceHistory(hub)
+  const { repositoryId, packageId, versionId } = await seedSoftware(hub, 0, VERSIONS)
+  const ids = { DEVICE: deviceId, REPOSITORY: repositoryId, PACKAGE: packageId, VERSION: versionId }
   report('devices', devices)
   const browser = await launchBrowser()
   try {
@@ -44,7 +47,8 @@ export async function interact(devices = String(DEVICES), rounds = String(ROUNDS
     for (const { name, path, ready, act, undo } of INTERACTIONS) {
       if (!name.includes(part)) continue
       const times: number[] = []
-      await page.goto(list + path.replace('DEVICE', deviceId))
+      const where = path.replace(/[A-Z]{6,}/g, id => ids[id as keyof typeof ids])
+      await page.goto(new URL(where, `${list}/`).href)
       await page.locator(ready).first().waitFor()
       // Lets the page finish its load. Otherwise the interaction would wait for the rest of that work.
       await pause(SETTLE_MS)
@@ -96,7 +100,7 @@ async function slowest(page: Page, act: () => Promise<unknown>): Promise<number>
 
 type Interaction = {
   name: string
-  /** Path and query, appended to the address of the device list. */
+  /** Path and query, relative to the address of the device list. Words in capitals stand for ids. */
   path: string
   /** Selector of an element that shows that the page has its data. */
   ready: string
@@ -110,8 +114,9 @@ const press = (name: string) => (page: Page) =>
   page.getByRole('button', { name, exact: true }).first().click()
 // The query sets the sort order. Without it, the list would have the sort order of an earlier interaction, which the hub stores.
 const LIST = { path: '?sort=-firstSeen', ready: 'table[aria-busy=false] tbody tr[data-index]' }
-const DEVICE = { path: '/DEVICE', ready: '.prop' }
-const TIMELINE = { path: '/DEVICE/timeline?range=all', ready: '.tl' }
+const DEVICE = { path: 'DEVICE', ready: '.prop' }
+const TIMELINE = { path: 'DEVICE/timeline?range=all', ready: '.tl' }
+const REPOSITORY = '../../../repositories/REPOSITORY'
 
 const INTERACTIONS: Interaction[] = [
   { ...LIST, name: 'list: open a menu', act: press('Export'), undo: pressEscape },
@@ -182,5 +187,59 @@ const INTERACTIONS: Interaction[] = [
     name: 'timeline: type in the search',
     act: page => page.getByLabel('Search what happened').pressSequentially('bench', { delay: 80 }),
     undo: page => page.getByLabel('Search what happened').fill(''),
+  },
+  {
+    name: 'version: show more reasons',
+    path: `${REPOSITORY}/packages/PACKAGE/versions/VERSION`,
+    ready: '.fails-tbl',
+    act: page => page.getByRole('button', { name: /^Show \d+ more reasons?$/ }).click(),
+    undo: async page => {
+      await page.reload()
+      await page.locator('.fails-tbl').waitFor()
+    },
+  },
+  { name: 'software: refresh', path: '../software', ready: '.soft', act: press('Refresh') },
+  {
+    name: 'packages: type in the filter',
+    path: `${REPOSITORY}/packages`,
+    ready: 'table[aria-busy=false] tbody tr',
+    act: page => page.getByLabel('Filter packages').pressSequentially('gateway', { delay: 80 }),
+    undo: page => page.getByLabel('Filter packages').fill(''),
+  },
+  {
+    name: 'guide: change the tab',
+    path: 'connect',
+    ready: '[role=tabpanel]',
+    act: page => page.getByRole('tab', { name: 'Simulated' }).click(),
+    undo: page => page.getByRole('tab', { name: 'This machine' }).click(),
+  },
+  {
+    name: 'jobs: toggle a filter',
+    path: '/admin/jobs',
+    ready: '.jobs table[aria-busy=false]',
+    act: press('Completed'),
+    undo: press('All'),
+  },
+  { name: 'dashboard: refresh', path: '/admin/dashboard', ready: '.needs', act: press('Refresh') },
+  {
+    name: 'projects: open a menu',
+    path: '../..',
+    ready: '.card',
+    act: press('Sort Problems first'),
+    undo: pressEscape,
+  },
+  {
+    name: 'project settings: open a form',
+    path: '../settings',
+    ready: '.dz',
+    act: press('Pin a property'),
+    undo: press('Cancel'),
+  },
+  {
+    name: 'repository settings: type in a field',
+    path: `${REPOSITORY}/settings`,
+    ready: '.dz',
+    act: page => page.getByLabel('Endpoint').pressSequentially('https://s3', { delay: 80 }),
+    undo: page => page.getByLabel('Endpoint').fill(''),
   },
 ]

@@ -123,11 +123,12 @@ export async function seedDeviceHistory(hub: BenchHub): Promise<string> {
 /** SQL expression for the 22 base-58 characters in the id of version number `i`. */
 const VERSION_TAIL = `lpad(translate(i::text, '0', 'z'), 22, '9')`
 
-/** Ids of seeded software: a repository, a version that half of the devices run, and one of the projects. */
-type SeededSoftware = { repositoryId: string; versionId: string; projectId: string }
+/** Ids of seeded software: a repository, its package, a version that half of the devices run, and one of the projects. */
+type SeededSoftware = { repositoryId: string; packageId: string; versionId: string; projectId: string }
 
 /**
  * Spreads all devices over projects that are linked to a repository, and gives each device an update status with one of several versions.
+ * With 0 `projects` the devices stay where they are.
  * Half of the devices run the newest version, and one in 200 failed to install it. Also adds hourly device counts per version for 14 days.
  */
 export async function seedSoftware(
@@ -165,11 +166,12 @@ export async function seedSoftware(
     packageId,
     versionId,
   ])
-  await hub.query(
-    `update device d set project_id = 'p_' || ${ID}
-       from (select device_id, (1 + row_number() over () % $1)::int as i from device) n where n.device_id = d.device_id`,
-    [projects],
-  )
+  if (projects > 0)
+    await hub.query(
+      `update device d set project_id = 'p_' || ${ID}
+         from (select device_id, (1 + row_number() over () % $1)::int as i from device) n where n.device_id = d.device_id`,
+      [projects],
+    )
   await hub.query(
     `insert into device_update (device_id, property_version, path, current_version, target_version, state, failure_count, error)
      select device_id, 1, 'fleet/gateway-os/stable',
@@ -187,7 +189,7 @@ export async function seedSoftware(
     [versions],
   )
   await hub.query('vacuum analyze')
-  return { repositoryId, versionId, projectId: await projectOf(hub) }
+  return { repositoryId, packageId, versionId, projectId: await projectOf(hub) }
 }
 
 /** Id of a project with seeded devices. */
