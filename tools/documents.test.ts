@@ -59,19 +59,22 @@ it.each(filesLike('docs/*.md'))('files of the source that %s names exist', path 
   expect(missing).toEqual([])
 })
 
-it.each(filesLike('docs/*.md'))('S24: titles of tests that %s quotes after a test file are in that file', path => {
-  const missing: string[] = []
-  for (const [, file, titles] of textOf(path).matchAll(/`([\w./-]+\.test\.ts)`((?:,? "[^"]+")+)/g)) {
-    const calls = SOURCES.filter(source => `/${source}`.endsWith(`/${file}`))
-      .map(source => textOf(source).replace(/\(\s+/g, '('))
-      .join('')
-    for (const [, title] of titles!.matchAll(/"([^"]+)"/g)) {
-      if (!["'", '"', '`'].some(quote => calls.includes(`(${quote}${title}${quote}`)))
-        missing.push(`${file}: ${title}`)
+it.each(filesLike('docs/*.md'))(
+  'S24: titles of tests that %s quotes after a test file are in that file',
+  path => {
+    const missing: string[] = []
+    for (const [, file, titles] of textOf(path).matchAll(/`([\w./-]+\.test\.ts)`((?:,? "[^"]+")+)/g)) {
+      const calls = SOURCES.filter(source => `/${source}`.endsWith(`/${file}`))
+        .map(source => textOf(source).replace(/\(\s+/g, '('))
+        .join('')
+      for (const [, title] of titles!.matchAll(/"([^"]+)"/g)) {
+        if (!["'", '"', '`'].some(quote => calls.includes(`(${quote}${title}${quote}`)))
+          missing.push(`${file}: ${title}`)
+      }
     }
-  }
-  expect(missing).toEqual([])
-})
+    expect(missing).toEqual([])
+  },
+)
 
 it('S24: docs/asvs.md has each requirement of ASVS 5.0.0 of the levels 1 and 2, and lists those that are not met', () => {
   const text = textOf('docs/asvs.md')

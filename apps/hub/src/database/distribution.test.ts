@@ -31,7 +31,9 @@ const STATEMENTS: Record<string, RegExp[]> = {
     /\)\s*insert into device_event/,
   ],
   'database/queries/devices/device-properties.ts': [/^insert into "device_property_change"/],
-  'database/queries/devices/problem-run.ts': [/octet_length\(c\.value::text\) <= .* from device_property_change c/s],
+  'database/queries/devices/problem-run.ts': [
+    /octet_length\(c\.value::text\) <= .* from device_property_change c/s,
+  ],
   'jobs/MeasureStored.ts': [
     /^(?=.*sum\(bytes\) over).*"device_event"/s,
     /^(?=.*sum\(bytes\) over).*"device_property_change"/s,

@@ -196,7 +196,9 @@ it('follows a device that repeats its networks after a person has changed or rem
 it('finds devices of a list by the beginning of an address in any notation, without reading all addresses', async () => {
   const others = await hub.project(owner, await hub.organization(owner))
   const value = {
-    networks: [{ name: 'wan0', macAddress: '02:9A:BC:DE:F0:11', ipAddresses: ['192.0.2.17/24', '2001:DB8:7::1/64'] }],
+    networks: [
+      { name: 'wan0', macAddress: '02:9A:BC:DE:F0:11', ipAddresses: ['192.0.2.17/24', '2001:DB8:7::1/64'] },
+    ],
   }
   await set(value, 'owner')
   const foreign = await deviceRow(hub, others)
@@ -209,7 +211,15 @@ it('finds devices of a list by the beginning of an address in any notation, with
     })
     return devices.map(device => device.deviceId)
   }
-  for (const text of ['192.0.2.', '2001:DB8:7', '02:9a', '02-9A-BC-DE-F0-11', '029a.bcde', 'DEF011', 'de-f0-11'])
+  for (const text of [
+    '192.0.2.',
+    '2001:DB8:7',
+    '02:9a',
+    '02-9A-BC-DE-F0-11',
+    '029a.bcde',
+    'DEF011',
+    'de-f0-11',
+  ])
     expect(await found(text), text).toEqual([deviceId])
   for (const text of ['0.2.17', '203.0.', 'wan0', '9a-bc']) expect(await found(text), text).toEqual([])
 
