@@ -408,7 +408,12 @@ describe('counts of devices', () => {
 
   it.each([
     ['names', 'projects_QueryPropertyNames', {}, '%with sample as (%'],
-    ['counts', 'projects_QueryDeviceCounts', { filters: [HAS_FLOOR] }, 'select count(*) as "count" from "device"%'],
+    [
+      'counts',
+      'projects_QueryDeviceCounts',
+      { filters: [HAS_FLOOR] },
+      'select count(*) as "count" from "device"%',
+    ],
   ])(
     'run one at a time for a person, and end in PostgreSQL when the request ends: %s',
     async (_, action, input, text) => {
