@@ -21,6 +21,8 @@ await refresh({
   isRequired: true,
   async build(folder) {
     process.stderr.write('Building the console…\n')
+    // A test that builds a release has another value, with which Vite bundles React's larger development version.
+    process.env.NODE_ENV = 'production'
     const { build } = await import('vite')
     await build({ root: join(root, 'apps/console'), logLevel: 'warn' })
     compress(join(folder, 'assets'))
