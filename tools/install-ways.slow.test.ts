@@ -305,7 +305,7 @@ describe.runIf(canFollow)(
       await refused(
         `dpkg --install ${OLDER_DEB}`,
         new RegExp(
-          `^muster-hub ${VERSION} goes on, because ${OLDER} cannot run on its database: .* 9999_new\\.sql is not known in release ${OLDER}, and it suits newer releases only\\.$`,
+          `^muster-hub ${VERSION} goes on, because nothing shows that ${OLDER} can run on its database: .* 9999_new\\.sql is not known in release ${OLDER}, and it suits newer releases only\\. To go back anyway: systemctl stop muster-hub$`,
           'm',
         ),
       )

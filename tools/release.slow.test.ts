@@ -109,6 +109,8 @@ before=$(pid muster-agent)
 sleep 8
 [ "$(pid muster-agent)" = $before ] && await_connection "kill -STOP $before"
 [ "$(pid muster-agent)" = $before ] || echo "agent_hung: $(systemctl is-active muster-agent)"
+rm /etc/systemd/system/muster-agent.service.d/more.conf
+systemctl daemon-reload
 before=$(pid muster-agent)
 await_connection 'dpkg --install muster-agent_*.deb muster-cli_*.deb'
 [ "$(pid muster-agent)" = $before ] || echo "agent_upgraded: $(version muster-agent muster-cli)$(systemctl is-active muster-agent)"

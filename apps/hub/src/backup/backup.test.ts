@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import {
   connectDevice,
+  type DatabaseSession,
   databaseSession,
   digestOf,
   putBytes,
@@ -37,6 +38,8 @@ let hub: TestHub
 let settings: Record<string, string>
 let repositoryId: string
 let owner: Awaited<ReturnType<TestHub['user']>>
+
+const WAITING_COPIES = "application_name = 'muster copy' and wait_event_type = 'Lock'"
 
 beforeAll(async () => {
   source = await fixtureDatabase()
@@ -254,13 +257,19 @@ it('keeps and contains a file that is deleted and swept while it runs', async ()
 })
 
 it('lets one of two backups at once through', async () => {
-  const files = ['at-once-1', 'at-once-2'].map(name => join(root, name))
-  const made = await Promise.all(files.map(file => runHere(['backup', file, '--no-verify'], settings)))
-  expect(made.map(({ code }) => code).toSorted()).toEqual([0, 1])
-  expect(made.find(({ code }) => code === 1)!.err).toBe(
-    'Another backup of this instance runs: wait until it has ended.\n',
-  )
-  expect(files.filter(file => existsSync(file))).toHaveLength(1)
+  await using session = await databaseSession(hub)
+  await session.lock('device')
+  const folder = await newFolder()
+  const first = runHere(['backup', join(folder, 'first'), '--no-verify'], settings)
+  await copyWaits(session)
+  const second = await runHere(['backup', join(folder, 'second'), '--no-verify'], settings)
+  expect(second).toMatchObject({
+    code: 1,
+    err: 'Another backup of this instance runs: wait until it has ended.\n',
+  })
+  await session.release()
+  expect((await first).code).toBe(0)
+  expect(await readdir(folder)).toEqual(['first'])
 })
 
 it('says in one line that its database went away, and leaves no file', async () => {
@@ -268,12 +277,8 @@ it('says in one line that its database went away, and leaves no file', async () 
   await session.lock('device')
   const folder = await newFolder()
   const made = runHere(['backup', join(folder, 'file'), '--no-verify'], settings)
-  const copies = "application_name = 'muster copy' and wait_event_type = 'Lock'"
-  await until('the backup waits for the table', async () => {
-    await session.query('select pg_stat_clear_snapshot()')
-    return (await session.query(`select from pg_stat_activity where ${copies}`)).length > 0
-  })
-  await session.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${copies}`)
+  await copyWaits(session)
+  await session.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${WAITING_COPIES}`)
   await session.release()
   const { code, out, err } = await made
   expect({ code, out }).toEqual({ code: 1, out: '' })
@@ -325,3 +330,11 @@ it('lets a hub start while a backup runs, and a migration wait', async () => {
   await endSnapshot(snapshot)
   expect(await migrated).toBe('9999_note.sql')
 })
+
+/** Waits until a backup waits for a table that the session has locked. */
+async function copyWaits(session: DatabaseSession): Promise<void> {
+  await until('the backup waits for the table', async () => {
+    await session.query('select pg_stat_clear_snapshot()')
+    return (await session.query(`select from pg_stat_activity where ${WAITING_COPIES}`)).length > 0
+  })
+}

@@ -17,7 +17,7 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { instanceKeyOf } from '../credentials/instance-key.ts'
 
 const KEY = 'ab'.repeat(32)
@@ -51,13 +51,18 @@ beforeAll(async () => {
   )
   const { owner, projectId } = await a.fleet()
   early = stack.use(await liveStream(b, owner))
+  const here = stack.use(await liveStream(a, owner))
   await owner.invoke('projects_SetName', { projectId, name: 'Renamed' })
+  // Notices are sent 200 ms after the change, to consoles of this node and to the bus.
+  await until('the change is sent', () => here.changes.length > 0)
   expect(early.isOpen).toBe(true)
   // A node without other nodes does not connect its bus. The next heartbeat finds the second node.
   await vi.advanceTimersByTimeAsync(5_000)
   await until('the bus of a is connected', () => named('the bus between nodes is connected').length > 0)
   expect(await busSessions()).toBe(2)
 })
+// Both nodes store a heartbeat. Otherwise they would take each other for dead after 20 s.
+beforeEach(async () => void (await vi.advanceTimersByTimeAsync(5_000)))
 afterAll(() => stack.disposeAsync())
 
 /** Number of database sessions that buses have open. */

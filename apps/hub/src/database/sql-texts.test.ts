@@ -30,7 +30,12 @@ const KNOWN: Record<string, [times: number, what: string]> = {
     2,
     'the names of its two roles, and passwords that it generated in base64url',
   ],
-  'database/server/table-lock.ts': [3, 'the constant key of a lock'],
+  'database/server/migrate.ts': [
+    2,
+    'the name of an index that a migration creates, and one of two functions for locks',
+  ],
+  'database/server/table-lock.ts': [2, 'the constant key of a lock'],
+  'sessions/person-uses.ts': [2, 'a condition on a constant column'],
   'database/client/page.ts': [3, 'sort direction and comparison by a flag, a type from a closed list'],
 }
 

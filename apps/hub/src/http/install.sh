@@ -88,8 +88,8 @@ uninstall() {
   [ -f "$list" ] || stop "Found no $list, expected the list of an installation. Nothing was changed."
   if is_listed "$unit" && [ -f "$unit" ]; then systemctl disable --now muster-agent.service || :; fi
   remove_listed
-  # systemd made this folder, and the agent keeps events in it that the hub has not received.
-  [ -z "$purge" ] || rm -rf /var/lib/nexigon/agent
+  # systemd made this folder, and the agent keeps events in it that the hub has not received. Another agent of this machine uses it, too.
+  [ -z "$purge" ] || there "$config" || there "$ssl/key.pem" || rm -rf /var/lib/nexigon/agent
   rmdir /var/lib/nexigon/agent /var/lib/nexigon 2>/dev/null || :
   systemctl daemon-reload || :
 }

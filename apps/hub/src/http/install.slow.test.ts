@@ -238,6 +238,11 @@ withRoot.for([
   ]) {
     await cutOff()
     const paths = others.map(file => join(root, 'etc/nexigon/agent/ssl', file))
+    if (others.includes('key.pem')) {
+      const data = join(root, 'var/lib/nexigon/agent')
+      await mkdir(data, { recursive: true })
+      paths.push(join(data, 'event'))
+    }
     for (const path of paths) await writeFile(path, `of a public agent: ${path}`)
     await script('--uninstall', '--purge')
     for (const path of paths) expect(await readFile(path, 'utf8')).toBe(`of a public agent: ${path}`)

@@ -70,7 +70,9 @@ export function installRoutes(
     if (!isSafe || !offersInstall(publicUrl())) {
       throw new ActionError(
         'Forbidden',
-        `The agent is offered over HTTPS, and on the hub's own machine. Found ${isPlain ? 'a request that a proxy accepted over plain HTTP' : `${publicUrl()} as address of this hub`}, expected an https:// URL in MUSTER_PUBLIC_URL, or a request from this machine.`,
+        isPlain
+          ? `The agent is offered over HTTPS. Found a request that a proxy accepted over plain HTTP, expected X-Forwarded-Proto: https from the proxy.`
+          : `The agent is offered over HTTPS, and on the hub's own machine. Found ${publicUrl()} as address of this hub, expected an https:// URL in MUSTER_PUBLIC_URL, or a request from this machine.`,
         { status: 403 },
       )
     }

@@ -230,7 +230,7 @@ describe('organizations_ResendInvitation', () => {
     await expect(ada.invoke('organizations_ResendInvitation', { invitationId })).rejects.toMatchObject({
       kind: 'RateLimited',
       status: 429,
-      message: `Found 4 invitations mailed to ${email} within 24 hours, expected at most 4: send it again in 9 hours, or copy the link.`,
+      message: `Found 4 invitations mailed to ${email} within 24 hours, expected at most 4: send it again in 14 hours, or copy the link.`,
       retryAfterSecs: expect.any(Number),
     })
     expect((await invitation(invitationId)).link).toBe(link)

@@ -32,11 +32,12 @@ export async function countMail(
   if (rows.length > 0) return undefined
   const {
     rows: [wait],
-  } = await sql<{ secs: number }>`
-    select greatest(1, ceil(extract(epoch from min(at) + interval '1 day' - now())))::integer as secs
+  } = await sql<{ secs: number; count: number }>`
+    select greatest(1, ceil(extract(epoch from (array_agg(at order by at desc))[${MAX_RESENDS_A_DAY}::integer] + interval '1 day' - now())))::integer
+             as secs, count(*) as count
       from invitation_mail m, unnest(${recent}) at where m.email = lower(${email})`.execute(tx)
   const retryAfterSecs = wait!.secs
-  const reason = `Found ${most} invitations mailed to ${email} within 24 hours, expected at most ${most}: send it again ${inWords(retryAfterSecs)}, or copy the link.`
+  const reason = `Found ${wait!.count} invitations mailed to ${email} within 24 hours, expected at most ${most}: send it again ${inWords(retryAfterSecs)}, or copy the link.`
   return { reason, retryAfterSecs }
 }
 
