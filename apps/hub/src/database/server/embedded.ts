@@ -227,10 +227,6 @@ export async function openEmbeddedDatabase(
 }
 
 /**
- * Account for the server if the hub runs as root, because PostgreSQL refuses to run as root. initdb needs an account with a passwd
- * entry.
- */
-/**
  * Folder on whose disk `startEmbeddedDatabase` makes a new database: the data folder, or one that may not exist yet. The data folder must
  * exist.
  */
@@ -238,6 +234,10 @@ export async function placeOfNewDatabase(dataDir: string): Promise<string> {
   return placeOfNewHome(dataDir, await unprivilegedAccount())
 }
 
+/**
+ * Account for the server if the hub runs as root, because PostgreSQL refuses to run as root. initdb needs an account with a passwd
+ * entry.
+ */
 async function unprivilegedAccount(): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const accounts = (await readFile('/etc/passwd', 'utf8')).split('\n').map(line => line.split(':'))
