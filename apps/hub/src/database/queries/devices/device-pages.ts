@@ -95,14 +95,15 @@ export async function readDevicePage(db: Db, signal: AbortSignal, input: Input):
   const isScan = sort !== undefined && SCANNING_DEVICE_SORT.test(sort)
   // Without `limit` the caller wants the whole list. Only the statement timeout bounds it; the 2 s are for single pages.
   if (limit === undefined) {
-    if (!isScan) return pageByIndex(filter ? withQueryOptions(db, { plan: 'by values' }) : db, input)
+    if (!isScan)
+      return pageByIndex(isFiltered(filter) ? withQueryOptions(db, { plan: 'by values' }) : db, input)
     return db
       .transaction()
       .setIsolationLevel('repeatable read')
       .execute(tx => pageByScan(tx, input))
   }
   if (!isScan)
-    return filter
+    return isFiltered(filter)
       ? runBrief(db, signal, tx => pageByIndex(tx, input), STATEMENT_TIMEOUT_MS)
       : pageByIndex(db, input)
   try {
@@ -114,6 +115,11 @@ export async function readDevicePage(db: Db, signal: AbortSignal, input: Input):
   }
 }
 
+/** Whether a filter has a condition. A caller may send an empty one. */
+function isFiltered(filter: Partial<NonNullable<Input['filter']>> = {}): boolean {
+  return Object.values(filter).some(condition => condition !== undefined)
+}
+
 /** Page in a sort order that an index of `device` provides. */
 function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
   const { filter, countTotal, columns = [], ...page } = input
@@ -121,11 +127,11 @@ function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
   // A filter by status alone lets a second query count the total in an index (`true`). Every other filter reads the row of each device,
   // so the query of the page counts the total as well (`along`).
   const { status: _, ...others } = filter ?? {}
-  const counting = Object.values(others).some(condition => condition !== undefined) ? 'along' : true
+  const counting = isFiltered(others) ? 'along' : true
   // A small page without filter, sorted by first seen, comes from an index. It is fast enough for the connection for look-ups, which
   // all requests share.
   const isLookUp =
-    !filter &&
+    !isFiltered(filter) &&
     columns.length === 0 &&
     FIRST_SEEN_ORDERS.includes(page.sort) &&
     (page.limit ?? Infinity) <= MAX_LOOK_UP
