@@ -28,7 +28,7 @@ const CONTRACT = /^-- contract\b/
  * table. The index is its only statement.
  */
 const CONCURRENT = /^-- concurrent\b/
-const INDEX = /^create (?:unique )?index concurrently if not exists (\w+) on [^;]*;?\s*$/m
+const INDEX = /^((?:--.*\n|\s)*create (?:unique )?index )concurrently (if not exists (\w+) on [^;]*;?\s*)$/
 /** Attempts to build an index. A waiting node of an older release holds a snapshot, which PostgreSQL may take for a deadlock. */
 const INDEX_ATTEMPTS = 5
 /** Interval of attempts to take the lock of migrations, in milliseconds. */
@@ -269,8 +269,7 @@ export async function createTables(client: pg.Client, names: string[]): Promise<
     )
   await createMigrationTable(client)
   for (const { name, sql, index } of migrations)
-    if (names.includes(name))
-      await client.query(index === undefined ? sql : sql.replace(' concurrently ', ' '))
+    if (names.includes(name)) await client.query(index === undefined ? sql : sql.replace(INDEX, '$1$2'))
 }
 
 /** Migrations that are not applied yet, in order. Throws `MigrationError` if this release cannot run on the applied migrations. */
@@ -345,7 +344,7 @@ async function readMigrations(folder: string): Promise<Migration[]> {
     names.map(async name => {
       const sql = await readFile(join(folder, name), 'utf8')
       const checksum = createHash('sha256').update(sql).digest('hex')
-      const index = CONCURRENT.test(sql) ? INDEX.exec(sql)?.[1] : undefined
+      const index = CONCURRENT.test(sql) ? INDEX.exec(sql)?.[3] : undefined
       if (CONCURRENT.test(sql) && index === undefined)
         throw new MigrationError(
           `Migration ${name} begins with "-- concurrent", expected one statement "create index concurrently if not exists …" in it.`,
