@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { VERSION } from '@muster/actions/version'
+import { waitUpTo } from '@muster/concurrency'
 import pg from 'pg'
 import { installQueue, isQueueCurrent } from '../../jobs/install.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -33,6 +34,10 @@ const INDEX = /^((?:--.*\n|\s)*create (?:unique )?index )concurrently (if not ex
 const INDEX_ATTEMPTS = 5
 /** Interval of attempts to take the lock of migrations, in milliseconds. */
 const LOCK_POLL_MS = 100
+/** Deadline of a statement of `requireUsableSchema` and of its connection, in milliseconds. Heartbeats of a node wait for it. */
+const DEADLINE_MS = 10_000
+/** Time for closing the connection of `requireUsableSchema`, in milliseconds. */
+const CLOSE_MS = 1_000
 
 /**
  * Former checksums of migrations whose comments changed after a release. An instance may have applied the former or the current
@@ -144,13 +149,19 @@ export async function migrate(
 /**
  * Throws `MigrationError` if this release cannot run on the schema. Called by a node after other nodes can see it: a contract migration that
  * began before did not wait for this node, and this waits until it has ended. A later one finds this node. With `mayWait: false` it does not
- * wait, and resolves to false while another session migrates: it must be called again then.
+ * wait, and resolves to false while another session migrates: it must be called again then. A database that does not
+ * answer makes it throw after 10 s.
  */
 export async function requireUsableSchema(
   owner: pg.PoolConfig,
   { mayWait = true }: { mayWait?: boolean } = {},
 ): Promise<boolean> {
-  const client = new pg.Client(owner)
+  const client = new pg.Client({
+    ...owner,
+    keepAlive: true,
+    connectionTimeoutMillis: DEADLINE_MS,
+    query_timeout: DEADLINE_MS,
+  })
   client.on('error', () => {})
   await client.connect()
   try {
@@ -161,7 +172,8 @@ export async function requireUsableSchema(
     pendingMigrations(await readMigrations(FOLDER), applied)
     return isLocked
   } finally {
-    await client.end()
+    await waitUpTo(CLOSE_MS, client.end())
+    client.connection.stream.destroy()
   }
 }
 
