@@ -97,10 +97,11 @@ export async function backUp(
       : stack.use(await openTrial(verifyFolder, copyBytes(databaseBytes), log))
 
   const folder = dirname(path)
-  // The files of an embedded database may be outside of the data folder.
+  // The folder of files may be a disk of its own, and the files of an embedded database may be outside of the data folder.
   const ofDatabase = config.databaseUrl === undefined ? await databaseFolder(config.dataDir) : config.dataDir
-  const isBesideData =
-    (await areOnOneDisk(folder, config.dataDir)) || (await areOnOneDisk(folder, ofDatabase))
+  const filled = [config.dataDir, blobFolder(config.dataDir), ofDatabase]
+  const besides = await Promise.all(filled.map(one => areOnOneDisk(folder, one)))
+  const isBesideData = besides.includes(true)
   if (isBesideData)
     await requireRoom(folder, verifyFolder, databaseBytes, withBlobs ? await localBlobBytes(client) : 0)
 
@@ -224,7 +225,7 @@ async function* bytesOf(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text)
 }
 
-/** Throws `BackupError` if a backup on the disk of the data folder or of the database could fill it. Its trial may be on the same disk. */
+/** Throws `BackupError` if a backup on the disk of the data folder, of the files or of the database could fill it. Its trial may be on the same disk. */
 async function requireRoom(
   folder: string,
   verifyFolder: string | undefined,
@@ -235,7 +236,7 @@ async function requireRoom(
   await requireFreeBytes(
     folder,
     databaseBytes + blobBytes + (isBesideTrial ? copyBytes(databaseBytes) : 0),
-    `the backup${isBesideTrial ? ' and its trial are' : ' is'} on the disk of the data folder or of the database, which must not become full; take another disk`,
+    `the backup${isBesideTrial ? ' and its trial are' : ' is'} on the disk of the data folder, of the files or of the database, which must not become full; take another disk`,
   )
 }
 

@@ -236,7 +236,7 @@ it('looks at the disk of the database where that is not the disk of the data fol
     await writeFile(join(databaseDisk.path, 'filler'), Buffer.alloc(bavail * bsize - 16 * 1024 * 1024))
     const { err } = await runHere(['backup', join(databaseDisk.path, 'file'), '--no-verify'], embedded)
     expect(err).toMatch(
-      /^Found 0\.0 GiB of free space in \S+, expected at least \d\.\d GiB: the backup is on the disk of the data folder or of the database, /,
+      /^Found 0\.0 GiB of free space in \S+, expected at least \d\.\d GiB: the backup is on the disk of the data folder, of the files or of the database, /,
     )
   } finally {
     const left = (await readFile(record, 'utf8').catch(() => '')).trim()
