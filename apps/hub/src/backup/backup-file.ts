@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { appendFile, type FileHandle, open } from 'node:fs/promises'
+import { constants, type FileHandle, open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
@@ -81,9 +81,16 @@ export async function writeBackupFile(
   }
 }
 
-/** Appends the checksum to a draft, and waits until the disk has it. */
+/** Appends the checksum to a draft, and waits until the disk has it. Throws if the draft was deleted. */
 export async function completeBackupFile({ path, checksum }: Draft): Promise<void> {
-  await appendFile(path, checksum, { flush: true })
+  // `appendFile` would create a file with only the checksum.
+  const file = await open(path, constants.O_WRONLY | constants.O_APPEND)
+  try {
+    await file.writeFile(checksum)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
 }
 
 function headOf(header: BackupHeader): Buffer {
