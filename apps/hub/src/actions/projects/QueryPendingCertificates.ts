@@ -172,7 +172,10 @@ function sameNetworkOf({ token_id, remote_address }: PendingGroup, addresses: To
   const network = new BlockList()
   network.addSubnet(remote_address, bits, family)
   const near = accepted.filter(
-    one => isIPv4(one.remote_address) === isIPv4(remote_address) && network.check(one.remote_address, family),
+    one =>
+      isIP(one.remote_address) !== 0 &&
+      isIPv4(one.remote_address) === isIPv4(remote_address) &&
+      network.check(one.remote_address, family),
   )
   const count = (some: TokenAddress[]) => some.reduce((sum, one) => sum + one.accepted, 0)
   return {
