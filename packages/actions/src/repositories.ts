@@ -343,6 +343,7 @@ export const repositories = {
   repositories_QueryPackages: query({
     summary: 'Packages of a repository, by name.',
     cost: 'scan if filtered',
+    scanningSort: /^-?latest$/,
     input: z.object({
       repositoryId: RepositoryId,
       ...listInput(['name', 'createdAt', 'latest'], TextFilter),
