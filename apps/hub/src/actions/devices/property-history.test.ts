@@ -293,7 +293,7 @@ describe('devices_GetProblemRun', () => {
     owner.invoke('devices_GetProblemRun', { deviceId: id, of })
   const HEALTH = 'dev.nexigon.system.health'
   const STATUS = 'dev.nexigon.ota.status'
-  const NEWEST_MS = Date.parse('2026-11-20T12:00:00Z')
+  const NEWEST_MS = Math.floor(Date.now() / 1000) * 1000 - 60_000
   /** Time of a past value, which is stored at its index before the newest, in minutes. */
   const at = (index: number) => new Date(NEWEST_MS - index * 60_000).toISOString()
 

@@ -304,7 +304,7 @@ describe('devices_QueryTimeline', () => {
     const waiting = async () => {
       const { rows } = await hub.pool.query(
         `select from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%as is_match%from device_event e%'`,
       )
       return rows.length
     }
