@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import type { NodeFacts } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
 import { every } from '@muster/concurrency'
@@ -10,6 +9,7 @@ import { BackupWatch, type BackupWatchOptions } from '../backup/last-backup-file
 import type { Bus } from '../bus/bus.ts'
 import type { TlsFiles } from '../config.ts'
 import type { Db } from '../database/client/connection.ts'
+import { type DiskSpace, diskSpace } from '../runtime/disk-space.ts'
 import type { Logger } from '../runtime/log.ts'
 
 /** Interval of reports, in milliseconds. */
@@ -21,8 +21,10 @@ type NodeReportsOptions = {
   db: Db
   nodeId: string
   log: Logger
-  /** Folders with data of the hub. Only the fullest of their disks is reported. The folder of files is absent before the first upload. */
+  /** Folders with data of the hub. Only the fullest of their disks and that of `blobFolder` is reported. */
   folders: readonly string[]
+  /** Folder of files, which is absent before the first upload. */
+  blobFolder?: string
   tls: TlsFiles | undefined
   /** Number of events that this node has stored since its start. */
   eventCount: () => number
@@ -59,7 +61,7 @@ export async function startNodeReports(options: NodeReportsOptions): Promise<Asy
       version: VERSION,
       connections: connections(),
       eventsPerSec: (1000 * added) / Math.max(1, nowMs - countedAtMs),
-      ...(await diskFacts(options.folders)),
+      ...(await diskFacts(options)),
       ...certificateFacts(options.tls),
       ...(await backupFacts(db, backups)),
       // Read last, after all awaits, so the row has the newest state of the bus.
@@ -93,20 +95,28 @@ async function backupFacts(db: Db, backups: BackupWatch): Promise<Pick<NodeFacts
   return backup ? { backup } : {}
 }
 
-async function diskFacts(folders: readonly string[]): Promise<Pick<NodeFacts, 'disk' | 'diskFailure'>> {
+async function diskFacts({
+  folders,
+  blobFolder,
+}: Pick<NodeReportsOptions, 'folders' | 'blobFolder'>): Promise<Pick<NodeFacts, 'disk' | 'diskFailure'>> {
   try {
-    const disks = await Promise.all(
-      folders
-        .filter(folder => existsSync(folder))
-        .map(async folder => {
-          const { bavail, blocks, bsize } = await statfs(folder)
-          return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
-        }),
-    )
-    const [fullest] = disks.sort((a, b) => a.freeBytes / a.totalBytes - b.freeBytes / b.totalBytes)
+    const disks = await Promise.all([
+      ...folders.map(diskSpace),
+      ...(blobFolder === undefined ? [] : [spaceUnlessAbsent(blobFolder)]),
+    ])
+    const [fullest] = disks.filter(disk => disk !== undefined).sort((a, b) => a.freeBytes / a.totalBytes - b.freeBytes / b.totalBytes)
     return { disk: fullest }
   } catch (error) {
     return { diskFailure: `The disk could not be read: ${(error as Error).message}` }
+  }
+}
+
+async function spaceUnlessAbsent(folder: string): Promise<DiskSpace | undefined> {
+  try {
+    return await diskSpace(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 

@@ -1,4 +1,3 @@
-import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { type ErrorKind, findAction } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
@@ -15,6 +14,7 @@ import type { LinkSlots } from '../links/link-slots.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import type { MailWatch } from '../mail/mail-watch.ts'
+import { diskSpace } from '../runtime/disk-space.ts'
 import type { ForwardCounts, Measures, StoredBatch } from '../runtime/measures.ts'
 import type { Ingest } from '../telemetry/ingest.ts'
 import { InstanceValues } from './instance-values.ts'
@@ -203,11 +203,14 @@ function putNode(put: Put, parts: MeasuredParts): void {
 }
 
 async function putDisks(put: Put, folders: MeasuredParts['folders']): Promise<void> {
-  for (const [folder, path] of Object.entries(folders)) {
-    const found = await statfs(path).catch(() => undefined)
+  const disks = Object.entries(folders).map(async ([folder, path]) => ({
+    folder,
+    found: await diskSpace(path).catch(() => undefined),
+  }))
+  for (const { folder, found } of await Promise.all(disks)) {
     if (!found) continue
-    put('muster_disk_free_bytes', found.bavail * found.bsize, { folder })
-    put('muster_disk_size_bytes', found.blocks * found.bsize, { folder })
+    put('muster_disk_free_bytes', found.freeBytes, { folder })
+    put('muster_disk_size_bytes', found.totalBytes, { folder })
   }
 }
 
