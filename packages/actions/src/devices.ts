@@ -308,6 +308,7 @@ export const devices = {
   }),
   devices_GetConnectionHistory: query({
     summary: 'How long a device was connected in each tick of the time up to now.',
+    cost: 'brief',
     input: z.object({
       deviceId: DeviceId,
       ticks: z.int().min(1).max(200).describe('Number of ticks.'),
@@ -321,13 +322,19 @@ export const devices = {
       share: z
         .number()
         .optional()
-        .describe('Share since the oldest connection; absent if there was no connection yet.'),
+        .describe(
+          'Share since the oldest connection; absent if there was no connection yet, and with `tookTooLong`.',
+        ),
       recordedSecs: z.number().describe('Time since the oldest connection, at most the whole time.'),
       interruptions: U32,
       longest: z.object({ secs: z.number(), startedAt: Timestamp }).optional(),
       readBackTo: Timestamp.optional().describe(
         'Beginning of the oldest connection that was read, if there are more than 20,000 in this time.',
       ),
+      tookTooLong: z
+        .literal(true)
+        .optional()
+        .describe('The connections were not read within 2 s; all ticks are null.'),
     }),
     permission: { can: 'view', on: 'device', id: 'deviceId' },
   }),
@@ -355,6 +362,7 @@ export const devices = {
   }),
   devices_GetProblemRun: query({
     summary: 'First and last report of the present problem of a device, from at most 10,000 past values.',
+    cost: 'brief',
     input: z.object({
       deviceId: DeviceId,
       of: z
@@ -362,8 +370,12 @@ export const devices = {
         .describe('The health status, or the failed installation of the version that is being installed.'),
     }),
     output: z.object({
-      firstAt: Timestamp.optional().describe('Absent without a problem, and if older values were not read.'),
-      lastAt: Timestamp.optional().describe('Absent without a problem.'),
+      firstAt: Timestamp.optional().describe(
+        'Absent without such a report, if older values were not read, and if reading took more than 2 s.',
+      ),
+      lastAt: Timestamp.optional().describe(
+        'Absent without such a report, and if reading took more than 2 s. Every health status counts, also a good one.',
+      ),
     }),
     permission: { can: 'view', on: 'device', id: 'deviceId' },
   }),

@@ -104,7 +104,9 @@ async function diskFacts({
       ...folders.map(diskSpace),
       ...(blobFolder === undefined ? [] : [spaceUnlessAbsent(blobFolder)]),
     ])
-    const [fullest] = disks.filter(disk => disk !== undefined).sort((a, b) => a.freeBytes / a.totalBytes - b.freeBytes / b.totalBytes)
+    const [fullest] = disks
+      .filter(disk => disk !== undefined)
+      .sort((a, b) => a.freeBytes / a.totalBytes - b.freeBytes / b.totalBytes)
     return { disk: fullest }
   } catch (error) {
     return { diskFailure: `The disk could not be read: ${(error as Error).message}` }

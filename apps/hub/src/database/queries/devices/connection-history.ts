@@ -50,11 +50,17 @@ export function historyOf(connections: readonly Span[], nowMs: number, { ticks, 
     (best, gap) => (!best || gap.toMs - gap.fromMs > best.toMs - best.fromMs ? gap : best),
     undefined,
   )
+  // Spans and ticks are in the same order, so both are passed once.
+  let first = 0
   return {
     ticks: Array.from({ length: ticks }, (_, index) => {
       const fromMs = Math.max(knownMs, startMs + index * tickMs)
       const toMs = startMs + (index + 1) * tickMs
-      return toMs <= fromMs ? null : overlapMs(spans, fromMs, toMs) / (toMs - fromMs)
+      if (toMs <= fromMs) return null
+      while (first < spans.length && spans[first]!.toMs <= fromMs) first++
+      let end = first
+      while (end < spans.length && spans[end]!.fromMs < toMs) end++
+      return overlapMs(spans.slice(first, end), fromMs, toMs) / (toMs - fromMs)
     }),
     share: nowMs > knownMs ? overlapMs(spans, knownMs, nowMs) / (nowMs - knownMs) : 1,
     recordedSecs: (nowMs - knownMs) / 1000,

@@ -21,8 +21,8 @@ type Change = Place & { text: string | null }
 
 /**
  * Finds the first and last report of the present problem among the past values of a property. The newest value and the older ones with
- * the same health, or with the same version that is being installed, are the run of the problem. Without a problem, and if the run began
- * before the oldest value that was read, `firstAt` is absent.
+ * the same health, whichever that is, or with the same version that is being installed, are the run of the problem. Without such a report,
+ * and if the run began before the oldest value that was read, `firstAt` is absent.
  */
 export async function readProblemRun(
   db: Db,

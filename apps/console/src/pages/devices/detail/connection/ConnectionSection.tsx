@@ -81,6 +81,7 @@ function History({ deviceId, range: chosen }: { deviceId: string; range: Connect
   const isNarrow = useIsNarrow()
   const ticks = isNarrow ? mergeTicks(history.ticks) : history.ticks
   const { share } = history
+  if (history.tookTooLong) return <p className="muted">The connections were not read within 2 s.</p>
   if (share === undefined) return <NeverConnected deviceId={deviceId} />
   const isPartly = Math.ceil(history.recordedSecs) < (range.ticks * range.tickMs) / 1000
   const period = isPartly ? `in ${formatDuration(history.recordedSecs)} on record` : ''
