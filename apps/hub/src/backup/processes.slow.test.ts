@@ -169,19 +169,28 @@ it('lets one of two restores into a data folder through', async () => {
   await using first = await scratchDatabase()
   await using second = await scratchDatabase()
   const dataDir = join(root, 'data-twice')
-  const databases = [first, second]
-  const codes = await Promise.all(
-    databases.map(async ({ url }) => {
-      const changed = { MUSTER_DATABASE_URL: url, MUSTER_DATA_DIR: dataDir }
-      const [code] = await once(start(['restore', join(root, 'good')], changed), 'exit')
-      return code as number
-    }),
-  )
-  expect(codes.toSorted()).toEqual([0, 1])
-  expect(await Promise.all(databases.map(database => hasTable(database, 'device')))).toEqual(
-    codes.map(code => code === 0),
-  )
-  expect(existsSync(join(dataDir, 'unfinished-restore'))).toBe(false)
+  const mark = join(dataDir, 'unfinished-restore')
+  const restoreInto = ({ url }: ScratchDatabase) =>
+    start(['restore', join(root, 'good')], { MUSTER_DATABASE_URL: url, MUSTER_DATA_DIR: dataDir })
+  const holder = restoreInto(first)
+  const held = once(holder, 'exit')
+  await until('the first restore has begun', async () => existsSync(mark))
+  // If the first ended before the second began, both would succeed.
+  holder.kill('SIGSTOP')
+  try {
+    const [refused] = await once(restoreInto(second), 'exit')
+    expect(refused).toBe(1)
+    expect(existsSync(mark)).toBe(true)
+  } finally {
+    holder.kill('SIGCONT')
+  }
+  const [code] = await held
+  expect(code).toBe(0)
+  expect(await Promise.all([first, second].map(database => hasTable(database, 'device')))).toEqual([
+    true,
+    false,
+  ])
+  expect(existsSync(mark)).toBe(false)
 })
 
 it('begins a killed restore into a data folder anew, and no hub starts before', {
