@@ -5,8 +5,12 @@ import { loadCode } from '../../../lib/load-code.ts'
 import { sendAll, showList, undoLast, useDeletions } from './deletions.ts'
 import '../../../styles/deleting.css'
 
+/** An import that fails leaves out the toasts: an error here would unmount the notice, which sends the deletions at once. */
 const DeletingToasts = lazy(async () => ({
-  default: (await loadCode(() => import('./lazy/DeletingToasts.tsx'))).DeletingToasts,
+  default: await loadCode(() => import('./lazy/DeletingToasts.tsx')).then(
+    module => module.DeletingToasts,
+    () => (_: DeletingNoticeProps) => null,
+  ),
 }))
 
 type DeletingNoticeProps = { projectId: string; shownIds: readonly string[] }
