@@ -178,7 +178,6 @@ function Devices({ projectId }: { projectId: string }) {
 
   const selection = useSelection({
     projectId,
-    devices: list.devices,
     isPlaceholder: list.isPlaceholderData,
     filter: list.input.filter,
     total,

@@ -15,8 +15,7 @@ type Selected =
 
 type SelectionOptions = {
   projectId: string
-  devices: readonly DeviceRow[]
-  /** Whether `devices` are of the filter before this one. */
+  /** Whether the rows of the list are of the filter before this one. */
   isPlaceholder: boolean
   filter: Filter
   /** Number of devices that match the filter; `undefined` while they are counted. */
@@ -26,7 +25,7 @@ type SelectionOptions = {
 /**
  * Selected devices of the list. They stay selected while the filter changes, but actions affect only the selected devices that still match.
  */
-export function useSelection({ projectId, devices, isPlaceholder, filter, total }: SelectionOptions) {
+export function useSelection({ projectId, isPlaceholder, filter, total }: SelectionOptions) {
   const filterKey = JSON.stringify(filter ?? {})
   const [rows, setRows] = useState<{ ids: RowSelection; filterKey: string }>({ ids: {}, filterKey })
   /** Filter, as JSON, if all devices that match it are selected. A change of the filter ends this selection. */
@@ -34,8 +33,8 @@ export function useSelection({ projectId, devices, isPlaceholder, filter, total 
   const isAll = allOf === filterKey
   const ids = Object.keys(rows.ids)
 
-  const loaded = new Set<string>(devices.map(({ deviceId }) => deviceId))
-  const unseen = rows.filterKey === filterKey ? [] : ids.filter(id => isPlaceholder || !loaded.has(id))
+  // The ids of loaded rows are checked too: without them, each refresh of the rows would be another query.
+  const unseen = rows.filterKey === filterKey ? [] : ids
   const check = useQuery({
     ...matchesQuery(projectId, filter, unseen),
     enabled: unseen.length > 0 && !isAll && !isPlaceholder,
