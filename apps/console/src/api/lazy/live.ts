@@ -44,7 +44,6 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
     devices_GetBulkAction: 'projectId',
     devices_QueryBulkActionItems: 'projectId',
     projects_QueryDevices: 'projectId',
-    projects_QueryDeviceCounts: 'projectId',
     projects_GetSummary: 'projectId',
     devices_GetDetails: 'deviceId',
     devices_QueryConnections: 'deviceId',
