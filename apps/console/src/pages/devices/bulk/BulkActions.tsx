@@ -30,8 +30,8 @@ type DeviceSelection =
   | {
       kind: 'filter'
       filter: Extract<BulkSelection, { kind: 'filter' }>['filter']
-      /** Number of devices that match, as the list shows it. The preview counts them again. */
-      count: number
+      /** Number of devices that match, as the list shows it; `undefined` if it is unknown. The preview counts them again. */
+      count: number | undefined
     }
 
 type BulkActionsProps = {
@@ -124,7 +124,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
         disabled={isBusy && busy !== 'Delete'}
         onClick={() => void ask('Delete')}
       >
-        Delete {counted(total, 'device')}
+        Delete {total === undefined ? 'all' : counted(total, 'device')}
       </Button>
       {shown && (
         <BulkPreviewDialog

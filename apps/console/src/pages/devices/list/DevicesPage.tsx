@@ -182,7 +182,7 @@ function Devices({ projectId }: { projectId: string }) {
     filter: list.input.filter,
     total,
   })
-  const hasSelection = selection.count > 0
+  const { hasSelection } = selection
   const isActing = useCurrentBulk(projectId) !== undefined
 
   return (
@@ -351,6 +351,7 @@ function Devices({ projectId }: { projectId: string }) {
               <SelectionBar
                 selection={selection}
                 total={total}
+                isUncounted={isUncounted}
                 input={list.input}
                 onClose={() => setSelecting(false)}
               />

@@ -11,14 +11,14 @@ type Filter = ActionInput<'projects_QueryDevices'>['filter']
 /** Devices that an action of the list affects: named by their ids, or all that match the filter when the action begins. */
 type Selected =
   | { kind: 'ids'; deviceIds: string[] }
-  | { kind: 'filter'; filter: NonNullable<Filter>; count: number }
+  | { kind: 'filter'; filter: NonNullable<Filter>; count: number | undefined }
 
 type SelectionOptions = {
   projectId: string
   /** Whether the rows of the list are of the filter before this one. */
   isPlaceholder: boolean
   filter: Filter
-  /** Number of devices that match the filter; `undefined` while they are counted. */
+  /** Number of devices that match the filter; `undefined` while they are counted, and if they could not be counted. */
   total: number | undefined
 }
 
@@ -53,17 +53,18 @@ export function useSelection({ projectId, isPlaceholder, filter, total }: Select
       setRows({ ids: next, filterKey: isChecked ? filterKey : UNCHECKED })
     },
     isAll,
+    hasSelection: isAll || ids.length > 0,
     /** Whether it is known which of the selected devices match the filter. */
     isChecked: isAll || isChecked,
     /** Error of the query that finds out which of them match. */
     error: check.error,
-    /** Number of selected devices, matching or not. */
-    count: isAll ? (total ?? 0) : ids.length,
-    /** Number of selected devices that match the filter. */
-    matchCount: isAll ? (total ?? 0) : matching.length,
+    /** Number of selected devices, matching or not; `undefined` if all that match are selected, but not counted. */
+    count: isAll ? total : ids.length,
+    /** Number of selected devices that match the filter; `undefined` as `count`. */
+    matchCount: isAll ? total : matching.length,
     idCount: ids.length,
     selected: (isAll
-      ? { kind: 'filter', filter: filter ?? {}, count: total ?? 0 }
+      ? { kind: 'filter', filter: filter ?? {}, count: total }
       : { kind: 'ids', deviceIds: matching }) satisfies Selected as Selected,
     selectAll: () => setAllOf(filterKey),
     selectRows: () => setAllOf(undefined),

@@ -20,13 +20,15 @@ type SelectionBarProps = {
   selection: Selection
   /** Number of devices that match the filter. */
   total: number | undefined
+  /** Whether these could not be counted. */
+  isUncounted: boolean
   /** Input of the query for the list. */
   input: Omit<ActionInput<'projects_QueryDevices'>, 'cursor'>
   onClose: () => void
 }
 
 /** Bar at the bottom of the list while devices are selected: their number, what can be done with them, and Clear. */
-export function SelectionBar({ selection, total, input, onClose }: SelectionBarProps) {
+export function SelectionBar({ selection, total, isUncounted, input, onClose }: SelectionBarProps) {
   const isNarrow = useIsNarrow()
   const clear = () => {
     if (document.activeElement?.closest('.bulk')) focusHeading()
@@ -44,7 +46,8 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
         <BulkActions {...bulk} />
       </section>
     )
-  const hasMore = selection.isChecked && total !== undefined && total > selection.matchCount
+  const hasMore =
+    selection.isChecked && (total === undefined ? isUncounted : total > (selection.matchCount ?? 0))
   const tooMany = selected.kind === 'ids' && selected.deviceIds.length > MAX_EXPORTED_IDS
   const { limit: _, ...whole } = input
   const exported =
@@ -76,14 +79,14 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
         )}
         {!isAll && hasMore && (
           <button type="button" className="lnk" onClick={selection.selectAll}>
-            Select all {formatCount(total)} that match
+            Select all {total === undefined ? '' : `${formatCount(total)} `}that match
           </button>
         )}
       </div>
       <span className="vr" />
       <div className="acts">
         {selection.isChecked &&
-          (selection.matchCount > 0 ? <BulkActions {...bulk}>{exports}</BulkActions> : exports)}
+          (selection.matchCount !== 0 ? <BulkActions {...bulk}>{exports}</BulkActions> : exports)}
       </div>
       <span className="grow" />
       <span className="keys" aria-hidden="true">
@@ -100,8 +103,9 @@ export function SelectionBar({ selection, total, input, onClose }: SelectionBarP
   )
 }
 
-/** The selection in words: "3 selected", "2 of 3 selected match", "All 1,204 that match". */
+/** The selection in words: "3 selected", "2 of 3 selected match", "All 1,204 that match", "All that match". */
 function selectionText({ isAll, count, matchCount, isChecked, error }: Selection): string {
+  if (count === undefined || matchCount === undefined) return 'All that match'
   if (!isChecked)
     return `${formatCount(count)} selected, ${error ? 'could not check which match' : 'checking which match…'}`
   if (isAll) return `All ${formatCount(count)} that match`
