@@ -136,7 +136,7 @@ function Nearest({
   if (at === undefined) return null
   return (
     <>
-      The nearest time when something happened is <Moment at={at} />.{' '}
+      The {before.at === undefined ? 'latest' : 'nearest'} time when something happened is <Moment at={at} />.{' '}
       <Link
         className="inline"
         from="/org_{$organization}/projects/$projectId/devices/$deviceId"
