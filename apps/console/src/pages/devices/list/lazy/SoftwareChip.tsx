@@ -52,6 +52,6 @@ function useWords(condition: SoftwareCondition): string {
   const does = condition.is ? DOES[condition.is] : ''
   if ('reports' in condition) return `Reports ${ofPackage}${condition.reports}${does}`
   return condition.versions === 'any'
-    ? `Reports a version of ${name ?? 'no package'}${does}`
+    ? `Reports a version of ${name ?? (packageId === undefined ? 'no package' : 'a package')}${does}`
     : `Reports a version that is not listed${name ? ` of ${name}` : ''}${does}`
 }
