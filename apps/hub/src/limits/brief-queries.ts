@@ -2,8 +2,8 @@ import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 
 /**
- * Limits of counts, suggestions and searches, each of which may take 2 s. A person may run one at a time, so typing occupies at most one
- * connection of the pool. `waitMs` is the duration of two queries and a margin.
+ * Limits of counts, suggestions, searches and timelines, each of which may take 2 s. A person may run one at a time, so typing occupies at
+ * most one connection of the pool. `waitMs` is the duration of two queries and a margin.
  */
 const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 200, waitMs: 5_000 }
 
@@ -21,7 +21,7 @@ export class BriefQueries {
       return await this.#limiter.run(query, { owner, signal })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
-      throw new ActionError('RateLimited', 'Too many counts and searches run at once: try again later.', {
+      throw new ActionError('RateLimited', 'Too many counts, searches and timelines run at once: try again later.', {
         retryAfterSecs: 5,
       })
     }
