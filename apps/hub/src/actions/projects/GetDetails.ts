@@ -10,7 +10,8 @@ const DETAILS = `
     from project p where p.project_id = $1`
 
 /**
- * Returns name, organization and number of devices of a project, and how long the hub keeps its data. The number comes from a summary table, which is maintained by triggers.
+ * Returns name, organization and number of devices of a project, and how long the hub keeps its data. The number comes from a summary
+ * table, which is maintained by triggers.
  */
 export const projects_GetDetails = handler('projects_GetDetails', async ({ db, services }, { projectId }) => {
   const [project] = await select<Row>(db, DETAILS, [projectId])
