@@ -21,9 +21,13 @@ export class BriefQueries {
       return await this.#limiter.run(query, { owner, signal })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
-      throw new ActionError('RateLimited', 'Too many counts, searches and timelines run at once: try again later.', {
-        retryAfterSecs: 5,
-      })
+      throw new ActionError(
+        'RateLimited',
+        'Too many counts, searches and timelines run at once: try again later.',
+        {
+          retryAfterSecs: 5,
+        },
+      )
     }
   }
 }
