@@ -106,6 +106,15 @@ describe('migrations', () => {
       'Migration 0001_first.sql begins with "-- concurrent", expected one statement "create index concurrently if not exists …" in it.',
     ],
     [
+      'one that builds an index has a further statement',
+      {},
+      {
+        '0001_first.sql':
+          '-- concurrent\ncreate index concurrently if not exists first on migration (name);\nselect 1;\n',
+      },
+      'Migration 0001_first.sql begins with "-- concurrent", expected one statement "create index concurrently if not exists …" in it.',
+    ],
+    [
       'two files have the same number',
       {},
       { ...first, '0001_other.sql': '' },
