@@ -71,8 +71,17 @@ const OLDER_NAMES = {
   users_TerminateUserSession: 'users_TerminateSession',
 } as const
 
-/** Actions with a cost that count devices or measure the instance. The test finds others by `software` and the input field `filters`. */
-const COUNTS = ['repositories_GetFollowers', 'instance_GetHealth', 'jobs_GetSummary']
+/**
+ * Actions with a cost that count devices, measure the instance, or read many past rows of a device. The test finds others by `software` and
+ * the input field `filters`.
+ */
+const COUNTS = [
+  'repositories_GetFollowers',
+  'instance_GetHealth',
+  'jobs_GetSummary',
+  'devices_GetConnectionHistory',
+  'devices_GetProblemRun',
+]
 
 describe('findAction', () => {
   it.each([
@@ -140,8 +149,8 @@ describe.each(entries)('%s', (name, action) => {
     const conditions = Object.keys(filter?.in.unwrap().unwrap().shape ?? {})
     const isSearch = shape.text !== undefined || (action.kind === 'query' && shape.selection !== undefined)
     const isCount = shape.filters !== undefined || Object.hasOwn(software, name) || COUNTS.includes(name)
-    // An action with a text, a selection or filter conditions always declares a cost. Of all other actions, only those that count devices
-    // or measure the instance do.
+    // An action with a text, a selection or filter conditions always declares a cost. Of all other actions, only those that count devices,
+    // measure the instance or read many past rows of a device do.
     if (isSearch) expect(['scan', 'brief']).toContain(action.cost)
     else if (conditions.length > 0) expect(['scan if filtered', 'scan', 'brief']).toContain(action.cost)
     else expect(action.cost).toBe(isCount ? 'brief' : undefined)
