@@ -390,6 +390,15 @@ describe('devices_GetConnectionHistory', () => {
     )
     expect(await read()).toMatchObject({ ticks: [1, 1], share: 1, recordedSecs: 7200, interruptions: 0 })
   })
+
+  it('says after 2 s that it was not read', async () => {
+    await using session = await databaseSession(hub)
+    await session.lock('device_connection')
+    const found = await owner.invoke('devices_GetConnectionHistory', { deviceId, ticks: 2, tickSecs: 3600 })
+    await session.release()
+    expect(found).toMatchObject({ ticks: [null, null], tookTooLong: true })
+    expect(found.share).toBeUndefined()
+  })
 })
 
 describe('devices_ClaimOperationWork', () => {

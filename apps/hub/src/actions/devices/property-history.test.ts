@@ -372,4 +372,13 @@ describe('devices_GetProblemRun', () => {
     const id = await deviceWith(STATUS, new Array(10_001).fill(failed))
     expect(await run('update', id)).toEqual({ lastAt: at(0) })
   })
+
+  it('has no times if they were not read within 2 s', async () => {
+    const id = await deviceWith(STATUS, [failed])
+    await using session = await databaseSession(hub)
+    await session.lock('device_property_change')
+    const found = await run('update', id)
+    await session.release()
+    expect(found).toEqual({})
+  })
 })
