@@ -176,6 +176,11 @@ it('shows the rows of a filter before their count, and – with its reason if it
   await failed.getByText('–').waitFor()
   expect(await failed.getAttribute('aria-description')).toBe('Not counted within 2 s.')
   await expectGoodScreen(page, 'device-list-uncounted')
+  // All that match can be selected without their number.
+  await page.getByRole('checkbox', { name: 'Select all' }).click()
+  await bar().getByRole('button', { name: 'Select all that match' }).click()
+  await bar().getByText('All that match', { exact: true }).waitFor()
+  await bar().getByRole('button', { name: 'Delete all', exact: true }).waitFor()
   await page.unroute('**/actions/invoke/projects_QueryDeviceCounts')
   await page.goto(`${address}?q=crane`)
   await page.getByText('294 of 300 devices').waitFor()
