@@ -160,7 +160,7 @@ it('sends an invitation again with another link, and says when that was often en
   await admin
     .getByRole('alert')
     .getByText(
-      `Found 4 invitations mailed to ${email} within 24 hours, expected at most 4: send it again in 20 hours`,
+      `Found 4 invitations mailed to ${email} within 24 hours, expected at most 4: send it again in 21 hours`,
     )
     .waitFor()
   await change("expires_at = now() - interval '1 day', mail_state = 'NotSent'")

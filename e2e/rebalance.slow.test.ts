@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process'
+import { createCertificate } from '@muster/link/certificate'
 import { until } from '@muster/testkit'
+import { connectDevice } from '@muster/testkit/device'
 import { hasPrograms } from '@muster/testkit/programs'
 import { expect, it } from 'vitest'
 import { MAIN } from './hub-child.ts'
@@ -34,8 +36,17 @@ it.runIf(hasPrograms('nginx'))(
     expect(await counts()).toEqual({ 'node-1': 3, 'node-2': 3 })
 
     await nodes.start(2)
-    // nginx forgets its failed attempts when a request to the node has ended. Until then it sends the node one connection in 2 s.
-    expect((await fetch(`${nodes.front.url}/healthz`)).status).toBe(200)
+    // nginx forgets its failed attempts when a connection to the node has ended. Until then it sends the node one connection in 2 s.
+    const { certificatePem: cert, keyPem: key } = createCertificate('rebalance')
+    await until('nginx uses the late node', async () => {
+      await using device = await connectDevice({
+        url: nodes.front.url,
+        token: nodes.token,
+        headers: { 'x-client-cert': undefined },
+        tls: { cert, key },
+      })
+      return (await nodes.holderOf(device.deviceId)) === 2
+    })
     const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'rebalance'], {
       env: { MUSTER_DATABASE_URL: nodes.databaseUrl, MUSTER_DATA_DIR: nodes.hubs[0]!.dataDir },
       encoding: 'utf8',
