@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { ask, type TestHub, testHub, until } from '@muster/testkit'
 import { hasPrograms } from '@muster/testkit/programs'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { packApp } from '../../../../tools/pack-app.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
 /** Folders in which the script may leave files. The stand-in for `systemctl` writes only to `/run`, which is not among them. */
@@ -22,13 +23,13 @@ if [ "$1" = --version ]; then cat /run/systemd-version 2>/dev/null || echo 'syst
 echo "$*" >>/run/calls
 unit=/etc/systemd/system/muster-agent.service
 stop() { [ ! -f /run/agent.pid ] || kill "$(cat /run/agent.pid)" 2>/dev/null; rm -f /run/agent.pid; }
-case $1 in
-  restart)
+case $* in
+  restart* | 'enable --now'*)
     stop
     setsid $(sed -n 's/^ExecStart=//p' $unit) </dev/null >>/run/agent.log 2>&1 &
     echo $! >/run/agent.pid
     ;;
-  disable) stop ;;
+  disable*) stop ;;
 esac
 `
 const PUBLIC_CONFIG = 'hub-url = "https://other.example"\ntoken = "deployment_of_another_hub"\n'
@@ -383,6 +384,28 @@ type Ran = { code: number | null; output: string }
 async function script(...options: string[]): Promise<Ran> {
   return inRoot('sh', '-c', `exec sh -s -- ${options.join(' ')}`, (await ask(hub, '/install.sh')).text)
 }
+
+withRoot('installs the agent by hand with the commands of docs/operating.md', async () => {
+  const document = await readFile(join(ROOT, 'docs/operating.md'), 'utf8')
+  const [, block] = /\*\*By hand\.\*\*.*?```sh\n(.*?)^```$/ms.exec(document)!
+  const hand = join(root, 'root/hand')
+  await mkdir(hand)
+  await packApp('agent', join(hand, 'muster-agent'))
+  const unit = 'muster-agent.service'
+  await copyFile(join(ROOT, 'apps/agent/examples', unit), join(hand, unit))
+  await copyFile(process.execPath, join(root, 'usr/bin/node'))
+  await chmod(join(root, 'usr/bin/node'), 0o755)
+  const commands = block!
+    .replace('https://hub.example.com', `http://localhost:${hub.address.port}`)
+    .replace('deployment_…', fleet.token)
+    // The hub of this test has no TLS.
+    .replace(/^fingerprint-script = .*$/m, '$&\ndangerous-allow-plaintext = true')
+  const { code, output } = await inRoot('sh', '-c', `set -e; cd /root/hand; ${commands}`, '')
+  expect(output).toBe('\n')
+  expect(code).toBe(0)
+  await connected()
+  expect(await modeOf('etc/nexigon/agent.toml')).toBe('600')
+})
 
 /** Installs with a token file, which is removed afterwards. */
 async function install(token = fleet.token, text?: string): Promise<Ran> {
