@@ -345,10 +345,15 @@ describe('the alert rules and the dashboard', () => {
       ).toContain('SUCCESS')
       const [, configuration] =
         /```yaml\n(scrape_configs:[^`]*)```/.exec(await readFile(DOCUMENT, 'utf8')) ?? []
-      const check = ['check', 'config', '--syntax-only', '/dev/stdin']
-      expect(
-        execFileSync(PROGRAMS.promtool.path, check, { encoding: 'utf8', input: configuration }),
-      ).toContain('SUCCESS')
+      const folder = await mkdtemp(join(tmpdir(), 'muster-promtool-'))
+      try {
+        const file = join(folder, 'prometheus.yml')
+        await writeFile(file, configuration!)
+        const check = ['check', 'config', '--syntax-only', file]
+        expect(execFileSync(PROGRAMS.promtool.path, check, { encoding: 'utf8' })).toContain('SUCCESS')
+      } finally {
+        await rm(folder, { recursive: true })
+      }
     },
   )
 })
