@@ -1,5 +1,5 @@
 import { until } from '@muster/testkit/until'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
 import { firstToken } from './hub-child.ts'
@@ -82,10 +82,19 @@ it('opens the first result if Enter was pressed before the results arrived', asy
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
   expect(await palette().count()).toBe(0)
   // Changing the text cancels the pending Enter.
+  const typed = Promise.withResolvers<void>()
+  const held = async (route: Route): Promise<void> => {
+    await typed.promise
+    // The console has cancelled the request when the text changed.
+    await route.fallback().catch(() => {})
+  }
+  await page.route('**/actions/invoke/**', held)
   await page.keyboard.press('Control+k')
   await box().pressSequentially('crane-gw-01')
   await page.keyboard.press('Enter')
   await box().pressSequentially('x')
+  typed.resolve()
+  await page.unroute('**/actions/invoke/**', held)
   await palette().getByText('Nothing matches this text.').waitFor()
   // Escape clears the text first and then closes the palette.
   await page.keyboard.press('Escape')
