@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { instanceAccess } from '../database/server/instance-access.ts'
 import { requireSuitableFor } from '../database/server/migrate.ts'
+import { withClient } from '../database/server/with-client.ts'
 import type { CommandLine } from './command-line.ts'
-import { quietLog, withOwner } from './instance-database.ts'
+import { quietLog } from './instance-database.ts'
 
 /**
  * Adds `muster-hub check-downgrade`, which checks whether an older release can run on the database, and changes nothing. The Debian package
@@ -17,7 +18,7 @@ export function addCheckDowngradeCommand(program: Command, line: CommandLine): v
     .action(async (release: string, migration: string, _options: object, command: Command) => {
       const config = line.settings()
       await using instance = await instanceAccess(config, quietLog(config))
-      await withOwner(instance.access, client => requireSuitableFor(client, release, migration))
+      await withClient(instance.access.owner, client => requireSuitableFor(client, release, migration))
       line.print(command, { canRun: true }, `Release ${release} can run on this database.`)
     })
 }

@@ -1,7 +1,5 @@
-import pg from 'pg'
 import type { Config } from '../config.ts'
 import { type Database, openDatabase } from '../database/client/connection.ts'
-import type { DatabaseAccess } from '../database/server/embedded.ts'
 import { instanceAccess } from '../database/server/instance-access.ts'
 import { MigrationError, plannedMigrations } from '../database/server/migrate.ts'
 import { createLog, type Logger } from '../runtime/log.ts'
@@ -29,20 +27,4 @@ export async function openInstance(config: Config): Promise<Database> {
   }
   const opened = stack.move()
   return { db, pool, [Symbol.asyncDispose]: () => opened.disposeAsync() }
-}
-
-/** Runs statements as the owner of the tables, on a connection that is closed afterwards. */
-export async function withOwner<Value>(
-  { owner }: DatabaseAccess,
-  run: (client: pg.Client) => Promise<Value>,
-): Promise<Value> {
-  const client = new pg.Client(owner)
-  // A broken connection also fails the statement that runs on it.
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    return await run(client)
-  } finally {
-    await client.end()
-  }
 }

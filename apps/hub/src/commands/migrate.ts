@@ -3,8 +3,9 @@ import type { Config } from '../config.ts'
 import type { DatabaseAccess } from '../database/server/embedded.ts'
 import { instanceAccess } from '../database/server/instance-access.ts'
 import { migrate, type PlannedMigration, plannedMigrations } from '../database/server/migrate.ts'
+import { withClient } from '../database/server/with-client.ts'
 import type { CommandLine } from './command-line.ts'
-import { quietLog, withOwner } from './instance-database.ts'
+import { quietLog } from './instance-database.ts'
 
 type Plan = { migrations: PlannedMigration[]; isQueueCurrent: boolean }
 
@@ -38,7 +39,7 @@ export function addMigrateCommand(program: Command, line: CommandLine): void {
 }
 
 function planOf(access: DatabaseAccess, config: Config): Promise<Plan> {
-  return withOwner(access, client => plannedMigrations(client, quietLog(config)))
+  return withClient(access.owner, client => plannedMigrations(client, quietLog(config)))
 }
 
 function textOf(applied: PlannedMigration[], { migrations, isQueueCurrent }: Plan): string {

@@ -16,7 +16,7 @@ import {
 import { createRequire } from 'node:module'
 import { basename, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { lockDataDir } from '../../runtime/data-lock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { WatchedDisk } from './disk-space.ts'
@@ -32,6 +32,7 @@ import {
   recordedSocketDir,
   secretsFile,
 } from './embedded-home.ts'
+import { withClient } from './with-client.ts'
 
 /** Connection settings of a database: as the owner of its tables for migrations, as the hub's role for everything else. */
 export type DatabaseAccess = { owner: pg.PoolConfig; hub: pg.PoolConfig }
@@ -161,13 +162,13 @@ export async function startEmbeddedDatabase(
     disk: {
       folder: base,
       checkpoint: () =>
-        asAdmin(
+        withClient(
           {
             ...access.admin,
             connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
             query_timeout: CHECKPOINT_TIMEOUT_MS,
           },
-          client => client.query('checkpoint'),
+          async client => void (await client.query('checkpoint')),
         ),
     },
     [Symbol.asyncDispose]: stop,
@@ -210,7 +211,7 @@ export async function openEmbeddedDatabase(
   const host = await recordedSocketDir(join(base, 'socket'), account)
   if (host !== undefined) {
     const access = rolesAt(host, await readSecrets(secretsFile(dataDir)))
-    const acceptsConnection = await asAdmin(
+    const acceptsConnection = await withClient(
       { ...access.hub, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
       async () => {},
     ).then(
@@ -523,7 +524,7 @@ function oneLine(output: string): string {
 
 /** Creates the owner's role, the hub's role without rights on the schema, and the database, unless the database exists. */
 async function createRoles(admin: (database: string) => pg.PoolConfig, secrets: Secrets): Promise<void> {
-  await asAdmin(admin('postgres'), async client => {
+  await withClient(admin('postgres'), async client => {
     const { rows } = await client.query("select from pg_database where datname = 'muster'")
     if (rows.length > 0) return
     const roles = { muster_owner: secrets.owner, muster_hub: secrets.hub }
@@ -534,25 +535,10 @@ async function createRoles(admin: (database: string) => pg.PoolConfig, secrets: 
     await client.query('create database muster owner muster_owner')
   })
   // Default privileges are stored per database, so the statements run in the database `muster`. Repeated grants change nothing.
-  await asAdmin(admin('muster'), client =>
+  await withClient(admin('muster'), client =>
     client.query(
       `alter default privileges for role muster_owner grant select, insert, update, delete on tables to muster_hub;
        alter default privileges for role muster_owner grant usage on schemas to muster_hub`,
     ),
   )
-}
-
-async function asAdmin(
-  connection: pg.PoolConfig,
-  work: (client: pg.Client) => Promise<unknown>,
-): Promise<void> {
-  const client = new pg.Client(connection)
-  // If the connection breaks, the statement in flight fails. Without a listener, the client's `error` event would also end the process.
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    await work(client)
-  } finally {
-    await client.end()
-  }
 }
