@@ -41,9 +41,10 @@ export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, 
     db,
     rows.filter(row => row.name === 'devices_RunBulkActions').map(row => row.data.jobId),
   )
-  for (const { name, state, data } of rows) {
-    const filled = state === 'completed' ? undefined : await fillProgress(db, name)
-    if (filled) progress.set(data.jobId, filled)
+  const incomplete = rows.filter(({ state }) => state !== 'completed')
+  for (const kind of new Set(incomplete.map(({ name }) => name))) {
+    const filled = await fillProgress(db, kind)
+    if (filled) for (const { name, data } of incomplete) if (name === kind) progress.set(data.jobId, filled)
   }
   return {
     jobs: rows.map(row => ({
