@@ -33,8 +33,8 @@ type Carrier = {
   /** Publishes texts on a channel directly, not through the TCP proxies of the nodes. */
   publish(channel: string, ...texts: string[]): Promise<void>
   /**
-   * What the server does about sessions that read nothing: `ended` is the number of sessions that NATS has ended, `queued` the share of the
-   * queue of PostgreSQL that waits for the slowest session.
+   * Shows how the message server treats nodes that do not read. NATS closes their sessions: `ended` counts them. PostgreSQL keeps their
+   * messages in its queue: `queued` is the used share of that queue.
    */
   slowSessions(): Promise<{ ended: number } | { queued: number }>
 }

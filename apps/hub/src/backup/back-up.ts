@@ -27,6 +27,7 @@ import { openTrial } from './trial-restore.ts'
 
 /** Files of repositories per query. */
 const BLOBS_PER_PAGE = 1_000
+/** Maximum number of missing and damaged files that a report names. */
 const MAX_FAULTY_BLOBS = 100
 /** Timeout of the connection that notes a complete backup, in milliseconds. */
 const STORE_TIMEOUT_MS = 10_000
@@ -225,7 +226,10 @@ async function* bytesOf(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text)
 }
 
-/** Throws `BackupError` if a backup on the disk of the data folder, of the files or of the database could fill it. Its trial may be on the same disk. */
+/**
+ * Throws `BackupError` if a backup could fill a disk of the hub: that of the data folder, of the files or of the database. Its trial may be
+ * on the same disk.
+ */
 async function requireRoom(
   folder: string,
   verifyFolder: string | undefined,

@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { counted } from '../../lib/app/format.ts'
 import { Section } from '../../ui/app/Section.tsx'
 
-/** How long the hub keeps the data of a project. An administrator of the hub sets it for all projects. */
+/** Section with the number of days for which the hub keeps each kind of data. The days are settings of the hub, equal for all projects. */
 export function RetentionSection({ eventDays, auditDays }: ActionOutput<'projects_GetDetails'>['retention']) {
   const days = <b>{counted(eventDays, 'day')}</b>
   return (

@@ -71,8 +71,8 @@ export function keepSoftware(db: Db, counts: ReadonlyMap<string, SoftwareCounts>
 }
 
 /**
- * Sets parameters of PostgreSQL for a count, until the end of its transaction (bench `releases`). With the default `work_mem` of 4 MB, the hash join
- * of 100,000 devices spills to disk, and the count takes a third longer. Two processes count in three quarters of the time of one.
+ * Sets parameters of PostgreSQL for a count, until the end of its transaction (bench `releases`). With the default `work_mem` of 4 MB, the
+ * hash join of 100,000 devices spills to disk, and the count takes a third longer. Two processes count in three quarters of the time of one.
  * PostgreSQL expects as many groups as devices, so with its default cost of a row it would not use a second process.
  */
 const SET_FOR_COUNT = sql`
