@@ -82,7 +82,9 @@ export function releaseAfterHeartbeats({
       return
     }
     const { connectedCount } = devices
-    const surplus = Math.floor(connectedCount - averageConnections)
+    // A moved device counts at two nodes until the next heartbeat of the node that it left. Where each node releases one device at a time,
+    // the average is too high by less than one then. Rounding down would end such a release before its last device.
+    const surplus = Math.ceil(connectedCount - averageConnections)
     const leftCount = successorCount === 0 ? 0 : Math.min(releaseTotal - releaseDone, surplus)
     const rate = perMinute(connectedCount) / 60
     // After a pause of its process, a node must not release all devices at once that were due in the pause.
