@@ -190,9 +190,10 @@ describe.runIf(canFollow)(
     /** Runs a statement in the database of the running hub. */
     async function query(statement: string): Promise<void> {
       const code = `const { instanceAccess } = await import('${HUB}/apps/hub/src/database/server/instance-access.ts')
-      const { quietLog, withOwner } = await import('${HUB}/apps/hub/src/commands/instance-database.ts')
+      const { withClient } = await import('${HUB}/apps/hub/src/database/server/with-client.ts')
+      const { quietLog } = await import('${HUB}/apps/hub/src/commands/instance-database.ts')
       const instance = await instanceAccess({ dataDir: '/var/lib/muster-hub' }, quietLog({ logLevel: 'warn' }))
-      await withOwner(instance.access, client => client.query(process.argv[2]))
+      await withClient(instance.access.owner, client => client.query(process.argv[2]))
       await instance[Symbol.asyncDispose]()`
       writeFileSync(join(machine.folder, 'query.mjs'), code)
       await done(`runuser -u muster -- ${HUB}/node/bin/node query.mjs "${statement}"`)

@@ -210,6 +210,8 @@ withRoot('leaves the files of a public agent that came later', async () => {
   // Simulates other software that overwrites the installed program with a file of its own.
   await rm(join(root, 'etc/nexigon/agent.toml'))
   expect((await install()).code).toBe(0)
+  // As a package does, in a new file: nothing can write to a program that is just being started.
+  await rm(join(root, 'usr/bin/muster-agent'))
   await writeFile(join(root, 'usr/bin/muster-agent'), 'of a package')
   expect((await script()).output).toContain('\n/usr/bin/muster-agent\n')
   expect((await script('--uninstall')).output).toContain('Keeps /usr/bin/muster-agent, which was changed.')
