@@ -17,8 +17,17 @@ export function Banner() {
   const text = useConfig().banner?.text
   if (!text) return null
   return (
-    <Suspense>
+    <Suspense fallback={<Room html={text} />}>
       <BannerText html={text} />
     </Suspense>
+  )
+}
+
+/** An empty banner of the height of the text. It keeps the page from moving when the text appears, so that a click hits what it was aimed at. */
+function Room({ html }: { html: string }) {
+  return (
+    <div className="banner" aria-hidden>
+      <span style={{ visibility: 'hidden' }}>{html.replace(/<[^>]*>/g, '')}</span>
+    </div>
   )
 }
