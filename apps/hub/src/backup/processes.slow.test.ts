@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { type ScratchDatabase, scratchDatabase, smallDisk, testHub, until } from '@muster/testkit'
 import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../commands/testing/run-here.ts'
 import { loadConfig } from '../config.ts'
 import { createHub } from '../hub.ts'
@@ -50,9 +50,14 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true })
 })
 
-/** Starts a command as a process of its own, which is to be killed. */
+/** Starts a command as a process of its own. It is killed when the test ends, because it may hold a lock that the next test needs. */
 function start(words: string[], changed: Record<string, string> = {}): ChildProcess {
-  return spawn(process.execPath, [MAIN, ...words], { env: { ...settings, ...changed }, stdio: 'inherit' })
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    env: { ...settings, ...changed },
+    stdio: 'inherit',
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return child
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -80,18 +85,22 @@ it('leaves no file under its name when a backup is killed, and the next one work
   for (const name of await readdir(root)) if (name.endsWith('.partial')) await rm(join(root, name))
 })
 
-it('leaves a draft that no restore takes when a backup is killed during its trial', async () => {
+it('leaves a draft that no restore takes when a backup is killed during its trial', {
+  timeout: 180_000,
+}, async () => {
   const folder = join(root, 'trial')
   await mkdir(folder)
   const child = start(['backup', join(folder, 'file')])
-  await until('the trial has begun', async () => {
+  // The trial begins with a new server of PostgreSQL, which takes long on a busy machine.
+  const hasBegun = async (): Promise<boolean> => {
     const names = await readdir(folder)
     // Only after the last row the session has no transaction.
     const idle = await source.query(
       "select from pg_stat_activity where application_name = 'muster copy' and state = 'idle'",
     )
     return names.some(name => name.endsWith('.partial')) && idle.length > 0
-  })
+  }
+  await until('the trial has begun', hasBegun, 90_000)
   await kill(child)
   const draft = (await readdir(folder)).find(name => name.endsWith('.partial'))!
   const renamed = join(folder, 'renamed')
