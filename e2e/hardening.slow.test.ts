@@ -385,20 +385,26 @@ it('starts with random secrets, listens only on this machine, and can have close
   await expect(anonymous('users_Register', account)).rejects.toThrow('Sign-up is closed on this instance.')
 })
 
-it('does not move the page when the text of the banner appears', async () => {
-  const loaded = Promise.withResolvers<void>()
-  await page.route('**/BannerText-*.js', async route => {
-    await loaded.promise
-    await route.continue()
-  })
-  await page.goto(`${stage.hub.url}/login`)
-  const button = page.getByRole('button', { name: 'Log in' })
-  const before = await button.boundingBox()
-  loaded.resolve()
-  await page.getByRole('region', { name: 'Announcement' }).waitFor()
-  expect(await button.boundingBox()).toEqual(before)
-  await page.unrouteAll({ behavior: 'wait' })
-})
+it.each([1440, 390, 200])(
+  'does not move a page of width %i when the text of the banner appears',
+  async width => {
+    const usual = page.viewportSize()!
+    await page.setViewportSize({ width, height: usual.height })
+    const loaded = Promise.withResolvers<void>()
+    await page.route('**/BannerText-*.js', async route => {
+      await loaded.promise
+      await route.continue()
+    })
+    await page.goto(`${stage.hub.url}/login`)
+    const button = page.getByRole('button', { name: 'Log in' })
+    const before = await button.boundingBox()
+    loaded.resolve()
+    await page.getByRole('region', { name: 'Announcement' }).waitFor()
+    expect(await button.boundingBox()).toEqual(before)
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.setViewportSize(usual)
+  },
+)
 
 it('redirects only to pages of this site after signing in', async () => {
   const start = /^\/($|org_)/

@@ -27,6 +27,7 @@ export function Banner() {
 function Room({ html }: { html: string }) {
   return (
     <div className="banner" aria-hidden>
+      <span className="i" />
       <span style={{ visibility: 'hidden' }}>{html.replace(/<[^>]*>/g, '')}</span>
     </div>
   )
