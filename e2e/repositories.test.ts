@@ -129,7 +129,7 @@ it('leads from the short URL of a repository to its packages', async () => {
     'Settings',
   ])
   await page.getByText(repositoryId, { exact: true }).waitFor()
-  expect(await page.title()).toMatch(/^Packages · fleet-images/)
+  await expect.poll(() => page.title()).toMatch(/^Packages · fleet-images/)
 })
 
 it('shows the commands that manage the packages of this repository', async () => {
