@@ -395,8 +395,15 @@ it.each([1440, 390, 200])(
       await loaded.promise
       await route.continue()
     })
+    // The settings that have the banner's text come after the page's code.
+    await page.route('**/api/config.json', async route => {
+      await page.waitForTimeout(300)
+      await route.continue()
+    })
     await page.goto(`${stage.hub.url}/login`)
     const button = page.getByRole('button', { name: 'Log in' })
+    await button.waitFor()
+    await page.evaluate('document.fonts.ready')
     const before = await button.boundingBox()
     loaded.resolve()
     await page.getByRole('region', { name: 'Announcement' }).waitFor()

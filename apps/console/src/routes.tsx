@@ -8,6 +8,7 @@ import {
   redirect,
   stringifySearchWith,
 } from '@tanstack/react-router'
+import { loadConfig } from './api/config.ts'
 import { actionPagesQuery, actionQuery } from './api/queries.ts'
 import { lazyPage } from './lib/load-code.ts'
 import {
@@ -30,6 +31,9 @@ import { PagePending } from './ui/PagePending.tsx'
 import { RouteError } from './ui/RouteError.tsx'
 
 const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
+  // The banner is at the top of every page: it would move the page if it came later.
+  loader: ({ context }) => loadConfig(context.queryClient),
+  staleTime: Number.POSITIVE_INFINITY,
   component: Root,
   notFoundComponent: RootNotFound,
 })

@@ -1,6 +1,9 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { log } from '../lib/log.ts'
 import { CONFIG_STALE_MS } from './refresh.ts'
+
+/** Longest time for which a page waits for the public settings, in milliseconds. */
+const PAGE_WAITS_MS = 1000
 
 /** Public settings of this instance (`GET /api/config.json`). */
 export type PublicConfig = {
@@ -30,6 +33,12 @@ async function fetchConfig({ signal }: { signal: AbortSignal }): Promise<PublicC
     if (!signal.aborted) log.error('Could not fetch /api/config.json', error)
     return {}
   }
+}
+
+/** Waits until the public settings have loaded, at most 1 s. */
+export async function loadConfig(queryClient: QueryClient): Promise<void> {
+  const late = new Promise<void>(resolve => setTimeout(resolve, PAGE_WAITS_MS))
+  await Promise.race([queryClient.ensureQueryData(configQuery), late])
 }
 
 /** The public settings, empty until they have loaded. */
