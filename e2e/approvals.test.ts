@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addPending } from './pending-devices.ts'
+import { addPending, addRefusals } from './pending-devices.ts'
 import { expectGoodScreen, invoke, openStage, type Stage, startSession } from './people.ts'
 
 let stage: Stage
@@ -238,12 +238,16 @@ it('stays usable while the hub cannot count or list the pending certificates in 
   await page.getByText('8 certificates of 8 devices').first().waitFor()
 
   // The page of a device without connections and properties has its sections side by side.
+  await addRefusals(stage.hub, 'slow-gw-002')
   await table().getByRole('link', { name: 'slow-gw-002' }).first().click()
   await page.getByRole('heading', { name: /^This device waits for approval/ }).waitFor()
   const top = async (name: string) =>
     (await page.getByRole('heading', { name, exact: true }).boundingBox())!.y
   await expect.poll(async () => (await top('Properties')) - (await top('System Info'))).toBeLessThan(40)
   await expect.poll(async () => (await top('Connection')) - (await top('Recent Events'))).toBe(0)
+  const attempts = page.getByRole('table', { name: 'Attempts to connect' })
+  await attempts.getByText('Refused: certificate is pending').first().waitFor()
+  expect(await attempts.getByRole('row').count()).toBe(5)
   await expectGoodScreen(page, 'device-new')
 })
 

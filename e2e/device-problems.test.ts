@@ -432,10 +432,19 @@ it('says why the hub refused a device that is not connected', async () => {
   await device[Symbol.asyncDispose]()
   await changeDatabase(
     stage.hub,
-    `update device set last_refusal_at = now() - interval '3 minutes', last_refusal_reason = 'certificate is revoked', last_refusal_count = 15`,
+    `update device set last_refusal_at = now() - interval '3 minutes', last_refusal_since = now() - interval '50 minutes',
+       last_refusal_reason = 'certificate is revoked', last_refusal_count = 15`,
+  )
+  await changeDatabase(
+    stage.hub,
+    `insert into device_refusals select device_id, jsonb_build_array(jsonb_build_object(
+       'at', last_refusal_at, 'reason', last_refusal_reason, 'address', '203.0.113.77')) from device`,
   )
   await page.goto(`${list}/${device.deviceId}`)
   await problem().getByRole('heading', { name: 'Refused 15 times: certificate is revoked' }).waitFor()
+  await problem()
+    .getByText(/^First .+, last .+ from 203\.0\.113\.77\.$/)
+    .waitFor()
   // The box shows the failed update of an earlier test below the refusal.
   await problem()
     .locator('.pmore')

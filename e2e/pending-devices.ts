@@ -29,3 +29,21 @@ export async function addPending(
        from made`,
   )
 }
+
+/** Adds four refused connections to a device, one in 3 min, as if its certificate waited for approval. */
+export async function addRefusals(hub: Pick<HubChild, 'dataDir'>, hostname: string): Promise<void> {
+  const ofDevice = `device_id in (select device_id from device where hostname = '${hostname}')`
+  await changeDatabase(
+    hub,
+    `update device set last_refusal_at = now(), last_refusal_since = now() - interval '9 minutes', last_refusal_count = 4,
+            last_refusal_reason = 'certificate is pending' where ${ofDevice}`,
+  )
+  await changeDatabase(
+    hub,
+    `insert into device_refusals (device_id, latest)
+       select device_id, (select jsonb_agg(jsonb_build_object(
+           'at', now() - i * interval '3 minutes', 'reason', 'certificate is pending', 'address', '203.0.113.77') order by i)
+         from generate_series(0, 3) i)
+         from device where ${ofDevice}`,
+  )
+}

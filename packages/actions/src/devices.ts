@@ -133,7 +133,14 @@ export const devices = {
       firstSeen: Timestamp,
       isConnected: z.boolean(),
       lastConnectedAt: Timestamp.optional(),
-      lastRefusal: Refusal.optional(),
+      lastRefusal: Refusal.extend({
+        since: Timestamp.optional().describe(
+          'Time of the first of the refusals that `count` counts, if the hub recorded it.',
+        ),
+      }).optional(),
+      refusals: z
+        .array(z.object({ at: Timestamp, reason: z.string(), address: z.string() }))
+        .describe('Latest refused connections of the device, newest first, at most 10.'),
       /** Limits that the device exceeded within the last 30 days, the latest first. */
       limitHits: z.array(LimitHit),
       /**

@@ -187,6 +187,7 @@ type DeviceRow = {
   search_text: Generated<string>
   property_version_floor: Generated<number>
   addresses_version: number | null
+  last_refusal_since: ColumnType<Date | null, Date | string | null, Date | string | null>
 }
 
 type DeviceAddressRow = {
@@ -264,6 +265,11 @@ type DevicePropertyChangeRow = {
   value: ColumnType<RawJson | null, string | null, string | null>
   actor: ColumnType<JsonValue, string, string>
   changed_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type DeviceRefusalsRow = {
+  device_id: string
+  latest: ColumnType<JsonValue, string, string>
 }
 
 type DeviceRemovalRow = {
@@ -579,6 +585,7 @@ export type Tables = {
   device_event: DeviceEventRow
   device_property: DevicePropertyRow
   device_property_change: DevicePropertyChangeRow
+  device_refusals: DeviceRefusalsRow
   device_removal: DeviceRemovalRow
   device_stored_bytes: DeviceStoredBytesRow
   device_update: DeviceUpdateRow

@@ -217,6 +217,11 @@ describe('a refused device', () => {
         return lastRefusal?.reason === message && lastRefusal.count === count && lastRefusal
       })
       expect(known.count).toBe(count)
+      const { refusals } = await owner.invoke('devices_GetDetails', { deviceId })
+      const pending = { reason: 'certificate is pending', address: '127.0.0.1' }
+      expect(refusals).toMatchObject([{ reason: message, address: '127.0.0.1' }, pending])
+      expect(refusals[0]!.at).toBe(known.at)
+      expect(known.since).toBe(refusals[count - 1]!.at)
       const { tokens } = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
       expect(tokens.find(other => other.tokenId === tokenId)?.lastRefusal).toMatchObject({
         reason: message,
@@ -259,15 +264,21 @@ describe('a refused device', () => {
     },
   )
 
-  it('shows the number of refusals in a row for one reason, also after concurrent ones', async () => {
+  it('shows the number of refusals in a row for one reason and the latest ten, also after concurrent ones', async () => {
     const { owner, projectId } = await hub.fleet()
     const { token, tokenId } = await hub.token(owner, projectId, false)
     const identity = await deviceIdentity()
     const { line } = await refusalOf({ token, identity })
     await Promise.all(Array.from({ length: 49 }, () => refusalOf({ token, identity })))
     await until('all are counted', async () => (await lastRefusalOfToken(tokenId)).count === 50)
-    const { lastRefusal } = await owner.invoke('devices_GetDetails', { deviceId: String(line?.deviceId) })
+    const deviceId = String(line?.deviceId)
+    const { lastRefusal, refusals } = await owner.invoke('devices_GetDetails', { deviceId })
     expect(lastRefusal).toMatchObject({ reason: 'certificate is pending', count: 50 })
+    expect(refusals).toHaveLength(10)
+    const times = refusals.map(({ at }) => Date.parse(at))
+    expect(times).toEqual(times.toSorted((a, b) => b - a))
+    expect(times[0]).toBe(Date.parse(lastRefusal!.at))
+    expect(Date.parse(lastRefusal!.since!)).toBeLessThanOrEqual(times.at(-1)!)
 
     await refusalOf({ token, identity, headers: { 'x-client-cert': undefined } })
     await until(

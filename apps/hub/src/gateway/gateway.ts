@@ -296,7 +296,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     else log.error({ ...peer, err: error }, 'connection could not be checked')
     answer(socket, refusal)
     if (!tokenId) return
-    refusals.add({ tokenId, deviceId, reason: refusal.message }).then(
+    refusals.add({ tokenId, deviceId, reason: refusal.message, address: peer.remote }).then(
       () => {
         if (!place) return
         live.changed({ topic: 'tokens', ...place })

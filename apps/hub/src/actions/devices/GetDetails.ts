@@ -6,6 +6,7 @@ import { handler } from '../../handler.ts'
 import { secsBetween, wireTime } from '../../runtime/times.ts'
 
 type Row = RefusalColumns & {
+  last_refusal_since: Date | null
   project_id: string
   fingerprint_id: string
   name: string | null
@@ -24,6 +25,7 @@ type Row = RefusalColumns & {
     remoteAddress: string | null
     isShared: boolean
   }[]
+  refusals: { at: string; reason: string; address: string }[]
   limit_hits: { limit: string; message: string; count: number; firstAt: string; lastAt: string }[]
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
 }
@@ -31,7 +33,8 @@ type Row = RefusalColumns & {
 // Reads everything in a single statement, because an open device page of the console refetches the details at every change.
 const DETAILS = `
     select d.project_id, d.fingerprint_id, d.name, d.hostname, d.first_seen, d.is_connected, d.last_connected_at,
-           d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count,
+           d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count, d.last_refusal_since,
+           coalesce((select r.latest from device_refusals r where r.device_id = d.device_id), '[]') as refusals,
            coalesce((
              select jsonb_agg(jsonb_build_object('certificateId', c.certificate_id, 'status', c.status,
                       'fingerprint', c.fingerprint, 'firstSeen', c.first_seen,
@@ -54,7 +57,14 @@ const DETAILS = `
                from limit_hit h where h.subject_id = d.device_id), '[]') as limit_hits
       from device d where d.device_id = $1`
 
-/** Returns a device with its certificates, open connections and exceeded limits. */
+function lastRefusalOf(device: Row) {
+  const last = refusalOf(device)
+  return (
+    last && { ...last, since: device.last_refusal_since ? wireTime(device.last_refusal_since) : undefined }
+  )
+}
+
+/** Returns a device with its certificates, open connections, refused connections and exceeded limits. */
 export const devices_GetDetails = handler('devices_GetDetails', async ({ db, services }, { deviceId }) => {
   const [device] = await select<Row>(db, DETAILS, [deviceId])
   // The device was deleted after the permission check.
@@ -69,7 +79,8 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db, ser
     firstSeen: wireTime(device.first_seen),
     isConnected: device.is_connected,
     lastConnectedAt: device.last_connected_at ? wireTime(device.last_connected_at) : undefined,
-    lastRefusal: refusalOf(device),
+    lastRefusal: lastRefusalOf(device),
+    refusals: device.refusals.map(({ at, ...refused }) => ({ at: wireTime(new Date(at)), ...refused })),
     limitHits: device.limit_hits.map(({ firstAt, lastAt, ...hit }) => ({
       ...hit,
       firstAt: wireTime(new Date(firstAt)),

@@ -118,13 +118,21 @@ function Period({ deviceId, problem, update }: PeriodProps) {
       </>
     )
   }
+  const from = problem.address !== undefined && (
+    <>
+      {' '}
+      from <span className="mono">{problem.address}</span>
+    </>
+  )
   return firstAt === undefined || firstAt === lastAt ? (
     <>
-      Last <Moment at={lastAt} />.
+      Last <Moment at={lastAt} />
+      {from}.
     </>
   ) : (
     <>
-      First <Moment at={firstAt} />, last <Moment at={lastAt} />.
+      First <Moment at={firstAt} />, last <Moment at={lastAt} />
+      {from}.
     </>
   )
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { offlineProblem, problemsOf } from './problems.ts'
 import type { Properties } from './well-known.ts'
 
-const NO_REFUSAL = { isConnected: true, certificates: [] }
+const NO_REFUSAL = { isConnected: true, refusals: [], certificates: [] }
 const AT = '2026-11-22T08:00:00Z'
 
 function properties(values: Record<string, unknown>): Properties {
@@ -51,9 +51,14 @@ describe('problemsOf', () => {
   })
 
   it('orders refusal, update and health by their gravity', () => {
-    const lastRefusal = { at: AT, reason: 'The certificate is revoked.', count: 15 }
+    const reason = 'The certificate is revoked.'
+    const details = {
+      lastRefusal: { at: AT, reason, count: 15, since: '2026-11-22T07:00:00Z' },
+      refusals: [{ at: AT, reason, address: '203.0.113.7' }],
+      certificates: [],
+    }
     const all = problemsOf(
-      { isConnected: false, lastRefusal, certificates: [] },
+      { ...details, isConnected: false },
       properties({ ...health('degraded'), ...ota({ state: 'failed' }) }),
     )
     expect(all.map(({ sentence, tone }) => [sentence, tone])).toEqual([
@@ -61,7 +66,8 @@ describe('problemsOf', () => {
       ['Update failed once', 'bad'],
       ['Health: degraded', 'warn'],
     ])
-    expect(problemsOf({ isConnected: true, lastRefusal, certificates: [] }, {})).toEqual([])
+    expect(all[0]).toMatchObject({ firstAt: '2026-11-22T07:00:00Z', lastAt: AT, address: '203.0.113.7' })
+    expect(problemsOf({ ...details, isConnected: true }, {})).toEqual([])
     expect(problemsOf(NO_REFUSAL, properties(health('error')))[0]).toMatchObject({ tone: 'bad' })
   })
 })

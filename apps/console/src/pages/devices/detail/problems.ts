@@ -6,7 +6,10 @@ import { cut } from './cut.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
 import { healthOf, type Properties, readOtaStatus } from './well-known.ts'
 
-type Details = Pick<ActionOutput<'devices_GetDetails'>, 'isConnected' | 'lastRefusal' | 'certificates'>
+type Details = Pick<
+  ActionOutput<'devices_GetDetails'>,
+  'isConnected' | 'lastRefusal' | 'refusals' | 'certificates'
+>
 
 /** Something that is wrong with a device. */
 export type Problem = {
@@ -16,6 +19,10 @@ export type Problem = {
   sentence: string
   /** Time of the last report of the problem. */
   lastAt: string
+  /** Time when the problem began; absent if it is not known, or if `property` tells it. */
+  firstAt?: string | undefined
+  /** Address of the last refused connection. */
+  address?: string | undefined
   /** Property whose past values show when the problem began; absent for connections. */
   property?: string
   /** The failed update as the device reports it, with texts of any length. */
@@ -31,20 +38,24 @@ export type Problem = {
  * device reports are part of the sentences, each truncated to 300 characters.
  */
 export function problemsOf(
-  { isConnected, lastRefusal, certificates }: Details,
+  { isConnected, lastRefusal, refusals, certificates }: Details,
   properties: Properties,
 ): Problem[] {
   // `PendingBox` shows a pending certificate, which explains refused connections, so they are not reported as a problem as well.
   const isPending = certificates.some(({ status }) => status === 'Pending')
   return [
-    ...(lastRefusal && !isConnected && !isPending ? [refused(lastRefusal)] : []),
+    ...(lastRefusal && !isConnected && !isPending ? [refused(lastRefusal, refusals[0]?.address)] : []),
     ...failedUpdate(properties),
     ...badHealth(properties),
   ]
 }
 
-function refused({ reason, count, at }: NonNullable<Details['lastRefusal']>): Problem {
-  return { kind: 'refused', tone: 'bad', sentence: `Refused ${times(count)}: ${cut(reason)}`, lastAt: at }
+function refused(
+  { reason, count, at, since }: NonNullable<Details['lastRefusal']>,
+  address: string | undefined,
+): Problem {
+  const sentence = `Refused ${times(count)}: ${cut(reason)}`
+  return { kind: 'refused', tone: 'bad', sentence, firstAt: since, lastAt: at, address }
 }
 
 function failedUpdate(properties: Properties): Problem[] {
@@ -103,7 +114,8 @@ export function offlineProblem(connections: readonly Connection[], nowMs: number
   if (nowMs - lastMs <= longestMs) return []
   const reason = END[connections[ends.indexOf(lastMs)]?.endReason ?? ''] ?? ''
   const sentence = `Not connected since ${dayAndMonth(lastMs)}, ${hourAndMinute(lastMs)}${reason}`
-  return [{ kind: 'offline', tone: 'warn', sentence, lastAt: new Date(lastMs).toISOString() }]
+  const lastAt = new Date(lastMs).toISOString()
+  return [{ kind: 'offline', tone: 'warn', sentence, firstAt: lastAt, lastAt }]
 }
 
 function times(count: number): string {

@@ -31,6 +31,5 @@ export function useBeginning(deviceId: string, problem: Problem | undefined): st
     { deviceId, of },
     { enabled: problem?.property !== undefined },
   ).data
-  if (problem?.kind === 'offline') return problem.lastAt
-  return problem?.property === undefined ? undefined : run?.firstAt
+  return problem?.property === undefined ? problem?.firstAt : run?.firstAt
 }

@@ -17,6 +17,7 @@ import { OTA_STATUS } from '../property-names.ts'
 import { mergeTicks } from './connection-ticks.ts'
 import { Glyph, Lane } from './Lane.tsx'
 import { type Mark, personMarks, updateEntries, updateMarks } from './lanes.ts'
+import { RefusedAttempts } from './RefusedAttempts.tsx'
 import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf } from './ranges.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId'
@@ -115,20 +116,24 @@ function History({ deviceId, range: chosen }: { deviceId: string; range: Connect
   )
 }
 
-/** Text in place of the history. The hub stores the number of refused attempts, and time and reason of the last one. */
+/** Text in place of the history, with the refused attempts that the hub recorded. */
 function NeverConnected({ deviceId }: { deviceId: string }) {
-  const refusal = useActionState('devices_GetDetails', { deviceId }).data?.lastRefusal
+  const { lastRefusal: last, refusals = [] } = useActionState('devices_GetDetails', { deviceId }).data ?? {}
   return (
-    <p className="muted">
-      Never connected.
-      {refusal && (
-        <>
-          {' '}
-          The last of {counted(refusal.count, 'attempt')} was refused <Moment at={refusal.at} />:{' '}
-          <bdi>{cut(refusal.reason)}</bdi>.
-        </>
-      )}
-    </p>
+    <>
+      <p className="muted">
+        Never connected.
+        {last && refusals.length === 0 && (
+          <>
+            {' '}
+            The last of {counted(last.count, 'attempt')} was refused <Moment at={last.at} />:{' '}
+            <bdi>{cut(last.reason)}</bdi>.
+          </>
+        )}
+        {refusals.length > 0 && ' These are its attempts.'}
+      </p>
+      <RefusedAttempts refusals={refusals} />
+    </>
   )
 }
 
