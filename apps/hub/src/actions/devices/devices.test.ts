@@ -5,6 +5,7 @@ import {
   clearAudit,
   connectDevice,
   databaseSession,
+  deviceIdentity,
   deviceRow,
   failed,
   liveStream,
@@ -63,6 +64,7 @@ describe('devices_GetDetails', () => {
       isConnected: false,
       certificates: [],
       connections: [],
+      refusals: [],
       limitHits: [],
       unregisteredLinks: 0,
     })
@@ -200,6 +202,13 @@ describe('devices_Delete', () => {
       })
       await owner.invoke('devices_DeleteCertificate', extra)
       expect(certificates).toHaveLength(1)
+      const { certificatePem } = await deviceIdentity()
+      const refused = connectDevice({ url: hub.url, token, identity: { ...one.identity, certificatePem } })
+      await expect(refused).rejects.toThrow('403')
+      await until('the refusal is recorded', async () => {
+        const { refusals } = await owner.invoke('devices_GetDetails', { deviceId: one.deviceId })
+        return refusals.length === 1
+      })
     }
     await hub.services.storedBytes.flush()
     await using console = await liveStream(hub, owner)
@@ -226,6 +235,7 @@ describe('devices_Delete', () => {
       'device_event',
       'device_property',
       'device_property_change',
+      'device_refusals',
       'device_stored_bytes',
       'device_update',
       'proxy_host',
@@ -287,14 +297,14 @@ describe('devices_Delete', () => {
     await session.query('select from device where device_id = $1 for update', [deviceId])
     const first = owner.invoke('devices_Delete', { deviceId })
     await session.waitingStatements(1)
-    const late = [
+    const late = Promise.allSettled([
       owner.invoke('devices_Delete', { deviceId }),
       owner.invoke('devices_SetName', { deviceId, name: 'ghost' }),
-    ]
+    ])
     await session.waitingStatements(3)
     await session.release()
     expect(await first).toEqual({})
-    for (const { status, reason } of (await Promise.allSettled(late)) as PromiseRejectedResult[])
+    for (const { status, reason } of (await late) as PromiseRejectedResult[])
       expect({ status, reason }).toMatchObject({ status: 'rejected', reason: { kind: 'Forbidden' } })
     expect((await auditEvents(hub)).map(({ event }) => event)).toEqual(['devices_Deleted'])
   })
