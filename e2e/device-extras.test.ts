@@ -198,7 +198,7 @@ it('keeps the focus in the section when the last certificate is deleted', async 
   await page.getByRole('button', { name: /^Delete certificate / }).focus()
   await page.keyboard.press('Enter')
   await page.getByText('No certificates.').waitFor()
-  expect(await page.evaluate('document.activeElement.innerText')).toBe('No certificates.')
+  await expect.poll(() => page.evaluate('document.activeElement.innerText')).toBe('No certificates.')
   await expectGoodScreen(page, 'device-no-certificate')
 })
 

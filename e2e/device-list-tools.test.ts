@@ -211,7 +211,9 @@ it('shows chosen properties as columns, in the chosen order and width, and keeps
   await chooser.getByRole('checkbox', { name: 'Id', exact: true }).uncheck()
   await chooser.getByRole('button', { name: 'Move dev.nexigon.ota.status.lastError' }).focus()
   for (let moves = 0; moves < 3; moves++) await page.keyboard.press('ArrowUp')
-  const kept = page.waitForResponse('**/invoke/users_SetView')
+  const kept = page.waitForResponse(
+    response => response.url().endsWith('/users_SetView') && response.request().postData()!.includes('230'),
+  )
   await chooser.getByRole('button', { name: 'Done' }).click()
   const heads = () => page.locator('.devices thead th').allInnerTexts()
   const expected = [

@@ -93,9 +93,13 @@ it('accepts a certificate once, even if Enter is held down', async () => {
 
   // On a phone, a single button is placed beside the first line of its row.
   await page.setViewportSize({ width: 390, height: 844 })
-  const remove = (await row.getByRole('button', { name: /^Delete certificate/ }).boundingBox())!
-  const id = (await row.locator('.idt').boundingBox())!
-  expect(Math.abs(remove.y + remove.height / 2 - (id.y + id.height / 2))).toBeLessThan(20)
+  await expect
+    .poll(async () => {
+      const remove = (await row.getByRole('button', { name: /^Delete certificate/ }).boundingBox())!
+      const id = (await row.locator('.idt').boundingBox())!
+      return Math.abs(remove.y + remove.height / 2 - (id.y + id.height / 2))
+    })
+    .toBeLessThan(20)
   await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
@@ -135,11 +139,16 @@ it('does not change a saved name if Enter is pressed again', async () => {
 
 it('has its sections in the same order in the DOM and on a phone', async () => {
   await page.setViewportSize({ width: 390, height: 844 })
-  const tops = await page.evaluate<number[]>(
-    `[...document.querySelectorAll('.order .sec')].map(part => part.getBoundingClientRect().top)`,
-  )
-  expect(tops).toHaveLength(10)
-  expect(tops).toEqual(tops.toSorted((a, b) => a - b))
+  const tops = () =>
+    page.evaluate<number[]>(
+      `[...document.querySelectorAll('.order .sec')].map(part => part.getBoundingClientRect().top)`,
+    )
+  await expect
+    .poll(async () => {
+      const now = await tops()
+      return { sections: now.length, isInOrder: now.join() === now.toSorted((a, b) => a - b).join() }
+    })
+    .toEqual({ sections: 10, isInOrder: true })
   await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
@@ -166,9 +175,10 @@ it.each([
     .toBe(true)
   // After a person has scrolled, updates do not scroll the page again.
   await page.mouse.wheel(0, -400)
-  await page.waitForTimeout(300)
-  await set('crane.limit-15', String(Date.now()))
-  await page.waitForTimeout(600)
+  await expect.poll(() => page.evaluate(top)).toBeGreaterThan(112 + 100)
+  const value = String(Date.now())
+  await set('crane.limit-15', value)
+  await page.getByText(value).first().waitFor()
   expect(await page.evaluate(top)).toBeGreaterThan(112 + 100)
   await page.unrouteAll({ behavior: 'wait' })
 })
@@ -249,9 +259,13 @@ it('fits a token name of 128 characters', async () => {
   await name.waitFor()
   for (const width of [1920, 1440, 1181, 1024, 390, 320]) {
     await page.setViewportSize({ width, height: 900 })
-    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-    const { x, width: long } = (await name.boundingBox())!
-    expect({ width, overflow, isSeen: x + long < width }).toEqual({ width, overflow: 0, isSeen: true })
+    // The console may render the layout of a new width some frames after the resize.
+    const measured = async () => {
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+      const { x, width: long } = (await name.boundingBox())!
+      return { width, overflow, isSeen: x + long < width }
+    }
+    await expect.poll(measured).toEqual({ width, overflow: 0, isSeen: true })
   }
   await page.setViewportSize({ width: 1440, height: 1000 })
 })

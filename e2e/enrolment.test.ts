@@ -54,7 +54,7 @@ it('guides the first device from the token to the greeting, without a token in a
   await mend()
   await guide.getByRole('button', { name: 'Create Token' }).click()
   const token = await guide.locator('.secret code').innerText()
-  expect(await focused()).toMatch(/^Copy/)
+  await expect.poll(focused).toMatch(/^Copy/)
   await guide.getByText('Waiting for the device to connect…').waitFor()
   await expectGoodScreen(page, 'connect-guide-waiting')
 

@@ -10,7 +10,7 @@ import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { HOSTILE_NAMES, HOSTILE_TEXTS } from './hostile-texts.ts'
 import { databaseOf, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
-import { openStage, type Stage, signIn } from './people.ts'
+import { ignoreTimersOf, openStage, type Stage, signIn } from './people.ts'
 
 /** Alarms about forbidden events on a page: scripts that ran, dialogs, and violations of the Content-Security-Policy. */
 const alarms: string[] = []
@@ -388,28 +388,30 @@ it('starts with random secrets, listens only on this machine, and can have close
 it.each([1440, 390, 200])(
   'does not move a page of width %i when the text of the banner appears',
   async width => {
-    const usual = page.viewportSize()!
-    await page.setViewportSize({ width, height: usual.height })
+    const fresh = await page.context().newPage()
+    await fresh.setViewportSize({ width, height: 1000 })
+    // A page waits at most 1 s for the settings, which a busy machine can exceed.
+    await ignoreTimersOf(fresh, 1_000)
     const loaded = Promise.withResolvers<void>()
-    await page.route('**/BannerText-*.js', async route => {
+    await fresh.route('**/BannerText-*.js', async route => {
       await loaded.promise
       await route.continue()
     })
     // The settings that have the banner's text come after the page's code.
-    await page.route('**/api/config.json', async route => {
-      await page.waitForTimeout(300)
+    await fresh.route('**/api/config.json', async route => {
+      await fresh.waitForTimeout(300)
       await route.continue()
     })
-    await page.goto(`${stage.hub.url}/login`)
-    const button = page.getByRole('button', { name: 'Log in' })
+    await fresh.goto(`${stage.hub.url}/login`)
+    const button = fresh.getByRole('button', { name: 'Log in' })
     await button.waitFor()
-    await page.evaluate('document.fonts.ready')
+    await fresh.evaluate('document.fonts.ready')
     const before = await button.boundingBox()
     loaded.resolve()
-    await page.getByRole('region', { name: 'Announcement' }).waitFor()
+    await fresh.getByRole('region', { name: 'Announcement' }).waitFor()
     expect(await button.boundingBox()).toEqual(before)
-    await page.unrouteAll({ behavior: 'wait' })
-    await page.setViewportSize(usual)
+    await fresh.unrouteAll({ behavior: 'wait' })
+    await fresh.close()
   },
 )
 

@@ -83,7 +83,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
 
   await row.getByRole('link', { name: 'View' }).click()
   await page.getByRole('heading', { name: /^This device waits for approval/ }).waitFor()
-  await page.getByText('certificate is pending', { exact: true }).waitFor()
+  await page.getByText('certificate is pending', { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Accept', exact: true }).click()
   const head = page.locator('.dhead')
   await head.getByText('Connected', { exact: true }).waitFor({ timeout: 60_000 })
@@ -112,7 +112,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   await page.getByPlaceholder('New name').fill('crane-gw-01')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('heading', { level: 1, name: 'crane-gw-01' }).waitFor()
-  expect(await page.getByPlaceholder('New name').inputValue()).toBe('')
+  await expect.poll(() => page.getByPlaceholder('New name').inputValue()).toBe('')
   expect(await violations(page)).toEqual([])
 
   await agent[Symbol.asyncDispose]()

@@ -146,7 +146,7 @@ it('does not show the projects of the previous organization after switching', as
   await page.getByRole('menuitem', { name: 'Empty harbor' }).click()
   await page.waitForURL(url => !url.pathname.includes(organizationId))
   await page.getByRole('button', { name: 'Organization Empty harbor' }).waitFor()
-  expect(await page.getByRole('link', { name: 'First project' }).count()).toBe(0)
+  await page.getByRole('link', { name: 'First project' }).waitFor({ state: 'detached' })
   release()
   await page.getByText('Create your first project').waitFor()
   await page.unrouteAll({ behavior: 'wait' })
@@ -222,12 +222,13 @@ it('renders only entries of a long log near the viewport, and keeps them expande
   ]) {
     await page.setViewportSize({ width: width!, height: 900 })
     await page.evaluate(`scrollTo(0, ${y})`)
-    await page.waitForTimeout(500)
-    const covered = await page.evaluate(`[100, 300, 500, 700].map(y => {
-      const { left, width } = document.querySelector('table').getBoundingClientRect()
-      return document.elementFromPoint(left + width / 2, y)?.closest('tr')?.ariaHidden ?? 'row'
-    })`)
-    expect({ width, covered }).toEqual({ width, covered: ['row', 'row', 'row', 'row'] })
+    const covered = () =>
+      page.evaluate(`[100, 300, 500, 700].map(y => {
+        const { left, width } = document.querySelector('table').getBoundingClientRect()
+        return document.elementFromPoint(left + width / 2, y)?.closest('tr')?.ariaHidden ?? 'row'
+      })`)
+    const expected = { width, covered: ['row', 'row', 'row', 'row'] }
+    await expect.poll(async () => ({ width, covered: await covered() })).toEqual(expected)
   }
   await page.setViewportSize({ width: 1440, height: 1000 })
   await page.unrouteAll({ behavior: 'wait' })
@@ -306,6 +307,7 @@ it('C5: corrects the organization in the URL of a project and a repository', asy
   const current = page.getByRole('button', { name: /^Organization / })
   await page.goto(`${stage.hub.url}/${organizationId}/projects`)
   await page.getByRole('link', { name: 'First project' }).waitFor()
+  await expect.poll(() => current.innerText()).toContain('My organization')
   const own = await current.innerText()
   for (const [path, heading] of [
     [`projects/${projectId}/devices?status=connected&q=none`, 'Devices'],

@@ -306,6 +306,7 @@ it('filters the organizations in the switcher when there are more than eight', a
   await mira.keyboard.press('Enter')
   await mira.getByRole('button', { name: 'Organization Harbor 8' }).waitFor()
   await openOrganizationMenu(mira)
+  await mira.locator('input[type=search]:focus').waitFor()
   await mira.keyboard.type('harbor 3')
   await mira.keyboard.press('Enter')
   await mira.getByRole('button', { name: 'Organization Harbor 3' }).waitFor()

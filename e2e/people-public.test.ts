@@ -5,6 +5,7 @@ import {
   countingRequests,
   expectGoodScreen,
   failAction,
+  ignoreTimersOf,
   mailedLink,
   openStage,
   type Stage,
@@ -214,10 +215,7 @@ it('shows why an activation failed and does not redirect', async () => {
 it('shows a completed activation with a link to sign in', async () => {
   page = await stage.newPage()
   // Disables the redirect that follows after 4 s, so that the screen can be checked.
-  await page.addInitScript(`
-    const later = window.setTimeout
-    window.setTimeout = (run, ms, ...rest) => (ms === 4000 ? 0 : later(run, ms, ...rest))
-  `)
+  await ignoreTimersOf(page, 4_000)
   await page.route('**/users_CompleteRegistration', route => route.fulfill({ json: { result: 'Completed' } }))
   await page.goto(`${stage.hub.url}/signup/verify?jwt=y`)
   await page.getByRole('heading', { level: 1, name: 'Account Activated' }).waitFor()

@@ -157,7 +157,7 @@ it('asks for the current password when the sign-in is no longer recent', async (
   await dialog.getByLabel('Name (required)').fill('Later')
   expect(await field.count()).toBe(0)
   await create.click()
-  await field.waitFor({ timeout: 20_000 })
+  await field.waitFor()
   await dialog
     .getByRole('alert')
     .getByText(/sign-in is too old/)
@@ -193,14 +193,11 @@ it('S8: shows time and address of the last use of a token, and its expiry', asyn
   await invoke('actor_GetActor', {})
   // The page refetches the list of tokens at intervals. A reload refetches it immediately.
   await expect
-    .poll(
-      async () => {
-        await page.reload()
-        await row.waitFor()
-        return row.getByText('127.0.0.1').count()
-      },
-      { timeout: 15_000 },
-    )
+    .poll(async () => {
+      await page.reload()
+      await row.waitFor()
+      return row.getByText('127.0.0.1').count()
+    })
     .toBe(1)
   await changeDatabase(
     stage.hub,

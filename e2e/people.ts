@@ -243,6 +243,8 @@ export async function expectGoodScreen(page: Page, name: string, prepare = async
   }
   if (before) await page.setViewportSize(before)
   await page.emulateMedia({ colorScheme: null, forcedColors: null })
+  // The resize closes open menus in the next frame.
+  await twoFrames(page)
 }
 
 /** Checks an open menu. The menu closes when the window is resized, so `open` opens it again for each size. */
@@ -273,6 +275,14 @@ async function wholePage(page: Page) {
   return { fullPage: true, clip: { x: 0, y: 0, width: viewport.width, height } }
 }
 
+/** Lets pages that open later ignore timers of this length in milliseconds: what they would do after it does not happen. */
+export async function ignoreTimersOf(page: Page, ignoredMs: number) {
+  await page.addInitScript(`
+    const later = window.setTimeout
+    window.setTimeout = (run, ms, ...rest) => (ms === ${ignoredMs} ? 0 : later(run, ms, ...rest))
+  `)
+}
+
 async function show(page: Page, { width, height, colorScheme, forcedColors, zoom = 1 }: Look) {
   // Disables transitions. Otherwise axe would measure intermediate colours.
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce', forcedColors: forcedColors ?? null })
@@ -281,6 +291,11 @@ async function show(page: Page, { width, height, colorScheme, forcedColors, zoom
   // The console receives the new theme in the next frame and renders it in the following one.
   await page.locator(`html[data-theme="${colorScheme}"]`).waitFor()
   if (PICTURES) await showTop(page)
+  await twoFrames(page)
+}
+
+/** Waits until the page has rendered what the last change of its size or theme causes. */
+async function twoFrames(page: Page) {
   await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
 }
 

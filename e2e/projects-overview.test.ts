@@ -83,14 +83,16 @@ it('shows the projects with problems first, each with its problems, its last 24 
   await page.getByText('lowest 15 at', { exact: false }).waitFor()
   await page.getByText('12 of 24 all day').waitFor()
   await page.getByText('3 devices wait for approval').waitFor()
-  expect(await page.locator('.stats > div').allInnerTexts()).toEqual([
-    expect.stringMatching(/^Devices\n318/),
-    expect.stringMatching(/^Connected\n279\s*88 %$/),
-    expect.stringMatching(/^Disconnected\n39$/),
-    expect.stringMatching(/^Error\n3\s*in 1 project$/),
-    expect.stringMatching(/^Warning\n3\s*in 1 project$/),
-    expect.stringMatching(/^Pending certificates\n3\s*in 1 project$/),
-  ])
+  await expect
+    .poll(() => page.locator('.stats > div').allInnerTexts())
+    .toEqual([
+      expect.stringMatching(/^Devices\n318/),
+      expect.stringMatching(/^Connected\n279\s*88 %$/),
+      expect.stringMatching(/^Disconnected\n39$/),
+      expect.stringMatching(/^Error\n3\s*in 1 project$/),
+      expect.stringMatching(/^Warning\n3\s*in 1 project$/),
+      expect.stringMatching(/^Pending certificates\n3\s*in 1 project$/),
+    ])
   await expectGoodScreen(page, 'projects-overview')
 })
 

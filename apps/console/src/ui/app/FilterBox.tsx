@@ -11,22 +11,27 @@ type FilterBoxProps = {
   placeholder: string
 }
 
+/** Text that a person types. Once it is applied, it is shown until the filter is no longer `appliedTo`, the filter before. */
+type Draft = { text: string; appliedTo?: string }
+
 /** A search box for filters in the URL. The filter takes effect when typing pauses. */
 export function FilterBox({ value, onChange, ...rest }: FilterBoxProps) {
-  const [draft, setDraft] = useState<string>()
+  const [draft, setDraft] = useState<Draft>()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
 
+  if (draft?.appliedTo !== undefined && draft.appliedTo !== value) setDraft(undefined)
+
   function apply(text: string) {
-    setDraft(undefined)
+    setDraft({ text, appliedTo: value })
     onChange(text)
   }
   function type(text: string) {
     clearTimeout(timer.current)
     // Clearing the box takes effect immediately.
     if (text === '') return apply(text)
-    setDraft(text)
+    setDraft({ text })
     timer.current = setTimeout(() => apply(text), TYPING_PAUSE_MS)
   }
-  return <SearchBox {...rest} value={draft ?? value} onChange={type} />
+  return <SearchBox {...rest} value={draft?.text ?? value} onChange={type} />
 }
