@@ -38,15 +38,18 @@ export class StormDevice {
     return this.#device.link.isOpen
   }
 
-  /** Reconnects until the hub accepts the device. Counts refusals, but not failed connections while the hub is down. */
+  /** Reconnects until the hub accepts the device, or the device is stopped. Counts refusals, but not failed connections while the hub is down. */
   async reconnect(): Promise<void> {
     await this.#device.link.ended
     const { identity } = this.#device
     await until(
       'the device is accepted',
       async () => {
+        if (this.#isOver) return true
         try {
-          this.#device = await connectThrough(this.#url, this.#token, identity)
+          const device = await connectThrough(this.#url, this.#token, identity)
+          if (this.#isOver) await device[Symbol.asyncDispose]()
+          else this.#device = device
           return true
         } catch (error) {
           if (error instanceof ConnectionRefused) this.refusals++

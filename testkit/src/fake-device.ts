@@ -120,7 +120,7 @@ export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDev
   const opened = await openWebSocket(options.url, deviceHeaders(options, identity), options.tls)
   const { webSocket } = opened
   const link = linkOver(opened, options.link)
-  const executor = new ExecutorClient(await link.open('executor', { timeoutMs: 10_000 }))
+  const executor = new ExecutorClient(await link.open('executor'))
   const { actor } = (await executor.invoke('actor_GetActor', {})) as { actor: { deviceId: string } }
   return {
     deviceId: actor.deviceId,

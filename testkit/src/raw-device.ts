@@ -29,7 +29,7 @@ export async function rawDevice(options: FakeDeviceOptions): Promise<RawDevice> 
   const received = early.map(([data]) => decodeFrame(data))
   webSocket.on('message', (data: Buffer) => received.push(decodeFrame(data)))
   webSocket.on('error', () => {})
-  const closed = once(webSocket, 'close').then(() => {})
+  const closed = new Promise<void>(done => webSocket.once('close', () => done()))
   const send = (...frames: Frame[]): void => {
     for (const frame of frames) webSocket.send(encodeFrame(frame))
   }

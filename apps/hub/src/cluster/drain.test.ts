@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { newId } from '@muster/actions'
-import { connectDevice, secondNode, testHub, until } from '@muster/testkit'
+import { connectDevice, deviceIdentity, secondNode, testHub, until } from '@muster/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openPort } from '../links/registry.ts'
 
@@ -46,6 +46,7 @@ describe('a node that stops while another one is alive', () => {
     using agent = Object.assign(new Agent({ keepAlive: true }), {
       [Symbol.dispose]: () => agent.destroy(),
     })
+    const identity = await deviceIdentity()
     const drained = second.drain(NEVER)
     const notReady = await until('it is not ready', async () => {
       const answer = await askKept(agent, `${second.url}/readyz`)
@@ -55,7 +56,9 @@ describe('a node that stops while another one is alive', () => {
       body: '{"status":"not ready","reason":"draining"}',
       connection: 'close',
     })
-    await expect(connectDevice({ url: second.url, token })).rejects.toMatchObject({ status: 503 })
+    await expect(connectDevice({ url: second.url, token, identity })).rejects.toMatchObject({
+      status: 503,
+    })
     const shown = await owner.invoke('devices_GetDetails', { deviceId: busy.deviceId })
     expect(shown.isConnected).toBe(true)
     await drained

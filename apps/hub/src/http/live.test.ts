@@ -193,7 +193,7 @@ describe('the live stream', () => {
     await using live = await textOf(listener.url, user)
     await until('a ping', () => pings(live.stream.text) > 1)
     await endSession(user)
-    await until('the end', () => live.stream.hasEnded)
+    await until('the end', () => live.stream.hasEnded, 5_000)
     expect(hub.live.subscriberCount).toBe(0)
   })
 
@@ -238,7 +238,7 @@ describe('the live stream', () => {
     await using live = await textOf(listener.url, { authorization: `Bearer ${token}` })
     await until('a ping', () => pings(live.stream.text) > 1)
     await user.invoke('users_DeleteToken', { tokenId: publicIdOf(token) as never })
-    await until('the end', () => live.stream.hasEnded)
+    await until('the end', () => live.stream.hasEnded, 5_000)
     const seen = pings(other.stream.text)
     await until('the other continues', () => pings(other.stream.text) > seen + 3)
     expect(other.stream.hasEnded).toBe(false)
@@ -290,7 +290,7 @@ describe('the live stream', () => {
     await using live = await textOf(listener.url, user)
     await until('a ping', () => pings(live.stream.text) > 1)
     await hub.db.updateTable('user').set({ is_active: false }).where('user_id', '=', user.userId).execute()
-    await until('the end', () => live.stream.hasEnded)
+    await until('the end', () => live.stream.hasEnded, 5_000)
   })
 
   it('stops reporting an organization that the person left, and reports one that they joined', async () => {

@@ -1,4 +1,4 @@
-import { type Answer, ask, capturedLog, type TestHub, testHub } from '@muster/testkit'
+import { type Answer, ask, capturedLog, type TestHub, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const SECRET = 'at least sixteen characters'
@@ -15,6 +15,11 @@ afterAll(() => hub[Symbol.asyncDispose]())
 
 function asked(headers: Record<string, string>, path = '/healthz'): Promise<Answer> {
   return ask(hub, path, { headers })
+}
+
+/** The line in the log about a request. */
+function lineOf(id: string) {
+  return captured.named('request').find(({ requestId }) => requestId === id)
 }
 
 describe('O8: the id of a request', () => {
@@ -61,7 +66,7 @@ describe('O8: the id of a request', () => {
     expect(
       (await hub.db.selectFrom('audit_action').select('request_id').execute()).map(row => row.request_id),
     ).toContain(id)
-    expect(captured.named('request').map(({ requestId }) => requestId)).toContain(id)
+    await until('the request is logged', () => lineOf(id))
   })
 
   it('comes with the trace of a trusted proxy in the log, and without that of others', async () => {
@@ -69,8 +74,8 @@ describe('O8: the id of a request', () => {
     const ids = [crypto.randomUUID(), crypto.randomUUID()]
     await asked({ 'x-request-id': ids[0]!, traceparent, 'x-muster-proxy-secret': SECRET })
     const { headers } = await asked({ 'x-request-id': ids[1]!, traceparent })
-    const lineOf = (id: string) => captured.named('request').find(({ requestId }) => requestId === id)
-    expect(lineOf(ids[0]!)).toMatchObject({ traceId: TRACE })
-    expect(lineOf(headers.get('x-request-id')!)).not.toHaveProperty('traceId')
+    expect(await until('it is logged', () => lineOf(ids[0]!))).toMatchObject({ traceId: TRACE })
+    const other = await until('it is logged', () => lineOf(headers.get('x-request-id')!))
+    expect(other).not.toHaveProperty('traceId')
   })
 })

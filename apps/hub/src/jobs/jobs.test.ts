@@ -52,14 +52,10 @@ async function jobOf(hub: TestHub, jobId: string) {
 }
 
 function ended(hub: TestHub, jobId: string) {
-  return until(
-    'the job ends',
-    async () => {
-      const job = await jobOf(hub, jobId)
-      return job.status !== 'Pending' && job
-    },
-    20_000,
-  )
+  return until('the job ends', async () => {
+    const job = await jobOf(hub, jobId)
+    return job.status !== 'Pending' && job
+  })
 }
 
 it('runs a job only if the transaction that queued it commits', async () => {

@@ -38,7 +38,7 @@ async function exchange(request: string): Promise<string> {
     received += text
   })
   socket.on('error', () => {})
-  const ended = once(socket, 'close')
+  const ended = new Promise<void>(done => socket.once('close', () => done()))
   socket.write(request.replace('HOST', `Host: ${page.host}\r\nCookie: ${page.cookie}`), 'latin1')
   await until('the hub answered', () => received.includes('\r\n\r\n') || socket.destroyed)
   // If the hub read part of the request as a second request, the response to that part would precede the response to this request.

@@ -524,7 +524,7 @@ it('continues a bulk action after its process was killed, and decides nothing tw
   })
   let changes = 0
   child.stdout.on('data', (chunk: Buffer) => (changes += chunk.length))
-  await until('some items are done', () => changes > 40, 20_000)
+  await until('some items are done', () => changes > 40)
   child.kill('SIGKILL')
   await once(child, 'exit')
   const before = await statuses()

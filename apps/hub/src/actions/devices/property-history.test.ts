@@ -150,6 +150,7 @@ describe('property history under concurrent changes', () => {
     await using session = await databaseSession(hub)
     await session.lock('audit_event')
     const first = command()
+    first.catch(() => {})
     await session.waitingStatements(1)
     const second = other()
     second.catch(() => {})
