@@ -18,8 +18,14 @@ import { loadConfig } from '../config.ts'
 
 const captured = capturedLog()
 const { limits } = loadConfig({})
-// A single device opens 10,000 links in these tests, which the default limits would refuse.
-const roomy = { ...limits, 'device-unregistered-links': 10_001, 'organization-link-share': 100 }
+// A single device opens 10,000 links in these tests, which the default limits would refuse, and sends events until the database slows it
+// down, which the default pace would do before.
+const roomy = {
+  ...limits,
+  'device-unregistered-links': 10_001,
+  'organization-link-share': 100,
+  'device-bytes-per-second': 1024 * 1024 * 1024,
+}
 const hub = await testHub({ limits: roomy }, captured.log)
 afterAll(async () => {
   await hub[Symbol.asyncDispose]()
