@@ -316,7 +316,10 @@ it('edits a property in place, refuses what is no JSON, and asks when the value 
 
 it('pins properties above the list for one person, and takes keys in the focused row', async () => {
   await page.goto(`${list}/${device.deviceId}`)
-  await page.getByRole('button', { name: 'Pin app.mode' }).click()
+  await Promise.all([
+    page.waitForResponse('**/projects_SetPins'),
+    page.getByRole('button', { name: 'Pin app.mode' }).click(),
+  ])
   await page.getByRole('heading', { name: 'Pinned' }).waitFor()
   await page.reload()
   await page.getByRole('heading', { name: 'Pinned' }).waitFor()
