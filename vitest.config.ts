@@ -40,7 +40,7 @@ const LONG = [
   'apps/hub/src/bus/nats.slow.test.ts',
   'apps/hub/src/database/server/pgbouncer.slow.test.ts',
   'apps/hub/src/gateway/first-ping.test.ts',
-  'apps/hub/src/gateway/reverse-proxies.slow.test.ts',
+  'apps/hub/src/gateway/{reverse-proxies,silent-devices}.slow.test.ts',
   'apps/hub/src/http/{install,openapi-conformance}.slow.test.ts',
   'apps/hub/src/operator/failures.slow.test.ts',
   'apps/hub/src/storage/storage.slow.test.ts',
