@@ -47,7 +47,7 @@ describe.runIf(hasPrograms('nats-server'))('the bus over NATS', { timeout: 60_00
     const received: object[] = []
     b.subscribe('rights', right => received.push(right))
     server.signal('SIGSTOP')
-    await until('both notice it', () => !a.status.isConnected && !b.status.isConnected)
+    await until('both notice it', () => !a.status.isConnected && !b.status.isConnected, 10_000)
     for (let count = 0; count < 100_000; count++) a.publish('rights', { userId: newId('u') })
     server.signal('SIGCONT')
     await Promise.all([isConnected(a), isConnected(b)])

@@ -48,8 +48,8 @@ const RECORD = {
 
 /**
  * Stores the last refusal of each token and device, with the number of times that it occurred consecutively, and the latest refusals of
- * each device (docs/decisions.md, "Tokens and enrolment"). When many connections are refused at the same time, many refusals concern the row of one token, so they are counted in
- * memory and written in batches.
+ * each device (docs/decisions.md, "Tokens and enrolment"). When many connections are refused at the same time, many refusals concern the
+ * row of one token, so they are counted in memory and written in batches.
  */
 export class RefusalRecord {
   readonly #pool: pg.Pool

@@ -41,8 +41,6 @@ it('reports slow statements of the pool, with and without Kysely, without their 
     sql`select pg_sleep(${1.2})`.execute(db),
     pool.query('select 1'),
   ])
-  // On a busy machine, a statement may be slow without sleeping.
-  const slept = slow.filter(({ text }) => text.includes('pg_sleep'))
-  expect(slept.map(({ text }) => text).sort()).toEqual(['select pg_sleep($1)', 'select pg_sleep($1)'])
+  expect(slow.map(({ text }) => text).sort()).toEqual(['select pg_sleep($1)', 'select pg_sleep($1)'])
   expect(slow.every(({ durationMs }) => durationMs >= 1_000)).toBe(true)
 })

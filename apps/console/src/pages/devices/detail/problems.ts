@@ -38,7 +38,8 @@ export type Problem = {
  * device reports are part of the sentences, each truncated to 300 characters.
  */
 export function problemsOf(
-  { isConnected, lastRefusal, refusals, certificates }: Details,
+  // A node of an older release, in a rolling upgrade, answers without refusals.
+  { isConnected, lastRefusal, refusals = [], certificates }: Details,
   properties: Properties,
 ): Problem[] {
   // `PendingBox` shows a pending certificate, which explains refused connections, so they are not reported as a problem as well.

@@ -116,7 +116,7 @@ function History({ deviceId, range: chosen }: { deviceId: string; range: Connect
   )
 }
 
-/** Text in place of the history, with the refused attempts that the hub recorded. */
+/** Text in place of the history, with the refused attempts. Of those before hubs recorded each attempt, only the last one is known. */
 function NeverConnected({ deviceId }: { deviceId: string }) {
   const { lastRefusal: last, refusals = [] } = useActionState('devices_GetDetails', { deviceId }).data ?? {}
   return (
