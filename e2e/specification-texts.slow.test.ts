@@ -169,7 +169,11 @@ const REACH: Record<Situation, () => Promise<Page>> = {
   'settings of a private repository': () => open(admin, `${repository}/settings`),
   'settings of a public repository': () =>
     open(admin, `/${organization}/repositories/${secondRepositoryId}/settings`),
-  'S3 configuration, sent empty': () => sent(open(admin, `${repository}/settings`), 'Save'),
+  'S3 configuration, sent empty': async () => {
+    const page = await open(admin, `${repository}/settings`)
+    await page.getByRole('region', { name: 'S3 Configuration' }).getByRole('button', { name: 'Save' }).click()
+    return page
+  },
   'visibility, about to be changed': () => clicked(open(admin, `${repository}/settings`), 'Make Public'),
   'repository, about to be deleted': () =>
     clicked(open(admin, `${repository}/settings`), 'Delete Repository'),
@@ -258,8 +262,7 @@ async function sent(
   const form = isDialog ? page.getByRole('dialog') : page.locator('main')
   for (const [label, value] of Object.entries(values))
     await form.getByLabel(new RegExp(`^${label} \\((required|optional)\\)$`)).fill(value)
-  // The settings of a repository have two forms; the texts of the specification are those of the first.
-  await form.getByRole('button', { name: button, exact: true }).first().click()
+  await form.getByRole('button', { name: button, exact: true }).click()
   return page
 }
 
