@@ -91,7 +91,10 @@ async function addEvents(hub: BenchHub, total: number): Promise<void> {
     )
 }
 
-/** Adds files of repositories with random bytes, which do not compress. */
+/**
+ * Adds files of repositories with random bytes, which do not compress. They are synced, as the hub syncs uploads, so that the system does
+ * not write them to the disk during the backup.
+ */
 async function addBlobs(hub: BenchHub, total: number, meanBytes: number): Promise<void> {
   const files = new LocalFolder(blobFolder(hub.dataDir))
   await hub.query(
@@ -105,7 +108,7 @@ async function addBlobs(hub: BenchHub, total: number, meanBytes: number): Promis
       randomFillSync(bytes)
       const path = files.pathOf(id)
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      await writeFile(path, bytes)
+      await writeFile(path, bytes, { flush: true })
       rows.push({ id, digest: `sha256_${createHash('sha256').update(bytes).digest('hex')}` })
     }
     await hub.query(

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { z } from 'zod'
+import { SteadySync } from '../runtime/steady-sync.ts'
 import { BackupError } from './backup-error.ts'
 import { type ChunkCipher, Encryption, newEncryption, openEncryption, TAG_BYTES } from './encryption.ts'
 
@@ -64,17 +65,19 @@ export async function writeBackupFile(
   const file = await open(path, 'wx', 0o600)
   try {
     const hash = createHash('sha256')
+    const sync = new SteadySync(file)
     let sizeBytes = 0
     const write = async (bytes: Buffer): Promise<void> => {
       hash.update(bytes)
       sizeBytes += bytes.length
       await file.writeFile(bytes)
+      await sync.wrote(bytes.length)
     }
     await write(head)
     await pipeline(Readable.from(content), createZstdCompress(), async compressed => {
       for await (const chunk of sealedChunks(compressed, cipher)) await write(chunk)
     })
-    await file.sync()
+    await sync.end()
     return { path, checksum: hash.digest(), sizeBytes: sizeBytes + CHECKSUM_BYTES }
   } finally {
     await file.close()

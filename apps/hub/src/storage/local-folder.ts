@@ -4,6 +4,7 @@ import { chown, type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs 
 import { basename, dirname, join } from 'node:path'
 import { type Readable, Writable } from 'node:stream'
 import { ActionError } from '@muster/actions'
+import { SteadySync } from '../runtime/steady-sync.ts'
 import { syncFolder } from '../runtime/sync-folder.ts'
 import { Digester, type Expected } from './digest.ts'
 import type { BlobDriver, Staged } from './driver.ts'
@@ -83,9 +84,10 @@ export class LocalFolder implements BlobDriver {
       const digester = new Digester(expected)
       const file = await open(path, 'wx', 0o600)
       try {
-        await pipeUpload(body, new HashingFile(file, digester, room.take), signal)
+        const sync = new SteadySync(file)
+        await pipeUpload(body, new HashingFile(file, digester, sync, room.take), signal)
         const sha256 = digester.finish()
-        await file.sync()
+        await sync.end()
         return { sha256, discard, commit: () => this.#publish(path, this.pathOf(name)) }
       } finally {
         await file.close()
@@ -167,12 +169,14 @@ export class LocalFolder implements BlobDriver {
 class HashingFile extends Writable {
   readonly #file: FileHandle
   readonly #digester: Digester
+  readonly #sync: SteadySync
   readonly #onWritten: (bytes: number) => void
 
-  constructor(file: FileHandle, digester: Digester, onWritten: (bytes: number) => void) {
+  constructor(file: FileHandle, digester: Digester, sync: SteadySync, onWritten: (bytes: number) => void) {
     super({ highWaterMark: BUFFER_BYTES })
     this.#file = file
     this.#digester = digester
+    this.#sync = sync
     this.#onWritten = onWritten
   }
 
@@ -202,6 +206,7 @@ class HashingFile extends Writable {
       for (let rest = Buffer.concat(chunks).subarray(bytesWritten); rest.length > 0; )
         rest = rest.subarray((await this.#file.write(rest)).bytesWritten)
     this.#onWritten(size)
+    await this.#sync.wrote(size)
   }
 }
 
