@@ -69,10 +69,11 @@ export async function testHub(
 ): Promise<TestHub> {
   const database = await makeDatabase('muster')
   const databaseUrl = settings.databaseUrl ?? database.url
-  const dataDir = await mkdtemp(join(tmpdir(), 'muster-hub-'))
+  const ownDir = settings.dataDir === undefined ? await mkdtemp(join(tmpdir(), 'muster-hub-')) : undefined
+  const dataDir = ownDir ?? settings.dataDir!
   const first = dataDirs.get(databaseUrl)
   if (first === undefined) dataDirs.set(databaseUrl, dataDir)
-  else await shareFiles(first, dataDir)
+  else if (ownDir !== undefined) await shareFiles(first, ownDir)
   const hub = await createHub(
     {
       ...loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir }),
@@ -183,7 +184,7 @@ export async function testHub(
       await hub[Symbol.asyncDispose]()
       if (first === undefined) dataDirs.delete(databaseUrl)
       await database.drop()
-      await rm(dataDir, { recursive: true, force: true })
+      if (ownDir !== undefined) await rm(ownDir, { recursive: true, force: true })
     },
   }
 }

@@ -301,7 +301,10 @@ export type Config = {
   /** Domain below which each device has a host name for its web pages; undefined when device pages are off. */
   proxyDomain: string | undefined
   allowPlaintextDevices: boolean
-  /** Free space in bytes on the embedded database's disk below which writes of devices are restricted. */
+  /**
+   * Free space in bytes on the embedded database's disk below which writes of devices are restricted, and on the disk of the files below
+   * which the hub is degraded.
+   */
   diskLowBytes: number
   diskReserveBytes: number
   eventRetentionDays: number

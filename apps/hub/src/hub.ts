@@ -69,6 +69,7 @@ import { Sessions } from './sessions/sessions.ts'
 import { bootstrap, type FirstRun } from './startup/bootstrap.ts'
 import { BlobUrls } from './storage/blob-urls.ts'
 import { Blobs, type BlobsOptions } from './storage/blobs.ts'
+import { watchFiles } from './storage/files-watch.ts'
 import { GuardedHttpClient } from './storage/guarded-http-client.ts'
 import { blobFolder, LocalFolder } from './storage/local-folder.ts'
 import { ObjectStores } from './storage/object-stores.ts'
@@ -191,6 +192,15 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       disk,
       lowBytes: config.diskLowBytes,
       reserveBytes: config.diskReserveBytes,
+      readiness,
+      log,
+    }),
+  )
+  stack.use(
+    watchFiles({
+      folders: [config.dataDir, blobFolder(config.dataDir)],
+      databaseFolder: disk?.folder,
+      lowBytes: config.diskLowBytes,
       readiness,
       log,
     }),

@@ -31,12 +31,6 @@ export async function nearestFolder(folder: string): Promise<string> {
     if (path === dirname(path) || (await stat(path).catch(() => undefined))) return path
 }
 
-/** Whether two folders are on one disk. False if one of them is absent. */
-export async function areOnOneDisk(folder: string, other: string): Promise<boolean> {
-  const [first, second] = await Promise.all([folder, other].map(path => stat(path).catch(() => undefined)))
-  return first !== undefined && first.dev === second?.dev
-}
-
 /**
  * The same pieces, for a file in a folder on the disk of the database. Throws `BackupError` when the disk has less free space than uploads
  * leave there.

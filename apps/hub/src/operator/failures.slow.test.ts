@@ -19,6 +19,7 @@ import type { Health, HealthPart } from '../database/server/readiness.ts'
 
 const TOKEN = 'an-operator-token-of-32-characters'
 const DISK_MIB = 512
+const LOW_BYTES = 64 * 1024 * 1024
 /** Time within which a failure has to show, in milliseconds. */
 const SHOWN_MS = 30_000
 /** Time within which the signs of a failure have to go away after its repair, in milliseconds. */
@@ -90,7 +91,7 @@ async function fill(path: string): Promise<void> {
 describe('a failure shows in health, metrics and log within 30 s, and goes away by itself after its repair:', {
   timeout: 300_000,
 }, () => {
-  it('a full disk', async context => {
+  it('a full disk of the embedded database', async context => {
     await using disk = await smallDisk(DISK_MIB)
     if (!disk) return context.skip('needs the right to mount a file system')
     const log = capturedLog('info')
@@ -100,7 +101,7 @@ describe('a failure shows in health, metrics and log within 30 s, and goes away 
         dataDir: join(disk.path, 'data'),
         operatorPort: 0,
         operatorToken: TOKEN,
-        diskLowBytes: 64 * 1024 * 1024,
+        diskLowBytes: LOW_BYTES,
         diskReserveBytes: 16 * 1024 * 1024,
       },
       log.log,
@@ -112,11 +113,12 @@ describe('a failure shows in health, metrics and log within 30 s, and goes away 
       repair: () => rm(filler),
       logged: /^disk space is low/,
       metric: 'muster_disk_free_bytes{folder="database"}',
-      isBad: bytes => bytes < 64 * 1024 * 1024,
+      isBad: bytes => bytes < LOW_BYTES,
     })
   })
 
-  it('a read-only database, a failed bus, an expired certificate and a stopped mail server', async () => {
+  it('a full disk, a read-only database, a failed bus, an expired certificate and a stopped mail server', async context => {
+    await using disk = await smallDisk(DISK_MIB)
     const log = capturedLog('info')
     await using folder = await mkdtempDisposable(join(tmpdir(), 'muster-failures-'))
     const tls = { certPath: join(folder.path, 'cert.pem'), keyPath: join(folder.path, 'key.pem') }
@@ -139,6 +141,7 @@ describe('a failure shows in health, metrics and log within 30 s, and goes away 
         operatorToken: TOKEN,
         smtpUrl: mail.url,
         tls,
+        ...(disk && { dataDir: join(disk.path, 'data'), diskLowBytes: LOW_BYTES }),
       },
       log.log,
     )
@@ -156,6 +159,17 @@ describe('a failure shows in health, metrics and log within 30 s, and goes away 
       )
     }
 
+    if (disk) {
+      const filler = join(disk.path, 'filler')
+      await shows(hub, log, {
+        part: 'files',
+        begin: () => fill(filler),
+        repair: () => rm(filler),
+        logged: /^disk space for files is low/,
+        metric: 'muster_disk_free_bytes{folder="data"}',
+        isBad: bytes => bytes < LOW_BYTES,
+      })
+    }
     await shows(hub, log, {
       part: 'database',
       begin: () => setReadOnly('on'),
@@ -190,5 +204,6 @@ describe('a failure shows in health, metrics and log within 30 s, and goes away 
       metric: 'muster_mail_server_up',
       isBad: up => up === 0,
     })
+    if (!disk) context.skip('the full disk needs the right to mount a file system')
   })
 })

@@ -21,7 +21,7 @@ export const METRICS = {
   muster_ready: { type: 'gauge', help: '1 if load balancers should send requests to this node, else 0.' },
   muster_degraded: {
     type: 'gauge',
-    help: '1 for each part that has a reason for the state degraded (database, disk, bus, clock, certificate, mail), else 0.',
+    help: '1 for each part that has a reason for the state degraded (database, disk, files, bus, clock, certificate, mail), else 0.',
     labels: ['part'],
   },
   muster_scrape_failures_total: {

@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
 import { waitUpTo } from '@muster/concurrency'
 
 /** Maximum time to wait for a disk, in milliseconds. */
@@ -27,6 +27,12 @@ export async function diskSpace(folder: string): Promise<DiskSpace> {
   if (!ended) throw new Error(`${folder} did not answer within ${WAIT_MS / 1000} s`)
   if ('error' in ended) throw ended.error
   return ended.space
+}
+
+/** Whether two folders are on one disk. False if one of them is absent. */
+export async function areOnOneDisk(folder: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all([folder, other].map(path => stat(path).catch(() => undefined)))
+  return first !== undefined && first.dev === second?.dev
 }
 
 function startReading(folder: string): Promise<Outcome> {

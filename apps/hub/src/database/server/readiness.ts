@@ -23,7 +23,7 @@ const REASONS: Record<string, string> = {
 }
 
 /** Parts of the hub that can put it into the state `degraded`. */
-export const HEALTH_PARTS = ['database', 'disk', 'bus', 'clock', 'certificate', 'mail'] as const
+export const HEALTH_PARTS = ['database', 'disk', 'files', 'bus', 'clock', 'certificate', 'mail'] as const
 /** Part of the hub that can put it into the state `degraded`. */
 export type HealthPart = (typeof HEALTH_PARTS)[number]
 
