@@ -14,7 +14,11 @@ const queryClient = createQueryClient()
 const router = createAppRouter(queryClient)
 followSystemTheme()
 
-const options = { onCaughtError: (error: unknown) => log.warn('A part of the page failed', error) }
+// The page shows a caught error in its place. After a recoverable error React renders the page again, so nobody sees it.
+const options = {
+  onCaughtError: (error: unknown) => log.warn('A part of the page failed', error),
+  onRecoverableError: (error: unknown) => log.warn('A part of the page failed once', error),
+}
 createRoot(document.getElementById('root')!, options).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
