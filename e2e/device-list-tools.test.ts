@@ -281,6 +281,25 @@ it('suggests properties and values of a condition, and shows the matched value a
   await page.getByRole('cell', { name: 'Baltic Mobile' }).first().waitFor()
 })
 
+it('does not move the options of a new condition when the hub answers', async () => {
+  await page.goto(address)
+  await rows().first().waitFor()
+  const answer = Promise.withResolvers<void>()
+  await page.route('**/invoke/projects_QueryPropertyNames', async route => {
+    await answer.promise
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Add a condition' }).click()
+  const panel = page.getByRole('dialog', { name: 'Add a condition' })
+  const version = panel.getByRole('option', { name: /^Version/ })
+  await panel.getByText('Counting…').waitFor()
+  const before = await version.boundingBox()
+  answer.resolve()
+  await panel.getByText('app.modem.signal').waitFor()
+  expect(await version.boundingBox()).toEqual(before)
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
 it('has conditions on version, update and last seen', async () => {
   await page.goto(address)
   await page.getByRole('button', { name: 'Add a condition' }).click()

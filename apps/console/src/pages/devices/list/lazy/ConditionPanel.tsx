@@ -242,8 +242,6 @@ export function ConditionPanel({
                 </span>
               )}
             </h3>
-            {!names && <Note>Counting…</Note>}
-            {names?.tookTooLong && <Note>Properties were not found within 2 s.</Note>}
             <Options
               id={`${id}-names`}
               label="Properties"
@@ -251,6 +249,9 @@ export function ConditionPanel({
               active={at?.list === 'names' ? at.index : undefined}
               chosenKey={chosen}
             />
+            {/* The notes are below the options, so that an option does not move when the hub answers. */}
+            {!names && <Note>Counting…</Note>}
+            {names?.tookTooLong && <Note>Properties were not found within 2 s.</Note>}
             {names && names.names.length > 0 && (
               <Note>From the newest {counted(names.devicesRead, 'device')}.</Note>
             )}
