@@ -31,7 +31,7 @@ const expect = { poll: { timeout: 25_000 } }
 const SLOW = '**/*.slow.test.ts'
 /**
  * Tests that take minutes or need other software, but measure neither time nor memory. Other tests on the same machine do not
- * disturb them, so the vitest projects `long`, `releases` and `e2e-long` run them in parallel. The projects `slow` and `e2e-slow` run the
+ * disturb them, so the vitest projects `long`, `releases`, `e2e-long` and `e2e-network` run them in parallel. The projects `slow` and `e2e-slow` run the
  * other slow tests one by one.
  */
 const LONG = [
@@ -56,8 +56,13 @@ const JOURNEYS = 'e2e/{approvals,enrolment,on-call,people-admin,people-organizat
  */
 const E2E_LONG = [
   JOURNEYS,
-  'e2e/{cluster,disk-full,half-open,hardening,hub-places,hub-start,journey,rebalance,release,specification-texts,uploads}.slow.test.ts',
+  'e2e/{cluster,disk-full,hardening,hub-places,hub-start,journey,rebalance,release,specification-texts,uploads}.slow.test.ts',
 ]
+/**
+ * Tests that add network interfaces. Chromium ends all requests when an interface appears, so `tools/test.ts` runs them in a network of
+ * their own.
+ */
+const NETWORK = 'e2e/half-open.slow.test.ts'
 /**
  * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
  * excludes these files.
@@ -192,11 +197,12 @@ export default defineConfig({
           ...browser,
           name: 'e2e-slow',
           include: [`e2e/${SLOW}`],
-          exclude: E2E_LONG,
+          exclude: [...E2E_LONG, NETWORK],
           fileParallelism: false,
         },
       },
       { test: { ...browser, name: 'e2e-long', include: E2E_LONG, maxWorkers: 2 } },
+      { test: { ...browser, name: 'e2e-network', include: [NETWORK], maxWorkers: 1 } },
     ],
   },
 })

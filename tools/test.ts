@@ -25,6 +25,11 @@ const ON_DISK = ['slow', 'e2e-slow', 'releases']
  */
 const inMemory = memoryFolder()
 
+/** Project with tests that add network interfaces. In a network of its own they do not disturb the browsers of other tests. */
+const NETWORK = 'e2e-network'
+/** Words before a command that runs in a network of its own. None where that is not allowed; the tests are skipped there. */
+const inOwnNetwork = ownNetwork()
+
 /** Test runs by name. Each runs projects of vitest.config.ts sequentially, or in parallel with the checks. */
 const RUNS: Record<string, () => Promise<void>> = {
   async gate() {
@@ -37,7 +42,7 @@ const RUNS: Record<string, () => Promise<void>> = {
     await check('console', 'node', ['tools/build-console.ts'])
     await tests('slow')
     await tests('e2e-slow')
-    await Promise.all([tests('long'), tests('releases'), tests('e2e-long')])
+    await Promise.all([tests('long'), tests('releases'), tests('e2e-long'), tests('e2e-network')])
   },
   /** Runs the browser tests and checks the accessibility of each screen with axe, in all sizes and themes. */
   async axe() {
@@ -105,7 +110,9 @@ async function tests(project: string, files: string[] = []): Promise<void> {
   const from = performance.now()
   process.stdout.write(`\n── ${project} tests\n`)
   const reporters = ['--reporter=default', '--reporter=./tools/vitest-reporter.ts']
-  const child = spawn('vitest', ['run', '--project', project, ...files, ...reporters], {
+  const words = ['vitest', 'run', '--project', project, ...files, ...reporters]
+  const [program, ...options] = project === NETWORK ? [...inOwnNetwork, ...words] : words
+  const child = spawn(program!, options, {
     cwd: root,
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     env: inMemory && !ON_DISK.includes(project) ? { ...process.env, TMPDIR: inMemory } : process.env,
@@ -126,6 +133,11 @@ async function tests(project: string, files: string[] = []): Promise<void> {
   if (!outcome || (status !== 0 && outcome.failures.length === 0))
     failures.push(`${project} tests: vitest ended with ${status ?? 'a signal'}\n${errorOutput}`)
   process.stdout.write(`── ${project} tests: ${secondsSince(from)} s\n`)
+}
+
+function ownNetwork(): string[] {
+  const words = ['unshare', '--net', '--', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
+  return spawnSync('unshare', [...words.slice(1), 'true'], { stdio: 'ignore' }).status === 0 ? words : []
 }
 
 /** Resolves to the exit code of a process, or null when a signal ended it or it could not start. */
