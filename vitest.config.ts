@@ -31,8 +31,8 @@ const expect = { poll: { timeout: 25_000 } }
 const SLOW = '**/*.slow.test.ts'
 /**
  * Tests that take minutes or need other software, but measure neither time nor memory. Other tests on the same machine do not
- * disturb them, so the vitest projects `long`, `releases`, `e2e-long` and `e2e-network` run them in parallel. The projects `slow` and `e2e-slow` run the
- * other slow tests one by one.
+ * disturb them, so the vitest projects `long`, `releases`, `e2e-long` and `e2e-network` run them in parallel. The projects `slow` and
+ * `e2e-slow` run the other slow tests one by one.
  */
 const LONG = [
   'apps/agent/src/examples.slow.test.ts',

@@ -27,8 +27,6 @@ const inMemory = memoryFolder()
 
 /** Project with tests that add network interfaces. In a network of its own they do not disturb the browsers of other tests. */
 const NETWORK = 'e2e-network'
-/** Words before a command that runs in a network of its own. None where that is not allowed; the tests are skipped there. */
-const inOwnNetwork = ownNetwork()
 
 /** Test runs by name. Each runs projects of vitest.config.ts sequentially, or in parallel with the checks. */
 const RUNS: Record<string, () => Promise<void>> = {
@@ -111,7 +109,7 @@ async function tests(project: string, files: string[] = []): Promise<void> {
   process.stdout.write(`\n── ${project} tests\n`)
   const reporters = ['--reporter=default', '--reporter=./tools/vitest-reporter.ts']
   const words = ['vitest', 'run', '--project', project, ...files, ...reporters]
-  const [program, ...options] = project === NETWORK ? [...inOwnNetwork, ...words] : words
+  const [program, ...options] = project === NETWORK ? [...ownNetwork(), ...words] : words
   const child = spawn(program!, options, {
     cwd: root,
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
@@ -135,6 +133,7 @@ async function tests(project: string, files: string[] = []): Promise<void> {
   process.stdout.write(`── ${project} tests: ${secondsSince(from)} s\n`)
 }
 
+/** Words before a command that runs in a network of its own. None where that is not allowed; the tests are skipped there. */
 function ownNetwork(): string[] {
   const words = ['unshare', '--net', '--', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
   return spawnSync('unshare', [...words.slice(1), 'true'], { stdio: 'ignore' }).status === 0 ? words : []

@@ -35,6 +35,11 @@ export async function areOnOneDisk(folder: string, other: string): Promise<boole
   return first !== undefined && first.dev === second?.dev
 }
 
+/** A number of bytes in whole mebibytes, rounded down: "12 MiB". */
+export function mebibytes(bytes: number): string {
+  return `${Math.floor(bytes / 1024 ** 2)} MiB`
+}
+
 function startReading(folder: string): Promise<Outcome> {
   const read = statfs(folder)
     .then(

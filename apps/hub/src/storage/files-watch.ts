@@ -1,9 +1,8 @@
 import { every } from '@muster/concurrency'
 import type { Readiness } from '../database/server/readiness.ts'
-import { areOnOneDisk, diskSpace } from '../runtime/disk-space.ts'
+import { areOnOneDisk, diskSpace, mebibytes } from '../runtime/disk-space.ts'
 import type { Logger } from '../runtime/log.ts'
 
-const MIB = 1024 * 1024
 /** Interval of the checks, in milliseconds. */
 const CHECK_INTERVAL_MS = 5_000
 /** Checks in a row that fail before a disk counts as unreadable. One may fail on a machine with much to do. */
@@ -50,7 +49,7 @@ export function watchFiles({
     if (freeBytes === undefined) return
     failures = 0
     if (freeBytes < expectedBytes) {
-      const reason = `${Math.floor(freeBytes / MIB)} MiB are free, expected at least ${Math.floor(lowBytes / MIB)} MiB`
+      const reason = `${mebibytes(freeBytes)} are free, expected at least ${mebibytes(lowBytes)}`
       readiness.degrade(
         'files',
         `disk space for files is low: ${reason}; uploads that do not fit are refused`,

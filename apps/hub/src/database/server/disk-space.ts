@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import { open, rename, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { every } from '@muster/concurrency'
+import { mebibytes } from '../../runtime/disk-space.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { sqlState } from '../client/errors.ts'
 import type { Readiness } from './readiness.ts'
@@ -164,8 +165,4 @@ export class DiskSpace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]()
   }
-}
-
-function mebibytes(bytes: number): string {
-  return `${Math.floor(bytes / MIB)} MiB`
 }
