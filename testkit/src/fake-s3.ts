@@ -24,6 +24,8 @@ type Fault = {
   | { does: 'streams-forever' }
   /** Stores bytes that differ from those of the request, and responds with success. */
   | { does: 'spoils' }
+  /** Stores the bytes of the request, and responds with 500. */
+  | { does: 'stores-and-fails' }
 )
 
 /** An in-memory S3 server that checks signatures and hashes, with faults on request. */
@@ -102,6 +104,7 @@ export async function fakeS3({
       if (current?.does !== 'spoils' && /^[0-9a-f]{64}$/.test(String(hash)) && sha256(body) !== hash)
         return refuse(400, 'XAmzContentSHA256Mismatch')
       objects.set(key, current?.does === 'spoils' ? spoilt(body) : body)
+      if (current?.does === 'stores-and-fails') return refuse(500, 'InternalError')
       response.writeHead(200, { etag: `"${createHash('md5').update(body).digest('hex')}"` }).end()
       return
     }

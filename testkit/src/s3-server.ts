@@ -133,6 +133,10 @@ user = root
 swift_dir = ${folder}
 log_level = ERROR
 log_address = ${folder}/no-log
+# By default a server is given up after half a second, which is too short on a busy machine.
+conn_timeout = 30
+node_timeout = 60
+container_update_timeout = 30
 `
 }
 

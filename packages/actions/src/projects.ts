@@ -197,11 +197,7 @@ export const projects = {
       projectId: ProjectId,
       properties: z
         .array(z.object({ name: PropertyName, label: optionalText(text(MAX_NAME_LENGTH)) }))
-        .max(MAX_PINS)
-        .refine(
-          pins => new Set(pins.map(({ name }) => name)).size === pins.length,
-          'must not have a property twice',
-        ),
+        .max(MAX_PINS),
     }),
     output: Empty,
     permission: { can: 'manage', on: 'project', id: 'projectId' },

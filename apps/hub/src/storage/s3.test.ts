@@ -122,6 +122,20 @@ describe('object store of a repository', () => {
     expect(await details(other)).toMatchObject({ status: 'Available' })
   })
 
+  it('gets an upload again while it is busy, and is asked for the bytes if it fails after it got them', async () => {
+    for (const fault of [
+      { does: 'answers', status: 503, code: 'SlowDown', times: 2 },
+      { does: 'stores-and-fails', times: 1 },
+    ] as const) {
+      const bytes = randomBytes(200_000)
+      const assetId = await create(await repository(), bytes)
+      store.misbehave({ method: 'PUT', ...fault })
+      expect((await putBytes((await issue(assetId)).url, bytes)).status).toBe(200)
+      expect(await details(assetId)).toMatchObject({ status: 'Available' })
+      expect(store.objects.get(assetId)).toEqual(bytes)
+    }
+  })
+
   it('makes no blob available if it changes bytes, with both kinds of upload', async () => {
     const repositoryId = await repository()
     const bytes = randomBytes(200_000)

@@ -88,39 +88,54 @@ export class S3Bucket implements BlobDriver {
 
   /**
    * Streams the bytes to the store. Sends the last chunk only if the hash is right. Then reads the object back, because the
-   * store may have damaged it.
+   * store may have damaged it. If the store fails after it got all bytes, it may have kept them nevertheless, for example from another
+   * upload of the same bytes. Reading them back decides this too.
    */
   async stage(key: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged> {
-    const digester = new Digester(expected)
-    const send = async (write: (chunk: Uint8Array) => Promise<void>): Promise<void> => {
-      let lastChunk: Buffer | undefined
-      for await (const chunk of chunksOf(body)) {
-        digester.update(chunk)
-        if (lastChunk) await write(lastChunk)
-        lastChunk = chunk
-      }
-      sent = digester.finish()
-      if (lastChunk) await write(lastChunk)
-    }
-    let sent: Buffer | undefined
-    const answer = await this.#call({
-      method: 'PUT',
-      key,
-      headers: { 'content-length': String(expected.sizeBytes) },
-      sha256: sha256Of(expected.digest),
-      signal,
-      send,
-    })
-    await this.#requireSuccess(answer, 'drain')
-    if (!sent) throw new S3Failure('it answered before it had the bytes.')
+    const upload = new Upload(expected, body)
+    const failure = await this.#put(key, expected, upload, signal)
+    const { sha256 } = upload
+    if (!sha256) throw failure ?? new S3Failure('it answered before it had the bytes.')
     try {
       await digestOf(this, key, expected, signal)
     } catch (error) {
+      if (failure) throw failure
       if (!(error instanceof WrongBytes)) throw error
       await this.remove(key)
       throw new S3Failure(`it does not keep what it is sent. ${error.message}`)
     }
-    return { sha256: sent, commit: async () => {}, discard: async () => {} }
+    return { sha256, commit: async () => {}, discard: async () => {} }
+  }
+
+  /**
+   * Sends an upload to the store. Tries again while the store is busy or unreachable, until it has begun to read the body, which is there
+   * only once. Resolves to the failure of the store if it failed after that.
+   */
+  async #put(
+    key: string,
+    { sizeBytes, digest }: Expected,
+    upload: Upload,
+    signal: AbortSignal,
+  ): Promise<S3Failure | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const answer = await this.#call({
+          method: 'PUT',
+          key,
+          headers: { 'content-length': String(sizeBytes) },
+          sha256: sha256Of(digest),
+          signal,
+          send: write => upload.send(write),
+        })
+        await this.#requireSuccess(answer, 'drain')
+        return undefined
+      } catch (error) {
+        if (!(error instanceof S3Failure && error.mayRecover) || signal.aborted) throw error
+        if (upload.isBegun) return error
+        if (attempt === MAX_TRIES) throw error
+      }
+      await sleep(pauseMs(attempt))
+    }
   }
 
   async read(key: string, signal: AbortSignal): Promise<Readable> {
@@ -263,8 +278,7 @@ export class S3Bucket implements BlobDriver {
       } catch (error) {
         if (isLast || !(error instanceof S3Failure && error.mayRecover) || signal.aborted) throw error
       }
-      // Random pauses, so that requests that failed together do not retry together.
-      await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
+      await sleep(pauseMs(attempt))
     }
   }
 
@@ -336,6 +350,39 @@ export class S3Bucket implements BlobDriver {
 
 type Answer = { head: IncomingMessage; status: number }
 
+/** Bytes on their way to the store. They can be sent once. */
+class Upload {
+  readonly #digester: Digester
+  readonly #body: Readable
+  /** Whether a part of the body may have been read. */
+  isBegun = false
+  /** SHA-256 of the bytes after all of them were sent. */
+  sha256: Buffer | undefined
+
+  constructor(expected: Expected, body: Readable) {
+    this.#digester = new Digester(expected)
+    this.#body = body
+  }
+
+  /** Writes all bytes, the last chunk only if the hash is right. Throws `WrongBytes`. */
+  async send(write: (chunk: Uint8Array) => Promise<void>): Promise<void> {
+    this.isBegun = true
+    let lastChunk: Buffer | undefined
+    for await (const chunk of chunksOf(this.#body)) {
+      this.#digester.update(chunk)
+      if (lastChunk) await write(lastChunk)
+      lastChunk = chunk
+    }
+    this.sha256 = this.#digester.finish()
+    if (lastChunk) await write(lastChunk)
+  }
+}
+
+/** Pause after a failed attempt, in milliseconds. It is random, so that requests that failed together do not retry together. */
+function pauseMs(attempt: number): number {
+  return FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random())
+}
+
 /** Reads a stored blob and compares it with its registered digest. Returns its SHA-256. Throws `WrongBytes` or `S3Failure`. */
 export async function digestOf(
   driver: BlobDriver,
@@ -360,7 +407,7 @@ export async function digestOf(
       // bytes.
       const isFinal = !(failure instanceof S3Failure) || !failure.mayRecover
       if (isFinal || attempt === MAX_TRIES || signal.aborted) throw failure
-      await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1))
+      await sleep(pauseMs(attempt))
     }
   }
 }

@@ -58,5 +58,9 @@ it('keeps the pinned properties of a project for everyone, in their order', asyn
   const twice = [{ name: 'site' }, { name: 'site', label: 'Again' }]
   await expect(
     owner.invoke('projects_SetPinnedProperties', { projectId, properties: twice }),
-  ).rejects.toMatchObject({ kind: 'Invalid' })
+  ).rejects.toMatchObject({
+    kind: 'Invalid',
+    status: 409,
+    message: 'Found the property site twice, expected it once.',
+  })
 })
