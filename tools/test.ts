@@ -74,8 +74,8 @@ for (const name of names) {
   process.stdout.write(`\n── ${name} took ${secondsSince(from)} s\n`)
 }
 
-// Repeats the failures at the end, because the start of a long log is often truncated.
-for (const failure of failures) process.stdout.write(`\n✗ ${failure}\n`)
+// Repeats the failures at the end, because the start of a long log is often truncated. The whole texts are above.
+for (const failure of failures) process.stdout.write(`\n✗ ${shortened(failure)}\n`)
 // Lists the names of the failed tests once more, because their details above may be long.
 if (failures.length > 0)
   process.stdout.write(`\nfailed:\n  ${failures.map(failure => failure.split('\n')[0]).join('\n  ')}\n`)
@@ -145,6 +145,11 @@ function statusOf(child: ReturnType<typeof spawn>): Promise<number | null> {
     child.once('error', () => resolve(null))
     child.once('exit', code => resolve(code))
   })
+}
+
+/** Cuts the middle out of a text of more than 3,000 characters, so that one failure does not push the others out of a log. */
+function shortened(text: string): string {
+  return text.length > 3000 ? `${text.slice(0, 2000)}\n[…]\n${text.slice(-1000)}` : text
 }
 
 function secondsSince(from: number): string {

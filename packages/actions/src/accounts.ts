@@ -82,16 +82,6 @@ const ListColumns = z
     ]),
   )
   .max(ListColumn.options.length + MAX_PROPERTY_COLUMNS)
-  .refine(
-    columns => columns.filter(column => 'property' in column).length <= MAX_PROPERTY_COLUMNS,
-    `must have at most ${MAX_PROPERTY_COLUMNS} properties`,
-  )
-  .refine(
-    columns =>
-      new Set(columns.map(one => ('property' in one ? `=${one.property}` : one.column))).size ===
-      columns.length,
-    'must not have a column twice',
-  )
   .meta({ uniqueItems: true })
 
 /** Actions on the caller and on accounts (docs/api.md 2.2 and 2.3). */
@@ -337,7 +327,9 @@ export const accounts = {
     summary: 'Keeps the columns and the order that the caller has chosen for the device list of a project.',
     input: z.object({
       projectId: ProjectId,
-      columns: optional(ListColumns).describe('Missing: the default columns again.'),
+      columns: optional(ListColumns).describe(
+        `Each column once, at most ${MAX_PROPERTY_COLUMNS} properties. Missing: the default columns again.`,
+      ),
       nameWidthPx: ColumnWidth,
       order: optional(DeviceSort).describe('Missing: the default order again.'),
     }),

@@ -197,7 +197,8 @@ export const projects = {
       projectId: ProjectId,
       properties: z
         .array(z.object({ name: PropertyName, label: optionalText(text(MAX_NAME_LENGTH)) }))
-        .max(MAX_PINS),
+        .max(MAX_PINS)
+        .describe('Each property once.'),
     }),
     output: Empty,
     permission: { can: 'manage', on: 'project', id: 'projectId' },

@@ -1,4 +1,4 @@
-import { ActionError } from '@muster/actions'
+import { ruleBroken } from '../input-rules.ts'
 
 /** The product's name, alone or repeated, with any digits and symbols around it. */
 const PRODUCT_NAME = /^(?:\P{L}*muster)+\P{L}*$/u
@@ -10,8 +10,7 @@ const PRODUCT_NAME = /^(?:\P{L}*muster)+\P{L}*$/u
 export function refuseGuessable(password: string, email: string, path = 'password'): void {
   const what = guessableSource(password.toLowerCase(), email.toLowerCase())
   if (what === undefined) return
-  const message = `This password is ${what}: choose another.`
-  throw new ActionError('Invalid', message, { status: 409, issues: [{ path, message }] })
+  throw ruleBroken(path, `This password is ${what}: choose another.`)
 }
 
 function guessableSource(password: string, email: string): string | undefined {

@@ -5,6 +5,7 @@ import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
+import { ruleBroken } from '../input-rules.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import type { PasswordAnswer, PasswordTask } from './passwords-process.ts'
 
@@ -70,10 +71,8 @@ export class Passwords implements Disposable {
    * for a common password, and `RateLimited` when too many hashes are pending.
    */
   async hash(password: string, path = 'password'): Promise<string> {
-    if (isCommonPassword(password)) {
-      const message = 'This password is one of the most common ones: choose another.'
-      throw new ActionError('Invalid', message, { status: 409, issues: [{ path, message }] })
-    }
+    if (isCommonPassword(password))
+      throw ruleBroken(path, 'This password is one of the most common ones: choose another.')
     return this.#run<string>({ password, parameters: PARAMETERS })
   }
 

@@ -41,6 +41,7 @@ it.each([
   [[{ column: 'status', widthPx: 0 }], 'columns.0'],
   [Array.from({ length: 9 }, (_, index) => ({ property: `p${index}` })), 'columns'],
   [[{ column: 'status' }, { column: 'status' }], 'columns'],
+  [[{ property: 'site' }, { property: 'site', widthPx: 90 }], 'columns'],
   ['status', 'columns'],
 ])('refuses the columns %j', async (columns, path) => {
   const error = await failed(owner.invoke('users_SetView', { projectId, columns: columns as never }))

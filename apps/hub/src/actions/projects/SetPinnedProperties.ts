@@ -1,19 +1,18 @@
-import { ActionError } from '@muster/actions'
 import { handler } from '../../handler.ts'
+import { requireDistinct } from '../../input-rules.ts'
 
 /**
  * Sets the properties that are pinned on the device pages of a project for everyone, in the given order. Throws `Invalid` (409) for a
- * property that is there twice, since a JSON schema cannot tell that only names must differ.
+ * property that is there twice.
  */
 export const projects_SetPinnedProperties = handler(
   'projects_SetPinnedProperties',
   async ({ tx, events, changed }, { projectId, properties }) => {
-    const names = properties.map(({ name }) => name)
-    const twice = names.find((name, index) => names.indexOf(name) < index)
-    if (twice !== undefined) {
-      const message = `Found the property ${twice} twice, expected it once.`
-      throw new ActionError('Invalid', message, { status: 409, issues: [{ path: 'properties', message }] })
-    }
+    requireDistinct(
+      'properties',
+      'property',
+      properties.map(({ name }) => name),
+    )
     const before = await tx
       .selectFrom('project')
       .where('project_id', '=', projectId)

@@ -1,0 +1,12 @@
+import { ActionError } from '@muster/actions'
+
+/** Returns the error for an input that breaks a rule which its JSON schema cannot state, with an issue at the field `path`. */
+export function ruleBroken(path: string, message: string): ActionError {
+  return new ActionError('Invalid', message, { status: 409, issues: [{ path, message }] })
+}
+
+/** Throws `Invalid` (409) if a name is twice in the list at the field `path`. `what` names one entry, for example "property". */
+export function requireDistinct(path: string, what: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined) throw ruleBroken(path, `Found the ${what} ${twice} twice, expected it once.`)
+}
