@@ -14,7 +14,7 @@ import {
   UserTokenId,
 } from './ids.ts'
 import { MAX_FILTER_LENGTH, MAX_PROPERTY_COLUMNS, MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
-import { trimmedText } from './patterns.ts'
+import { trimmedText, VISIBLE_TEXT } from './patterns.ts'
 import { Email, Empty, isVisible, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
 
 /** The caller of an action, as it appears on the wire (docs/api.md Appendix A). */
@@ -243,10 +243,10 @@ export const accounts = {
     input: z.object({
       displayName: optional(
         text(MAX_SIGN_UP_NAME_LENGTH)
-          .regex(/^[^\p{Cc}]*$/u, 'must not contain control characters')
+          .refine(value => /^[^\p{Cc}]*$/u.test(value), 'must not contain control characters')
           .trim()
           .refine(isVisible, 'must not be empty')
-          .meta({ pattern: trimmedText(MAX_SIGN_UP_NAME_LENGTH) }),
+          .meta({ pattern: trimmedText(MAX_SIGN_UP_NAME_LENGTH), allOf: [{ pattern: VISIBLE_TEXT }] }),
       ),
       email: Email,
       password: NewPassword,

@@ -8,6 +8,18 @@ export const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f'
 /** White space that `trim()` removes, for use inside a character class. */
 export const BLANKS = '\\t-\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
 
+/**
+ * Characters that cannot be seen, for use inside a character class: blanks, format characters and fillers. Those above U+FFFF are written
+ * as themselves, because languages differ in how they escape them.
+ */
+const INVISIBLE =
+  ' \\u00a0\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890-\\u0891\\u08e2\\u115f-\\u1160\\u1680\\u17b4-\\u17b5\\u180b-\\u180f' +
+  '\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb' +
+  '\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}'
+
+/** Text with a character that can be seen. */
+export const VISIBLE_TEXT = `[^${INVISIBLE}]`
+
 /** Blank or empty text. */
 export const BLANK_TEXT = `^[${BLANKS}]*$`
 

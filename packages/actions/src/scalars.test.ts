@@ -2,9 +2,19 @@ import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
 import { z } from 'zod'
 import { listInput, optional, optionalText, secret } from './define.ts'
-import { AnyJson, Name, PropertyName, Timestamp, text, U32, U64 } from './scalars.ts'
+import { AnyJson, isVisible, Name, PropertyName, Timestamp, text, U32, U64 } from './scalars.ts'
 
 const accepts = (schema: z.ZodType, value: unknown): boolean => schema.safeParse(value).success
+
+it('isVisible knows the invisible characters of Unicode, and the braille pattern without dots', () => {
+  const invisible = /[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
+  const wrong: string[] = []
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const char = String.fromCodePoint(code)
+    if (isVisible(char) === invisible.test(char)) wrong.push(code.toString(16))
+  }
+  expect(wrong).toEqual([])
+})
 
 describe('a timestamp', () => {
   it.each([

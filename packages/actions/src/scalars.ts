@@ -7,7 +7,14 @@ import {
   MAX_PATH_NAME_LENGTH,
   MIN_PASSWORD_LENGTH,
 } from './limits.ts'
-import { DIGEST_TEXT, decimalUpTo, EMAIL_TEXT, TIMESTAMP_TEXT, trimmedText } from './patterns.ts'
+import {
+  DIGEST_TEXT,
+  decimalUpTo,
+  EMAIL_TEXT,
+  TIMESTAMP_TEXT,
+  trimmedText,
+  VISIBLE_TEXT,
+} from './patterns.ts'
 import { MAX_PROPERTY_NAME_LENGTH, PROPERTY_NAME_TEXT } from './property-name.ts'
 import { hasAtMost } from './text.ts'
 
@@ -36,9 +43,11 @@ export const WithinSecs = optional(z.int().min(1).max(MAX_WITHIN_SECS)).describe
   'Not older than this many seconds by the clock of the hub, for clients whose clock may be wrong.',
 )
 
+const VISIBLE = new RegExp(VISIBLE_TEXT, 'u')
+
 /** True if a text has a visible character: blanks, format characters and fillers are invisible. */
 export function isVisible(text: string): boolean {
-  return /[^\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text)
+  return VISIBLE.test(text)
 }
 
 /** A name given by people: trimmed, not empty, at most 128 characters, no control characters. */
@@ -49,7 +58,7 @@ export const Name = z
   .refine(value => value === '' || isVisible(value), 'must have a visible character')
   .refine(value => hasAtMost(MAX_NAME_LENGTH, value), `must have at most ${MAX_NAME_LENGTH} characters`)
   .refine(value => /^[^\p{Cc}\p{Cs}]*$/u.test(value), 'must not contain control characters')
-  .meta({ pattern: trimmedText(MAX_NAME_LENGTH) })
+  .meta({ pattern: trimmedText(MAX_NAME_LENGTH), allOf: [{ pattern: VISIBLE_TEXT }] })
 
 /**
  * Email address of a person: something@something.something, without blanks and without characters that would separate
