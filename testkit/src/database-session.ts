@@ -10,7 +10,7 @@ export type DatabaseSession = AsyncDisposable & {
   release(): Promise<void>
   /** Resolves when `count` statements of other sessions wait for a lock. */
   waitingStatements(count: number): Promise<void>
-  /** Terminates every other session on this database, as a restart of the server would. Returns their number. */
+  /** Terminates every other session on this database, as a restart of the server would, and waits for their ends. Returns their number. */
   terminateOthers(): Promise<number>
 }
 
@@ -39,7 +39,7 @@ export async function databaseSession(hub: Pick<TestHub, 'pool'>): Promise<Datab
     },
     async terminateOthers() {
       const ended = await query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
+        `select pg_terminate_backend(pid, 25_000) from pg_stat_activity
           where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
       )
       return ended.length

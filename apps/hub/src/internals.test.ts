@@ -206,16 +206,14 @@ it('pg: a pool waits for onConnect and fails with it', async () => {
     await client.query("set application_name = 'prepared'")
   }
   // biome-ignore lint/suspicious/noExplicitAny: the declared type has no return value
-  const pool = new pg.Pool({ ...scratch.connection, onConnect: onConnect as any })
+  await using pool = poolOn(scratch, { onConnect: onConnect as any })
   expect((await pool.query('show application_name')).rows).toEqual([{ application_name: 'prepared' }])
-  await pool.end()
   const failing = async (): Promise<void> => {
     throw new Error('not prepared')
   }
   // biome-ignore lint/suspicious/noExplicitAny: the declared type has no return value
-  const refused = new pg.Pool({ ...scratch.connection, onConnect: failing as any })
+  await using refused = poolOn(scratch, { onConnect: failing as any })
   await expect(refused.query('select 1')).rejects.toThrow('not prepared')
-  await refused.end()
 })
 
 it('pg: a pool runs its statements by the query method of its class of clients', async () => {
@@ -229,10 +227,9 @@ it('pg: a pool runs its statements by the query method of its class of clients',
       return (super.query as any)(...all)
     }
   }
-  const pool = new pg.Pool({ ...scratch.connection, Client: Noting })
+  await using pool = poolOn(scratch, { Client: Noting })
   expect((await pool.query('select $1::int as value', [1])).rows).toEqual([{ value: 1 }])
   expect(given).toEqual([['select $1::int as value', [1], expect.any(Function)]])
-  await pool.end()
 })
 
 it('pg: a Buffer is sent as a parameter in binary form', async () => {
@@ -257,15 +254,15 @@ it('pg: errors of the driver itself have known messages and no code', async () =
   }
   const closing = createTcpServer(socket => socket.destroy())
   const silent = createTcpServer(() => {})
-  const clientAt = async (server: Server | typeof closing): Promise<pg.Client> =>
-    new pg.Client({ host: '127.0.0.1', port: await listening(server), connectionTimeoutMillis: 100 })
-  expect((await errorOf((await clientAt(closing)).connect())).message).toMatch(/terminated|ECONNRESET/)
-  expect((await errorOf((await clientAt(silent)).connect())).message).toBe('timeout expired')
-  const pool = new pg.Pool({ ...scratch.connection, max: 1, connectionTimeoutMillis: 2_000 })
+  const clientAt = async (server: Server | typeof closing, timeoutMs: number): Promise<pg.Client> =>
+    new pg.Client({ host: '127.0.0.1', port: await listening(server), connectionTimeoutMillis: timeoutMs })
+  expect((await errorOf((await clientAt(closing, 0)).connect())).message).toMatch(/terminated|ECONNRESET/)
+  expect((await errorOf((await clientAt(silent, 100)).connect())).message).toBe('timeout expired')
+  await using pool = poolOn(scratch, { max: 1 })
   const held = await pool.connect()
+  pool.options.connectionTimeoutMillis = 100
   expect((await errorOf(pool.connect())).message).toBe('timeout exceeded when trying to connect')
   held.release()
-  await pool.end()
   const client = new pg.Client(scratch.connection)
   await client.connect()
   client.connection.stream.destroy()
@@ -322,7 +319,7 @@ it('pg-boss: its jobs are in the table that has an index for the list', async ()
 
 it('pg-boss: a failed job gets a further attempt in its table', async () => {
   await using scratch = await scratchDatabase('muster')
-  const pool = new pg.Pool(scratch.connection)
+  await using pool = poolOn(scratch)
   const boss = await bossOn(pool)
   const name = 'instance_CleanupExpired'
   const id = await boss.send(name, { jobId: 'job' }, { retryLimit: 0 })
@@ -337,7 +334,6 @@ it('pg-boss: a failed job gets a further attempt in its table', async () => {
   )
   expect(await boss.fetch(name)).toMatchObject([{ id, data: { jobId: 'job' } }])
   await boss.stop({ graceful: false })
-  await pool.end()
 })
 
 it('pg-boss: an absent or older schema has known messages', async () => {
@@ -358,7 +354,7 @@ it('pg-boss: an absent or older schema has known messages', async () => {
 
 it('pg-boss: an attempt that it ends itself has a known error', async () => {
   await using scratch = await scratchDatabase('muster')
-  const pool = new pg.Pool(scratch.connection)
+  await using pool = poolOn(scratch)
   const boss = await bossOn(pool)
   const name = 'instance_CleanupExpired'
   await boss.send(name, {}, { retryLimit: 0, expireInSeconds: 60 })
@@ -377,12 +373,11 @@ it('pg-boss: an attempt that it ends itself has a known error', async () => {
     { state: 'failed', output: { value: { message: 'job timed out' } } },
     { state: 'failed', output: { value: 'pg-boss shut down while active' } },
   ])
-  await pool.end()
 })
 
 it('pg-boss: backups and metrics use its tables', async () => {
   await using scratch = await scratchDatabase('muster')
-  const pool = new pg.Pool(scratch.connection)
+  await using pool = poolOn(scratch)
   const boss = await bossOn(pool)
   const name = 'instance_CleanupExpired'
   expect((await pool.query('select from pgboss.queue where name = $1', [name])).rowCount).toBe(1)
@@ -398,7 +393,6 @@ it('pg-boss: backups and metrics use its tables', async () => {
   expect(rowCount).toBe(1)
   expect(await boss.fetch(name)).toEqual([])
   await boss.stop({ graceful: false })
-  await pool.end()
 })
 
 it('ws: sends at once, on the socket of the upgrade', async () => {
@@ -447,6 +441,19 @@ it('lucide: each icon is a file below icons/', () => {
   const index = readFileSync(join(ROOT, 'node_modules/lucide-react/dist/esm/lucide-react.mjs'), 'utf8')
   expect(index).toMatch(/from '\.\/icons\/check\.m?js'/)
 })
+
+/** A pool that ends on disposal, with all its connections closed. `end` alone does not wait for them, and the database is dropped next. */
+function poolOn({ connection }: ScratchDatabase, options: pg.PoolConfig = {}): pg.Pool & AsyncDisposable {
+  const pool = new pg.Pool({ ...connection, ...options })
+  const closed: Promise<unknown>[] = []
+  pool.on('connect', client => closed.push(new Promise<void>(done => client.once('end', done))))
+  return Object.assign(pool, {
+    async [Symbol.asyncDispose]() {
+      await pool.end()
+      await Promise.all(closed)
+    },
+  })
+}
 
 /** Starts pg-boss on the database of a pool, without its timers. */
 async function bossOn(pool: pg.Pool): Promise<PgBoss> {

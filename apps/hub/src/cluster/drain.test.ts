@@ -26,7 +26,7 @@ async function askKept(
 describe('a node that stops while another one is alive', () => {
   it('is not ready, refuses devices, and hands its own over in portions, the busy ones last', async () => {
     const { owner, token } = await hub.fleet()
-    const second = await secondNode(hub, { drainSecs: 3, operatorPort: 0, operatorToken: TOKEN })
+    const second = await secondNode(hub, { drainSecs: 10, operatorPort: 0, operatorToken: TOKEN })
     const operator = async (path: string): Promise<string> => {
       const url = `http://127.0.0.1:${second.operatorPort}${path}`
       return (await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } })).text()

@@ -37,7 +37,8 @@ it('refuses a node with another folder of files than the running nodes, unless a
 
 it('accepts another folder when no other node runs, and warns if there are files', async () => {
   const { log, named } = capturedLog()
-  await using alone = await testHub()
+  // The hub stays gone until its next heartbeat.
+  await using alone = await testHub({ heartbeatMs: 120_000 })
   const { owner, organizationId } = await alone.fleet()
   await assetRow(alone, await alone.repository(owner, organizationId))
   await alone.db.updateTable('cluster_node').set({ left_at: new Date() }).execute()

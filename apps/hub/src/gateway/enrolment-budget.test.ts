@@ -166,6 +166,8 @@ describe('the budget of a token for new devices', () => {
 
   it('S3: counts a device once when its first connections are concurrent', async () => {
     const { owner, projectId, tokenId, token } = await hub.fleet()
+    const limits = { newDevicesAtOnce: 10_000, newDevicesPerHour: 1 }
+    await owner.invoke('projects_SetDeploymentTokenLimits', { tokenId, limits })
     const answers = await attempts(8, token, { fingerprint: newFingerprint() })
     expect(statuses(answers)[101]).toHaveLength(8)
     await expect
@@ -175,7 +177,8 @@ describe('the budget of a token for new devices', () => {
 
   it('S3: is shared by nodes, whose statements wait for the lock on the row', async () => {
     const { owner, tokenId, token } = await hub.fleet()
-    await owner.invoke('projects_SetDeploymentTokenLimits', { tokenId, limits: { newDevicesAtOnce: 5 } })
+    const limits = { newDevicesAtOnce: 5, newDevicesPerHour: 1 }
+    await owner.invoke('projects_SetDeploymentTokenLimits', { tokenId, limits })
     await using session = await databaseSession(hub)
     await session.query('begin')
     await session.query(
@@ -283,6 +286,8 @@ describe('the number of pending certificates', () => {
   it('S3: is limited per project: further devices leave no row until others are removed', async () => {
     const { owner, projectId } = await hub.fleet()
     const { tokenId, token } = await hub.token(owner, projectId, false)
+    const limits = { newDevicesAtOnce: 10_000, newDevicesPerHour: 1 }
+    await owner.invoke('projects_SetDeploymentTokenLimits', { tokenId, limits })
     for (let device = 0; device < 20; device++) expect((await attempt(token)).status).toBe(403)
     const refused = await attempt(token)
     expect(refused).toMatchObject({

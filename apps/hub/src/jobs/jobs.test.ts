@@ -12,7 +12,7 @@ import {
   until,
 } from '@muster/testkit'
 import { expect, it } from 'vitest'
-import { createLog } from '../runtime/log.ts'
+import { createLog, type Logger } from '../runtime/log.ts'
 import type { JobName } from './jobs.ts'
 import type { JobKind } from './kinds.ts'
 import { maintainPartitions } from './MaintainPartitions.ts'
@@ -27,14 +27,14 @@ async function queueOn(
   hub: TestHub,
   kinds: Record<string, JobKind>,
   work?: Work,
-  log = createLog('silent'),
+  { log = createLog('silent'), drainTimeoutMs = 500 }: { log?: Logger; drainTimeoutMs?: number } = {},
 ): Promise<JobQueue> {
   for (const name of Object.keys(kinds))
     await hub.pool.query(`select pgboss.create_queue($1, '{"policy":"standard"}')`, [name])
   const queue = await openQueue({
     pool: hub.pool,
     log,
-    drainTimeoutMs: 500,
+    drainTimeoutMs,
     kinds,
     upkeepSecs: 1,
   })
@@ -118,7 +118,7 @@ it('marks a job as Expired after its deadline and aborts its signal', async () =
     await new Promise(() => {})
   }
   const { log, named } = capturedLog()
-  await using queue = await queueOn(hub, { test_Never: { ...QUICK, timeoutSecs: 1 } }, never, log)
+  await using queue = await queueOn(hub, { test_Never: { ...QUICK, timeoutSecs: 1 } }, never, { log })
   const jobId = await enqueue(hub, queue, 'test_Never')
   queue.wake('test_Never' as JobName)
   expect(await ended(hub, jobId)).toMatchObject({ status: 'Expired', attempts: 1, queued: false })
@@ -175,10 +175,11 @@ it('waits for running jobs when the queue stops, and returns slow ones to the qu
   const kind = { ...QUICK, retryLimit: 1 }
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let running = 0
-  const queue = await queueOn(hub, { test_Short: kind, test_Long: kind }, async name => {
+  const work: Work = async name => {
     running++
     await (name === 'test_Short' ? released : new Promise(() => {}))
-  })
+  }
+  const queue = await queueOn(hub, { test_Short: kind, test_Long: kind }, work, { drainTimeoutMs: 5_000 })
   const short = await enqueue(hub, queue, 'test_Short')
   const long = await enqueue(hub, queue, 'test_Long')
   queue.wake('test_Short' as JobName)

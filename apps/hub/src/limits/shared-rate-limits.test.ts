@@ -2,7 +2,7 @@ import { ask, secondNode, type TestNode, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
 // The interval is long enough that on a busy machine no node is marked as dead.
-const heartbeatMs = 1_000
+const heartbeatMs = 2_500
 const hub = await testHub({ heartbeatMs })
 let second: TestNode
 beforeAll(async () => {

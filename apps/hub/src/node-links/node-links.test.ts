@@ -436,9 +436,12 @@ describe('a handshake', () => {
   it('is refused when the proof comes late', async () => {
     const { webSocket, handshake } = await begun()
     const now = vi.spyOn(Date, 'now').mockReturnValue(handshake.server.expiresAtMs + 1)
-    webSocket.send(proofsOf(keys, 'client', handshake).join())
-    await once(webSocket, 'close')
-    now.mockRestore()
+    try {
+      webSocket.send(proofsOf(keys, 'client', handshake).join())
+      await once(webSocket, 'close')
+    } finally {
+      now.mockRestore()
+    }
     await refusedAs('expired proof')
   })
 

@@ -36,7 +36,7 @@ async function pipe() {
     lines: () =>
       text
         .split('\n')
-        .filter(Boolean)
+        .slice(0, -1)
         .map(line => JSON.parse(line) as Line),
     /** Reads until `isLast` is true for the last complete line. */
     async readUntil(isLast: (line: Line) => boolean) {
@@ -64,14 +64,9 @@ it.runIf(isLinux)('O4: a log reader of 8 KiB/s does not slow down the hub', asyn
   // 500 KB exceed the capacity of the pipe, and the reader needs a minute for them.
   for (let index = 0; index < 500; index++) log.info({ index, filler: 'x'.repeat(1000) }, 'filler')
   const reading = setInterval(() => slow.read(410), 50)
-  let slowestMs = 0
-  for (let call = 0; call < 100; call++) {
-    const from = performance.now()
-    expect((await ask(hub, '/healthz')).status).toBe(200)
-    slowestMs = Math.max(slowestMs, performance.now() - from)
-  }
-  // Each call writes a log line. A call that waited until the reader gets its line would take a minute.
-  expect(slowestMs).toBeLessThan(1_000)
+  for (let call = 0; call < 100; call++) expect((await ask(hub, '/healthz')).status).toBe(200)
+  // Each call writes a log line. If a call waited until the reader gets its line, the reader would have all lines before it by now.
+  expect(slow.lines().length).toBeLessThan(500)
   clearInterval(reading)
   log.info('last')
   await slow.readUntil(({ msg }) => msg === 'last')

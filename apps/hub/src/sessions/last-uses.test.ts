@@ -20,7 +20,7 @@ it('writes uses again after a failed write, the newest use of each key', async (
   uses.add('a', { address: 'first' })
   uses.add('b', { address: 'old' })
   await expect
-    .poll(() => written, { timeout: 5_000 })
+    .poll(() => written)
     .toEqual([
       [
         { key: 'a', address: 'first' },

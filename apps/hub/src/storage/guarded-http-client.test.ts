@@ -27,7 +27,7 @@ afterAll(() => {
 })
 
 const get = (http: GuardedHttpClient, url: string) =>
-  http.request(new URL(url), { method: 'GET', headers: {}, signal: AbortSignal.timeout(2_000) })
+  http.request(new URL(url), { method: 'GET', headers: {}, signal: AbortSignal.timeout(20_000) })
 
 it('resolves a name once and connects to the checked address, even if DNS changes', async () => {
   const answers = ['127.0.0.2', '127.0.0.1']
@@ -78,7 +78,8 @@ it('times out when the server is silent, but not when its own body pauses', asyn
         await write(Buffer.alloc(5))
       },
     })
-  expect((await put('/', 4 * timeoutMs)).statusCode).toBe(200)
+  // On a busy machine the server may answer late once. If the pause counted, no attempt would succeed.
+  await expect.poll(() => put('/', 4 * timeoutMs).then(({ statusCode }) => statusCode, String)).toBe(200)
   await expect(put('/silent', 0)).rejects.toMatchObject({
     code: 'ETIMEDOUT',
     message: 'received no data for 0.3 s',

@@ -308,8 +308,7 @@ describe('devices_QueryTimeline', () => {
       )
       return rows.length
     }
-    await until('a call waits for the table', async () => (await waiting()) > 0)
-    expect(await waiting()).toBe(1)
+    expect(await until('a call waits for the table', waiting)).toBe(1)
     for (const error of await Promise.all(calls))
       expect(error).toMatchObject({ kind: 'RateLimited', message: expect.stringContaining('too busy') })
     await session.release()

@@ -421,12 +421,11 @@ describe('counts of devices', () => {
       await session.lock('device_property')
       const leaving = [new AbortController(), new AbortController()]
       const asked = leaving.map(({ signal }) => ask(action, input, signal))
-      await until('a statement waits', async () => (await waiting(text)) > 0)
+      expect(await until('a statement waits', () => waiting(text))).toBe(1)
       // The rows of a list come meanwhile.
       expect(
         await ask('projects_QueryDevices', { limit: 2, filter: { text: 'ferry' }, countTotal: false }),
       ).toBe(200)
-      expect(await waiting(text)).toBe(1)
       for (const one of leaving) one.abort()
       expect(await Promise.all(asked)).toEqual(['aborted', 'aborted'])
       await until('no statement waits', async () => (await waiting(text)) === 0)
