@@ -89,8 +89,10 @@ it('keeps later certificates out of the list, and selects rows with keys that ne
     filter: { text: 'late-gw-003' },
   })
   const { certificateId } = certificates[0]!
-  await invoke(page, 'devices_SetCertificateStatus', { certificateId, status: 'Rejected' })
-  await table().getByRole('row', { name: 'late-gw-003' }).getByText('Rejected').waitFor()
+  await Promise.all([
+    table().getByRole('row', { name: 'late-gw-003' }).getByText('Rejected').waitFor(),
+    invoke(page, 'devices_SetCertificateStatus', { certificateId, status: 'Rejected' }),
+  ])
   await page.getByText('1 selected').waitFor({ state: 'detached' })
   await page.clock.fastForward(4_000)
   await table().getByText('2 new devices').waitFor()

@@ -47,7 +47,7 @@ beforeAll(async () => {
             case when i % 30 = 5 then 'no space on disk #' end
        from generate_series(1, ${DEVICES}) i where i % 9 > 0`,
     `insert into project_status (project_id, sampled_step, connected_counts)
-     select project_id, floor(extract(epoch from now()) / 600),
+     select project_id, floor(extract(epoch from now()) / 600) + 1,
             (select array_agg(case when i between 66 and 72 then 140 + abs(69 - i) * 30 when i = 100 then null else 274 - i % 3 end)
                from generate_series(0, 143) i)
        from project`,
@@ -242,8 +242,8 @@ it('shows chosen properties as columns, in the chosen order and width, and keeps
   expect((await heads()).map(text => text.trim().replace(/\s+/g, ' '))).toEqual(expected)
   expect(await width()).toBe(230)
   await page.getByRole('button', { name: 'Columns' }).click()
-  await chooser.getByRole('button', { name: 'Reset' }).click()
   const reset = page.waitForResponse('**/invoke/users_SetView')
+  await chooser.getByRole('button', { name: 'Reset' }).click()
   await chooser.getByRole('button', { name: 'Done' }).click()
   await passSavingTime()
   await reset
@@ -281,9 +281,26 @@ it('suggests properties and values of a condition, and shows the matched value a
   await page.getByRole('cell', { name: 'Baltic Mobile' }).first().waitFor()
 })
 
+it('keeps the focus on a preset when the summary of a large project arrives', async () => {
+  const answer = Promise.withResolvers<void>()
+  await page.route('**/invoke/projects_GetSummary', async route => {
+    await answer.promise
+    await route.continue()
+  })
+  await page.goto(address)
+  await rows().first().waitFor()
+  await page.getByRole('button', { name: /^Update failed/ }).focus()
+  answer.resolve()
+  await page.getByText('Connected, last 24 h').waitFor()
+  expect(await page.evaluate<string>('document.activeElement.textContent')).toMatch(/^Update failed/)
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
 it('does not move the options of a new condition when the hub answers', async () => {
   await page.goto(address)
   await rows().first().waitFor()
+  // With the summary of the project the parts above the list get their height.
+  await page.getByText('Connected, last 24 h').waitFor()
   const answer = Promise.withResolvers<void>()
   await page.route('**/invoke/projects_QueryPropertyNames', async route => {
     await answer.promise
@@ -327,7 +344,11 @@ it('has conditions on version, update and last seen', async () => {
 it('sorts by a property and by the time last seen, and keeps the order for the person', async () => {
   await page.goto(`${address}?where=${encodeURIComponent('[["app.modem.signal","less","-107"]]')}`)
   await page.getByText('10 of 300 devices', { exact: true }).waitFor()
-  const kept = page.waitForResponse('**/invoke/users_SetView')
+  const kept = page.waitForResponse(
+    response =>
+      response.url().endsWith('/users_SetView') &&
+      response.request().postData()!.includes('-=app.modem.signal'),
+  )
   const head = () => page.getByRole('columnheader', { name: 'app.modem.signal' })
   await head().getByRole('button').click()
   await page.waitForURL(/[?&]sort=%3Dapp\.modem\.signal/)

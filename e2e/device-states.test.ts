@@ -1,7 +1,15 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'
+import {
+  expectGoodScreen,
+  ignoreTimersOf,
+  invoke,
+  openStage,
+  organizationOf,
+  type Stage,
+  startSession,
+} from './people.ts'
 
 /** An integer with more digits than a double can represent. */
 const SERIAL = '12345678901234567890'
@@ -157,30 +165,32 @@ it.each([
   ['sys', 'System Info'],
   ['conn', 'Connections'],
 ])('scrolls to the section in the URL, #%s, when everything above it has loaded', async (id, title) => {
+  await using own = await page.context().newPage()
+  // After 5 s the page would no longer keep the section in place.
+  await ignoreTimersOf(own, 5_000)
   // Delays the answers for the sections above the linked one, so that they load last.
   for (const action of ['devices_QueryProperties', 'devices_GetProperty', 'devices_GetDetails'])
-    await page.route(`**/invoke/${action}`, async route => {
+    await own.route(`**/invoke/${action}`, async route => {
       await new Promise(later => setTimeout(later, 700))
       await route.continue()
     })
-  await page.goto('about:blank')
-  await page.goto(`${address}#${id}`)
-  await page.getByText('crane.limit-15').waitFor()
-  await page.locator('.anchor [aria-current]').getByText(title).waitFor()
+  await own.goto(`${address}#${id}`)
+  await own.getByText('crane.limit-15').waitFor()
+  await own.locator('.anchor [aria-current]').getByText(title).waitFor()
   const top = `document.getElementById('${id}').getBoundingClientRect().top`
   const left = `document.documentElement.scrollHeight - innerHeight - scrollY`
   // The section is right below the sticky header, unless the page ends before the section reaches the header.
   await expect
-    .poll(() => page.evaluate(`${left} < 2 ? ${top} < innerHeight : Math.abs(${top} - 112) < 3`))
+    .poll(() => own.evaluate(`${left} < 2 ? ${top} < innerHeight : Math.abs(${top} - 112) < 3`))
     .toBe(true)
   // After a person has scrolled, updates do not scroll the page again.
-  await page.mouse.wheel(0, -400)
-  await expect.poll(() => page.evaluate(top)).toBeGreaterThan(112 + 100)
+  await own.mouse.wheel(0, -400)
+  await expect.poll(() => own.evaluate(top)).toBeGreaterThan(112 + 100)
   const value = String(Date.now())
   await set('crane.limit-15', value)
-  await page.getByText(value).first().waitFor()
-  expect(await page.evaluate(top)).toBeGreaterThan(112 + 100)
-  await page.unrouteAll({ behavior: 'wait' })
+  await own.getByText(value).first().waitFor()
+  expect(await own.evaluate(top)).toBeGreaterThan(112 + 100)
+  await own.unrouteAll({ behavior: 'wait' })
 })
 
 it('shows every section again once its query succeeds', async () => {

@@ -262,12 +262,16 @@ it('says on the page that the hub is lost, and that it is connected again', asyn
   await page.route('**/api/config.json', route => route.abort())
   await page.getByText(/^Connection to the hub lost at \d\d:\d\d:\d\d\.$/).waitFor()
   await expectGoodScreen(page, 'lost')
-  // The console also retries by itself every few seconds and then removes the button. A normal click could wait for the removed button,
-  // so the test dispatches the event directly.
-  await page.unroute('**/api/v1/live')
-  await page.unroute('**/api/config.json')
-  await page.getByRole('button', { name: 'Try now' }).dispatchEvent('click')
-  await page.getByText(/^Connected again\. Updated \d\d:\d\d:\d\d\.$/).waitFor()
+  // The console also retries by itself every few seconds. If a retry succeeded, the button would be gone, so it is pressed before.
+  await Promise.all([
+    page.waitForRequest('**/api/v1/live'),
+    page.getByRole('button', { name: 'Try now' }).dispatchEvent('click'),
+  ])
+  await Promise.all([
+    page.getByText(/^Connected again\. Updated \d\d:\d\d:\d\d\.$/).waitFor(),
+    page.unroute('**/api/v1/live'),
+    page.unroute('**/api/config.json'),
+  ])
 })
 
 /** Changes the hub's answers to an action before the page reads them. */

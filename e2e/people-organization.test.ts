@@ -64,12 +64,14 @@ it('invites by email address and shows what is wrong with an address', async () 
   await expectGoodScreen(admin, 'invite-dialog')
   await dialog.getByLabel('Email (required)').fill(` ${MIRA.email} `)
   const sent = await countingRequests(admin, 'organizations_InviteMember', async () => {
-    await dialog.getByRole('button', { name: 'Invite User' }).dblclick()
+    await Promise.all([
+      admin.getByText(`${MIRA.email} invited.`).waitFor(),
+      dialog.getByRole('button', { name: 'Invite User' }).dblclick(),
+    ])
     await dialog.waitFor({ state: 'detached' })
   })
   expect(sent).toBe(1)
   await rowOf(admin, MIRA.email).waitFor()
-  await admin.getByText(`${MIRA.email} invited.`).waitFor()
   await expectGoodScreen(admin, 'members-invited')
   expect(await mailedLink(stage, MIRA.email, '/user/invitations')).toContain('/user/invitations')
 })
@@ -278,6 +280,8 @@ it('removes a member without confirmation', async () => {
   await admin
     .getByText(`Noa <b>Sun</b> 🛰 removed. Undo sends a new invitation to ${NOA.email}.`, { exact: true })
     .waitFor()
+  // A notice stays as long as it has the focus.
+  await admin.getByRole('button', { name: 'Undo' }).focus()
   await expectGoodScreen(admin, 'members-removed')
   await admin.getByRole('button', { name: 'Undo' }).click()
   await admin.getByText('Invitation sent again.', { exact: true }).waitFor()

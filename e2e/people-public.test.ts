@@ -159,8 +159,9 @@ it('leads a person from sign-up through the mailed link to an organization', asy
     await page.goto(link)
     await page.getByRole('heading', { level: 1, name: 'Activating Account' }).waitFor()
     await expectGoodScreen(page, 'activating')
+    const activated = page.getByRole('heading', { level: 1, name: 'Account Activated' }).waitFor()
     release()
-    await page.getByRole('heading', { level: 1, name: 'Account Activated' }).waitFor()
+    await activated
     await page.waitForURL(/\/login$/)
     await expect.poll(() => page.evaluate('globalThis.redirected')).toBe('in time')
   })

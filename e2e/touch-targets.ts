@@ -16,9 +16,9 @@ export async function smallTouchTargets(page: Page, within = 'body'): Promise<st
       const { left, top, width, height } = area.getBoundingClientRect()
       const [x, y] = [left + width / 2, top + height / 2]
       const leads = offset => {
-        if (y + offset < 0 || y + offset >= innerHeight) return true
+        // Outside of the viewport there is no element.
         const hit = document.elementFromPoint(x, y + offset)
-        return hit !== null && area.contains(hit)
+        return hit === null || area.contains(hit)
       }
       const isInView = x >= 0 && x < innerWidth && y >= 0 && y < innerHeight
       const isShown = control.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && width > 1

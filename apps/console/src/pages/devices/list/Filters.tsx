@@ -44,29 +44,32 @@ export function Filters({ search, summary, counts, onChange }: FiltersProps) {
       onChange={show => onChange({ show: show === 'all' ? undefined : show })}
     />
   )
-  if (isLarge) return presetFilter
   return (
     <>
-      <Segments
-        label="Status"
-        value={search.status ?? 'all'}
-        options={segmentsOf(summary)}
-        onChange={status => onChange({ status: status === 'all' ? undefined : status })}
-      />
-      <Segments<Health | 'all'>
-        label="Health"
-        value={search.health ?? 'all'}
-        options={[
-          { value: 'all', label: 'Any health' },
-          ...HEALTHS.map(value => ({
-            value,
-            label: ATTENTION_LABELS[value],
-            count: summary?.[`${value}Count`],
-            mark: value,
-          })),
-        ]}
-        onChange={health => onChange({ health: health === 'all' ? undefined : health })}
-      />
+      {!isLarge && (
+        <>
+          <Segments
+            label="Status"
+            value={search.status ?? 'all'}
+            options={segmentsOf(summary)}
+            onChange={status => onChange({ status: status === 'all' ? undefined : status })}
+          />
+          <Segments<Health | 'all'>
+            label="Health"
+            value={search.health ?? 'all'}
+            options={[
+              { value: 'all', label: 'Any health' },
+              ...HEALTHS.map(value => ({
+                value,
+                label: ATTENTION_LABELS[value],
+                count: summary?.[`${value}Count`],
+                mark: value,
+              })),
+            ]}
+            onChange={health => onChange({ health: health === 'all' ? undefined : health })}
+          />
+        </>
+      )}
       {presetFilter}
     </>
   )
