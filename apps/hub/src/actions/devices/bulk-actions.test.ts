@@ -92,6 +92,18 @@ async function itemsOf(bulkActionId: string, outcome?: 'Succeeded' | 'Refused' |
   return items
 }
 
+/** Locks the device of an item until the session releases it. */
+async function lockDeviceAt(position: number, bulkActionId: string) {
+  const session = await databaseSession(hub)
+  await session.query('begin')
+  await session.query(
+    `select from device d join bulk_action_item i using (device_id)
+      where i.bulk_action_id = $1 and i.position = $2 for update of d`,
+    [bulkActionId, position],
+  )
+  return session
+}
+
 function ended(bulkActionId: string) {
   return until(
     'the bulk action ends',
@@ -479,13 +491,7 @@ describe('a deletion of several devices', () => {
     const { bulkActionId } = await colleague.invoke('devices_CreateBulkDeletion', { projectId, selection })
     await colleague.invoke('devices_StartBulkDeletion', { projectId, bulkActionId })
     // The lock of the 20th device holds up the first portion of 50 items after the rights for it were read.
-    await using session = await databaseSession(hub)
-    await session.query('begin')
-    await session.query(
-      `select from device d join bulk_action_item i using (device_id)
-        where i.bulk_action_id = $1 and i.position = 19 for update of d`,
-      [bulkActionId],
-    )
+    await using session = await lockDeviceAt(19, bulkActionId)
     const running = dueNow(bulkActionId)
     await session.waitingStatements(1)
     await hub.pool.query('delete from organization_member where user_id = $1', [colleague.userId])
@@ -519,13 +525,7 @@ it('continues a bulk action after its process was killed, and decides nothing tw
     const devices = { endRight() {} }
     await new BulkActions({ db, sessions: new Sessions(db), devices, live, log: createLog('silent') }).runWhole('${bulkActionId}')`
   // The lock of a device in the third portion of 50 items holds the other process up until it is killed.
-  await using session = await databaseSession(hub)
-  await session.query('begin')
-  await session.query(
-    `select from device d join bulk_action_item i using (device_id)
-      where i.bulk_action_id = $1 and i.position = 120 for update of d`,
-    [bulkActionId],
-  )
+  await using session = await lockDeviceAt(120, bulkActionId)
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     cwd: import.meta.dirname,
     stdio: ['ignore', 'ignore', 'inherit'],
