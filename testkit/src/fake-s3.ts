@@ -26,6 +26,8 @@ type Fault = {
   | { does: 'spoils' }
   /** Stores the bytes of the request, and responds with 500. */
   | { does: 'stores-and-fails' }
+  /** Answers 202 after `until` has resolved, without reading the body, as OpenStack Swift does while it has a newer object. */
+  | { does: 'has-newer'; until: Promise<unknown> }
 )
 
 /** An in-memory S3 server that checks signatures and hashes, with faults on request. */
@@ -97,6 +99,10 @@ export async function fakeS3({
     if (method === 'PUT') {
       if (request.headers['if-none-match'] === '*' && objects.has(key))
         return refuse(412, 'PreconditionFailed')
+      if (current?.does === 'has-newer') {
+        await current.until
+        return void response.writeHead(202).end()
+      }
       if (request.headers.expect) response.writeContinue()
       const body = await buffer(request).catch(() => undefined)
       if (!body) return

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   auditEvents,
   auditRows,
@@ -134,6 +135,41 @@ describe('object store of a repository', () => {
       expect(await details(assetId)).toMatchObject({ status: 'Available' })
       expect(store.objects.get(assetId)).toEqual(bytes)
     }
+  })
+
+  it('may answer before it reads an upload because it has a newer object, which is checked instead', async () => {
+    const bytes = randomBytes(200_000)
+    const assetId = await create(await repository(), bytes)
+    const { url } = await issue(assetId)
+    store.misbehave({ method: 'PUT', does: 'has-newer', until: Promise.resolve() })
+    expect(await statusAndMessage(await putBytes(url, bytes))).toEqual([
+      502,
+      expect.stringContaining('no such bucket or object'),
+    ])
+    store.objects.set(assetId, randomBytes(200_000))
+    expect(await statusAndMessage(await putBytes(url, bytes))).toEqual([
+      502,
+      expect.stringContaining('does not keep what it is sent'),
+    ])
+    expect(await details(assetId)).toMatchObject({ status: 'Dangling' })
+    store.objects.set(assetId, bytes)
+    expect(await statusAndMessage(await putBytes(url, randomBytes(200_000)))).toEqual([
+      400,
+      expect.stringContaining(`expected ${digestOf(bytes)}`),
+    ])
+    expect((await putBytes(url, bytes)).status).toBe(200)
+    expect(await details(assetId)).toMatchObject({ status: 'Available' })
+  })
+
+  it('may do so when the hub has already begun to send the upload', async () => {
+    const bytes = randomBytes(20_000_000)
+    const assetId = await create(await repository(), bytes)
+    const { url } = await issue(assetId)
+    store.objects.set(assetId, bytes)
+    // The hub waits 2 s for `100 Continue`.
+    store.misbehave({ method: 'PUT', does: 'has-newer', until: sleep(3_000) })
+    expect((await putBytes(url, bytes)).status).toBe(200)
+    expect(await details(assetId)).toMatchObject({ status: 'Available' })
   })
 
   it('makes no blob available if it changes bytes, with both kinds of upload', async () => {

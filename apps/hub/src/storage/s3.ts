@@ -89,13 +89,14 @@ export class S3Bucket implements BlobDriver {
   /**
    * Streams the bytes to the store. Sends the last chunk only if the hash is right. Then reads the object back, because the
    * store may have damaged it. If the store fails after it got all bytes, it may have kept them nevertheless, for example from another
-   * upload of the same bytes. Reading them back decides this too.
+   * upload of the same bytes. Reading them back decides this too. It also decides if the store answers with success before it has read
+   * the body, as OpenStack Swift does (202) while it has an object with this key from a later request.
    */
   async stage(key: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged> {
     const upload = new Upload(expected, body)
     const failure = await this.#put(key, expected, upload, signal)
-    const { sha256 } = upload
-    if (!sha256) throw failure ?? new S3Failure('it answered before it had the bytes.')
+    if (failure && !upload.sha256) throw failure
+    const sha256 = await upload.finish()
     try {
       await digestOf(this, key, expected, signal)
     } catch (error) {
@@ -127,7 +128,10 @@ export class S3Bucket implements BlobDriver {
           signal,
           send: write => upload.send(write),
         })
-        await this.#requireSuccess(answer, 'drain')
+        await this.#requireSuccess(answer)
+        // A store that answers before it has all bytes may not read on. Closing the connection ends a pending write.
+        if (upload.sha256) answer.head.resume()
+        else answer.head.destroy()
         return undefined
       } catch (error) {
         if (!(error instanceof S3Failure && error.mayRecover) || signal.aborted) throw error
@@ -354,9 +358,8 @@ type Answer = { head: IncomingMessage; status: number }
 class Upload {
   readonly #digester: Digester
   readonly #body: Readable
-  /** Whether a part of the body may have been read. */
-  isBegun = false
-  /** SHA-256 of the bytes after all of them were sent. */
+  #sending: Promise<void> | undefined
+  /** SHA-256 of the bytes after all of them were read. */
   sha256: Buffer | undefined
 
   constructor(expected: Expected, body: Readable) {
@@ -364,9 +367,34 @@ class Upload {
     this.#body = body
   }
 
+  /** Whether a part of the body may have been read. */
+  get isBegun(): boolean {
+    return this.#sending !== undefined
+  }
+
   /** Writes all bytes, the last chunk only if the hash is right. Throws `WrongBytes`. */
-  async send(write: (chunk: Uint8Array) => Promise<void>): Promise<void> {
-    this.isBegun = true
+  send(write: (chunk: Uint8Array) => Promise<void>): Promise<void> {
+    this.#sending = this.#read(write)
+    return this.#sending
+  }
+
+  /**
+   * Reads the bytes that the store did not read, after the connection has ended. Returns the SHA-256 of all bytes. Throws
+   * `WrongBytes`.
+   */
+  async finish(): Promise<Buffer> {
+    if (this.sha256) return this.sha256
+    try {
+      await this.#sending
+    } catch (error) {
+      // Any other error says only that the store does not read on.
+      if (error instanceof WrongBytes) throw error
+    }
+    if (!this.sha256) await this.#read(async () => {})
+    return this.sha256!
+  }
+
+  async #read(write: (chunk: Uint8Array) => Promise<void>): Promise<void> {
     let lastChunk: Buffer | undefined
     for await (const chunk of chunksOf(this.#body)) {
       this.#digester.update(chunk)
