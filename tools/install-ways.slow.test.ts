@@ -269,7 +269,7 @@ describe.runIf(canFollow)(
       await mend()
 
       await refused(
-        `timeout --signal=KILL 2 dpkg --install ${DEB} || { [ $? = 137 ] && echo 'cut off'; false; }`,
+        `timeout --foreground --signal=KILL 2 dpkg --install ${DEB} || { [ $? = 137 ] && echo 'cut off'; false; }`,
         /^cut off$/m,
       )
     })

@@ -86,7 +86,8 @@ await '[ "$(pid muster-hub)" != $before ] && systemctl is-active --quiet muster-
 echo 'instance-name = "Kept"' >>/etc/muster/hub.toml
 sed -i 's|^\\( /etc/muster/hub.toml\\) .*|\\1 d41d8cd98f00b204e9800998ecf8427e|' /var/lib/dpkg/status
 before=$(pid muster-hub)
-timeout --signal=KILL 2 dpkg --force-confold --install muster-hub_*.deb
+# Without --foreground, timeout kills itself, too, and does not wait until dpkg has ended and released its lock.
+timeout --foreground --signal=KILL 2 dpkg --force-confold --install muster-hub_*.deb
 [ "$(pid muster-hub)" = $before ] && echo "cut: $(systemctl is-active muster-hub)"
 dpkg --force-confold --install muster-hub_*.deb
 [ "$(pid muster-hub)" = $before ] || echo "upgraded: $(systemctl is-active muster-hub) restarted"
