@@ -131,7 +131,7 @@ export default defineConfig({
           // With isolation, the hub's modules would be loaded again for each file, which costs a third of the run time.
           isolate: false,
           // More workers than cores, because tests mostly wait for a hub, a database or a clock.
-          maxWorkers: 4,
+          maxWorkers: 5,
         },
       },
       { test: { ...hub, name: 'isolated', include: ISOLATED, maxWorkers: 2 } },
