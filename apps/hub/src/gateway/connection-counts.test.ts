@@ -1,4 +1,4 @@
-import { capturedLog, connectDevice, failed, testHub, until } from '@muster/testkit'
+import { capturedLog, connectDevice, failed, testHub, until, withWrongEnd } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { ConnectionCounts, logConnections } from './connection-counts.ts'
 
@@ -28,7 +28,7 @@ it('logs single connections of devices at level debug, and each refusal at level
   const { token } = await hub.fleet()
   const device = await connectDevice({ url: hub.url, token })
   await device[Symbol.asyncDispose]()
-  await failed(connectDevice({ url: hub.url, token: `${token.slice(0, -1)}x` }))
+  await failed(connectDevice({ url: hub.url, token: withWrongEnd(token) }))
   await until('the end is logged', async () => captured.named('connection ended').length === 1)
   expect(captured.named('device connected')).toMatchObject([{ level: 'debug' }])
   expect(captured.named('connection ended')).toMatchObject([{ level: 'debug' }])

@@ -1,5 +1,13 @@
 import { publicIdOf } from '@muster/actions'
-import { type Answer, ask, auditEvents, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import {
+  type Answer,
+  ask,
+  auditEvents,
+  type TestHub,
+  type TestUser,
+  testHub,
+  withWrongEnd,
+} from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashSecret } from '../credentials/secrets.ts'
 
@@ -245,10 +253,6 @@ describe('signing out', () => {
     expect(await actorOf(`muster=${second.value}`)).toBe('User')
   })
 })
-
-function withWrongEnd(secret: string): string {
-  return secret.slice(0, -1) + (secret.endsWith('1') ? '2' : '1')
-}
 
 describe('a credential', () => {
   it('is accepted only in its own place: a session as a cookie, a token as a bearer', async () => {

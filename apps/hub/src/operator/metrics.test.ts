@@ -20,6 +20,7 @@ import {
   type TestHub,
   testHub,
   until,
+  withWrongEnd,
 } from '@muster/testkit'
 import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import { sql } from 'kysely'
@@ -120,7 +121,7 @@ async function makeTraffic(): Promise<void> {
   })
   const command = await connectDevice({ url: hub.url, token, register: false })
   await command[Symbol.asyncDispose]()
-  await failed(connectDevice({ url: hub.url, token: `${token.slice(0, -1)}x` }))
+  await failed(connectDevice({ url: hub.url, token: withWrongEnd(token) }))
   await failed(owner.invoke('organizations_Create', { name: 'One too many' }))
   const { organizationId } = fleet
   await owner.invoke('organizations_InviteMember', { organizationId, email: 'new@test.example' })
