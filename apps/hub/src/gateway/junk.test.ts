@@ -1,7 +1,8 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { encodeFrame, type Frame, MAGIC } from '@muster/link'
+import { type Random, seededRandom } from '@muster/link/testing'
 import {
   capturedLog,
   connectDevice,
@@ -15,7 +16,7 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 
 const captured = capturedLog()
 const hub = await testHub({}, captured.log)
@@ -326,22 +327,25 @@ describe('clients that disconnect while they are authenticated', () => {
 })
 
 describe('a thousand connections of garbage', () => {
-  it('are closed and do not harm the hub', { timeout: 120_000 }, async () => {
+  const seed = inject('fuzzSeed')
+
+  it(`are closed and do not harm the hub (seed ${seed})`, { timeout: 120_000 }, async () => {
     const identities = await Promise.all(Array.from({ length: 20 }, () => deviceIdentity()))
     for (let round = 0; round < 50; round++) {
       await Promise.all(
         identities.map(async (identity, index) => {
           const kind = (round + index) % 5
-          if (kind === 0) return rawGarbage()
+          const random = seededRandom(seed + round * identities.length + index)
+          if (kind === 0) return rawGarbage(random)
           const device = await rawDevice({ url: hub.url, token, identity, register: kind !== 1 })
-          if (kind === 1) socketOf(device.webSocket).write(randomBytes(randomInt(1, 500)))
-          else if (kind === 2) device.webSocket.send(randomBytes(randomInt(1, 500)))
+          if (kind === 1) socketOf(device.webSocket).write(garbage(random, 500))
+          else if (kind === 2) device.webSocket.send(garbage(random, 500))
           else if (kind === 3) {
             device.send(HELLO)
-            for (let n = 0; n < 20; n++) device.webSocket.send(mutatedFrame())
+            for (let n = 0; n < 20; n++) device.webSocket.send(mutatedFrame(random))
           } else {
             const receiverId = await device.openExecutor().catch(() => 1)
-            device.send({ type: 'ChannelData', receiverId, payload: randomBytes(randomInt(1, 2000)) })
+            device.send({ type: 'ChannelData', receiverId, payload: garbage(random, 2000) })
           }
           socketOf(device.webSocket).end()
           await device.closed
@@ -356,22 +360,27 @@ describe('a thousand connections of garbage', () => {
     expect(response.status).toBe(200)
   })
 
+  /** Returns fewer than `below` bytes of random content, and at least one. */
+  function garbage(random: Random, below: number): Buffer {
+    return Buffer.from(Array.from({ length: 1 + random(below - 1) }, () => random(256)))
+  }
+
   /** Sends random bytes, which are no HTTP request, and waits for the close. */
-  async function rawGarbage(): Promise<void> {
+  async function rawGarbage(random: Random): Promise<void> {
     const socket = connect(hub.address.port, '127.0.0.1')
     socket.on('error', () => {})
     socket.resume()
-    socket.end(randomBytes(randomInt(1, 2000)))
+    socket.end(garbage(random, 2000))
     await once(socket, 'close')
   }
 
   /** Returns a frame with a valid tag and random content. */
-  function mutatedFrame(): Uint8Array {
+  function mutatedFrame(random: Random): Uint8Array {
     const tags = [0x00, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x17, 0x20, 0x21, 0xff]
-    const bytes = randomBytes(randomInt(1, 60))
-    bytes[0] = tags[randomInt(tags.length)]!
+    const bytes = garbage(random, 60)
+    bytes[0] = tags[random(tags.length)]!
     // Half of the long frames get a channel id below 256, which may exist.
-    if (bytes.length > 9 && randomInt(2) === 0) bytes.fill(0, 1, 8)
+    if (bytes.length > 9 && random(2) === 0) bytes.fill(0, 1, 8)
     return bytes
   }
 })
