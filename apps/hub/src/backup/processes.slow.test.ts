@@ -50,13 +50,23 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true })
 })
 
-/** Starts a command as a process of its own. It is killed when the test ends, because it may hold a lock that the next test needs. */
-function start(words: string[], changed: Record<string, string> = {}): ChildProcess {
-  const child = spawn(process.execPath, [MAIN, ...words], {
-    env: { ...settings, ...changed },
-    stdio: 'inherit',
+/**
+ * Starts a program in a session of its own. A backup has the lowest priority, which Linux applies within a session: beside other tests it
+ * would hardly run. The program and its child processes are killed when the test ends, because they may hold a lock that the next test
+ * needs.
+ */
+function startAlone(program: string, words: string[], env: Record<string, string>): ChildProcess {
+  const child = spawn(program, words, { env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  onTestFinished(() => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL')
   })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  return child
+}
+
+/** Starts a command of `muster-hub` and does not read its output. */
+function start(words: string[], changed: Record<string, string> = {}): ChildProcess {
+  const child = startAlone(process.execPath, [MAIN, ...words], { ...settings, ...changed })
+  child.stdout!.resume()
   return child
 }
 
@@ -318,9 +328,9 @@ it('runs the commands of docs/operating.md as they are written there', { timeout
       TZ: 'UTC',
       PATH: `${programs}:/usr/bin:/bin`,
     }
-    const child = spawn('/bin/sh', ['-c', command], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = startAlone('/bin/sh', ['-c', command], env)
     const ended = once(child, 'exit')
-    const output = (await child.stdout.toArray()).join('')
+    const output = (await child.stdout!.toArray()).join('')
     expect(await ended, `${command}: ${output}`).toEqual([0, null])
     if (line.includes(' backup ')) expect(output).toContain('It was restored on trial.')
   }
