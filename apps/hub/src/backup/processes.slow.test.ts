@@ -21,12 +21,12 @@ import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../commands/testing/run-here.ts'
+import { MAIN } from '../commands/testing/start-process.ts'
 import { loadConfig } from '../config.ts'
 import { createHub } from '../hub.ts'
 import { createLog } from '../runtime/log.ts'
 import { contentsOf, done, FIXTURE_KEY, fixtureDatabase } from './testing/fixture-database.ts'
 
-const MAIN = join(import.meta.dirname, '../main.ts')
 const OPERATING = join(import.meta.dirname, '../../../../docs/operating.md')
 const root = await mkdtemp(join(tmpdir(), 'muster-killed-'))
 await chmod(root, 0o755)
@@ -52,8 +52,8 @@ afterAll(async () => {
 
 /**
  * Starts a program in a session of its own. A backup has the lowest priority, which Linux applies within a session: beside other tests it
- * would hardly run. The program and its child processes are killed when the test ends, because they may hold a lock that the next test
- * needs.
+ * would hardly run. If the program still runs when the test ends, it and its child processes are killed, because they may hold a lock that
+ * the next test needs.
  */
 function startAlone(program: string, words: string[], env: Record<string, string>): ChildProcess {
   const child = spawn(program, words, { env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
