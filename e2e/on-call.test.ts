@@ -342,6 +342,11 @@ it('goes to the row of a deletion, or shows a notice if it is not loaded, and ta
   const tab = await page.context().newPage()
   // Undo and leaving the list work without the timer of 10 s, which a busy machine may exceed here.
   await ignoreTimersOf(tab, 10_000)
+  // The list shows no rows before its stored columns are known. The hub's answer with the devices may come earlier.
+  await tab.route('**/invoke/users_GetView', async route => {
+    await new Promise(later => setTimeout(later, 700))
+    await route.continue()
+  })
   await deleteDevice(tab, 'gateway-0030')
   const row = tab.getByRole('row').filter({ hasText: 'gateway-0030' })
   await until('the row is in view', async () => {

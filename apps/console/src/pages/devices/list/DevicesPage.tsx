@@ -106,6 +106,10 @@ function Devices({ projectId }: { projectId: string }) {
   // the user can undo the filter or sort order that caused the error.
   if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
+  // The list may be loaded before the stored view, because the route's loader requests both.
+  const isWaiting = isLost || !isOrderKnown || (!list.data && !list.error)
+  const shownIds = isWaiting ? [] : list.devices.map(({ deviceId }) => deviceId)
+
   const software = parseSoftware(search.software)
   const isSearched = Boolean(
     search.q?.trim() ||
@@ -217,7 +221,7 @@ function Devices({ projectId }: { projectId: string }) {
           </CreateButton>
         )}
       </PageHead>
-      <DeletingNotice projectId={projectId} shownIds={list.devices.map(({ deviceId }) => deviceId)} />
+      <DeletingNotice projectId={projectId} shownIds={shownIds} />
       {isEmpty || isGuided ? (
         <Suspense>
           <ConnectGuide
@@ -321,7 +325,7 @@ function Devices({ projectId }: { projectId: string }) {
               sort={sort}
               onSort={changeSort}
               onView={list.onView}
-              isBusy={!isOrderKnown || (!list.data && !list.error) || list.isPlaceholderData}
+              isBusy={isWaiting || list.isPlaceholderData}
               view={view}
               isDefaultView={isDefaultView(view) && matched.length === 0}
               onColumns={changeColumns}
@@ -334,7 +338,7 @@ function Devices({ projectId }: { projectId: string }) {
               onSelecting={() => setSelecting(true)}
             >
               {columnCount =>
-                insteadOfRows(list, isLost || !isOrderKnown, columnCount, () => (
+                insteadOfRows(list, isWaiting, columnCount, () => (
                   <NothingMatches
                     projectId={projectId}
                     search={search}
@@ -399,7 +403,7 @@ function insteadOfRows(
   columnCount: number,
   nothingMatches: () => ReactNode,
 ): ReactNode {
-  if (isWaiting || (!list.data && !list.error)) return <SkeletonRows columns={columnCount} />
+  if (isWaiting) return <SkeletonRows columns={columnCount} />
   if (list.devices.length > 0) return undefined
   return (
     <tr>
