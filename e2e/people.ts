@@ -91,6 +91,8 @@ export async function signIn(page: Page, { hub }: Pick<Stage, 'hub'>, { email, p
   await page.getByLabel(/^Password/).fill(password)
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.waitForURL(url => url.pathname !== '/login')
+  // The form stays on the page until the code of the next page is loaded.
+  await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor({ state: 'detached' })
   await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
