@@ -1,8 +1,17 @@
 import { createClient } from '@muster/actions/client'
+import { until } from '@muster/testkit'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import { expectGoodScreen, openStage, type Person, type Stage, signIn, signOut } from './people.ts'
+import {
+  expectGoodScreen,
+  openStage,
+  type Person,
+  type Stage,
+  signIn,
+  signOut,
+  startSession,
+} from './people.ts'
 
 let stage: Stage
 let page: Page
@@ -218,6 +227,34 @@ it('S8: deletes all tokens when the password changes and the box is ticked', asy
   await page.getByText('Password changed. Every other session and every token has ended.').waitFor()
   await page.getByText('No tokens yet.').waitFor()
   admin = { ...admin, password: 'a fourth password' }
+})
+
+it('sends nothing with a session that has just ended, and shows its pages on if the hub does not end it', async () => {
+  const own = await stage.newPage()
+  await startSession(own, stage)
+  await own.route('**/private/logout', route => route.abort(), { times: 1 })
+  await own.getByRole('button', { name: /Account menu/ }).click()
+  await own.getByRole('menuitem', { name: 'Log Out' }).click()
+  await own.getByText('Could not log out').waitFor()
+  const answered = own.waitForResponse('**/invoke/organizations_QueryProjects')
+  await own.getByRole('button', { name: 'Refresh' }).click()
+  expect((await answered).status()).toBe(200)
+
+  const refused: string[] = []
+  own.on('response', answer => answer.status() === 401 && refused.push(answer.url()))
+  // The requests of the page reach the hub when the session has ended.
+  const late: Promise<void>[] = []
+  const ended = own.waitForResponse('**/private/logout')
+  await own.route('**/invoke/organizations_QueryProjects', route => {
+    late.push(ended.then(() => route.continue()).catch(() => {}))
+  })
+  await own.getByRole('button', { name: 'Refresh' }).click()
+  await until('the page sends a request', () => late.length > 0)
+  await signOut(own)
+  await Promise.all(late)
+  await own.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+  expect(refused).toEqual([])
+  await own.context().close()
 })
 
 it('ends another session at once, and ends its own by signing out', async () => {

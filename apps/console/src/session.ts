@@ -1,7 +1,7 @@
 import { ActionError, errorOf } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
 import { invoke } from './api/client.ts'
-import { actionQuery, useAction } from './api/queries.ts'
+import { actionQuery, holdQueries, releaseQueries, useAction } from './api/queries.ts'
 import { beginCounts, forgetCounts } from './lib/counts-key.ts'
 import { externalStore, useExternalStore } from './lib/external-store.ts'
 import { log } from './lib/log.ts'
@@ -93,8 +93,25 @@ export async function logIn(
 }
 
 /** Signs out at the hub. If that fails, the session stays. After success the caller leaves the page and calls `endSession`. */
-export async function logOut(): Promise<void> {
-  await post('logout')
+export function logOut(queryClient: QueryClient): Promise<void> {
+  return closeSession(queryClient, () => post('logout'))
+}
+
+/**
+ * Calls `close`, which ends the session at the hub, and sends no queries from then on: the hub would refuse them. If `close` rejects, the
+ * session stays, and the queries on screen are sent again. After success the caller leaves the page and calls `endSession`.
+ */
+export async function closeSession(queryClient: QueryClient, close: () => Promise<unknown>): Promise<void> {
+  await holdQueries(queryClient)
+  try {
+    await close()
+  } catch (error) {
+    releaseQueries()
+    void queryClient.refetchQueries({ type: 'active' })
+    throw error
+  }
+  following?.stop()
+  following = undefined
   // Removes the device counts that the offline page shows, because the session has ended. `endSession` removes them too, but only after
   // the navigation to the login page, and the page may be reloaded or closed before that.
   forgetCounts()
@@ -107,6 +124,7 @@ export function endSession(queryClient: QueryClient) {
   signedIn.set(undefined)
   forgetCounts()
   queryClient.clear()
+  releaseQueries()
 }
 
 async function post(name: 'login' | 'logout', body?: unknown): Promise<void> {

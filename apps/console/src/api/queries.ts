@@ -57,7 +57,30 @@ function isWorthRetrying(failureCount: number, error: Error): boolean {
   return failureCount < 2 && [0, 502, 503, 504].includes(error.status)
 }
 
-function ask<N extends ActionName>(name: N, input: ActionInput<N>, signal: AbortSignal) {
+/** Maximum time for which queries are held back, in milliseconds. */
+const MAX_HOLD_MS = 15_000
+
+let held: { promise: Promise<void>; resolve: () => void } | undefined
+let holdEnd: ReturnType<typeof setTimeout> | undefined
+
+/** Cancels the queries that are running, and sends no others until `releaseQueries` is called, or for 15 s. */
+export async function holdQueries(queryClient: QueryClient): Promise<void> {
+  releaseQueries()
+  held = Promise.withResolvers()
+  holdEnd = setTimeout(releaseQueries, MAX_HOLD_MS)
+  await queryClient.cancelQueries()
+}
+
+/** Sends the queries that `holdQueries` held back and that were not cancelled meanwhile. */
+export function releaseQueries() {
+  clearTimeout(holdEnd)
+  held?.resolve()
+  held = undefined
+}
+
+async function ask<N extends ActionName>(name: N, input: ActionInput<N>, signal: AbortSignal) {
+  await held?.promise
+  signal.throwIfAborted()
   return limited(name, () => invoke(name, input, { signal }), signal)
 }
 

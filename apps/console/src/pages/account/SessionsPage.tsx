@@ -5,9 +5,8 @@ import { Trash2 } from 'lucide-react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
 import { counted } from '../../lib/app/format.ts'
 import { describeUserAgent } from '../../lib/app/user-agent.ts'
-import { forgetCounts } from '../../lib/counts-key.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
-import { endSession, useSession } from '../../session.ts'
+import { closeSession, endSession, useSession } from '../../session.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Id } from '../../ui/app/Id.tsx'
@@ -81,18 +80,17 @@ function SessionRow({ session }: { session: Session }) {
   const words = describeUserAgent(userAgent)
   const terminate = useCommand('users_TerminateSession', {
     invalidates: isCurrent ? [] : ['users_QuerySessions'],
-    onSuccess: async () => {
-      if (!isCurrent) return
-      forgetCounts()
-      await navigate({ to: '/login' })
-      endSession(queryClient)
-    },
   })
 
   async function end() {
     try {
+      if (isCurrent) {
+        await closeSession(queryClient, () => terminate.mutateAsync({ sessionId }))
+        await navigate({ to: '/login' })
+        endSession(queryClient)
+        return
+      }
       await terminate.mutateAsync({ sessionId })
-      if (isCurrent) return
       toast('Session ended.')
       focusHeading()
     } catch (error) {

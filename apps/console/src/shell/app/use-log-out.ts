@@ -14,7 +14,7 @@ export function useLogOut(): () => Promise<void> {
     try {
       // Deletions that still wait for their undo time need the session, so they are sent and answered before it ends.
       await Promise.all([settleDeletions(queryClient), settleBulkDeletion(queryClient)])
-      await logOut()
+      await logOut(queryClient)
       forgetRecentPages()
       await navigate({ to: '/login' })
       endSession(queryClient)
