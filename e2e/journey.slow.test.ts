@@ -69,11 +69,11 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   await tokenDialog.getByRole('button', { name: 'Done' }).click()
   expect(await page.content()).not.toContain(token)
 
-  // Without auto-accept, a person approves each device. The switch applies immediately.
+  // Without auto-accept, a person approves each device. The switch is busy until the hub has saved the change.
   const autoAccept = page.getByRole('switch')
   expect(await autoAccept.getAttribute('aria-checked')).toBe('true')
   await autoAccept.click()
-  await page.locator('[role=switch][aria-checked=false]').waitFor()
+  await page.locator('[role=switch][aria-checked=false]:not([aria-busy])').waitFor()
 
   await page.goto(devicesUrl)
   await page.getByText('Connect your first device').first().waitFor()
