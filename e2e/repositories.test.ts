@@ -502,6 +502,16 @@ it('deletes the repository after confirmation, and then shows Page not Found', a
   })
   await page.getByRole('button', { name: 'Delete Repository' }).click()
   await until('a question', () => asked.length === 1)
+  // A query of the page that would reach the hub after the deletion. The page cancels it.
+  const refused: string[] = []
+  page.on('response', answer => answer.status() >= 400 && refused.push(answer.url()))
+  const deleted = page.waitForResponse('**/invoke/repositories_Delete')
+  const late: Promise<void>[] = []
+  await page.route('**/invoke/repositories_GetDetails', route => {
+    late.push(deleted.then(() => route.continue()).catch(() => {}))
+  })
+  await invoke(page, 'repositories_CreatePackage', { repositoryId, name: 'last-minute' })
+  await until('the page sends a query', () => late.length > 0)
   page.once('dialog', dialog => {
     asked.push(dialog.message())
     void dialog.accept()
@@ -512,6 +522,9 @@ it('deletes the repository after confirmation, and then shows Page not Found', a
   await page.waitForURL(`${stage.hub.url}/${organizationId}/repositories/`)
   await page.getByText('Repository fleet-images deleted.').waitFor()
   await page.getByRole('link', { name: 'Agent Öffentlich' }).waitFor()
+  await Promise.all(late)
+  await page.unroute('**/invoke/repositories_GetDetails')
+  expect(refused).toEqual([])
   expect(await page.getByRole('link', { name: 'fleet-images' }).count()).toBe(0)
   await page.goto(`${stage.hub.url}/${organizationId}/repositories/${repositoryId}/packages`)
   await page.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()

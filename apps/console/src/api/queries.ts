@@ -2,6 +2,7 @@ import type { ActionInput, ActionName, ActionOutput } from '@muster/actions/clie
 import { ActionError } from '@muster/actions/client'
 import {
   infiniteQueryOptions,
+  type Query,
   QueryCache,
   QueryClient,
   queryOptions,
@@ -173,6 +174,8 @@ export function isGone([, input]: readonly unknown[]): boolean {
   return Object.values((input ?? {}) as object).some(value => gone.has(value as string))
 }
 
+const OF_GONE = { predicate: ({ queryKey }: Query) => isGone(queryKey) }
+
 /** Invalidates all queries of the given actions. Queries on screen are refetched. */
 export function invalidateActions(queryClient: QueryClient, names: readonly ActionName[]): Promise<void> {
   return queryClient.invalidateQueries({
@@ -183,7 +186,7 @@ export function invalidateActions(queryClient: QueryClient, names: readonly Acti
 type CommandOptions<N extends ActionName> = {
   /** Query actions whose answers change. Their queries are refetched before the mutation resolves. */
   invalidates?: readonly ActionName[]
-  /** Returns the id of the entity that the action deletes. Queries about it are not refetched, unless the action fails. */
+  /** Returns the id of the entity that the action deletes. Queries about it are cancelled and not refetched, unless the action fails. */
   deletes?: (input: ActionInput<N>) => string
   /** Runs after success and before the refetch, for example to leave the page of a deleted entity. */
   onSuccess?: (output: ActionOutput<N>, input: ActionInput<N>) => unknown
@@ -200,8 +203,17 @@ export function useCommand<N extends ActionName>(
     mutationFn: (input: ActionInput<N>) => invoke(name, input),
     // Keeps one-time secrets out of the mutation cache after their dialog is closed.
     gcTime: 0,
-    onMutate: input => void (deletes && setGone(deletes(input), true)),
-    onError: (_error, input) => void (deletes && setGone(deletes(input), false)),
+    onMutate: async input => {
+      if (!deletes) return
+      setGone(deletes(input), true)
+      // The hub would refuse the queries that reach it after the deletion.
+      await queryClient.cancelQueries(OF_GONE)
+    },
+    onError: (_error, input) => {
+      if (!deletes) return
+      void queryClient.refetchQueries({ ...OF_GONE, type: 'active' })
+      setGone(deletes(input), false)
+    },
     onSuccess: async (output, input) => {
       await onSuccess?.(output, input)
       await invalidateActions(queryClient, invalidates)
