@@ -174,6 +174,7 @@ export function isGone([, input]: readonly unknown[]): boolean {
   return Object.values((input ?? {}) as object).some(value => gone.has(value as string))
 }
 
+/** Matches the queries about entities that this page load has deleted. */
 const OF_GONE = { predicate: ({ queryKey }: Query) => isGone(queryKey) }
 
 /** Invalidates all queries of the given actions. Queries on screen are refetched. */

@@ -127,7 +127,8 @@ function SessionRow({ session }: { session: Session }) {
           label={`End session ${sessionId}`}
           icon={Trash2}
           size="sm"
-          busy={terminate.isPending}
+          // After the end of this session, the button stays busy until the login page is shown.
+          busy={terminate.isPending || (isCurrent && terminate.isSuccess)}
           onClick={() => void end()}
         />
       </Cell>
