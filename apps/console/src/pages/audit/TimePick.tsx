@@ -100,7 +100,7 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
     <form
       onSubmit={event => {
         event.preventDefault()
-        if (!isWrong) onApply(searchOf(draft, range))
+        onApply(searchOf(draft, range))
       }}
     >
       <div className="l">
@@ -136,7 +136,9 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
             checked={draft.isDaily}
             onChange={event => setDraft({ ...draft, isDaily: event.target.checked })}
           />
-          <span>Only between these times of day</span>
+          <span>
+            Only between these times of day <small>(optional)</small>
+          </span>
         </label>
         <p className="said" role="status">
           {isWrong ? (
@@ -157,7 +159,7 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
         <Button size="sm" onClick={() => onApply(NO_SEARCH)}>
           Clear
         </Button>
-        <Button size="sm" variant="primary" type="submit">
+        <Button size="sm" variant="primary" type="submit" disabled={isWrong}>
           Apply
         </Button>
       </footer>
@@ -234,7 +236,9 @@ type MomentProps = { label: string; day: string; time: string; onChange: (day: s
 function Moment({ label, day, time, onChange }: MomentProps) {
   return (
     <fieldset className="field">
-      <legend className="label">{label}</legend>
+      <legend className="label">
+        {label} <small>(optional)</small>
+      </legend>
       <div className="pair">
         <input
           className="input"

@@ -206,7 +206,7 @@ function NameForm({ deviceId, hostname }: { deviceId: string; hostname: string |
   const rename = useRename()
   async function save(event: FormEvent) {
     event.preventDefault()
-    if (rename.isPending || name.trim() === '') return
+    if (rename.isPending) return
     try {
       await rename.mutateAsync({ deviceId, name: name.trim() })
       toast(`Device renamed to ${name.trim()}.`)
@@ -218,6 +218,7 @@ function NameForm({ deviceId, hostname }: { deviceId: string; hostname: string |
     <form className="gname" onSubmit={save}>
       <TextField
         label="Give it a name"
+        required
         value={name}
         onChange={value => {
           setTyped(value)
@@ -225,7 +226,7 @@ function NameForm({ deviceId, hostname }: { deviceId: string; hostname: string |
         }}
         error={rename.error ? messageOf(rename.error) : undefined}
       />
-      <Button type="submit" busy={rename.isPending} busyLabel="Saving…">
+      <Button type="submit" disabled={name.trim() === ''} busy={rename.isPending} busyLabel="Saving…">
         Save
       </Button>
     </form>

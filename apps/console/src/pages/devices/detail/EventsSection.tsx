@@ -1,9 +1,11 @@
 import type { ActionOutput } from '@muster/actions/client'
+import { stringify } from '@muster/actions/exact-json'
 import { Link } from '@tanstack/react-router'
 import { useAction } from '../../../api/queries.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
+import { cut } from './cut.ts'
 import { EVENT_LIMIT, eventsInput } from './device-queries.ts'
 import { EventText } from './timeline/Sentence.tsx'
 import { severityLook } from './timeline/severity-look.ts'
@@ -47,18 +49,45 @@ function Events({ deviceId }: { deviceId: string }) {
   )
 }
 
-function EventRow({ event: { severity, category, body, emittedAt } }: { event: DeviceEvent }) {
+function EventRow({ event: { severity, category, body, attributes, emittedAt } }: { event: DeviceEvent }) {
   const { tone, icon: Icon } = severityLook(severity)
   return (
     <li className={`ev ${tone}`}>
       <Icon className="i" aria-hidden />
       <div className="tx">
-        <span className="t2">{severity}</span>
-        {category !== undefined && <span className="sr">, {category}</span>} <EventText body={body} />
+        <span className="t2">{severity}</span>{' '}
+        {category !== undefined && (
+          <>
+            <bdi className="cat">{cut(category, MAX_ATTRIBUTE_CHARS)}</bdi>{' '}
+          </>
+        )}
+        <EventText body={body} /> <Attributes attributes={attributes} />
       </div>
       <span className="when">
         <Time at={emittedAt} />
       </span>
     </li>
+  )
+}
+
+/** Number of attributes in a row. The page of all events shows the others. */
+const MAX_ATTRIBUTES = 6
+/** Maximum length, in characters, of an attribute's name or value in a row. */
+const MAX_ATTRIBUTE_CHARS = 60
+
+/** The attributes of an event on one line: "attempt = 2". */
+function Attributes({ attributes }: { attributes: unknown }) {
+  const entries = Object.entries((attributes ?? {}) as Record<string, unknown>)
+  if (entries.length === 0) return null
+  return (
+    <span className="attrs">
+      {entries.slice(0, MAX_ATTRIBUTES).map(([name, value]) => (
+        <bdi key={name} className="mono">
+          {cut(name, MAX_ATTRIBUTE_CHARS)} ={' '}
+          {cut(typeof value === 'string' ? value : stringify(value), MAX_ATTRIBUTE_CHARS)}
+        </bdi>
+      ))}
+      {entries.length > MAX_ATTRIBUTES && <span>{entries.length - MAX_ATTRIBUTES} more</span>}
+    </span>
   )
 }

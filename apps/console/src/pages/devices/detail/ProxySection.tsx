@@ -79,6 +79,7 @@ function AnotherPort({ deviceId }: { deviceId: string }) {
   const { open, isPending } = useProxyLink(deviceId)
   const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0
   const isPort = port >= 1 && port <= 65_535
+  const isWrong = isRefused && !isPort
 
   function submit(event: FormEvent) {
     event.preventDefault()
@@ -89,7 +90,7 @@ function AnotherPort({ deviceId }: { deviceId: string }) {
   return (
     <form className="in port" onSubmit={submit}>
       <label className="label" htmlFor={id}>
-        Another port
+        Another port <small>(required)</small>
       </label>
       <div className="row">
         <input
@@ -99,17 +100,15 @@ function AnotherPort({ deviceId }: { deviceId: string }) {
           autoComplete="off"
           value={text}
           aria-describedby={`${id}-help`}
-          aria-invalid={isRefused || undefined}
-          onChange={event => {
-            setText(event.target.value)
-            setRefused(false)
-          }}
+          aria-required
+          aria-invalid={isWrong || undefined}
+          onChange={event => setText(event.target.value)}
         />
-        <Button type="submit" icon={ExternalLink} busy={isPending} busyLabel="Opening…">
+        <Button type="submit" icon={ExternalLink} disabled={isWrong} busy={isPending} busyLabel="Opening…">
           Open
         </Button>
       </div>
-      <FieldError id={id} error={isRefused ? 'A port is a number from 1 to 65535.' : undefined} />
+      <FieldError id={id} error={isWrong ? 'A port is a number from 1 to 65535.' : undefined} />
       <p className="help" id={`${id}-help`}>
         Each link is valid for {PROXY_LINK_HOURS} hours and opens in a new window.
       </p>

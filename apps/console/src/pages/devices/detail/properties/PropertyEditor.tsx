@@ -53,7 +53,8 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
   const { name, value, protected: wasProtected, version, lastUpdated, changedBy } = initial
   const [text, setText] = useState(() => textOf(value))
   const [isProtected, setProtected] = useState(wasProtected)
-  const [error, setError] = useState<string>()
+  const [wasSubmitted, setSubmitted] = useState(false)
+  const [failure, setFailure] = useState<string>()
   const [conflict, setConflict] = useState<Conflict>()
   const set = useSetProperty()
 
@@ -62,9 +63,14 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
     field.current?.select()
   }, [])
 
+  const parsed = parseTyped(text)
+  const typedError = wasSubmitted && 'error' in parsed ? parsed.error : undefined
+  const error = typedError ?? failure
+
   async function save(expectedVersion: number | undefined) {
-    const parsed = parseTyped(text)
-    if ('error' in parsed) return setError(parsed.error)
+    setSubmitted(true)
+    setFailure(undefined)
+    if ('error' in parsed) return
     try {
       const output = await set.mutateAsync({
         deviceId,
@@ -84,7 +90,7 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
           : { value: undefined, version: 0, isRemoved: true },
       )
     } catch (cause) {
-      setError(messageOf(cause))
+      setFailure(messageOf(cause))
     }
   }
   function submit(event: FormEvent) {
@@ -95,16 +101,15 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
     if (event.key === 'Escape') onClose()
     else if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit(event)
   }
-  const parsed = parseTyped(text)
   const lines = Math.min(LINES.max, Math.max(LINES.min, text.split('\n').length))
   return (
     <form className="edit" noValidate onSubmit={submit} onKeyDown={onKeyDown}>
       <div className="k">
-        <bdi>{name}</bdi>
+        <bdi>{name}</bdi> <small aria-hidden>(required)</small>
       </div>
       <div className="ed">
         <label className="sr" htmlFor={id}>
-          Value of {name} as JSON
+          Value of {name} as JSON (required)
         </label>
         <textarea
           ref={field}
@@ -114,11 +119,12 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
           value={text}
           spellCheck={false}
           autoComplete="off"
+          aria-required
           aria-describedby={`${id}-help ${id}-error`}
           aria-invalid={error !== undefined || undefined}
           onChange={event => {
             setText(event.target.value)
-            setError(undefined)
+            setFailure(undefined)
             setConflict(undefined)
           }}
         />
@@ -169,7 +175,13 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
         <Button size="sm" variant="ghost" onClick={onClose}>
           Cancel
         </Button>
-        <Button size="sm" type="submit" busy={set.isPending && !conflict} busyLabel="Saving…">
+        <Button
+          size="sm"
+          type="submit"
+          disabled={typedError !== undefined}
+          busy={set.isPending && !conflict}
+          busyLabel="Saving…"
+        >
           Save Value
         </Button>
       </div>

@@ -6,7 +6,7 @@ export function ProtectedBox({ checked, onChange }: ProtectedBoxProps) {
     <label className="check">
       <input type="checkbox" checked={checked} onChange={event => onChange(event.target.checked)} />
       <span>
-        Protected <span className="muted">only people can change it</span>
+        Protected <small>(optional)</small> <span className="muted">only people can change it</span>
       </span>
     </label>
   )

@@ -1,6 +1,5 @@
-import { type FormEvent, useState } from 'react'
-import { Dialog, DialogBody, DialogFoot } from '../../../../ui/app/Dialog.tsx'
-import { Button } from '../../../../ui/Button.tsx'
+import { FormDialog } from '../../../../form/FormDialog.tsx'
+import { bindText, useTextForm } from '../../../../form/form.ts'
 import { TextField } from '../../../../ui/TextField.tsx'
 import { localTime } from './time-range.ts'
 
@@ -12,36 +11,31 @@ type BetweenDialogProps = {
 }
 
 /** Dialog for a time range from one date and time to another. An empty field means no limit. */
-export function BetweenDialog({ onChange, onClose, ...initial }: BetweenDialogProps) {
-  const [from, setFrom] = useState(initial.from)
-  const [to, setTo] = useState(initial.to)
-  const [error, setError] = useState<string>()
-
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    const [begin, end] = [localTime(from), localTime(to)]
-    if (!begin && !end) setError('Please enter a day with a time of day.')
-    else if (begin && end && begin >= end) setError('The end must be after the beginning.')
-    else {
-      onChange(from, to)
+export function BetweenDialog({ from, to, onChange, onClose }: BetweenDialogProps) {
+  const form = useTextForm({
+    defaultValues: { from, to },
+    validate: values => ({ to: errorOf(values.from, values.to) }),
+    submit: async values => {
+      onChange(values.from, values.to)
       onClose()
-    }
-  }
+    },
+  })
   return (
-    <Dialog title="Between" onClose={onClose}>
-      <form onSubmit={submit}>
-        <DialogBody>
-          <TextField type="datetime-local" label="From" value={from} onChange={setFrom} />
-          <TextField type="datetime-local" label="To" value={to} onChange={setTo} error={error} />
-          <p className="help">Times are local.</p>
-        </DialogBody>
-        <DialogFoot>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary">
-            Show
-          </Button>
-        </DialogFoot>
-      </form>
-    </Dialog>
+    <FormDialog title="Between" form={form} submit="Show" busyLabel="Showing…" onClose={onClose}>
+      <form.Field name="from">
+        {field => <TextField type="datetime-local" label="From" {...bindText(field)} />}
+      </form.Field>
+      <form.Field name="to">
+        {field => <TextField type="datetime-local" label="To" {...bindText(field)} />}
+      </form.Field>
+      <p className="help">Times are local.</p>
+    </FormDialog>
   )
+}
+
+/** Reason why two local times are not a range, or undefined. */
+function errorOf(from: string, to: string): string | undefined {
+  const [begin, end] = [localTime(from), localTime(to)]
+  if (!begin && !end) return 'Please enter a day with a time of day.'
+  return begin && end && begin >= end ? 'The end must be after the beginning.' : undefined
 }
