@@ -7,7 +7,8 @@ import { bindChecked, bindText, useTextForm } from '../../form/form.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { Checkbox } from '../../ui/Checkbox.tsx'
-import { ErrorText, messageOf } from '../../ui/ErrorText.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { isHubAnswer } from '../../ui/is-hub-answer.ts'
 import { TextField } from '../../ui/TextField.tsx'
 import { useCurrentPassword } from '../account/use-current-password.tsx'
 
@@ -38,7 +39,8 @@ export function NewUserDialog({ onClose }: { onClose: () => void }) {
     <FormDialog title="New User" form={form} submit="Create User" busyLabel="Creating…" onClose={onClose}>
       {failure !== undefined && (
         <Alert tone="bad" title="Error">
-          {messageOf(failure) ? <ErrorText error={failure} /> : 'An error occurred while creating the user.'}
+          {!isHubAnswer(failure) && 'An error occurred while creating the user. '}
+          <ErrorText error={failure} />
         </Alert>
       )}
       <form.Field name="email">
