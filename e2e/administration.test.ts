@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import { expectGoodScreen, failAction, openStage, type Stage, startSession } from './people.ts'
+import { expectGoodScreen, failAction, openStage, type Stage } from './people.ts'
 
 /** Long, as the file names of some machines are. */
 const LOST_BACKUP = `/srv/backups/${'of-the-hub-of-the-harbour-'.repeat(4)}/muster-2026-11-25.backup`
@@ -13,8 +13,11 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage({ MUSTER_NODE_NAME: 'harbour-1' }))
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { addPending, addRefusals } from './pending-devices.ts'
-import { expectGoodScreen, invoke, openStage, type Stage, startSession } from './people.ts'
+import { expectGoodScreen, invoke, openStage, type Stage } from './people.ts'
 
 let stage: Stage
 let page: Page
@@ -15,13 +15,15 @@ beforeAll(async () => {
   await addPending(stage.hub, 'dock', 31, '185.46.212.34', 'Active', 200)
   await addPending(stage.hub, 'pier6', 20, '185.46.212.34', 'Pending', 100)
   await addPending(stage.hub, 'stk', 1, '91.64.178.20', 'Pending', 10)
-  page = await stage.newPage()
-  await page.clock.install()
-  await startSession(page, stage)
+  page = await stage.signedInPage({ prepare: opened => opened.clock.install() })
   await page.getByRole('link', { name: 'First project' }).click()
   await page.getByRole('heading', { name: 'Devices' }).waitFor()
   devices = page.url()
 })
+beforeEach(async () => {
+  page = await stage.signedInPage({ prepare: opened => opened.clock.install() })
+})
+
 afterAll(() => resources.disposeAsync())
 
 const table = () => page.getByRole('table', { name: 'Pending certificates' })

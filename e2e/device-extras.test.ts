@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type AgentChild, agentCommand, startAgent } from './agent-child.ts'
 import { firstToken, newFolder } from './hub-child.ts'
-import { expectGoodScreen, failAction, invoke, openStage, type Stage, startSession } from './people.ts'
+import { expectGoodScreen, failAction, invoke, openStage, type Stage } from './people.ts'
 
 /** Port of the device's web server. The console requests a proxy URL without a port, and the hub then uses port 80. */
 const WEB_PORT = 80
@@ -24,12 +24,15 @@ beforeAll(async () => {
   const { path } = resources.use(await newFolder())
   device = ['--hub', stage.hub.url, '--token', firstToken(stage.hub), '--data', join(path, 'agent')]
   agent = resources.use(startAgent(['run', ...device]))
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   await page.getByRole('link', { name: 'First project' }).click()
   await page.getByRole('row').getByRole('link', { name: 'View' }).click()
   await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()
   deviceId = page.url().split('/').at(-1)!
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

@@ -1,14 +1,7 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import {
-  countingRequests,
-  expectGoodMenu,
-  expectGoodScreen,
-  openStage,
-  type Stage,
-  startSession,
-} from './people.ts'
+import { countingRequests, expectGoodMenu, expectGoodScreen, openStage, type Stage } from './people.ts'
 
 const DEVICES = 300
 /** SQL for the random part of an id, derived from the number `i` of a device. */
@@ -53,12 +46,14 @@ beforeAll(async () => {
        from project`,
   ]
   await changeDatabase(stage.hub, statements.join(';\n'))
-  page = await stage.newPage()
-  await page.clock.install()
-  await startSession(page, stage)
+  page = await stage.signedInPage({ prepare: opened => opened.clock.install() })
   await page.getByRole('link', { name: 'First project' }).click()
   await rows().first().waitFor()
   address = page.url()
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage({ prepare: opened => opened.clock.install() })
 })
 
 afterAll(() => resources.disposeAsync())

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
-import { expectGoodScreen, failAction, invoke, openStage, type Stage, startSession } from './people.ts'
+import { expectGoodScreen, failAction, invoke, openStage, type Stage } from './people.ts'
 import { smallTouchTargets } from './touch-targets.ts'
 
 const DEVICES = 1_000
@@ -24,11 +24,14 @@ beforeAll(async () => {
        from generate_series(1, ${DEVICES}) i,
             lateral (values ('version', to_jsonb('2.' || i % 20 || '.0')), ('floor', to_jsonb(i % 90))) as p (name, value)`,
   )
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   await page.getByRole('link', { name: 'First project' }).click()
   await firstRow(page).waitFor()
   address = page.url()
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

@@ -1,7 +1,7 @@
 import { newDatedId } from '@muster/actions'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
 import {
   expectGoodMenu,
@@ -24,12 +24,15 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   const organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   list = `${stage.hub.url}/${organizationId}/projects/${projects[0]!.projectId}/devices`
   device = resources.use(await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub) }))
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

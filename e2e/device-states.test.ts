@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
+  allowClipboard,
   expectGoodScreen,
   ignoreTimersOf,
   invoke,
   openStage,
   organizationOf,
   type Stage,
-  startSession,
 } from './people.ts'
 
 /** An integer with more digits than a double can represent. */
@@ -25,9 +25,7 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  page = await stage.newPage()
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  await startSession(page, stage)
+  page = await stage.signedInPage({ prepare: allowClipboard })
   organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   project = `${stage.hub.url}/${organizationId}/projects/${projects[0]!.projectId}`
@@ -51,6 +49,10 @@ beforeAll(async () => {
          )}', '${DEVICE}', 'cluster_node_${'N'.repeat(22)}', 'deployment_id_${'T'.repeat(22)}',
                '${CERTIFICATE}', now() - interval '${n} hours', now() - interval '${n} hours' + interval '50 minutes', 'Disconnected')`,
     )
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage({ prepare: allowClipboard })
 })
 
 afterAll(() => resources.disposeAsync())

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import { ConnectionRefused, connectDevice } from '@muster/testkit'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
 import { changeDatabase, newFolder } from './hub-child.ts'
 import {
@@ -13,7 +13,6 @@ import {
   organizationOf,
   polled,
   type Stage,
-  startSession,
 } from './people.ts'
 
 /** Time between two requests of a page that waits for devices. */
@@ -30,13 +29,15 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage())
   folder = resources.use(await newFolder()).path
-  page = await stage.newPage()
-  await page.clock.install()
-  await startSession(page, stage)
+  page = await stage.signedInPage({ prepare: opened => opened.clock.install() })
   const organizationId = await organizationOf(page)
   const created = await invoke(page, 'projects_Create', { organizationId, name: 'Harbor cranes' })
   projectId = created.projectId
   project = `${stage.hub.url}/${organizationId}/projects/${projectId}`
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage({ prepare: opened => opened.clock.install() })
 })
 
 afterAll(() => resources.disposeAsync())

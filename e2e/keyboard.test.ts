@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
+  allowClipboard,
   countingRequests,
   expectGoodScreen,
   invoke,
   openStage,
   organizationOf,
   type Stage,
-  startSession,
 } from './people.ts'
 
 const DEVICES = 400
@@ -28,9 +28,7 @@ beforeAll(async () => {
             now() - make_interval(mins => i)
        from project, generate_series(1, ${DEVICES}) i, lateral (select left(translate(md5(i::text), '0', 'z'), 22) as id) as named`,
   )
-  page = await stage.newPage()
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  await startSession(page, stage)
+  page = await stage.signedInPage({ prepare: allowClipboard })
   const organizationId = await organizationOf(page)
   organization = `${stage.hub.url}/${organizationId}`
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
@@ -38,6 +36,10 @@ beforeAll(async () => {
   const made = await invoke(page, 'repositories_Create', { organizationId, name: 'fleet-images' })
   if (made.result !== 'Created') throw new Error(made.result)
   await invoke(page, 'repositories_CreatePackage', { repositoryId: made.repositoryId, name: 'os-image' })
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage({ prepare: allowClipboard })
 })
 
 afterAll(() => resources.disposeAsync())

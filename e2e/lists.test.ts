@@ -1,16 +1,8 @@
 import { until } from '@muster/testkit'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { databaseOf } from './hub-child.ts'
-import {
-  expectGoodScreen,
-  failAction,
-  invoke,
-  openStage,
-  organizationOf,
-  type Stage,
-  startSession,
-} from './people.ts'
+import { expectGoodScreen, failAction, invoke, openStage, organizationOf, type Stage } from './people.ts'
 
 /** A name of the maximum length without a break opportunity. */
 const LONG = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbea'
@@ -25,8 +17,7 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId
@@ -47,6 +38,10 @@ beforeAll(async () => {
      select 'd_' || id, $1, 'd_pk_' || id, sha256('x') from (select repeat('A', 22) as id) as made`,
     [projectId],
   )
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

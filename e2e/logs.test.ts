@@ -1,6 +1,6 @@
 import { connectDevice } from '@muster/testkit'
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
 
@@ -21,9 +21,7 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  root = await stage.newPage()
-  page = await stage.newPage()
-  await signIn(root, stage, stage.admin)
+  root = await stage.signedInPage()
   organizationId = await organizationOf(root)
   const { projects } = await invoke(root, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId
@@ -38,7 +36,7 @@ beforeAll(async () => {
     await using device = await connectDevice({ url: stage.hub.url, token })
     devices[name] = device.deviceId
   }
-  await signIn(page, stage, ADA)
+  page = await stage.signedInPage({ person: ADA })
   for (const [name, deviceId] of Object.entries(devices))
     await invoke(page, 'devices_SetName', { deviceId, name })
   const deviceId = devices['crane-01']!
@@ -67,6 +65,11 @@ beforeAll(async () => {
      values ('audit_ev_20261121-0800-CchPwQr9', 'devices_Painted', '{"actor":"System"}', '{"colour":"red"}', '${organizationId}', '${projectId}')`,
   )
 })
+beforeEach(async () => {
+  root = await stage.signedInPage()
+  page = await stage.signedInPage({ person: ADA })
+})
+
 afterAll(() => resources.disposeAsync())
 
 const logPath = () => `${stage.hub.url}/${organizationId}/projects/${projectId}/log`

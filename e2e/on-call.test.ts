@@ -1,7 +1,7 @@
 import { type CuttingProxy, cuttingProxy, until } from '@muster/testkit'
 import { connectDevice } from '@muster/testkit/device'
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
 import { addPending } from './pending-devices.ts'
 import {
@@ -15,7 +15,6 @@ import {
   type Stage,
   signIn,
   signOut,
-  startSession,
 } from './people.ts'
 
 const DEVICES = 2_000
@@ -45,8 +44,7 @@ beforeAll(async () => {
        from project, generate_series(1, ${DEVICES}) i, lateral (select left(translate(md5(i::text), '0', 'z'), 22) as id) as named`,
   )
   const device = resources.use(await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub) }))
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   const organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId
@@ -85,6 +83,10 @@ beforeAll(async () => {
     stage.hub,
     `update device set first_seen = now() - interval '1 year' where device_id = '${device.deviceId}'`,
   )
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { ActionName, ActionOutput } from '@muster/actions'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { agentCommand, startAgent } from './agent-child.ts'
 import { changeDatabase, firstToken, newFolder } from './hub-child.ts'
 import {
@@ -34,8 +34,7 @@ beforeAll(async () => {
   )
   agent = ['--hub', stage.hub.url, '--token', firstToken(stage.hub), '--data', join(path, 'agent')]
   resources.use(startAgent(['run', ...agent]))
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   organizationId = await organizationOf(page)
   await page.getByRole('link', { name: 'First project' }).click()
   await page.getByRole('row').getByRole('link', { name: 'View' }).click()
@@ -43,6 +42,10 @@ beforeAll(async () => {
   const [projectPath, id] = page.url().split('/devices/')
   projectUrl = projectPath!
   deviceId = id!
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

@@ -1,6 +1,6 @@
 import { until } from '@muster/testkit/until'
 import type { Page, Route } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
 import { firstToken } from './hub-child.ts'
 import {
@@ -24,8 +24,7 @@ beforeAll(async () => {
   stage = resources.use(await openStage())
   const fleet = ['--hub', stage.hub.url, '--token', firstToken(stage.hub), '--count', '3', '--no-outages']
   resources.use(startAgent(['simulate', ...fleet]))
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId
@@ -41,6 +40,10 @@ beforeAll(async () => {
     await invoke(page, 'devices_SetName', { deviceId, name: `crane-gw-0${index + 1}` })
   await invoke(page, 'projects_Create', { organizationId, name: 'Harbor cranes' })
   await invoke(page, 'repositories_Create', { organizationId, name: 'crane-software' })
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

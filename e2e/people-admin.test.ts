@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Dialog, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
   expectGoodMenu,
@@ -20,8 +20,11 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage({ MUSTER_NODE_NAME: 'harbour-1' }))
-  page = await stage.newPage()
-  await signIn(page, stage, stage.admin)
+  page = await stage.signedInPage()
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

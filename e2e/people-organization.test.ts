@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
   countingRequests,
@@ -27,11 +27,14 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  admin = await stage.newPage()
-  mira = await stage.newPage()
-  await startSession(admin, stage)
+  admin = await stage.signedInPage()
   await signUp(MIRA, 'Mira Okafor')
-  await startSession(mira, stage, MIRA)
+  mira = await stage.signedInPage({ person: MIRA })
+})
+
+beforeEach(async () => {
+  admin = await stage.signedInPage()
+  mira = await stage.signedInPage({ person: MIRA })
 })
 
 afterAll(() => resources.disposeAsync())

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
   countingRequests,
@@ -26,6 +26,10 @@ beforeAll(async () => {
     }),
   )
   page = await stage.newPage()
+})
+
+beforeEach(async () => {
+  if (page.isClosed()) page = await stage.newPage()
 })
 
 afterAll(() => resources.disposeAsync())

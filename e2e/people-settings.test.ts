@@ -1,7 +1,7 @@
 import { createClient } from '@muster/actions/client'
 import { until } from '@muster/testkit'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
   expectGoodScreen,
@@ -21,8 +21,11 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage())
   admin = stage.admin
-  page = await stage.newPage()
-  await signIn(page, stage, admin)
+  page = await stage.signedInPage()
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

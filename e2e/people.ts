@@ -20,8 +20,19 @@ export type Stage = AsyncDisposable & {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
   /** Opens a page in a new browser context of desktop size. */
   newPage(): Promise<Page>
+  /**
+   * The page on which a person is signed in, the first administrator by default. All calls for a person resolve to the same page, unless
+   * the page was closed or has crashed, or its browser has ended. Then a new page is opened with a new session.
+   */
+  signedInPage(options?: SignedInOptions): Promise<Page>
   /** Errors that pages threw or wrote to their consoles. The browser's own messages about refused requests are left out. */
   faults: string[]
+}
+
+type SignedInOptions = {
+  person?: Pick<Person, 'email'>
+  /** Runs on the new page before the sign-in, for example to grant permissions or to install a fake clock. */
+  prepare?: (page: Page) => Promise<unknown>
 }
 
 /** Folder for a screenshot of every checked screen. If it is not set, no screenshots are taken. */
@@ -36,7 +47,13 @@ let launched: Promise<Browser> | undefined
 
 /** The browser of this process. All test files of the process share it, and Playwright ends it when the process exits. */
 async function runningBrowser(): Promise<Browser> {
-  launched ??= launchBrowser().then(browser => browser.on('disconnected', () => (launched = undefined)))
+  launched ??= launchBrowser().then(
+    browser => browser.on('disconnected', () => (launched = undefined)),
+    (error: unknown) => {
+      launched = undefined
+      throw error
+    },
+  )
   return launched
 }
 
@@ -64,24 +81,38 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
     })
     return context
   }
-  return {
+  const newPage = async () => {
+    // A service worker would hide page loads from `page.route`.
+    const context = await newContext({ viewport: SIZES[0]!, serviceWorkers: 'block' })
+    const page = await context.newPage()
+    page.on('pageerror', error => faults.push(error.message))
+    page.on('console', message => {
+      const isRefusal = message.text().startsWith('Failed to load resource')
+      if (message.type() === 'error' && !isRefusal) faults.push(message.text())
+    })
+    return page
+  }
+  const signedIn = new Map<string, Page>()
+  const stage: Stage = {
     hub,
     admin,
     faults,
     newContext,
-    async newPage() {
-      // A service worker would hide page loads from `page.route`.
-      const context = await newContext({ viewport: SIZES[0]!, serviceWorkers: 'block' })
-      const page = await context.newPage()
-      page.on('pageerror', error => faults.push(error.message))
-      page.on('console', message => {
-        const isRefusal = message.text().startsWith('Failed to load resource')
-        if (message.type() === 'error' && !isRefusal) faults.push(message.text())
-      })
+    newPage,
+    async signedInPage({ person = admin, prepare } = {}) {
+      const open = signedIn.get(person.email)
+      if (open && !open.isClosed()) return open
+      const page = await newPage()
+      await prepare?.(page)
+      await startSession(page, stage, person)
+      // A crashed page stays open, but nothing can be done with it.
+      page.on('crash', () => signedIn.delete(person.email))
+      signedIn.set(person.email, page)
       return page
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
+  return stage
 }
 
 /** Signs in with the form. Resolves when the page after the sign-in shows its heading. */
@@ -119,6 +150,11 @@ export async function startSession(
     .addCookies([{ name: 'muster', value: token, url: hub.url, httpOnly: true, sameSite: 'Lax' }])
   await page.goto(hub.url)
   await page.getByRole('heading', { level: 1 }).waitFor()
+}
+
+/** Lets a page read and write the clipboard. */
+export async function allowClipboard(page: Page): Promise<void> {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
 }
 
 /** Id of the organization that is shown right after a sign-in. */

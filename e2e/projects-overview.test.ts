@@ -1,9 +1,9 @@
 import { connectDevice } from '@muster/testkit'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import { addPending } from './pending-devices.ts'
-import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage } from './people.ts'
 
 const CRANES = 'Harbor crane gateways'
 
@@ -14,8 +14,7 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   const organizationId = await organizationOf(page)
   address = `${stage.hub.url}/${organizationId}/projects`
   for (const name of ['Gate cameras', 'Shore power chargers', 'Weather masts', CRANES]) {
@@ -65,6 +64,10 @@ beforeAll(async () => {
        pending_count = excluded.pending_count, sampled_step = excluded.sampled_step,
        connected_counts = excluded.connected_counts, update_failure = excluded.update_failure`,
   )
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

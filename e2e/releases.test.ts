@@ -1,16 +1,16 @@
 import { type Muster, muster } from '@muster/testkit'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
 import {
+  allowClipboard,
   expectGoodScreen,
   invoke,
   openStage,
   organizationOf,
   polled,
   type Stage,
-  startSession,
 } from './people.ts'
 
 const OTA_STATUS = 'dev.nexigon.ota.status'
@@ -34,9 +34,7 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  page = await stage.newPage()
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  await startSession(page, stage)
+  page = await stage.signedInPage({ prepare: allowClipboard })
   organizationId = await organizationOf(page)
   const { actor } = await invoke(page, 'actor_GetActor', {})
   if (actor.actor !== 'User') throw new Error(`signed in as ${actor.actor}`)
@@ -57,6 +55,10 @@ beforeAll(async () => {
   for (const device of followers) resources.use(device)
   await Promise.all(followers.map(device => report(device, { currentVersion: '2.22.4', state: 'completed' })))
   versions['2.23.0'] = await newVersion(packageId, '2.23.0')
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage({ prepare: allowClipboard })
 })
 
 afterAll(() => resources.disposeAsync())

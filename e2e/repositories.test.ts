@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { until } from '@muster/testkit'
 import type { Download, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import {
   countingRequests,
   expectGoodScreen,
@@ -10,7 +10,6 @@ import {
   openStage,
   organizationOf,
   type Stage,
-  startSession,
 } from './people.ts'
 
 /** Content of the uploaded file. */
@@ -29,10 +28,13 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   organizationId = await organizationOf(page)
   other = await page.context().newPage()
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())

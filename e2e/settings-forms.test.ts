@@ -1,6 +1,6 @@
 import { type FakeS3, fakeS3 } from '@muster/testkit'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'
 
 let stage: Stage
@@ -14,14 +14,17 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   store = resources.use(await fakeS3())
   stage = resources.use(await openStage({ MUSTER_OUTBOUND_ALLOW: '127.0.0.1' }))
-  page = await stage.newPage()
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId
   await invoke(page, 'repositories_Create', { organizationId, name: 'taken-slug' })
   const made = await invoke(page, 'repositories_Create', { organizationId, name: 'crane-images' })
   if (made.result === 'Created') repositoryId = made.repositoryId
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())
