@@ -278,6 +278,45 @@ describe('a write that fails', () => {
     expect(written).toEqual([1, 2, 4, 5])
   })
 
+  it.each([
+    ['the first', [0]],
+    ['one in the middle', [700]],
+    ['the last', [1023]],
+    ['two neighbours', [511, 512]],
+    ['three', [1, 400, 1000]],
+  ])('H2: is split in halves until only the invalid items fail: %s of 1,024', async (_which, invalid) => {
+    const items = Array.from({ length: 1024 }, (_, item) => item)
+    const written: number[] = []
+    let writes = 0
+    const all = batcher({
+      maxBatch: 2_000,
+      maxWaiting: 2_000,
+      write: async batch => {
+        writes++
+        if (batch.some(item => invalid.includes(item))) throw refused()
+        written.push(...batch)
+      },
+    })
+    const results = await Promise.allSettled(items.map(item => all.add(item)))
+    const failed = items.filter(item => results[item]!.status === 'rejected')
+    expect(failed).toEqual(invalid)
+    expect(written).toEqual(items.filter(item => !invalid.includes(item)))
+    expect(writes).toBeLessThanOrEqual(1 + invalid.length * 2 * Math.log2(items.length))
+  })
+
+  it('H2: is split as often as needed when all items are invalid', async () => {
+    let writes = 0
+    const all = batcher({
+      write: async () => {
+        writes++
+        throw refused()
+      },
+    })
+    const results = await Promise.allSettled(Array.from({ length: 64 }, (_, item) => all.add(item)))
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['rejected']))
+    expect(writes).toBe(2 * 64 - 1)
+  })
+
   it('is tried a second time for an item that was alone in its batch', async () => {
     let attempts = 0
     const all = batcher({
