@@ -20,6 +20,11 @@ export function isCancelled(error: unknown): boolean {
   return sqlState(error) === '57014'
 }
 
+/** Whether a statement got no lock within the `lock_timeout` of its session. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03'
+}
+
 /** Whether PostgreSQL cancelled a statement to break a deadlock. The statement may be retried. */
 export function isDeadlock(error: unknown): boolean {
   return sqlState(error) === '40P01'

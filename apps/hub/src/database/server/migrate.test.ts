@@ -8,10 +8,12 @@ import {
   type ScratchDatabase,
   scratchDatabase,
   testHub,
+  until,
 } from '@muster/testkit'
 import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { databaseTypes } from '../../../../../tools/database-types.ts'
+import type { Hub } from '../../hub.ts'
 import { MigrationError, migrate } from './migrate.ts'
 
 const SHIPPED = join(import.meta.dirname, '../migrations')
@@ -223,6 +225,95 @@ describe('migrations', () => {
     expect(await isValid()).toBe(true)
     const { properties } = await person.invoke('devices_QueryProperties', { deviceId })
     expect(Object.keys(properties)).toHaveLength(21)
+  })
+
+  /** Like the times of a real migration, in tens of milliseconds. */
+  const LOCK_TIMES = { waitMs: 50, maxWaitMs: 200, deadlineMs: 60_000 }
+  /** Runs migrations on the database of a hub until the test ends, with the log lines of attempts that got no lock. */
+  async function migrating(hub: Pick<Hub, 'pool'>, sql: string, lockTimes = LOCK_TIMES) {
+    const folder = await folderOf({ '9999_new.sql': sql }, SHIPPED)
+    const captured = capturedLog()
+    const { connectionString } = hub.pool.options
+    let isDone = false
+    const done = migrate({ connectionString }, captured.log, folder.path, { lockTimes }).finally(() => {
+      isDone = true
+    })
+    done.catch(() => {})
+    return {
+      done,
+      isDone: () => isDone,
+      attempts: () => captured.named('a migration got no lock and is tried again'),
+      [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+    }
+  }
+  /** Statement that reads a table and keeps its lock until the end of the transaction, as an export does. */
+  const EXPORT = 'select count(*) as exported from device'
+
+  it('S26: let other statements on a table run while an export blocks it, and name the statement of the export', async () => {
+    await using hub = await testHub()
+    const { owner: person, projectId, token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    await session.query(EXPORT)
+
+    await using migration = await migrating(hub, 'alter table device add column note_of_test text')
+    await until('an attempt failed', async () => migration.attempts().length > 0)
+    expect(migration.attempts()[0]).toMatchObject({
+      migration: 'Migration 9999_new.sql',
+      blockedBy: [{ statement: EXPORT }],
+    })
+    // Each of these statements reads or writes `device`, so it would wait behind the migration until the export ends.
+    const { devices } = await person.invoke('projects_QueryDevices', { projectId, filter: { text: 'd' } })
+    expect(devices).toMatchObject([{ deviceId: device.deviceId }])
+    await person.invoke('devices_SetName', { deviceId: device.deviceId, name: 'crane' })
+    await using _other = await connectDevice({ url: hub.url, token })
+    expect(migration.isDone()).toBe(false)
+
+    await session.release()
+    expect(await migration.done).toBe('9999_new.sql')
+  })
+
+  it('S26: that build an index wait for the lock with a timeout, and build it anew', async () => {
+    await using hub = await testHub()
+    await using session = await databaseSession(hub)
+    const LOCK = 'lock table device_property in row exclusive mode'
+    await session.query('begin')
+    await session.query(LOCK)
+    await using migration = await migrating(
+      hub,
+      '-- concurrent\ncreate index concurrently if not exists of_test on device_property (version);\n',
+      { ...LOCK_TIMES, waitMs: 10 },
+    )
+    await until('two attempts failed', async () => migration.attempts().length > 1)
+    expect(migration.attempts()[0]).toMatchObject({ blockedBy: [{ statement: LOCK }] })
+    await session.release()
+    expect(await migration.done).toBe('9999_new.sql')
+    const { rows } = await hub.pool.query(
+      "select indisvalid from pg_index where indexrelid = 'of_test'::regclass",
+    )
+    expect(rows).toEqual([{ indisvalid: true }])
+  })
+
+  it('S26: fail at a deadline with the statement that blocks them, and change nothing', async () => {
+    await using hub = await testHub()
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    await session.query(EXPORT)
+    const [row] = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const sql = 'create table of_test (); alter table device add column note_of_test text'
+    await using migration = await migrating(hub, sql, { ...LOCK_TIMES, deadlineMs: 0 })
+    const { message } = (await migration.done.then(
+      () => undefined,
+      error => error,
+    )) as Error
+    expect(message).toMatch(
+      /^Migration 9999_new.sql got no lock within \d+ s, which is held by process \d+ \(.*\) for \d+ s with: /,
+    )
+    expect(message).toContain(`process ${row!.pid} (`)
+    expect(message).toContain('Wait until that has ended, or end it, and start again.')
+    await session.release()
+    expect(await session.query("select to_regclass('of_test') as made")).toEqual([{ made: null }])
   })
 
   it('count existing devices, and later those that are added or deleted', async () => {

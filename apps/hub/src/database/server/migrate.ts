@@ -8,6 +8,7 @@ import pg from 'pg'
 import { installQueue, isQueueCurrent } from '../../jobs/install.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { isDeadlock, sqlState } from '../client/errors.ts'
+import { type LockTimes, LockWaits } from './lock-waits.ts'
 import { refuseMarked } from './marks.ts'
 import { MigrationError } from './migration-error.ts'
 import { lockTables, tryLockTables } from './table-lock.ts'
@@ -65,15 +66,16 @@ type Applied = { name: string; checksum: string; oldest_release: string | null }
  * Migrates the hub's schema and then the schema of the job queue. Migrations are plain SQL files that run in number order, forward
  * only, each in its own transaction. An advisory lock lets only one of several starting nodes run them. A migration that begins with
  * `-- contract` waits until no node is alive whose release does not know it. One that begins with `-- concurrent` builds an index outside of
- * a transaction. Resolves to the name of the newest migration that this release knows. Throws `MigrationError` when an applied file was
- * edited, when this release is too old for the schema, or when a migration fails, and with `mayWait: false` when another process holds the
- * lock or a backup runs.
+ * a transaction. A migration that gets no lock within its lock timeout is repeated until a deadline (`LockWaits`), so that other nodes
+ * never wait behind it for long. Resolves to the name of the newest migration that this release knows. Throws `MigrationError` when an
+ * applied file was edited, when this release is too old for the schema, or when a migration fails, and with `mayWait: false` when another
+ * process holds the lock or a backup runs.
  */
 export async function migrate(
   owner: pg.PoolConfig,
   log: Logger,
   folder = FOLDER,
-  { mayWait = true }: { mayWait?: boolean } = {},
+  { mayWait = true, lockTimes }: { mayWait?: boolean; lockTimes?: LockTimes } = {},
 ): Promise<string> {
   const migrations = await readMigrations(folder)
   const client = new pg.Client(owner)
@@ -87,6 +89,7 @@ export async function migrate(
         'Another process is migrating this database: wait until it has ended, and look again.',
       )
     await refuseMarked(client)
+    const locks = new LockWaits(owner, client, log, lockTimes)
     let isLocked = false
     const awaitBackup = async (): Promise<void> => {
       if (isLocked) return
@@ -100,7 +103,7 @@ export async function migrate(
     }
     if (!(await isMigrationTableCurrent(client))) {
       await awaitBackup()
-      await createMigrationTable(client)
+      await locks.run('The table of migrations', () => createMigrationTable(client))
     }
     const { rows: applied } = await client.query<Applied>(
       'select name, checksum, oldest_release from migration order by name',
@@ -115,25 +118,28 @@ export async function migrate(
       try {
         if (index !== undefined) {
           log.info({ migration: name, index }, 'an index is built; other nodes go on meanwhile')
-          await buildIndex(client, index, sql)
+          await locks.run(`Migration ${name}`, () => buildIndex(client, index, sql), { isIndex: true })
         }
-        await client.query('begin')
-        if (index === undefined) await client.query(sql)
-        await client.query('insert into migration (name, checksum, oldest_release) values ($1, $2, $3)', [
-          name,
-          checksum,
-          isContract ? null : OLDEST_RELEASE,
-        ])
-        await client.query('commit')
+        await locks.run(`Migration ${name}`, async () => {
+          await client.query('begin')
+          if (index === undefined) await client.query(sql)
+          await client.query('insert into migration (name, checksum, oldest_release) values ($1, $2, $3)', [
+            name,
+            checksum,
+            isContract ? null : OLDEST_RELEASE,
+          ])
+          await client.query('commit')
+        })
       } catch (error) {
         // `rollback` fails when the connection is broken, but then the server has rolled back already.
         await client.query('rollback').catch(() => {})
+        if (error instanceof MigrationError) throw error
         throw new MigrationError(`Migration ${name} failed: ${(error as Error).message}`, { cause: error })
       }
       log.info({ migration: name }, 'migrated')
     }
     if (!(await isQueueCurrent(client))) await awaitBackup()
-    await installQueue(client, log)
+    await locks.run('The schema of the job queue', () => installQueue(client, log))
     return migrations.at(-1)?.name ?? ''
   } catch (error) {
     // An error with a SQLSTATE comes from the server itself, for example for a write to a read-only database.
