@@ -172,7 +172,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       throw error
     })
   const slowStatements = new SlowStatements(log)
-  const { db, pool } = stack.use(
+  const { db, pool, heartbeat, jobQueue } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke'), {
       measures: metrics,
       tracer,
@@ -209,14 +209,14 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const links = stack.use(new LinkSlots({ maxDescriptors, values: config.limits }))
   const node = stack.use(
     await joinCluster({
-      db,
+      db: heartbeat,
       name: config.nodeName,
       log,
       isAlone: config.databaseUrl === undefined,
       readiness,
       onEvicted: () => devices.closeAll(GO_AWAY.evicted),
       requireUsableSchema: () => requireSchema(false),
-      onHeartbeat: releaseAfterHeartbeats({ db, devices, log }),
+      onHeartbeat: releaseAfterHeartbeats({ db: heartbeat, devices, log }),
       connections: () => devices.connectedCount,
       newestMigration,
       heartbeatMs: config.heartbeatMs,
@@ -247,7 +247,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const mailer = stack.use(
     new MailWatch(createMailer({ ...config, log }), { readiness, log, measures: metrics }),
   )
-  const jobs = stack.use(await openQueue({ pool, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
+  const jobs = stack.use(await openQueue({ pool: jobQueue, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
   const limitReports = stack.use(new LimitReports({ db, log, measures: metrics }))
   const storedBytes = stack.use(new StoredBytes({ db, pool, limits: config.limits, log }))
   const writeBudgets = new WriteBudgets({

@@ -14,8 +14,8 @@ export async function openInstance(config: Config): Promise<Database> {
   await using stack = new AsyncDisposableStack()
   const { access } = stack.use(await instanceAccess(config, quietLog(config)))
   // The error handler does nothing, because a broken connection also fails the statement that runs on it.
-  const { db, pool } = stack.use(openDatabase(access.hub, () => {}))
-  const client = await pool.connect()
+  const database = stack.use(openDatabase(access.hub, () => {}))
+  const client = await database.pool.connect()
   try {
     const { migrations } = await plannedMigrations(client, quietLog(config))
     if (migrations.some(({ waitsFor }) => waitsFor.length === 0))
@@ -26,5 +26,5 @@ export async function openInstance(config: Config): Promise<Database> {
     client.release()
   }
   const opened = stack.move()
-  return { db, pool, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { ...database, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Db, type Tx, withQueryOptions } from './connection.ts'
+import { type Db, select, type Tx, withQueryOptions } from './connection.ts'
 import { isCancelled } from './errors.ts'
 
 /** Maximum duration, in milliseconds, of a brief query, from its first statement to its last. */
@@ -30,7 +30,8 @@ export async function runBrief<Result>(
         )
         let cancelling: Promise<unknown> | undefined
         const cancel = (): void => {
-          cancelling ??= sql`select pg_cancel_backend(${rows[0]!.pid})`.execute(db).catch(() => {})
+          // A look-up needs no connection of the pool, of which the caller may have its share.
+          cancelling ??= select(db, 'select pg_cancel_backend($1)', [rows[0]!.pid]).catch(() => {})
         }
         const timer = setTimeout(cancel, deadlineMs)
         signal.addEventListener('abort', cancel, { once: true })

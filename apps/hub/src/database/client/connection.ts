@@ -12,7 +12,7 @@ import pg from 'pg'
 import type { Measures } from '../../runtime/measures.ts'
 import type { Tracer } from '../../runtime/tracer.ts'
 import type { Tables } from '../schema.ts'
-import { LookUps } from './look-ups.ts'
+import { LOOK_UP_LOCK_MS, LookUps } from './look-ups.ts'
 import { PreparingClient, type QueryOptions, StatementNames } from './preparing-client.ts'
 
 /** Database, or a transaction in it. Functions that only read, or that write with a single statement, take a `Db`. */
@@ -33,6 +33,13 @@ export type Database = AsyncDisposable & {
   db: Db
   /** Pool of connections for hot paths, which run named statements on it without Kysely. */
   pool: pg.Pool
+  /**
+   * Database of the heartbeats of a node, with a connection of its own: a node whose pool is exhausted stays alive. Its statements wait for
+   * a lock for at most 5 s, an interval of heartbeats.
+   */
+  heartbeat: Db
+  /** Connection of the job queue, so that jobs are fetched, ended and queued while the pool is exhausted. */
+  jobQueue: pg.Pool
 }
 
 const JSON_OID = 114
@@ -47,8 +54,13 @@ const types = {
   },
 } as pg.CustomTypesConfig
 
-/** Maximum number of connections of a hub to PostgreSQL. One of them is for look-ups of a few rows by key. */
-const MAX_CONNECTIONS = 12
+/**
+ * Maximum number of connections in the pool. A hub has four more (docs/operating.md, "A database of yours"): two for look-ups, of which the
+ * second is open only while a table is locked, one for heartbeats and one for the job queue.
+ */
+export const POOL_CONNECTIONS = 11
+/** Time for which statements of heartbeats wait for a lock, in milliseconds. */
+const HEARTBEAT_LOCK_MS = 5_000
 /** Time after which an unused connection is closed, in milliseconds. */
 const IDLE_MS = 30_000
 /**
@@ -73,8 +85,9 @@ const SLOW_MS = 1_000
 const SETTINGS = `set timezone = 'UTC'; set datestyle = 'ISO'; set statement_timeout = ${STATEMENT_TIMEOUT_MS}`
 
 /**
- * Opens the hub's connections: a pool, and one connection for look-ups by key. The server cancels statements after 30 s. The hub destroys
- * connections of the pool that are silent for `silentMs`.
+ * Opens the hub's connections: a pool, and connections of their own for look-ups by key, for heartbeats and for the job queue, which an
+ * exhausted pool does not hold up. All are opened at their first use. The server cancels statements after 30 s. The hub destroys
+ * connections of the pools that are silent for `silentMs`.
  */
 export function openDatabase(
   connection: pg.PoolConfig,
@@ -92,38 +105,47 @@ export function openDatabase(
     application_name: 'muster',
     types,
   }
-  const pool = new pg.Pool({
-    // The pool passes its options to the constructor of its clients, but its type allows only constructors without parameters.
-    Client: PreparingClient as unknown as typeof pg.Client,
-    ...options,
-    // pg-pool awaits the promise that `onConnect` returns, although its type ignores the result. Hence the cast.
-    onConnect: (client => (client as PreparingClient).configure(SETTINGS)) as pg.PoolConfig['onConnect'],
-    max: MAX_CONNECTIONS - 1,
-    idleTimeoutMillis: IDLE_MS,
-  })
   let isClosing = false
   const report = (error: Error): void => {
     // Ignores errors while closing: a server that shuts down may reset a connection before it reads the Terminate message.
     if (!isClosing) onError(error)
   }
-  // Without a listener, an idle connection that breaks would end the process. The pool opens another connection when necessary.
-  pool.on('error', report)
   const clients = new Set<pg.PoolClient>()
-  pool.on('connect', client => {
-    clients.add(client)
-    const preparing = client as pg.PoolClient & PreparingClient
-    preparing.closeWithoutTraffic(silentMs)
-    if (onSlow) preparing.watchSlow(SLOW_MS, onSlow)
-  })
-  pool.on('remove', client => clients.delete(client))
+  const openPool = (max: number, settings = SETTINGS): pg.Pool => {
+    const pool = new pg.Pool({
+      // The pool passes its options to the constructor of its clients, but its type allows only constructors without parameters.
+      Client: PreparingClient as unknown as typeof pg.Client,
+      ...options,
+      // pg-pool awaits the promise that `onConnect` returns, although its type ignores the result. Hence the cast.
+      onConnect: (client => (client as PreparingClient).configure(settings)) as pg.PoolConfig['onConnect'],
+      max,
+      idleTimeoutMillis: IDLE_MS,
+    })
+    // Without a listener, an idle connection that breaks would end the process. The pool opens another connection when necessary.
+    pool.on('error', report)
+    pool.on('connect', client => {
+      clients.add(client)
+      const preparing = client as pg.PoolClient & PreparingClient
+      preparing.closeWithoutTraffic(silentMs)
+      if (onSlow) preparing.watchSlow(SLOW_MS, onSlow)
+    })
+    pool.on('remove', client => clients.delete(client))
+    return pool
+  }
+  const pool = openPool(POOL_CONNECTIONS)
+  const heartbeats = openPool(1, `${SETTINGS}; set lock_timeout = ${HEARTBEAT_LOCK_MS}`)
+  const jobQueue = openPool(1)
   const lookUps = new LookUps(
-    socket => {
+    (socket, lane) => {
       const client = new PreparingClient({ ...options, pipeline: true, stream: () => socket })
+      const lockTimeout = lane === 'usual' ? `; set lock_timeout = ${LOOK_UP_LOCK_MS}` : ''
       // Look-ups by key need a generic plan. By default PostgreSQL plans a prepared statement for its actual values five times
       // before it considers a generic plan. If `configure` fails, it destroys the connection, which also rejects the look-ups
       // queued on it.
       client.once('connect', () => {
-        client.configure(`${SETTINGS}; set plan_cache_mode = force_generic_plan`).catch(() => {})
+        client
+          .configure(`${SETTINGS}; set plan_cache_mode = force_generic_plan${lockTimeout}`)
+          .catch(() => {})
       })
       return client
     },
@@ -139,9 +161,10 @@ export function openDatabase(
     }, CLOSE_MS).unref()
     await db.destroy()
     // Kysely ends the pool only if it has run a statement.
-    if (!pool.ending) await pool.end()
+    await Promise.all([pool.ending || pool.end(), heartbeats.end(), jobQueue.end()])
   }
-  return { db, pool, [Symbol.asyncDispose]: close }
+  const heartbeat = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: heartbeats }) })
+  return { db, pool, heartbeat, jobQueue, [Symbol.asyncDispose]: close }
 }
 
 /** Kysely on the pool, together with the shared connection for look-ups. */

@@ -1,13 +1,24 @@
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type pg from 'pg'
 import type { Measures } from '../../runtime/measures.ts'
-import { timeoutError } from './errors.ts'
+import { isLockTimeout } from './errors.ts'
+import { Pipeline } from './pipeline.ts'
+
+/** Connection of look-ups: `usual` gives up a look-up that waits for a lock, and `waiting` waits for it. */
+export type LookUpLane = 'usual' | 'waiting'
 
 /**
- * `inFlight` is the number of look-ups that wait for an answer. `lastAnswerAtMs` is the time of the last answer, or of the
- * first look-up after an idle time.
+ * Time for which a look-up waits for a lock on the usual connection, in milliseconds. All look-ups behind it wait as well. Any wait is too
+ * long there, and PostgreSQL accepts whole milliseconds.
  */
-type Connection = { client: pg.Client; socket: Socket; inFlight: number; lastAnswerAtMs: number }
+export const LOOK_UP_LOCK_MS = 1
+/**
+ * Maximum number of look-ups without an answer on the usual connection. All of them may need the same locked table, so they hold up others
+ * for at most 48 ms.
+ */
+const MAX_IN_FLIGHT = 48
+/** Maximum number of look-ups that wait for locks. */
+const MAX_WAITING = 1_000
 
 type LookUpsOptions = {
   idleMs: number
@@ -16,101 +27,77 @@ type LookUpsOptions = {
 }
 
 /**
- * Pipelines the look-ups of all requests on one connection, without waiting for answers in between. All look-ups of one
- * event-loop turn leave in one write, because a write costs more than all other work of a look-up. Only fast statements belong
- * here: a slow statement delays all statements behind it.
+ * Runs the look-ups of all requests on one pipelined connection. Only fast statements belong here: a slow statement delays all statements
+ * behind it. A look-up that needs a locked table moves to a second connection, and so do all further look-ups with its text until one of
+ * them has got its rows. So look-ups of other tables go on while a table is locked.
  */
 export class LookUps {
-  readonly #open: (socket: Socket) => pg.Client
-  readonly #idleMs: number
-  readonly #onError: (error: Error) => void
+  readonly #usual: Pipeline
+  readonly #waiting: Pipeline
   readonly #measures: Measures | undefined
-  #connection: Promise<Connection> | undefined
-  #isCorked = false
-  #hasEnded = false
+  /** Texts of look-ups that wait for a lock. */
+  readonly #locked = new Set<string>()
 
   /**
    * `open` makes a client on a socket. After `idleMs`, an unused connection is closed, and a connection whose look-ups get no
    * answer is destroyed.
    */
-  constructor(open: (socket: Socket) => pg.Client, { idleMs, onError, measures }: LookUpsOptions) {
-    this.#open = open
-    this.#idleMs = idleMs
-    this.#onError = onError
+  constructor(
+    open: (socket: Socket, lane: LookUpLane) => pg.Client,
+    { idleMs, onError, measures }: LookUpsOptions,
+  ) {
+    this.#usual = new Pipeline(socket => open(socket, 'usual'), {
+      idleMs,
+      onError,
+      maxInFlight: MAX_IN_FLIGHT,
+    })
+    this.#waiting = new Pipeline(socket => open(socket, 'waiting'), {
+      idleMs,
+      onError,
+      maxInFlight: Number.POSITIVE_INFINITY,
+    })
     this.#measures = measures
   }
 
   /** Runs a statement and resolves to its rows. Rejects with the database's error, or when the database cannot be reached. */
   async select<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
-    this.#connection ??= this.#connect()
-    const opening = this.#connection
-    const connection = await opening
-    const nowMs = performance.now()
-    if (connection.inFlight === 0) connection.lastAnswerAtMs = nowMs
-    // Steady queries reset the socket's idle timer even when the server is dead, so unanswered time is checked separately.
-    else if (nowMs - connection.lastAnswerAtMs > this.#idleMs) {
-      if (this.#connection === opening) this.#connection = undefined
-      connection.socket.destroy(timeoutError(this.#idleMs))
-      return this.select(text, values)
-    }
-    this.#cork(connection.socket)
-    connection.inFlight++
+    const startedAtMs = performance.now()
     try {
-      return (await connection.client.query<Row>(text, values)).rows
+      return (await this.#selectUnlocked<Row>(text, values)) ?? (await this.#wait<Row>(text, values))
     } finally {
-      connection.inFlight--
-      connection.lastAnswerAtMs = performance.now()
-      this.#measures?.lookedUp(connection.lastAnswerAtMs - nowMs)
+      this.#measures?.lookedUp(performance.now() - startedAtMs)
     }
   }
 
-  /** Closes the connection after the last answer, at the latest after `timeoutMs`. */
+  /** Resolves to undefined for a look-up that has to wait for a lock. */
+  async #selectUnlocked<Row extends pg.QueryResultRow>(
+    text: string,
+    values: unknown[],
+  ): Promise<Row[] | undefined> {
+    try {
+      return await this.#usual.select<Row>(text, values, () => !this.#locked.has(text))
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      this.#locked.add(text)
+      return undefined
+    }
+  }
+
+  async #wait<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    if (this.#waiting.count >= MAX_WAITING) throw tooManyWaiting()
+    const rows = await this.#waiting.select<Row>(text, values)
+    this.#locked.delete(text)
+    return rows!
+  }
+
+  /** Closes the connections after their last answers, at the latest after `timeoutMs`. */
   async end(timeoutMs: number): Promise<void> {
-    this.#hasEnded = true
-    const connection = await this.#connection?.catch(() => undefined)
-    const timer = setTimeout(() => connection?.socket.destroy(), timeoutMs)
-    await connection?.client.end()
-    clearTimeout(timer)
+    await Promise.all([this.#usual.end(timeoutMs), this.#waiting.end(timeoutMs)])
   }
+}
 
-  /** Corks the socket until the end of this event-loop turn, so that all look-ups of the turn leave in one write. */
-  #cork(socket: Socket): void {
-    if (this.#isCorked) return
-    this.#isCorked = true
-    socket.cork()
-    setImmediate(() => {
-      this.#isCorked = false
-      socket.uncork()
-    })
-  }
-
-  #connect(): Promise<Connection> {
-    const socket = new Socket()
-    const client = this.#open(socket)
-    const discard = (): void => {
-      if (this.#connection === connection) this.#connection = undefined
-    }
-    const connecting = async (): Promise<Connection> => {
-      if (this.#hasEnded) throw new Error('The connections to the database are closed.')
-      await client.connect()
-      // The idle timeout is set only after connecting. Until then the client's connection timeout applies. Ending a client
-      // while it connects would leave the promise of `connect` pending forever.
-      socket.setTimeout(this.#idleMs, () => {
-        discard()
-        void client.end()
-        // `end` waits for the server, which may not answer. Destroying the socket rejects the look-ups in flight.
-        socket.destroySoon()
-      })
-      return { client, socket, inFlight: 0, lastAnswerAtMs: 0 }
-    }
-    // The broken connection is not used again: the next look-up opens another connection.
-    client.on('error', error => {
-      discard()
-      this.#onError(error)
-    })
-    client.on('end', discard)
-    const connection = connecting()
-    connection.catch(discard)
-    return connection
-  }
+/** Error for a look-up beyond `MAX_WAITING`. Its code makes the hub answer as for every lock that is held for too long. */
+function tooManyWaiting(): Error {
+  const message = `More than ${MAX_WAITING} look-ups wait for a locked table.`
+  return Object.assign(new Error(message), { code: '55P03' })
 }

@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import type { Db } from '../client/connection.ts'
+import { type Db, select } from '../client/connection.ts'
 import { isConnectionError, sqlState } from '../client/errors.ts'
 
 /** Age of the last stored heartbeat above which the hub is not ready, in milliseconds: three heartbeat intervals of 5 s. */
@@ -122,7 +121,8 @@ export class Readiness {
     const timeout = new Promise<string>(done =>
       setTimeout(() => done('the database does not answer'), QUERY_TIMEOUT_MS).unref(),
     )
-    const check = sql`select 1`.execute(this.#db).then(
+    // A look-up does not wait for a connection of the pool, which may be exhausted.
+    const check = select(this.#db, 'select 1', []).then(
       () => undefined,
       () => 'the database cannot be reached',
     )
