@@ -2,17 +2,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connectDevice, type FakeDevice } from '@muster/testkit'
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { firstToken } from './hub-child.ts'
-import {
-  expectGoodScreen,
-  failAction,
-  invoke,
-  openStage,
-  organizationOf,
-  type Stage,
-  startSession,
-} from './people.ts'
+import { expectGoodScreen, failAction, invoke, openStage, organizationOf, type Stage } from './people.ts'
 
 let stage: Stage
 let page: Page
@@ -25,9 +17,8 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  page = await stage.newPage()
   device = resources.use(await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub) }))
-  await startSession(page, stage)
+  page = await stage.signedInPage()
   const organizationId = await organizationOf(page)
   organization = `/${organizationId}`
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
@@ -36,6 +27,10 @@ beforeAll(async () => {
   const made = await invoke(page, 'repositories_Create', { organizationId, name: 'crane-images' })
   if (made.result === 'Created') repository = `${organization}/repositories/${made.repositoryId}`
   await invoke(page, 'devices_SetProperty', { deviceId: device.deviceId, name: 'app.mode', value: 'auto' })
+})
+
+beforeEach(async () => {
+  page = await stage.signedInPage()
 })
 
 afterAll(() => resources.disposeAsync())
