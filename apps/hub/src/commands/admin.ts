@@ -8,7 +8,12 @@ import type { Config } from '../config.ts'
 import { refuseGuessable } from '../credentials/guessable-password.ts'
 import { hashOnce, Passwords } from '../credentials/passwords.ts'
 import { readablePassword } from '../credentials/readable-password.ts'
-import { createAccount, hasEmail, setIsActive, setPassword } from '../database/queries/accounts/accounts.ts'
+import {
+  createAccount,
+  isAccountOf,
+  setIsActive,
+  setPassword,
+} from '../database/queries/accounts/accounts.ts'
 import { openQueue } from '../jobs/queue.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { askSecret } from './ask-secret.ts'
@@ -141,7 +146,7 @@ function passwordText(password: string, isGenerated: boolean): string {
 async function accountOf({ tx }: AccountContext, email: string) {
   const account = await tx
     .selectFrom('user')
-    .where(hasEmail(email))
+    .where(isAccountOf(email))
     .select(['user_id as userId', 'email', 'is_admin as isAdmin', 'is_active as isActive'])
     .executeTakeFirst()
   if (account) return account

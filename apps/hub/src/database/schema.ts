@@ -535,6 +535,7 @@ type UserRow = {
   consented_to_marketing: Generated<boolean>
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
   last_seen_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  canonical_email: string | null
 }
 
 type UserTokenRow = {

@@ -6,7 +6,8 @@ import type { Origin } from '../audit/facts.ts'
 import { ANONYMOUS } from '../caller.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../database/client/connection.ts'
-import { hasEmail } from '../database/queries/accounts/accounts.ts'
+import { isAccountOf } from '../database/queries/accounts/accounts.ts'
+import { canonicalEmail, foldAscii } from '../email-address.ts'
 import { KnownBrowsers } from '../sessions/known-browsers.ts'
 import { refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 import { textOf } from './routes-actions.ts'
@@ -46,7 +47,7 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
       ? ([['sign-in known browser', browser.jwtId]] as const)
       : ([
           ['sign-in address', request.remote],
-          ['sign-in account', account?.user_id ?? email.toLowerCase()],
+          ['sign-in account', account?.user_id ?? canonicalEmail(email) ?? foldAscii(email)],
         ] as const)
     for (const [kind, key] of counts) await limits.take(kind, key)
     const giveBack = async (): Promise<void> => {
@@ -116,7 +117,7 @@ type Account = { user_id: string; password_hash: string | null; is_admin: boolea
 async function accountOf(db: Db, email: string): Promise<Account | undefined> {
   return db
     .selectFrom('user')
-    .where(hasEmail(email))
+    .where(isAccountOf(email))
     .select(['user_id', 'password_hash', 'is_admin', 'is_active'])
     .executeTakeFirst()
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isAccountOf } from '../database/queries/accounts/accounts.ts'
 import { invitationLink, isOpen } from '../database/queries/organizations/invitations.ts'
 import { invitationMail } from '../mail/invitation.ts'
 import { jobHandler } from './job-handler.ts'
@@ -16,7 +17,7 @@ export const organizations_SendInvitationEmail = jobHandler(
       .leftJoin('user as inviter', 'inviter.user_id', 'i.inviting_user_id')
       .where('i.invitation_id', '=', invitationId)
       .where(isOpen)
-      .select(({ exists, selectFrom }) => [
+      .select([
         'i.organization_id as organizationId',
         'i.email',
         'i.link_id as linkId',
@@ -24,22 +25,21 @@ export const organizations_SendInvitationEmail = jobHandler(
         'i.mail_state as mailState',
         'o.name as organizationName',
         sql<string | null>`coalesce(inviter.display_name, inviter.email)`.as('inviterName'),
-        exists(
-          selectFrom('user as u')
-            .where(sql`lower(u.email)`, '=', sql`lower(i.email)`)
-            .where('u.is_active', '=', true)
-            .select('u.user_id'),
-        )
-          .$castTo<boolean>()
-          .as('hasAccount'),
       ])
       .executeTakeFirst()
     // An invitation that has ended, or was accepted or withdrawn after this job was queued, needs no mail. The same is true if another job
     // has mailed it. An administrator may queue such a job while this job waits for its next attempt.
     if (!invitation || invitation.mailState === 'Sent') return
     const { organizationId, email, inviterName } = invitation
+    const account = await db
+      .selectFrom('user')
+      .where(isAccountOf(email))
+      .where('is_active', '=', true)
+      .select('user_id')
+      .executeTakeFirst()
     const mail = invitationMail({
       ...invitation,
+      hasAccount: account !== undefined,
       inviterName: inviterName ?? undefined,
       maySignUp: signup !== 'closed',
       link: invitationLink(publicUrl, invitation.linkId),

@@ -1,5 +1,6 @@
 import { instance_CleanupExpired } from './CleanupExpired.ts'
 import { devices_FillAddresses } from './FillAddresses.ts'
+import { users_FillCanonicalEmails } from './FillCanonicalEmails.ts'
 import { devices_FillUpdates } from './FillUpdates.ts'
 import type { JobHandler } from './job-handler.ts'
 import type { JobName } from './jobs.ts'
@@ -24,6 +25,7 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   users_SendRegistrationEmail,
   users_SendPasswordEmail,
   users_SendPasswordChangedEmail,
+  users_FillCanonicalEmails,
   organizations_SendInvitationEmail,
   instance_CleanupExpired,
   instance_MaintainPartitions,

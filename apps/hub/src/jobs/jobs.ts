@@ -5,6 +5,7 @@ import type { PasswordChanger } from '../mail/password-changed.ts'
 export type JobData = {
   users_SendRegistrationEmail: { jwtId: string }
   users_SendPasswordEmail: { jwtId: string }
+  users_FillCanonicalEmails: Nothing
   users_SendPasswordChangedEmail: { userId: string; by: PasswordChanger; changedAt: string }
   organizations_SendInvitationEmail: { invitationId: string }
   instance_CleanupExpired: Nothing

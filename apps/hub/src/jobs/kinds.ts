@@ -37,6 +37,8 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   users_SendPasswordEmail: MAIL,
   // The mail warns of a change that has just been made. Days later it would alarm its reader without a cause.
   users_SendPasswordChangedEmail: { ...MAIL, isRepeatable: false },
+  // The first run after an upgrade reads every account. Later runs find accounts that nodes of an older release have made.
+  users_FillCanonicalEmails: { ...RECURRING, timeoutSecs: 600, everySecs: HOUR_SECS },
   organizations_SendInvitationEmail: MAIL,
   instance_CleanupExpired: { ...RECURRING, timeoutSecs: 600, everySecs: HOUR_SECS },
   instance_SampleSize: { ...RECURRING, timeoutSecs: 120, everySecs: 24 * HOUR_SECS },

@@ -30,6 +30,7 @@ export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Pro
       .values({
         user_id: userId,
         email: EMAIL,
+        canonical_email: EMAIL,
         display_name: 'Administrator',
         password_hash: passwordHash,
         is_admin: true,

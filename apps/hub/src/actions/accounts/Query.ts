@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
+import { matchesEmail } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
@@ -10,7 +11,9 @@ export const users_Query = handler('users_Query', async ({ db }, { filter, ...pa
     .leftJoin('registration as r', join =>
       join.onRef('r.user_id', '=', 'u.user_id').on('r.status', '=', 'Pending'),
     )
-    .where(matchesText(filter?.text, sql`u.email`, sql`u.display_name`, sql`u.user_id`))
+    .where(
+      sql<boolean>`(${matchesEmail(filter?.text, sql`u.email`)} or ${matchesText(filter?.text, sql`u.display_name`, sql`u.user_id`)})`,
+    )
     .select([
       'u.user_id',
       'u.email',

@@ -1,17 +1,18 @@
 import { sql } from 'kysely'
 import { queryPage } from '../../database/client/page.ts'
-import { isOpen } from '../../database/queries/organizations/invitations.ts'
+import { emailOf } from '../../database/queries/accounts/accounts.ts'
+import { isInvitationTo, isOpen } from '../../database/queries/organizations/invitations.ts'
 import { handler } from '../../handler.ts'
 
 /** Lists the open invitations to the email address of an account. */
 export const users_QueryOrganizationInvitations = handler(
   'users_QueryOrganizationInvitations',
   async ({ db }, { userId, filter: _, ...page }) => {
+    const email = (await emailOf(db, userId)) ?? ''
     const query = db
       .selectFrom('organization_invitation as i')
-      .innerJoin('user as u', join => join.on(sql<boolean>`lower(u.email) = lower(i.email)`))
       .innerJoin('organization as o', 'o.organization_id', 'i.organization_id')
-      .where('u.user_id', '=', userId)
+      .where(isInvitationTo(email))
       .where(isOpen)
       .select(['i.invitation_id', 'o.organization_id', 'o.name'])
     const sorts = { createdAt: { by: sql`i.created_at`, type: 'timestamptz' } } as const

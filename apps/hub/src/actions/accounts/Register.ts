@@ -1,20 +1,23 @@
 import { ActionError, newId } from '@muster/actions'
+import { sql } from 'kysely'
 import { refuseGuessable } from '../../credentials/guessable-password.ts'
 import type { Db } from '../../database/client/connection.ts'
-import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { isTakenBy } from '../../database/queries/accounts/accounts.ts'
 import { ACTIVATION_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
-import { isOpen } from '../../database/queries/organizations/invitations.ts'
+import { isInvitationTo, isOpen } from '../../database/queries/organizations/invitations.ts'
+import { isSameEmail, requireCanonical } from '../../email-address.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
 /**
  * Signs a person up. The account is inactive until the mailed activation link is opened. Throws `Forbidden` when sign-up is
- * closed, or is by invitation only and the email address has no open invitation.
+ * closed, or is by invitation only and the email address has no open invitation, and `Invalid` (409) for an address that is not stable.
  */
 export const users_Register = handler('users_Register', {
   prepare: async ({ db, services }, { email, displayName, password, ...consent }) => {
     if (services.signup === 'closed')
       throw new ActionError('Forbidden', 'Sign-up is closed on this instance.')
+    const canonical = requireCanonical(email)
     if (services.signup === 'invite' && !(await isInvited(db, email)))
       throw new ActionError('Forbidden', 'Sign-up on this instance is by invitation only.')
     refuseGuessable(password, email)
@@ -47,6 +50,7 @@ export const users_Register = handler('users_Register', {
         .values({
           user_id: userId,
           email,
+          canonical_email: canonical,
           display_name: displayName ?? null,
           password_hash: passwordHash,
           is_active: false,
@@ -70,19 +74,19 @@ export const users_Register = handler('users_Register', {
 })
 
 /**
- * Finds the account of an email address, activated or not, and the answer that a repeated sign-up gets. Undefined for an unknown
+ * Finds the account that has an email address, activated or not, and the answer that a repeated sign-up gets. Undefined for an unknown
  * address.
  */
 async function accountOf(db: Db, email: string) {
   const account = await db
     .selectFrom('user as u')
     .leftJoin('registration as r', 'r.user_id', 'u.user_id')
-    .where(hasEmail(email))
-    .select(['u.user_id', 'u.password_hash', 'r.status', 'r.created_at'])
+    .where(isTakenBy(email, sql.ref('u.user_id')))
+    .select(['u.user_id', 'u.email', 'u.password_hash', 'r.status', 'r.created_at'])
     .executeTakeFirst()
   if (!account) return undefined
   const answer =
-    account.status === 'Pending'
+    account.status === 'Pending' && isSameEmail(account.email, email)
       ? pending('Pending', account.created_at!)
       : { result: 'EmailAlreadyExists' as const }
   return { userId: account.user_id, passwordHash: account.password_hash, answer }
@@ -95,7 +99,7 @@ function pending<const Result extends 'Created' | 'Pending'>(result: Result, cre
 async function isInvited(db: Db, email: string): Promise<boolean> {
   const invitation = await db
     .selectFrom('organization_invitation as i')
-    .where(hasEmail(email))
+    .where(isInvitationTo(email))
     .where(isOpen)
     .select('i.invitation_id')
     .limit(1)

@@ -1,4 +1,5 @@
-import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { sql } from 'kysely'
+import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
 import { ACTIVATION_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
 
@@ -11,7 +12,7 @@ export const users_ResendRegistrationEmail = handler(
     const registration = await context.tx
       .selectFrom('registration as r')
       .innerJoin('user as u', 'u.user_id', 'r.user_id')
-      .where(hasEmail(email))
+      .where(isAccountOf(email, sql.ref('u.user_id')))
       .where('r.status', '=', 'Pending')
       .select('r.user_id')
       .executeTakeFirst()

@@ -1,4 +1,4 @@
-import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
 import {
   FIRST_PASSWORD_SECS,
   mailLink,
@@ -13,7 +13,7 @@ export const users_ResetPassword = handler('users_ResetPassword', async (context
   const { tx, events } = context
   const account = await tx
     .selectFrom('user')
-    .where(hasEmail(email))
+    .where(isAccountOf(email))
     .where('is_active', '=', true)
     .select(['user_id', 'password_hash'])
     .executeTakeFirst()

@@ -10,9 +10,10 @@ import {
   type TestUser,
   testHub,
 } from '@muster/testkit'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ANONYMOUS } from '../../caller.ts'
-import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
 
 const PASSWORD = 'a staple of horses'
 
@@ -48,7 +49,7 @@ function accountOf(email: string) {
   return hub.db
     .selectFrom('user as u')
     .leftJoin('registration as r', 'r.user_id', 'u.user_id')
-    .where(hasEmail(email))
+    .where(isAccountOf(email, sql.ref('u.user_id')))
     .selectAll('u')
     .select('r.status')
     .executeTakeFirst()
@@ -328,7 +329,7 @@ function linksOf(email: string) {
   return hub.db
     .selectFrom('mailed_token as t')
     .innerJoin('user as u', 'u.user_id', 't.user_id')
-    .where(hasEmail(email))
+    .where(isAccountOf(email, sql.ref('u.user_id')))
     .selectAll('t')
     .execute()
 }

@@ -1,5 +1,5 @@
 import { ActionError } from '@muster/actions'
-import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { isInvitationTo } from '../../database/queries/organizations/invitations.ts'
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
@@ -29,9 +29,9 @@ export const organizations_AddMember = handler(
       })
     // If the invitation stayed open, the person could join again after being removed as a member.
     await tx
-      .deleteFrom('organization_invitation')
-      .where('organization_id', '=', organizationId)
-      .where(hasEmail(user.email))
+      .deleteFrom('organization_invitation as i')
+      .where('i.organization_id', '=', organizationId)
+      .where(isInvitationTo(user.email))
       .execute()
     await events.emit('organizations_MemberAdded', { organizationId, userId, isAdmin })
     changed('invitations', { organizationId }, [userId])

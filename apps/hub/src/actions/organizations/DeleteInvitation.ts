@@ -1,4 +1,4 @@
-import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
 /** Withdraws an invitation and notifies the members and the invited person. */
@@ -12,7 +12,7 @@ export const organizations_DeleteInvitation = handler(
       .executeTakeFirstOrThrow()
     const organizationId = scope.organizationId!
     await events.emit('organizations_InvitationDeleted', { organizationId, invitationId }, { old: { email } })
-    const invited = await tx.selectFrom('user').where(hasEmail(email)).select('user_id').executeTakeFirst()
+    const invited = await tx.selectFrom('user').where(isAccountOf(email)).select('user_id').executeTakeFirst()
     changed('members')
     if (invited) changed('invitations', {}, [invited.user_id])
     return {}

@@ -1,15 +1,23 @@
 import { ActionError, newId } from '@muster/actions'
+import { sql } from 'kysely'
 import { personOf } from '../../caller.ts'
-import { hasEmail } from '../../database/queries/accounts/accounts.ts'
-import { countMail, isOpen, queuedMail } from '../../database/queries/organizations/invitations.ts'
+import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
+import {
+  countMail,
+  isInvitationTo,
+  isOpen,
+  queuedMail,
+} from '../../database/queries/organizations/invitations.ts'
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
+import { isSameEmail, requireCanonical } from '../../email-address.ts'
 import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 
 /**
  * Invites an email address by mail. If the address already has an open invitation, returns that invitation. An invitation that has
  * ended is replaced. An address that has got too many invitations by mail gets no mail, which is stored as the mail state of the
- * invitation. Throws `Invalid` (409) for the address of a member, and `LimitReached` for too many invitations.
+ * invitation. Throws `Invalid` (409) for the address of a member and for an address that is not stable, and `LimitReached` for too many
+ * invitations.
  */
 export const organizations_InviteMember = handler(
   'organizations_InviteMember',
@@ -20,17 +28,27 @@ export const organizations_InviteMember = handler(
       .leftJoin('organization_member as m', join =>
         join.onRef('m.user_id', '=', 'u.user_id').on('m.organization_id', '=', organizationId),
       )
-      .where(hasEmail(email))
-      .select(['u.user_id', 'm.organization_id'])
+      .where(isAccountOf(email, sql.ref('u.user_id')))
+      .select(['u.user_id', 'u.email', 'm.organization_id'])
       .executeTakeFirst()
     if (account?.organization_id)
       throw new ActionError('Invalid', `${email} is already a member.`, { status: 409 })
+    // Accounts of earlier releases may have an address that is not stable, by which they can still be invited.
+    if (account?.email !== email) requireCanonical(email)
     const former = await tx
       .selectFrom('organization_invitation as i')
       .where('i.organization_id', '=', organizationId)
-      .where(hasEmail(email))
+      // The unique index of the table compares by the rules of the database.
+      .where(sql<boolean>`(${isInvitationTo(email)} or lower(i.email) = lower(${email}))`)
+      .orderBy(isInvitationTo(email), 'desc')
       .select(['i.invitation_id', 'i.email', isOpen.as('isOpen')])
       .executeTakeFirst()
+    if (former?.isOpen && !isSameEmail(former.email, email))
+      throw new ActionError(
+        'Invalid',
+        `Found an open invitation to ${former.email}, which differs in case only: withdraw it first.`,
+        { status: 409 },
+      )
     // Queues no second mail for an open invitation, so that repeated calls cannot flood a mailbox.
     if (former?.isOpen) return { invitationId: former.invitation_id }
     if (former) {

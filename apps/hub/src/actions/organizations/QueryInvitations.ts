@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
+import { matchesEmail } from '../../database/queries/accounts/accounts.ts'
 import { invitationLink, mailState } from '../../database/queries/organizations/invitations.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
@@ -12,7 +13,9 @@ export const organizations_QueryInvitations = handler(
       .selectFrom('organization_invitation as i')
       .leftJoin('user as u', 'u.user_id', 'i.inviting_user_id')
       .where('i.organization_id', '=', organizationId)
-      .where(matchesText(filter?.text, sql`i.email`, sql`i.invitation_id`))
+      .where(
+        sql<boolean>`(${matchesEmail(filter?.text, sql`i.email`)} or ${matchesText(filter?.text, sql`i.invitation_id`)})`,
+      )
       .select([
         'i.invitation_id',
         'i.email',

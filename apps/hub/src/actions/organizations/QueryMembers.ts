@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
+import { matchesEmail } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
@@ -11,7 +12,9 @@ export const organizations_QueryMembers = handler(
       .selectFrom('organization_member as m')
       .innerJoin('user as u', 'u.user_id', 'm.user_id')
       .where('m.organization_id', '=', organizationId)
-      .where(matchesText(filter?.text, sql`u.display_name`, sql`u.email`, sql`u.user_id`))
+      .where(
+        sql<boolean>`(${matchesEmail(filter?.text, sql`u.email`)} or ${matchesText(filter?.text, sql`u.display_name`, sql`u.user_id`)})`,
+      )
       .select(['m.user_id', 'u.display_name', 'u.email', 'u.last_seen_at', 'm.is_admin', 'm.created_at'])
     const sorts = {
       name: { by: sql`coalesce(u.display_name, u.email)`, type: 'text' },

@@ -1,6 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
-import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
 import { countMail, queuedMail } from '../../database/queries/organizations/invitations.ts'
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
@@ -45,7 +45,7 @@ export const organizations_ResendInvitation = handler(
       .execute()
     await events.emit('organizations_InvitationResent', { organizationId, invitationId, email })
     await enqueue('organizations_SendInvitationEmail', { invitationId })
-    const invited = await tx.selectFrom('user').where(hasEmail(email)).select('user_id').executeTakeFirst()
+    const invited = await tx.selectFrom('user').where(isAccountOf(email)).select('user_id').executeTakeFirst()
     changed('members')
     if (invited) changed('invitations', {}, [invited.user_id])
     return {}

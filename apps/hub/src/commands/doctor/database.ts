@@ -7,6 +7,7 @@ import { EMBEDDED_RELEASE, releasesSince } from '../../database/server/embedded-
 import { instanceAccess } from '../../database/server/instance-access.ts'
 import { plannedMigrations } from '../../database/server/migrate.ts'
 import { quietLog } from '../instance-database.ts'
+import { checkAddresses } from './accounts.ts'
 import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
 
 /** Connections that a node opens: its pool, look-ups, messages, and a few at its start (docs/operating.md, "Sizes"). */
@@ -69,11 +70,20 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
             ),
           ]
         : []),
+      ...(await accounts(client)),
       clock(aheadMs),
     ]
   } finally {
     await client.end()
   }
+}
+
+/** Checks of accounts; none on a database of an earlier release, which lacks the column. */
+async function accounts(client: pg.Client): Promise<Finding[]> {
+  const { rowCount } = await client.query(
+    `select from information_schema.columns where table_name = 'user' and column_name = 'canonical_email'`,
+  )
+  return rowCount === 0 ? [] : checkAddresses(client)
 }
 
 async function factsOf(client: pg.Client): Promise<Facts> {

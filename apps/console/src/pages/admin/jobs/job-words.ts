@@ -23,6 +23,11 @@ export const JOB_WORDS: Record<string, Words> = {
     name: 'Report a new password',
     failed: 'The mail about a new password was not sent',
   },
+  users_FillCanonicalEmails: {
+    name: 'Copy addresses of accounts',
+    failed: 'Addresses of accounts cannot be copied in their canonical form',
+    harm: 'Accounts from before an upgrade are found by the former rules.',
+  },
   organizations_SendInvitationEmail: { name: 'Send an invitation', failed: 'An invitation was not sent' },
   instance_CleanupExpired: {
     name: 'Remove expired sessions and links',

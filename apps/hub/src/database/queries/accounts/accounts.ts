@@ -4,15 +4,48 @@ import type { EndedRights } from '../../../bus/ended-rights.ts'
 import type { Caller } from '../../../caller.ts'
 import type { CommandTransaction } from '../../../command-transaction.ts'
 import { forgetFirstSignIn } from '../../../credentials/first-sign-in.ts'
+import { readEmail, requireCanonical } from '../../../email-address.ts'
 import type { PasswordChanger } from '../../../mail/password-changed.ts'
 import type { Db, Tx } from '../../client/connection.ts'
+import { matchesText } from '../../client/page.ts'
 import { createOwnOrganization } from '../organizations/organizations.ts'
 import { lockAccount } from './account-lock.ts'
 import { voidMailedTokens } from './mailed-tokens.ts'
 
-/** Condition that an account or an invitation has this email address, ignoring case. */
-export function hasEmail(email: string): RawBuilder<boolean> {
-  return sql<boolean>`lower(email) = lower(${email})`
+/**
+ * SQL condition that a column has the id of the account of an email address: of the account with exactly this text, else of the one with
+ * the same canonical address, else, among accounts whose canonical address the job `users_FillCanonicalEmails` has not stored yet, of the
+ * one that differs in case only.
+ */
+export function isAccountOf(email: string, userId: RawBuilder<unknown> = sql.ref('user_id')) {
+  return sql<boolean>`${userId} = ${accountOf(email, sql`a.canonical_email is null`)}`
+}
+
+/**
+ * Like `isAccountOf` for the address of a new account. Addresses that are equal in lower case by the rules of the database count as taken
+ * too, because nodes of the release before compare them so.
+ */
+export function isTakenBy(email: string, userId: RawBuilder<unknown> = sql.ref('user_id')) {
+  return sql<boolean>`${userId} = ${accountOf(email, sql`true`)}`
+}
+
+/** SQL condition that an address contains a text, ignoring case, or is another spelling of it; true without a text. */
+export function matchesEmail(text: string | undefined, column: RawBuilder<unknown>): RawBuilder<boolean> {
+  const found = text ? readEmail(text) : undefined
+  const contains = matchesText(text, column)
+  return found && 'canonical' in found
+    ? sql<boolean>`(${contains} or lower(${column} collate "C") = any(${found.spellings}))`
+    : contains
+}
+
+function accountOf(email: string, mayIgnoreCase: RawBuilder<unknown>): RawBuilder<unknown> {
+  const found = readEmail(email)
+  const [canonical, spellings] = 'canonical' in found ? [found.canonical, found.spellings] : [email, []]
+  return sql`(
+    select a.user_id from "user" a
+     where a.canonical_email = any(${[email, canonical]})
+        or (${mayIgnoreCase} and lower(a.email) = any(array(select lower(s) from unnest(${[email, ...spellings]}::text[]) s)))
+     order by a.email = ${email} desc, a.canonical_email = ${canonical} desc nulls last, a.user_id limit 1)`
 }
 
 /** Email address of an account, or undefined for an absent account. */
@@ -31,19 +64,23 @@ type NewAccount = {
 
 /**
  * Creates an active account and an organization for it. Resolves to the id of the account, or to undefined if the address has an account
- * already.
+ * already. Throws `Invalid` (409) for an address that is not stable.
  */
 export async function createAccount(
   context: Pick<CommandTransaction, 'tx' | 'events'>,
   { email, displayName, passwordHash, isAdmin }: NewAccount,
 ): Promise<ReturnType<typeof newId<'u'>> | undefined> {
   const { tx, events } = context
+  const canonical = requireCanonical(email)
+  const known = await tx.selectFrom('user').where(isTakenBy(email)).select('user_id').executeTakeFirst()
+  if (known) return undefined
   const userId = newId('u')
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('user')
     .values({
       user_id: userId,
       email,
+      canonical_email: canonical,
       display_name: displayName,
       password_hash: passwordHash,
       is_admin: isAdmin,

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { canonicalEmail, foldAscii, readEmail } from '../../../email-address.ts'
 import type { Tx } from '../../client/connection.ts'
 
 /** Time from the mail of an invitation to its end, in seconds: 7 days. */
@@ -23,9 +24,10 @@ export async function countMail(
   isFirstOfDay: boolean,
 ): Promise<{ reason: string; retryAfterSecs: number } | undefined> {
   const most = MAX_RESENDS_A_DAY + (isFirstOfDay ? 1 : 0)
+  const address = canonicalEmail(email) ?? foldAscii(email)
   const recent = sql`array(select at from unnest(m.queued_at) at where at > now() - interval '1 day')`
   const { rows } = await sql`
-    insert into invitation_mail as m (email, queued_at) values (lower(${email}), array[now()])
+    insert into invitation_mail as m (email, queued_at) values (${address}, array[now()])
     on conflict (email) do update set queued_at = ${recent} || now()
      where cardinality(${recent}) < ${most}
     returning 1`.execute(tx)
@@ -35,7 +37,7 @@ export async function countMail(
   } = await sql<{ secs: number; count: number }>`
     select greatest(1, ceil(extract(epoch from (array_agg(at order by at desc))[${MAX_RESENDS_A_DAY}::integer] + interval '1 day' - now())))::integer
              as secs, count(*) as count
-      from invitation_mail m, unnest(${recent}) at where m.email = lower(${email})`.execute(tx)
+      from invitation_mail m, unnest(${recent}) at where m.email = ${address}`.execute(tx)
   const retryAfterSecs = wait!.secs
   const reason = `Found ${wait!.count} invitations mailed to ${email} within 24 hours, expected at most ${most}: send it again ${inWords(retryAfterSecs)}, or copy the link.`
   return { reason, retryAfterSecs }
@@ -52,6 +54,18 @@ export const queuedMail = {
   mail_state: 'Sending',
   mail_reason: null,
   mail_queued_at: sql<Date>`now()`,
+}
+
+/**
+ * SQL condition that the invitation `i` is for this email address, in any of its spellings. Letters beyond ASCII are compared as they are,
+ * whatever the collation of the database is. An address that is not stable is invited by its text only.
+ */
+export function isInvitationTo(email: string): RawBuilder<boolean> {
+  const found = readEmail(email)
+  const address = sql`lower(i.email collate "C")`
+  return 'canonical' in found
+    ? sql<boolean>`${address} = any(${found.spellings})`
+    : sql<boolean>`(${address} = ${foldAscii(email)} and i.email = ${email})`
 }
 
 /** Condition that the invitation `i` has not ended. */
