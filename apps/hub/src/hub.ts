@@ -29,6 +29,7 @@ import { type DatabaseAccess, startEmbeddedDatabase } from './database/server/em
 import { checkDirectDatabase, checkExternalDatabase, externalConnection } from './database/server/external.ts'
 import { refuseMarked } from './database/server/marks.ts'
 import { MigrationError, migrate, requireUsableSchema } from './database/server/migrate.ts'
+import { OutageLog } from './database/server/outage-log.ts'
 import { type Health, Readiness } from './database/server/readiness.ts'
 import { EarlyUpgrades } from './gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
@@ -115,8 +116,10 @@ export type Hub = AsyncDisposable &
  * Starts a hub. The body wires its parts from top to bottom; disposal runs in the reverse order. Throws `ConfigError` when a
  * setting cannot be used.
  */
-export async function createHub(config: Config, log: Logger): Promise<Hub> {
+export async function createHub(config: Config, plainLog: Logger): Promise<Hub> {
   await using stack = new AsyncDisposableStack()
+  const outageLog = stack.use(new OutageLog(plainLog))
+  const { log } = outageLog
 
   await prepareDataDir(config.dataDir)
   stack.use(await lockDataDir(config.dataDir))
@@ -207,6 +210,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   )
   const maxDescriptors = config.maxDescriptors ?? processDescriptors()
   const links = stack.use(new LinkSlots({ maxDescriptors, values: config.limits }))
+  const release = releaseAfterHeartbeats({ db: heartbeat, devices, log })
   const node = stack.use(
     await joinCluster({
       db: heartbeat,
@@ -216,7 +220,10 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       readiness,
       onEvicted: () => devices.closeAll(GO_AWAY.evicted),
       requireUsableSchema: () => requireSchema(false),
-      onHeartbeat: releaseAfterHeartbeats({ db: heartbeat, devices, log }),
+      async onHeartbeat(stored) {
+        outageLog.answered()
+        await release(stored)
+      },
       connections: () => devices.connectedCount,
       newestMigration,
       heartbeatMs: config.heartbeatMs,

@@ -2,6 +2,7 @@ import { newDatedId } from '@muster/actions'
 import { waitUpTo } from '@muster/concurrency'
 import type pg from 'pg'
 import { fromKysely, PgBoss, type SendOptions } from 'pg-boss'
+import { isConnectionError, markSocketError } from '../database/client/errors.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { JobData, JobName, Jobs } from './jobs.ts'
 import { JOB_KINDS, type JobKind } from './kinds.ts'
@@ -72,7 +73,7 @@ export async function openQueue({
     // Interval at which pg-boss looks for jobs that depend on other jobs. It is long, because no job of the hub depends on another job.
     flowIntervalSeconds: 60 * 60,
   })
-  boss.on('error', error => log.warn({ err: errorOf(error) }, 'the job queue failed'))
+  boss.on('error', error => log.warn({ err: queueError(error) }, 'the job queue failed'))
   boss.on('warning', ({ message, data }) => log.warn({ data }, message))
   await boss.start()
 
@@ -164,6 +165,15 @@ export async function openQueue({
       await waitUpTo(drainTimeoutMs, stopped)
     },
   }
+}
+
+/** Error of pg-boss, which copies the errors of the pool and so loses their class. */
+function queueError(error: unknown): Error {
+  const copy = errorOf(error)
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown }
+  if (copy !== error) Object.assign(copy, { code, syscall })
+  if (isConnectionError(copy)) markSocketError(copy)
+  return copy
 }
 
 /** Converts an error of pg-boss, which reports some errors as plain objects. */

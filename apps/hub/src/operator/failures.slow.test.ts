@@ -174,7 +174,7 @@ describe('a failure shows in health, metrics and log within 30 s, and goes away 
       part: 'database',
       begin: () => setReadOnly('on'),
       repair: () => setReadOnly('off'),
-      logged: 'heartbeat failed',
+      logged: 'the database is unavailable or broke a connection; further errors are counted',
       metric: 'muster_node_heartbeat_age_seconds',
       isBad: ageSecs => ageSecs > 15,
     })

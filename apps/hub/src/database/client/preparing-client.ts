@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Tracer } from '../../runtime/tracer.ts'
-import { timeoutError } from './errors.ts'
+import { markSocketError, timeoutError } from './errors.ts'
 
 /** Options of a statement, read by `PreparingClient`. */
 export type QueryOptions = {
@@ -75,6 +75,7 @@ export class PreparingClient extends pg.Client {
     // Without a listener, a connection that breaks between two statements of a transaction would end the process. With the
     // listener, the next statement fails instead.
     this.on('error', () => {})
+    this.connection.on('error', markSocketError)
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the driver has many overloads, of which one matters here
