@@ -38,6 +38,7 @@ const LONG = [
   'apps/agent/src/examples.slow.test.ts',
   'apps/hub/src/backup/processes.slow.test.ts',
   'apps/hub/src/bus/nats.slow.test.ts',
+  'apps/hub/src/cluster/outage.slow.test.ts',
   'apps/hub/src/database/server/pgbouncer.slow.test.ts',
   'apps/hub/src/gateway/first-ping.test.ts',
   'apps/hub/src/gateway/{reverse-proxies,silent-devices}.slow.test.ts',

@@ -21,6 +21,8 @@ export type DatabaseWire = AsyncDisposable & {
   freeze(): void
   /** Closes all connections. */
   cut(): void
+  /** With true, closes all connections and refuses new ones. With false, accepts new connections again. */
+  down(isDown: boolean): void
   /**
    * Waits until a client has sent `text`, and `after` if given, on one connection. Drops the next answer on that connection and
    * closes the connection.
@@ -36,8 +38,10 @@ export async function databaseWire({ connection }: ScratchDatabase): Promise<Dat
   const replies = new Set<Socket>()
   const frozen = new WeakSet<Socket>()
   let isHeld = false
+  let isDown = false
   let losing: { text: string; after: string } | undefined
   const server = createServer(client => {
+    if (isDown) return client.resetAndDestroy()
     const upstream = connect(join(host!, SOCKET_NAME))
     replies.add(upstream)
     if (isHeld) upstream.pause()
@@ -90,6 +94,10 @@ export async function databaseWire({ connection }: ScratchDatabase): Promise<Dat
     },
     cut() {
       for (const upstream of replies) upstream.destroy()
+    },
+    down(value) {
+      isDown = value
+      if (isDown) for (const upstream of replies) upstream.destroy()
     },
     loseAnswer(text, after = '') {
       losing = { text, after }

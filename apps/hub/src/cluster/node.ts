@@ -15,6 +15,11 @@ const HEARTBEAT_MS = 5_000
 const STALE_AFTER_MS = 20_000
 /** Age of a node's last heartbeat from which it is shown as dead, in milliseconds: it has missed two heartbeats. */
 const SILENT_AFTER_MS = 12_000
+/**
+ * Longest time between two stored heartbeats of a node that may evict others, in heartbeats. After a longer gap the database may have
+ * been away from all nodes. The other nodes then have a gap of at most one heartbeat more, which is below the stale period of four.
+ */
+const MAX_GAP_HEARTBEATS = 2.5
 /** Timeout for leaving the cluster, in milliseconds. Recording 10,000 connections as ended takes 1 to 2 s. */
 const LEAVE_TIMEOUT_MS = 15_000
 /** Deadline of the statement with which a node begins to drain, in milliseconds. After it the node stops without handing devices over. */
@@ -36,6 +41,8 @@ export type Heartbeat = {
   /** True if another node with the same name had a heartbeat after this node's start. */
   isNameTaken: boolean
   databaseMs: number
+  /** Time since the heartbeat before this one, by the clock of the database, in milliseconds. */
+  gapMs: number
   /** Average number of connected devices per node, over all nodes that are alive and not stopping. */
   averageConnections: number
   /** Number of devices that this node is asked to release; null if it is not asked. */
@@ -93,7 +100,11 @@ export type ClusterNode = AsyncDisposable & {
   startDraining(): Promise<boolean>
 }
 
-/** Joins the cluster, stores heartbeats, and evicts dead nodes, whose connections end as `NodeCrashed`. */
+/**
+ * Joins the cluster, stores heartbeats, and evicts dead nodes, whose connections end as `NodeCrashed`. A node that has just joined, or that
+ * could not store heartbeats itself, evicts no other node for one stale period (20 s): an outage of the database makes the heartbeats of
+ * all nodes stale, and the other nodes need this time to store one.
+ */
 export async function joinCluster({
   db,
   name,
@@ -121,6 +132,8 @@ export async function joinCluster({
   let hasWarnedOfName = false
   let isStopping = false
   let isSchemaChecked = true
+  /** Start of the time for which this node has stored its heartbeats without a gap. */
+  let steadySinceMs = sentAt.steadyMs
   let beating: Promise<void> | undefined
 
   const beat = async (evictAfterMs: number | undefined): Promise<void> => {
@@ -149,7 +162,9 @@ export async function joinCluster({
       hasWarnedOfName = true
       log.warn({ nodeId, name }, 'another running node has the same name (MUSTER_NODE_NAME)')
     }
-    await evictDeadNodes(db, nodeId, evictAfterMs, log)
+    if (heartbeat.gapMs > MAX_GAP_HEARTBEATS * heartbeatMs) steadySinceMs = startedAt.steadyMs
+    if (isAlone || performance.now() - steadySinceMs >= staleAfterMs)
+      await evictDeadNodes(db, nodeId, evictAfterMs, log)
     await onHeartbeat(heartbeat)
   }
   const noteClock = (aheadMs: number): void => {
@@ -300,7 +315,7 @@ async function storeHeartbeat(
 ): Promise<Heartbeat> {
   const { nodeId, heartbeatMs, staleAfterMs, connections, clockAheadMs } = report
   const { rows } = await sql<Heartbeat>`
-    with before as (select node_id, left_at from cluster_node where node_id = ${nodeId} for update),
+    with before as (select node_id, left_at, last_heartbeat from cluster_node where node_id = ${nodeId} for update),
     others as (
       select count(*)::int as all_others, count(*) filter (where draining_at is null)::int as successors,
              coalesce(sum(connection_count) filter (where draining_at is null), 0)::float8 as connections
@@ -315,6 +330,7 @@ async function storeHeartbeat(
       exists (select from cluster_node s where s.name = n.name and s.node_id <> n.node_id and s.left_at is null
                  and s.last_heartbeat > n.joined_at + make_interval(secs => ${heartbeatMs / 1000})) as "isNameTaken",
       (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseMs",
+      (extract(epoch from now() - before.last_heartbeat) * 1000)::float8 as "gapMs",
       release_total as "releaseTotal", release_done as "releaseDone",
       extract(epoch from now() - release_started_at)::float8 as "releaseSecs"`.execute(db)
   if (!rows[0]) throw new Error('The row of this node is gone from cluster_node.')
