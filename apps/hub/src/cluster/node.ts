@@ -20,6 +20,11 @@ const SILENT_AFTER_MS = 12_000
  * been away from all nodes. The other nodes then have a gap of at most one heartbeat more, which is below the stale period of four.
  */
 const MAX_GAP_HEARTBEATS = 2.5
+/**
+ * Interval at which a node that has seen no other one looks for one, in milliseconds. Its bus connects only then, so consoles on it miss what
+ * a joined node changes before that.
+ */
+const LOOK_MS = 1_000
 /** Timeout for leaving the cluster, in milliseconds. Recording 10,000 connections as ended takes 1 to 2 s. */
 const LEAVE_TIMEOUT_MS = 15_000
 /** Deadline of the statement with which a node begins to drain, in milliseconds. After it the node stops without handing devices over. */
@@ -129,6 +134,7 @@ export async function joinCluster({
   let clockAheadMs = 0
   let last: Pick<Heartbeat, 'otherCount' | 'successorCount'> = { otherCount: 0, successorCount: 0 }
   const { promise: otherSeen, resolve: seeOther } = Promise.withResolvers<void>()
+  let hasSeenOther = false
   let hasWarnedOfName = false
   let isStopping = false
   let isSchemaChecked = true
@@ -149,7 +155,10 @@ export async function joinCluster({
     })
     sentAt = startedAt
     last = heartbeat
-    if (heartbeat.otherCount > 0) seeOther()
+    if (heartbeat.otherCount > 0) {
+      hasSeenOther = true
+      seeOther()
+    }
     readiness.heartbeatStored()
     noteClock(aheadMs)
     if (heartbeat.wasEvicted) {
@@ -187,6 +196,11 @@ export async function joinCluster({
   }
   await beat(isAlone ? undefined : staleAfterMs)
   const heartbeat = every(heartbeatMs, beatOnce, error => log.warn({ err: error }, 'heartbeat failed'))
+  const look = async (): Promise<void> => {
+    if (!isAlone && !hasSeenOther && (await isOtherAlive(db, nodeId, staleAfterMs))) await beatOnce()
+  }
+  // A failure is ignored, because the heartbeat fails as well and is reported.
+  const looking = every(LOOK_MS, look, () => {})
   return {
     nodeId,
     otherSeen,
@@ -219,6 +233,7 @@ export async function joinCluster({
     },
     async [Symbol.asyncDispose]() {
       isStopping = true
+      await looking[Symbol.asyncDispose]()
       await heartbeat[Symbol.asyncDispose]()
       // If `leave` fails, another node evicts this node as if this node had crashed.
       const left = leave(db, nodeId).catch(error =>
@@ -301,6 +316,17 @@ export async function hadOtherNodeRecently(db: Db): Promise<boolean> {
     .limit(2)
     .execute()
   return nodes.length > 1
+}
+
+async function isOtherAlive(db: Db, nodeId: string, staleAfterMs: number): Promise<boolean> {
+  const other = await db
+    .selectFrom('cluster_node as n')
+    .where('n.node_id', '<>', nodeId)
+    .where(isAlive('n', staleAfterMs))
+    .select('n.node_id')
+    .limit(1)
+    .executeTakeFirst()
+  return other !== undefined
 }
 
 async function storeHeartbeat(
