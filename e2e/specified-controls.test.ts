@@ -355,10 +355,18 @@ async function fill(form: Locator, values: Record<string, string>): Promise<void
   for (const [label, value] of Object.entries(values)) await form.getByLabel(label).first().fill(value)
 }
 
+type Control = {
+  labels: Iterable<{ textContent: string }> | null
+  hidden: boolean
+  ariaHidden: string | null
+  outerHTML: string
+  closest(selector: string): { querySelector(selector: string): { textContent: string } | null } | null
+}
+
 /** Controls of a form whose label or legend has neither "(required)" nor "(optional)", by their HTML. */
 function unlabelled(form: Locator): Promise<string[]> {
-  return form.evaluate(element =>
-    [...element.querySelectorAll<HTMLInputElement>('input, select, textarea')].flatMap(control => {
+  return form.locator('input, select, textarea').evaluateAll(controls =>
+    (controls as unknown as Control[]).flatMap(control => {
       const labels = [...(control.labels ?? []), control.closest('fieldset')?.querySelector('legend')]
       const isMarked = labels.some(label => /\((required|optional)\)/.test(label?.textContent ?? ''))
       return control.hidden || control.ariaHidden || isMarked ? [] : [control.outerHTML]
