@@ -10,6 +10,8 @@ export type DatabaseSession = AsyncDisposable & {
   release(): Promise<void>
   /** Resolves when `count` statements of other sessions wait for a lock. */
   waitingStatements(count: number): Promise<void>
+  /** Number of statements of other sessions that wait for a lock. */
+  waitingCount(): Promise<number>
   /** Terminates every other session on this database, as a restart of the server would, and waits for their ends. Returns their number. */
   terminateOthers(): Promise<number>
 }
@@ -20,6 +22,14 @@ export async function databaseSession(hub: Pick<TestHub, 'pool'>): Promise<Datab
   client.on('error', () => {})
   await client.connect()
   const query: DatabaseSession['query'] = async (text, values) => (await client.query(text, values)).rows
+  const waitingCount: DatabaseSession['waitingCount'] = async () => {
+    // Within a transaction PostgreSQL would return its first snapshot of the statistics again.
+    await query('select pg_stat_clear_snapshot()')
+    const waiting = await query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return waiting.length
+  }
   return {
     query,
     async lock(table) {
@@ -28,15 +38,9 @@ export async function databaseSession(hub: Pick<TestHub, 'pool'>): Promise<Datab
     },
     release: async () => void (await query('rollback')),
     async waitingStatements(count) {
-      await until(`${count} statements wait`, async () => {
-        // Within a transaction PostgreSQL would return its first snapshot of the statistics again.
-        await query('select pg_stat_clear_snapshot()')
-        const waiting = await query(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        )
-        return waiting.length >= count
-      })
+      await until(`${count} statements wait`, async () => (await waitingCount()) >= count)
     },
+    waitingCount,
     async terminateOthers() {
       const ended = await query(
         `select pg_terminate_backend(pid, 25_000) from pg_stat_activity

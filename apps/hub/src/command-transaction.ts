@@ -1,6 +1,6 @@
 import type { LiveChange, LiveTopic } from '@muster/actions'
 import type { AuditEvents, EventOptions } from './audit/events.ts'
-import type { Tx } from './database/client/connection.ts'
+import type { Db, Tx } from './database/client/connection.ts'
 import type { JobData, JobName } from './jobs/jobs.ts'
 
 /** The transaction of a command, with everything that takes effect only if it commits. */
@@ -21,6 +21,9 @@ export type CommandTransaction = {
    * sign-ins is cleared and the caller's browser counts as known to the account.
    */
   ownerProved(userId: string): void
-  /** Runs an effect after the commit. A failure is logged and does not change the answer. */
-  afterCommit(effect: () => void | Promise<void>): void
+  /**
+   * Runs an effect after the commit. A failure is logged and does not change the answer. `db` is the caller's share of the database; inside
+   * of the transaction it must not be used (`DatabaseShare`).
+   */
+  afterCommit(effect: (db: Db) => void | Promise<void>): void
 }

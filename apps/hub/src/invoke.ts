@@ -24,7 +24,7 @@ import {
 } from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
 import type { Origin } from './audit/facts.ts'
-import { actorId, type Caller, personOf } from './caller.ts'
+import { type Caller, personOf } from './caller.ts'
 import type { CommandContext } from './command-context.ts'
 import { BATCHED_WRITES } from './database/client/batched-writes.ts'
 import type { Db } from './database/client/connection.ts'
@@ -32,9 +32,8 @@ import { isConnectionError, isDeadlock, isUniqueViolation, sqlState } from './da
 import { retryWhileUnavailable } from './database/client/retry-while-unavailable.ts'
 import { expectedError } from './expected-error.ts'
 import type { Handlers } from './handler.ts'
-import { BriefQueries } from './limits/brief-queries.ts'
+import { type DatabaseShare, DatabaseShares } from './limits/database-shares.ts'
 import { LimitReached } from './limits/limit-reached.ts'
-import { LongQueries } from './limits/long-queries.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './runtime/log.ts'
@@ -50,8 +49,20 @@ type PipelineOptions = {
 }
 
 type Input = Record<string, unknown>
-type CommandRun = ((context: CommandContext, input: Input) => Promise<unknown>) | { prepare: Prepare }
-type Prepare = (context: unknown, input: Input) => Promise<(context: CommandContext) => Promise<unknown>>
+type Write = (context: CommandContext, input: Input) => Promise<unknown>
+type Prepared = { prepare: (context: unknown, input: Input) => Promise<Write> }
+type CommandRun = Write | Prepared
+type Effect = (db: Db) => void | Promise<void>
+/** A command with its input, its audit row and its share of the database. */
+type CommandCall = {
+  share: DatabaseShare
+  action: Action
+  entry: Parameters<typeof openAuditAction>[1]
+  input: Input
+  inputText: string
+  onOwnerProved: (userId: string) => void
+  signal: AbortSignal
+}
 
 /**
  * Maximum number of attempts of a command whose transaction fails because of a deadlock, a serialization conflict or a unique
@@ -65,8 +76,8 @@ type CallOptions = Origin & {
   /** Called with the id of an account when the caller has opened a link that was mailed to the account's owner. */
   onOwnerProved?: (userId: string) => void
   /**
-   * Aborts when the caller no longer waits for the answer. Cancels only the statements of `runBrief` (long reads); all other work of an
-   * action is completed.
+   * Aborts when the caller no longer waits for the answer. Cancels only the statements of `runBrief` (long reads) and the waits for them;
+   * all other work of an action is completed.
    */
   signal?: AbortSignal | undefined
 }
@@ -109,8 +120,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     },
   })
 
-  const longQueries = new LongQueries()
-  const briefQueries = new BriefQueries()
+  const shares = new DatabaseShares(db, services.limits)
 
   async function invoke(
     caller: Caller,
@@ -172,44 +182,39 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       requestId,
       origin,
     }
-    if (action.kind === 'command') {
-      return runCommand(handlers[name] as CommandRun, action, entry, input, inputText, onOwnerProved)
-    }
+    const share = shares.of(caller, origin.address)
+    const call: CommandCall = { share, action, entry, input, inputText, onOwnerProved, signal }
+    if (action.kind === 'command') return runCommand(handlers[name] as CommandRun, call)
     if (action.kind === 'telemetry') {
       const run = handlers[name] as {
         byDevice: (context: unknown, input: Input) => Promise<unknown>
         byOthers: CommandRun
       }
-      if (caller.actor !== 'Device')
-        return runCommand(run.byOthers, action, entry, input, inputText, onOwnerProved)
+      if (caller.actor !== 'Device') return runCommand(run.byOthers, call)
       const { scope } = await authorize(db, caller, action.permission, input)
       return run.byDevice({ caller, scope, services, inputText, db }, input)
     }
     const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
     const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
-    const answer = (): Promise<unknown> => run({ caller, scope, services, inputText, db, signal }, input)
+    const answer = (): Promise<unknown> =>
+      run({ caller, scope, services, inputText, db: share.db, signal }, input)
     if (action.kind === 'preference') return answer()
-    const owner = actorId(caller) ?? caller.actor
     let output: unknown
-    if (action.cost === 'brief') output = await briefQueries.run(owner, signal, answer)
-    else output = isScan(action, input) ? await longQueries.run(owner, answer) : await answer()
+    if (action.cost === 'brief') output = await share.brief(signal, answer)
+    else output = isScan(action, input, caller) ? await share.long(signal, answer) : await answer()
     if (asInstanceAdmin) {
       const ids = Object.fromEntries(Object.entries(input).filter(([key]) => key.endsWith('Id')))
-      await recordAuditAction(db, { ...entry, data: ids }, 'Succeeded')
+      await recordAuditAction(share.db, { ...entry, data: ids }, 'Succeeded')
     }
     return output
   }
 
   async function runCommand(
     run: CommandRun,
-    action: Action,
-    entry: Parameters<typeof openAuditAction>[1],
-    input: Input,
-    inputText: string,
-    onOwnerProved: (userId: string) => void,
+    { share, action, entry, input, inputText, onOwnerProved, signal }: CommandCall,
   ): Promise<unknown> {
     const { caller, requestId, origin } = entry
-    const actionId = await openAuditAction(db, entry)
+    const actionId = await openAuditAction(share.db, entry)
     let authorization: Authorization | undefined
     try {
       authorization = await authorize(db, caller, action.permission, input)
@@ -224,18 +229,22 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     const { scope } = authorization
     const logged = scopeOfFailure(action, authorization)
     try {
+      const prepare = async (prepared: Prepared): Promise<Write> =>
+        prepared.prepare({ caller, scope, services, inputText, db: share.db, signal }, input)
       const write =
         typeof run === 'function'
           ? run
-          : await run.prepare({ caller, scope, services, inputText, db, signal: NEVER_ABORTED }, input)
+          : isScan(action, input, caller)
+            ? await share.long(signal, () => prepare(run))
+            : await prepare(run)
       // The caller may have lost the permission while `prepare` ran, so the permission is checked again.
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {
-        const effects: (() => void | Promise<void>)[] = []
+        const effects: Effect[] = []
         /** Output and audit status of the attempt. Set when only the commit remains. */
         let done: { output: unknown; status: FinalStatus } | undefined
         try {
-          const output = await db.transaction().execute(async tx => {
+          const output = await share.db.transaction().execute(async tx => {
             const context: CommandContext = {
               caller,
               scope,
@@ -270,14 +279,14 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
             done = { output, status }
             return output
           })
-          await runEffects(effects, requestId)
+          await runEffects(effects, share.db, requestId)
           return output
         } catch (error) {
           if (attempt < MAX_ATTEMPTS && isConflict(error)) continue
           // If the connection broke during the commit, the transaction may have been committed nevertheless. In that case the command
           // succeeded.
           if (!done || !isConnectionError(error) || !(await hasCommitted(actionId, done.status))) throw error
-          await runEffects(effects, requestId)
+          await runEffects(effects, share.db, requestId)
           return done.output
         }
       }
@@ -351,10 +360,10 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     if (ids.organizationId) live.changed({ topic: 'log', ...scopeIds(ids) })
   }
 
-  async function runEffects(effects: (() => void | Promise<void>)[], requestId: string): Promise<void> {
+  async function runEffects(effects: Effect[], ofCaller: Db, requestId: string): Promise<void> {
     for (const effect of effects) {
       try {
-        await effect()
+        await effect(ofCaller)
       } catch (error) {
         log.error({ err: error, requestId }, 'an effect after a commit failed')
       }
@@ -467,11 +476,23 @@ function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
 }
 
-/** True for a call that may read many rows to find a few, by the contract of its action. Such calls share the limiter of long queries. */
-function isScan({ cost, scanningSort }: Action, { filter, sort }: Input): boolean {
+/**
+ * True for a call that may read many rows, by the contract of its action. Such calls share the limiter of long queries. A list without
+ * `limit`, which has no bound but the number of its rows, counts as well, except for devices: their lists are those of one device or
+ * repository, and a whole fleet may ask for them at once after a restart.
+ */
+function isScan(
+  { kind, cost, scanningSort, input: { shape = {} } }: Action & { input: { shape?: object } },
+  { filter, sort, selection, limit, columns }: Input,
+  { actor }: Caller,
+): boolean {
   if (typeof sort === 'string' && scanningSort?.test(sort)) return true
-  if (cost !== 'scan if filtered') return cost === 'scan'
-  return Object.values(filter ?? {}).some(condition => condition !== undefined)
+  if (cost === 'scan') return true
+  if (actor !== 'Device' && kind === 'query' && 'cursor' in shape && limit === undefined) return true
+  if (cost !== 'scan if filtered') return false
+  if (Array.isArray(columns) && columns.length > 0) return true
+  const conditions = filter ?? (selection as { filter?: object } | undefined)?.filter
+  return Object.values(conditions ?? {}).some(condition => condition !== undefined)
 }
 
 function pick(input: Input, fields: readonly string[]): Input {

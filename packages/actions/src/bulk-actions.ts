@@ -95,6 +95,7 @@ export const bulkActions = {
   }),
   devices_CreateBulkDecision: command({
     summary: 'Previews accepting or rejecting pending certificates, and fixes which ones.',
+    cost: 'scan if filtered',
     input: z.object({
       projectId: ProjectId,
       decision: z.enum(['Accept', 'Reject']),
@@ -108,6 +109,7 @@ export const bulkActions = {
   }),
   devices_CreateBulkDeletion: command({
     summary: 'Previews the deletion of devices, and fixes which ones.',
+    cost: 'scan if filtered',
     input: z.object({ projectId: ProjectId, selection: DeviceSelection }),
     output: Preview,
     permission: { can: 'delete', on: 'project', id: 'projectId' },

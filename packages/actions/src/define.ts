@@ -122,9 +122,10 @@ type AuditableFields<Input> = {
 }[keyof Input & string]
 
 /**
- * Cost of a query. A `scan` may read many rows to find a few, so it can last until the statement timeout. `scan if filtered`
- * scans only if `filter` has a condition; otherwise an index provides the sort order. `brief` may read many rows too, but for at most
- * 2 s, one at a time for each person, and only while the request is open. Queries without a cost find their rows by key.
+ * Cost of a query, or of the work of a command before its transaction. A `scan` may read many rows to find a few, so it can last until the
+ * statement timeout. `scan if filtered` scans only if `filter`, or that of `selection`, has a condition, or if `columns` has properties;
+ * otherwise an index provides the sort order. `brief` may read many rows too, but for at most 2 s, one at a time for each person, and only
+ * while the request is open. Queries without a cost find their rows by key. A list that is called without `limit` is a scan as well.
  */
 export type QueryCost = 'scan' | 'scan if filtered' | 'brief'
 
@@ -149,7 +150,7 @@ export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType
   needsSession?: boolean
   /** True if the action creates a lasting record, which counts towards the caller's limit of creations. */
   isCreation?: boolean
-  /** Cost of a query. The hub runs scans with a concurrency limit that all people share. */
+  /** Cost of a query or command. The hub runs scans with a concurrency limit that all people share. */
   cost?: QueryCost
   /** Matches the values of `sort` for which a query is a scan, because no index may provide this sort order. */
   scanningSort?: RegExp
@@ -171,6 +172,7 @@ type Definition<Input extends z.ZodType, Output extends z.ZodType> = {
 type ResultOf<Output> = Output extends { result: infer Result extends string } ? Result : never
 
 type CommandDefinition<Input extends z.ZodType, Output extends z.ZodType> = Definition<Input, Output> & {
+  cost?: 'scan if filtered'
   audit: readonly AuditableFields<z.output<Input>>[]
   failedResults?: readonly ResultOf<z.output<Output>>[]
   isCreation?: boolean

@@ -80,6 +80,11 @@ export class FairLimiter {
     return this.#queue.size >= this.#maxWaiting
   }
 
+  /** Number of tasks of an owner that run. */
+  runningOf(owner: string): number {
+    return this.#runningByOwner.get(owner) ?? 0
+  }
+
   /**
    * Runs a task as soon as the limits allow it. Rejects with `LimiterRejection`, or with the reason of a signal that aborted
    * first.
@@ -127,7 +132,7 @@ export class FairLimiter {
   }
 
   #hasRoomFor(owner: string): boolean {
-    return this.#running < this.#max && (this.#runningByOwner.get(owner) ?? 0) < this.#maxPerOwner
+    return this.#running < this.#max && this.runningOf(owner) < this.#maxPerOwner
   }
 
   #permitFor(owner: string): Permit {
@@ -144,7 +149,7 @@ export class FairLimiter {
 
   #count(owner: string, change: 1 | -1): void {
     this.#running += change
-    const running = (this.#runningByOwner.get(owner) ?? 0) + change
+    const running = this.runningOf(owner) + change
     if (running === 0) this.#runningByOwner.delete(owner)
     else this.#runningByOwner.set(owner, running)
   }

@@ -61,6 +61,7 @@ type BulkActionsOptions = {
  * have no result.
  */
 export class BulkActions {
+  readonly #options: BulkActionsOptions
   readonly #db: Db
   readonly #sessions: Sessions
   readonly #devices: DeviceRegistry
@@ -68,13 +69,20 @@ export class BulkActions {
   readonly #jobs: Jobs
   readonly #log: Logger
 
-  constructor({ db, sessions, devices, live, jobs, log }: BulkActionsOptions) {
+  constructor(options: BulkActionsOptions) {
+    const { db, sessions, devices, live, jobs, log } = options
+    this.#options = options
     this.#db = db
     this.#sessions = sessions
     this.#devices = devices
     this.#live = live
     this.#jobs = jobs
     this.#log = log
+  }
+
+  /** Bulk actions that are processed with a caller's share of the database, instead of that of the hub. */
+  of(db: Db): BulkActions {
+    return new BulkActions({ ...this.#options, db })
   }
 
   /** Processes a bulk action to its end, in the request that started it. */
@@ -283,7 +291,7 @@ export class BulkActions {
             ),
         },
         changed: topic => effects.push(() => this.#live.changed({ topic, ...scope })),
-        afterCommit: effect => effects.push(effect),
+        afterCommit: effect => effects.push(() => effect(this.#db)),
       }
       await saveResult(tx, run, item, await processItem(work, this.#devices, run, item))
       return 'processed' as const

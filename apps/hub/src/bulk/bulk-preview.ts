@@ -2,7 +2,9 @@ import { ActionError, type BulkActionKind, MAX_BULK_ITEMS, newId, type ParsedInp
 import { type RawBuilder, sql } from 'kysely'
 import { refusal } from '../access/authorize.ts'
 import type { Caller } from '../caller.ts'
-import { type Db, type Tx, withQueryOptions } from '../database/client/connection.ts'
+import { runBrief } from '../database/client/brief.ts'
+import type { Db, Tx } from '../database/client/connection.ts'
+import { isCancelled } from '../database/client/errors.ts'
 import { type DeviceFilter, matchesFilter } from '../database/queries/devices/device-filter.ts'
 
 /** Devices (by id or filter) or certificates (by id) that a person has selected. */
@@ -14,13 +16,17 @@ type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceF
 /** Maximum number of devices whose names are in the answer with a prepared bulk action. */
 const NAMED = 5
 
+/** Maximum duration of the query that finds the devices of a filter, in milliseconds. It runs as a long query. */
+const FILTER_MS = 10_000
+
 /**
  * Resolves the filter of a selection to the ids of at most `MAX_BULK_ITEMS` devices. A decision affects only devices with a pending
- * certificate, so the others do not count. Runs outside of a transaction, because `withQueryOptions`, which lets PostgreSQL plan the
- * filter for its actual values, does not work inside of one. Throws `Invalid` when more devices match.
+ * certificate, so the others do not count. Runs outside of the transaction of the command, because PostgreSQL plans the filter for its
+ * actual values. Ends when `signal` aborts. Throws `Invalid` when more devices match, and after `FILTER_MS`.
  */
 export async function resolveSelection(
   db: Db,
+  signal: AbortSignal,
   kind: BulkActionKind,
   projectId: string,
   selection: Selection,
@@ -29,16 +35,25 @@ export async function resolveSelection(
     return { of: 'devices', ids: [...new Set(selection.deviceIds)], filter: undefined }
   if (selection.kind === 'certificates')
     return { of: 'certificates', ids: [...new Set(selection.certificateIds)], filter: undefined }
-  const rows = await withQueryOptions(db, { plan: 'by values' })
-    .selectFrom('device as d')
-    .where('d.project_id', '=', projectId)
-    .where(matchesFilter(selection.filter, projectId))
-    .$if(kind !== 'Delete', query => query.where('d.pending_certificates', '>', 0))
-    .select('d.device_id')
-    .orderBy('d.first_seen', 'desc')
-    .orderBy('d.device_id')
-    .limit(MAX_BULK_ITEMS + 1)
-    .execute()
+  const rows = await runBrief(
+    db,
+    signal,
+    tx =>
+      tx
+        .selectFrom('device as d')
+        .where('d.project_id', '=', projectId)
+        .where(matchesFilter(selection.filter, projectId))
+        .$if(kind !== 'Delete', query => query.where('d.pending_certificates', '>', 0))
+        .select('d.device_id')
+        .orderBy('d.first_seen', 'desc')
+        .orderBy('d.device_id')
+        .limit(MAX_BULK_ITEMS + 1)
+        .execute(),
+    FILTER_MS,
+  ).catch(error => {
+    if (!isCancelled(error)) throw error
+    throw tooSlow(error)
+  })
   if (rows.length > MAX_BULK_ITEMS)
     throw tooMany(kind === 'Delete' ? 'devices' : 'devices with a pending certificate')
   return { of: 'devices', ids: rows.map(row => row.device_id), filter: selection.filter }
@@ -134,6 +149,14 @@ function itemsOf(
     select i.place, c.first_seen, c.certificate_id, d.device_id, d.name, nullif(d.hostname, '') as hostname, c.token_id,
            c.remote_address
       from ${given} ${byId} where d.project_id = ${projectId} and c.status = 'Pending'`
+}
+
+function tooSlow(cause: unknown): ActionError {
+  return new ActionError(
+    'Invalid',
+    `Finding the devices of the filter took longer than ${FILTER_MS / 1000} s, expected less. Narrow the filter.`,
+    { status: 409, cause },
+  )
 }
 
 function tooMany(what: string): ActionError {

@@ -82,7 +82,7 @@ export async function startBulkAction({
     .where('bulk_action_id', '=', bulkActionId)
     .execute()
   await events.emit('devices_BulkActionStarted', { projectId, bulkActionId, kind, itemCount })
-  if (isInline) afterCommit(() => bulkActions.runWhole(bulkActionId))
+  if (isInline) afterCommit(db => bulkActions.of(db).runWhole(bulkActionId))
   else await enqueue('devices_RunBulkActions', {})
 }
 

@@ -178,7 +178,7 @@ async function inTransaction<Result>(
       changed: () => {},
       enqueue: (job, data) => jobs.enqueue(tx, job, data),
       ownerProved: () => {},
-      afterCommit: effect => effects.push(effect),
+      afterCommit: effect => effects.push(() => effect(db)),
     }),
   )
   // The change is stored, so its result, perhaps a new password, must be printed whatever happens now.

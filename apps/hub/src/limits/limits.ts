@@ -1,5 +1,8 @@
 import { MAX_NEW_DEVICES, MAX_TOKEN_DEVICES } from '@muster/actions'
 
+/** Maximum number of connections in the pool of a node. */
+export const POOL_CONNECTIONS = 11
+
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 const TIB = 1024 * GIB
@@ -40,6 +43,37 @@ export const LIMITS = {
     default: 100,
     max: 1_000_000,
     meaning: 'Organizations of which a person is an administrator; further ones are not created.',
+  },
+  'person-database-connections': {
+    scope: 'person',
+    unit: 'database connections',
+    default: 3,
+    max: POOL_CONNECTIONS,
+    meaning:
+      'Connections to the database that all calls of a person hold at once on one node, of the 11 in its pool. Further statements wait for up to 10 s, then their calls are refused.',
+  },
+  'device-database-connections': {
+    scope: 'device',
+    unit: 'database connections',
+    default: 3,
+    max: POOL_CONNECTIONS,
+    meaning:
+      'As `person-database-connections`, of the calls of a device. Properties and events that it sends are written in batches with those of other devices and do not count.',
+  },
+  'address-database-connections': {
+    scope: 'address',
+    unit: 'database connections',
+    default: 3,
+    max: POOL_CONNECTIONS,
+    meaning: 'As `person-database-connections`, of calls without credentials from an address.',
+  },
+  'person-long-queries': {
+    scope: 'person',
+    unit: 'long queries',
+    default: 2,
+    max: POOL_CONNECTIONS,
+    meaning:
+      'Filtered lists, lists without `limit`, pages with properties as columns and previews of bulk actions that a person runs at once on one node; all people together run 4. Further ones wait for up to 10 s, then are refused.',
   },
   'device-bytes-per-second': {
     scope: 'device',

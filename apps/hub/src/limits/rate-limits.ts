@@ -168,7 +168,7 @@ export class RateLimits {
 /**
  * Normalizes a key. An IPv6 address counts as its /64 network, all of which belongs to one subscriber. Other keys are unchanged.
  */
-function countedAs(key: string): string {
+export function countedAs(key: string): string {
   if (!isIPv6(key)) return key
   const [head, tail] = key.split('::').map(part => part.split(':')) as [string[], string[]?]
   const zeros = tail ? Array(8 - head.length - tail.length).fill('0') : []

@@ -6,8 +6,8 @@ import { handler } from '../../handler.ts'
  * accepts or rejects exactly these certificates.
  */
 export const devices_CreateBulkDecision = handler('devices_CreateBulkDecision', {
-  async prepare({ db }, { projectId, decision, selection }) {
-    const resolved = await resolveSelection(db, decision, projectId, selection)
+  async prepare({ db, signal }, { projectId, decision, selection }) {
+    const resolved = await resolveSelection(db, signal, decision, projectId, selection)
     return ({ tx, caller }) => createPreview(tx, caller, decision, projectId, resolved)
   },
 })

@@ -3,8 +3,8 @@ import { handler } from '../../handler.ts'
 
 /** Stores the ids of the devices of a selection. `devices_StartBulkDeletion` then deletes exactly these devices. */
 export const devices_CreateBulkDeletion = handler('devices_CreateBulkDeletion', {
-  async prepare({ db }, { projectId, selection }) {
-    const resolved = await resolveSelection(db, 'Delete', projectId, selection)
+  async prepare({ db, signal }, { projectId, selection }) {
+    const resolved = await resolveSelection(db, signal, 'Delete', projectId, selection)
     return ({ tx, caller }) => createPreview(tx, caller, 'Delete', projectId, resolved)
   },
 })

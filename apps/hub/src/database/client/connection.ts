@@ -9,6 +9,7 @@ import {
   type Transaction,
 } from 'kysely'
 import pg from 'pg'
+import { POOL_CONNECTIONS } from '../../limits/limits.ts'
 import type { Measures } from '../../runtime/measures.ts'
 import type { Tracer } from '../../runtime/tracer.ts'
 import type { Tables } from '../schema.ts'
@@ -54,11 +55,6 @@ const types = {
   },
 } as pg.CustomTypesConfig
 
-/**
- * Maximum number of connections in the pool. A hub has four more (docs/operating.md, "A database of yours"): two for look-ups, of which the
- * second is open only while a table is locked, one for heartbeats and one for the job queue.
- */
-export const POOL_CONNECTIONS = 11
 /** Time for which statements of heartbeats wait for a lock, in milliseconds. */
 const HEARTBEAT_LOCK_MS = 5_000
 /** Time after which an unused connection is closed, in milliseconds. */
@@ -167,12 +163,15 @@ export function openDatabase(
   return { db, pool, heartbeat, jobQueue, [Symbol.asyncDispose]: close }
 }
 
+/** Waits until its caller may hold one more connection of the pool, and resolves to the permit. */
+type Enter = () => Promise<{ release(): void }>
+
 /** Kysely on the pool, together with the shared connection for look-ups. */
 class HubKysely extends Kysely<Tables> {
   readonly lookUps: LookUps
-  readonly #pool: pg.Pool
+  readonly #pool: PostgresPool
 
-  constructor(pool: pg.Pool, lookUps: LookUps) {
+  constructor(pool: PostgresPool, lookUps: LookUps) {
     super({ dialect: new PostgresDialect({ pool }) })
     this.lookUps = lookUps
     this.#pool = pool
@@ -182,6 +181,10 @@ class HubKysely extends Kysely<Tables> {
     return new Kysely<Tables>({
       dialect: new PostgresDialect({ pool: poolWithOptions(this.#pool, options) }),
     })
+  }
+
+  withPermits(enter: Enter): HubKysely {
+    return new HubKysely(poolWithPermits(this.#pool, enter), this.lookUps)
   }
 
   override async destroy(): Promise<void> {
@@ -205,18 +208,48 @@ export async function select<Row extends pg.QueryResultRow>(
 }
 
 /** Adds options to every statement that runs on the clients of a pool. */
-function poolWithOptions(pool: pg.Pool, options: QueryOptions): PostgresPool {
+function poolWithOptions(pool: PostgresPool, options: QueryOptions): PostgresPool {
   return {
     options: pool.options,
     async connect() {
       const client = await pool.connect()
       return {
-        query: (text: string, values: unknown[]) => client.query({ text, values, ...options }),
+        query: (text: string, values: unknown[]) => client.query({ text, values, ...options } as never),
         release: (isBroken?: boolean) => client.release(isBroken),
       } as unknown as PostgresPoolClient
     },
     end: async () => {},
   }
+}
+
+/** Takes a permit for each connection of a pool, for as long as the connection is used. */
+function poolWithPermits(pool: PostgresPool, enter: Enter): PostgresPool {
+  return {
+    options: pool.options,
+    async connect() {
+      const permit = await enter()
+      try {
+        const client = await pool.connect()
+        return {
+          query: client.query.bind(client),
+          release: (isBroken?: boolean) => {
+            client.release(isBroken)
+            permit.release()
+          },
+        } as unknown as PostgresPoolClient
+      } catch (error) {
+        permit.release()
+        throw error
+      }
+    },
+    end: async () => {},
+  }
+}
+
+/** Returns the database with a permit for each connection of the pool that its statements and transactions use. */
+export function withPermits(db: Db, enter: Enter): Db {
+  if (db instanceof HubKysely) return db.withPermits(enter)
+  throw new Error('Permits were given to a transaction, expected the database outside of it.')
 }
 
 /**
