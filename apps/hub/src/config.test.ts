@@ -372,6 +372,9 @@ describe('a setting that cannot be used', () => {
     expect(refusalOf({ MUSTER_TRUSTED_PROXIES: '10.0.0.1' })).toBe(
       'MUSTER_PROXY_SECRET: found nothing, expected a secret because MUSTER_TRUSTED_PROXIES is set.',
     )
+    expect(refusalOf({ MUSTER_DATABASE_URL: 'postgresql://db/muster', MUSTER_BUS: 'both' })).toBe(
+      'MUSTER_NATS_URL: found nothing, expected the NATS servers because MUSTER_BUS is both.',
+    )
     expect(refusalOf({ MUSTER_NATS_URL: 'nats://nats.example' })).toBe(
       'MUSTER_DATABASE_URL: found nothing, expected a database that all nodes use because MUSTER_NATS_URL is set.',
     )

@@ -123,6 +123,7 @@ const Settings = z.object({
   MUSTER_DATABASE_URL: DatabaseUrl.optional(),
   MUSTER_DATABASE_DIRECT_URL: DatabaseUrl.optional(),
   MUSTER_NATS_URL: NatsUrls.optional(),
+  MUSTER_BUS: z.enum(['postgresql', 'nats', 'both'], 'postgresql, nats or both').optional(),
   MUSTER_NODE_NAME: z.string().max(128, 'a name of at most 128 characters').default(hostname()),
   MUSTER_NODE_PORT: wholeNumber(0, 65535, 'a port number').optional(),
   MUSTER_NODE_HOST: HostAddress.default('127.0.0.1'),
@@ -284,6 +285,8 @@ export type Config = {
   databaseDirectUrl: string | undefined
   /** URLs of the NATS servers that carry messages between nodes; undefined to use the database. */
   natsUrls: string[] | undefined
+  /** Carrier of messages between nodes; undefined for NATS if `natsUrls` is set, else the database. */
+  bus: 'postgresql' | 'nats' | 'both' | undefined
   nodeName: string
   /** Port of the listener for links from other nodes; undefined if this node accepts no links. */
   nodePort: number | undefined
@@ -385,8 +388,9 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config
   attempt(() => requireProxySecret(settings))
   attempt(() => requireNodeUrl(settings))
   attempt(() => requireOperatorTls(settings))
-  for (const name of ['MUSTER_DATABASE_DIRECT_URL', 'MUSTER_NATS_URL'] as const)
+  for (const name of ['MUSTER_DATABASE_DIRECT_URL', 'MUSTER_NATS_URL', 'MUSTER_BUS'] as const)
     attempt(() => requireSharedDatabase(settings, name))
+  attempt(() => requireNats(settings))
   const publicUrl =
     settings.MUSTER_PUBLIC_URL ??
     `${settings.MUSTER_TLS_CERT ? 'https' : 'http'}://localhost:${settings.MUSTER_PORT}`
@@ -409,6 +413,7 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config
     databaseUrl: settings.MUSTER_DATABASE_URL,
     databaseDirectUrl: settings.MUSTER_DATABASE_DIRECT_URL,
     natsUrls: settings.MUSTER_NATS_URL,
+    bus: settings.MUSTER_BUS,
     nodeName: settings.MUSTER_NODE_NAME,
     nodePort: settings.MUSTER_NODE_PORT,
     nodeHost: settings.MUSTER_NODE_HOST,
@@ -504,11 +509,18 @@ function requireProxySecret(settings: z.output<typeof Settings>): void {
 
 function requireSharedDatabase(
   settings: z.output<typeof Settings>,
-  because: 'MUSTER_DATABASE_DIRECT_URL' | 'MUSTER_NATS_URL',
+  because: 'MUSTER_DATABASE_DIRECT_URL' | 'MUSTER_NATS_URL' | 'MUSTER_BUS',
 ): void {
   if (settings[because] !== undefined && settings.MUSTER_DATABASE_URL === undefined)
     throw new ConfigError(
       `MUSTER_DATABASE_URL: found nothing, expected a database that all nodes use because ${because} is set.`,
+    )
+}
+
+function requireNats({ MUSTER_BUS: bus, MUSTER_NATS_URL: urls }: z.output<typeof Settings>): void {
+  if (urls === undefined && (bus === 'nats' || bus === 'both'))
+    throw new ConfigError(
+      `MUSTER_NATS_URL: found nothing, expected the NATS servers because MUSTER_BUS is ${bus}.`,
     )
 }
 

@@ -8,12 +8,14 @@ import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
 import { handlers } from './actions/index.ts'
 import { BulkActions } from './bulk/bulk-actions.ts'
+import { AND, carriersOf } from './bus/carriers.ts'
 import { EndedRights } from './bus/ended-rights.ts'
 import { openBus } from './bus/open-bus.ts'
 import { drain } from './cluster/drain.ts'
 import { joinCluster } from './cluster/node.ts'
 import { startNodeReports } from './cluster/node-facts.ts'
 import { releaseAfterHeartbeats } from './cluster/rebalance.ts'
+import { requireSharedCarrier } from './cluster/shared-carrier.ts'
 import { requireSharedFolder } from './cluster/shared-folder.ts'
 import { requireSharedKey } from './cluster/shared-key.ts'
 import type { Config } from './config.ts'
@@ -226,6 +228,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
       },
       connections: () => devices.connectedCount,
       newestMigration,
+      carriers: carriersOf(config).join(AND) || undefined,
       heartbeatMs: config.heartbeatMs,
     }),
   )
@@ -234,6 +237,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   await refuseMarked(pool)
   await requireSharedKey(db, key, previousKey, node.nodeId, log)
   if (config.databaseUrl !== undefined) await requireSharedFolder({ db, config, nodeId: node.nodeId, log })
+  await requireSharedCarrier(db, carriersOf(config), node.nodeId)
   const bus = stack.use(await openBus({ config, key, node, log, readiness }))
   const rights = new EndedRights(bus)
   const reach = stack.use(new Reach({ config, db, devices, nodeId: node.nodeId, key, previousKey, log }))

@@ -62,7 +62,7 @@ export const NodeFacts = z.object({
       failure: z.string().optional(),
     })
     .optional()
-    .describe('Carrier of messages between nodes: PostgreSQL or NATS. Absent with the embedded database.'),
+    .describe('Carrier of messages between nodes: PostgreSQL, NATS or PostgreSQL and NATS. Absent with the embedded database.'),
   backup: z
     .object({ takenAt: Timestamp, ...backupFile })
     .optional()
@@ -97,7 +97,7 @@ const Problem = z.discriminatedUnion('kind', [
     level: Level,
     since: Timestamp,
     nodeName: z.string(),
-    bus: z.string().describe('Carrier of messages between nodes: PostgreSQL or NATS.'),
+    bus: z.string().describe('Carrier of messages between nodes: PostgreSQL, NATS or PostgreSQL and NATS.'),
     failure: z.string().optional(),
   }),
   z.object({

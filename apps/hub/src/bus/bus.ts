@@ -10,7 +10,7 @@ export type BusStatus = { isConnected: true } | { isConnected: false; since: Dat
  */
 export type Bus = AsyncDisposable & {
   /** Transport of the messages. */
-  readonly kind: 'in process' | 'PostgreSQL' | 'NATS'
+  readonly kind: 'in process' | 'PostgreSQL' | 'NATS' | 'PostgreSQL and NATS'
   readonly status: BusStatus
   /**
    * Sends a message to all other nodes that subscribe to the subject. Subscribers of this node do not get it, because this node acts on

@@ -61,6 +61,12 @@ const Replaced = z.object({ connectionId: DeviceConnectionId })
 /** Id of a node whose earlier messages were lost. */
 const Lost = z.object({ nodeId: ClusterNodeId })
 
+/** Id that the asker of echoes has made for itself. */
+const Echo = z.object({ askedBy: ClusterNodeId })
+
+/** Id of the node that answers, and that of the asker. */
+const EchoAnswer = z.object({ askedBy: ClusterNodeId, nodeId: ClusterNodeId })
+
 /** Object with plain texts instead of branded ids, for each member of a union. */
 type Plain<T> = T extends unknown ? { [Key in keyof T]: string } : never
 
@@ -68,8 +74,8 @@ type Plain<T> = T extends unknown ? { [Key in keyof T]: string } : never
 export type EndedRight = Plain<z.output<typeof Ended>>
 
 /**
- * Subjects of messages: `live.` with the id of an organization or of a person, `node.` with the id of a node, `rights`, and `losses`, to
- * which a node sends after it has lost messages. A node subscribes to a `live.` subject only while a console of that organization or person
+ * Subjects of messages: `live.` with the id of an organization or of a person, `node.` with the id of a node, `rights`, `losses`, to which
+ * a node sends after it has lost messages, and `echo`, which each node answers on `echoes` (`muster-hub doctor`). A node subscribes to a `live.` subject only while a console of that organization or person
  * is connected to it.
  */
 export type BusSubject = keyof SubjectMessages
@@ -77,6 +83,8 @@ export type BusSubject = keyof SubjectMessages
 type SubjectMessages = {
   rights: EndedRight
   losses: Plain<z.output<typeof Lost>>
+  echo: Plain<z.output<typeof Echo>>
+  echoes: Plain<z.output<typeof EchoAnswer>>
   [live: `live.${string}`]: LiveChange
   [node: `node.${string}`]: Plain<z.output<typeof Replaced>>
 }
@@ -139,6 +147,8 @@ export function parseMessage<S extends BusSubject>(subject: S, message: unknown)
 export function parseMessage(subject: string, message: unknown): object {
   if (subject === 'rights') return Ended.parse(message)
   if (subject === 'losses') return Lost.parse(message)
+  if (subject === 'echo') return Echo.parse(message)
+  if (subject === 'echoes') return EchoAnswer.parse(message)
   const [kind, id] = subject.split('.')
   if (kind === 'node') return Replaced.parse(message)
   const change = Change.parse(message)

@@ -1,5 +1,5 @@
-import { newId } from '@muster/actions'
-import { capturedLog, natsServer, until } from '@muster/testkit'
+import { createClient, newId } from '@muster/actions'
+import { capturedLog, liveStream, natsServer, secondNode, testHub, until } from '@muster/testkit'
 import { hasPrograms } from '@muster/testkit/programs'
 import { describe, expect, it } from 'vitest'
 import { natsConnect } from './nats-connection.ts'
@@ -123,6 +123,33 @@ describe.runIf(hasPrograms('nats-server'))('the bus over NATS', { timeout: 60_00
     closing.abort()
     expect(bus.log.named('messages from other nodes were ignored')).toHaveLength(1)
     expect(bus.status).toEqual({ isConnected: true })
+  })
+})
+
+describe.runIf(hasPrograms('nats-server'))('a rolling change of the carrier', { timeout: 120_000 }, () => {
+  it('O14: delivers changes between all nodes at each step, from PostgreSQL to NATS', async () => {
+    await using server = await natsServer()
+    const natsUrls = [`nats://127.0.0.1:${server.port}`]
+    await using second = await testHub({ natsUrls, bus: 'both', nodeName: 'second', heartbeatMs: 250 })
+    const old = await secondNode(second, { nodeName: 'old', heartbeatMs: 250 })
+    const { owner, projectId } = await second.fleet()
+    const reaches = async (from: { url: string }, to: { url: string }): Promise<void> => {
+      await using stream = await liveStream(to, owner)
+      await until('the change arrives', async () => {
+        const client = createClient({
+          baseUrl: from.url,
+          headers: { cookie: owner.cookie, origin: from.url },
+        })
+        await client('projects_SetName', { projectId, name: newId('p') })
+        return stream.changes.length > 0
+      })
+    }
+    await reaches(old, second)
+    await reaches(second, old)
+    await old[Symbol.asyncDispose]()
+    await using renewed = await secondNode(second, { natsUrls, nodeName: 'renewed', heartbeatMs: 250 })
+    await reaches(renewed, second)
+    await reaches(second, renewed)
   })
 })
 

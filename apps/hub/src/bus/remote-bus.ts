@@ -1,6 +1,7 @@
 import { waitUpTo } from '@muster/concurrency'
 import type { Logger } from '../runtime/log.ts'
 import type { Bus, BusStatus } from './bus.ts'
+import type { Carrier } from './carriers.ts'
 import { type BusMessage, type BusSubject, messageText } from './messages.ts'
 import { Outbox, type OutgoingBatch } from './outbox.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -34,7 +35,7 @@ export type Connect = (events: {
 }) => Promise<BusConnection>
 
 type RemoteBusOptions = {
-  kind: 'PostgreSQL' | 'NATS'
+  kind: Carrier
   nodeId: string
   log: Logger
   connect: Connect
@@ -48,7 +49,7 @@ type RemoteBusOptions = {
  * because a node without other nodes needs no bus.
  */
 export class RemoteBus implements Bus {
-  readonly kind: 'PostgreSQL' | 'NATS'
+  readonly kind: Carrier
   readonly #log: Logger
   readonly #options: RemoteBusOptions
   readonly #subscriptions: Subscriptions

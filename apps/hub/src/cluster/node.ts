@@ -79,6 +79,8 @@ type NodeOptions = {
   connections?: () => number
   /** Newest migration that this release knows. Stored, so that a newer hub finds nodes whose release is older than a migration. */
   newestMigration?: string
+  /** Carriers of messages that this node uses, joined by " and ". Stored, so that a node that shares none of them is refused. */
+  carriers?: string | undefined
   /** Interval of heartbeats, 5 s unless a test sets it. The other times are multiples of it. */
   heartbeatMs?: number | undefined
 }
@@ -121,13 +123,14 @@ export async function joinCluster({
   onHeartbeat = async () => {},
   connections = () => 0,
   newestMigration,
+  carriers,
   heartbeatMs = HEARTBEAT_MS,
 }: NodeOptions): Promise<ClusterNode> {
   const nodeId = newId('cluster_node')
   const staleAfterMs = (heartbeatMs / HEARTBEAT_MS) * STALE_AFTER_MS
   await db
     .insertInto('cluster_node')
-    .values({ node_id: nodeId, name, newest_migration: newestMigration ?? null })
+    .values({ node_id: nodeId, name, newest_migration: newestMigration ?? null, carriers: carriers ?? null })
     .execute()
 
   let sentAt = clocks()

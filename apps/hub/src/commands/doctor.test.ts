@@ -6,8 +6,18 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { newId } from '@muster/actions'
 import { createCertificate } from '@muster/link/certificate'
-import { fakeS3, freePort, scratchDatabase, smallDisk, type TestHub, testHub } from '@muster/testkit'
+import {
+  fakeS3,
+  freePort,
+  scratchDatabase,
+  secondNode,
+  smallDisk,
+  type TestHub,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { EMBEDDED_RELEASE, releasesSince } from '../database/server/embedded-release.ts'
 import { addDoctorCommand } from './doctor.ts'
@@ -328,4 +338,32 @@ it('O10: distinguishes databases in use from databases whose data folder is gone
       ),
     ),
   )
+})
+
+it('O14: asks the nodes for an echo, and names those that do not answer over the carrier of this machine', async () => {
+  await using other = await secondNode(hub)
+  await until('both nodes answer', async () =>
+    (await findings('ok')).includes('bus: 2 nodes answer over PostgreSQL.'),
+  )
+  const addNode = async (name: string, carriers: string | null): Promise<void> => {
+    await hub.db
+      .insertInto('cluster_node')
+      .values({ node_id: newId('cluster_node'), name, carriers })
+      .execute()
+  }
+  await addNode('silent', 'PostgreSQL')
+  await addNode('odd', 'NATS')
+  await addNode('older', null)
+  try {
+    expect(await findings('error')).toEqual([
+      'bus: The node odd uses NATS, and this machine PostgreSQL.',
+      'bus: The node silent did not answer over PostgreSQL within 3 s.',
+    ])
+    await hub.pool.query("update cluster_node set last_heartbeat = now() where name = 'older'")
+    expect(await findings('warning')).toContain(
+      'bus: The node older has an older release, which answers no echo.',
+    )
+  } finally {
+    await hub.db.deleteFrom('cluster_node').where('node_id', 'not in', [hub.nodeId, other.nodeId]).execute()
+  }
 })

@@ -138,6 +138,7 @@ type ClusterNodeRow = {
   release_total: number | null
   release_done: Generated<number>
   release_started_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  carriers: string | null
 }
 
 type DatabaseSizeRow = {

@@ -203,7 +203,7 @@ export const METRICS = {
   },
   muster_bus_connected: {
     type: 'gauge',
-    help: '1 if messages reach the other nodes, else 0, by kind of the bus (in process, PostgreSQL, NATS).',
+    help: '1 if messages reach the other nodes, else 0, by kind of the bus (in process, PostgreSQL, NATS, PostgreSQL and NATS).',
     labels: ['bus'],
   },
   muster_mails_total: {
