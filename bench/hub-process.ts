@@ -103,7 +103,10 @@ export async function startBenchHub(
 }
 
 /** Signs in as the first administrator; returns the session cookie. */
-export async function signIn({ url, signIn: { email, password } }: BenchHub): Promise<string> {
+export async function signIn({
+  url,
+  signIn: { email, password },
+}: Pick<BenchHub, 'url' | 'signIn'>): Promise<string> {
   const response = await fetch(`${url}/api/private/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -5,6 +5,7 @@ import { backup } from './backup.ts'
 import { blobs } from './blobs.ts'
 import { cluster } from './cluster.ts'
 import { compare } from './compare.ts'
+import { ends } from './ends.ts'
 import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
 import { flood } from './flood.ts'
@@ -39,6 +40,7 @@ const BENCHES: Record<string, Bench> = {
   compare: { run: compare, limitMinutes: 20 },
   fleet: { run: fleet, limitMinutes: 15 },
   tunnel: { run: tunnel, limitMinutes: 10 },
+  ends: { run: ends, limitMinutes: 10 },
   cluster: { run: cluster, limitMinutes: 30 },
   faults: { run: faults, limitMinutes: 15 },
   lists: { run: lists, limitMinutes: 15 },

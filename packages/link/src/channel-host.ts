@@ -11,6 +11,11 @@ export interface ChannelHost {
   readonly wheel: Wheel
   readonly limits: LinkLimits
   readonly peerAge: PeerAge
+  /**
+   * True if the peer is known to deliver data that it has not read when ChannelClosed arrives. Public peers do so since March 2026, so
+   * some legacy peers do.
+   */
+  readonly keepsUnreadData: boolean
   /** Option `isPeerNode` of the link: true if the peer is another node of the same hub. */
   readonly isPeerNode: boolean
   /** Current time of the link's clock in milliseconds. */
@@ -26,8 +31,9 @@ export interface ChannelHost {
   /** Called when queued data was sent or dropped. `isAnswer` is true if the data was the answer of an action. */
   dataLeft(isAnswer: boolean): void
   /**
-   * True once the peer has read everything sent up to a position of `outgoing`. The proof is the peer's answer to a Ping that
-   * was sent after that position. If no such Ping was sent, requests one.
+   * True once the peer has read everything sent up to a position of `outgoing`. The proof is the peer's answer to a Ping, or to a probe of
+   * the transport, that was sent after that position. If none was sent, requests one and calls `peerRead` of the channel's output when the
+   * proof arrives.
    */
   hasPeerRead(position: number): boolean
   /** Runs a hook of the application. An error that it throws closes only this channel. */

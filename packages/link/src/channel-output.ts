@@ -7,11 +7,12 @@ import type { DataSource } from './outgoing.ts'
 import { SendWindow } from './send-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
-// Legacy peers discard unread data when ChannelClosed arrives. So ChannelClosed is sent 300 ms after the peer's Pong to a Ping
-// that followed the data (docs/protocol.md R-12). Before that Pong the data may still be in kernel buffers, and ChannelClosed would
-// arrive right behind it.
+// Legacy peers discard unread data when ChannelClosed arrives. So ChannelClosed is sent 300 ms after the proof that the peer has read the
+// data: its answer to a Ping or probe that followed the data (docs/protocol.md R-12). Before that proof the data may still be in kernel
+// buffers, and ChannelClosed would arrive right behind it.
 const LEGACY_END_DELAY_MS = 300
-const PONG_POLL_MS = 100
+// Interval at which an end that waits for the proof checks whether the peer's generation has become known.
+const AGE_POLL_MS = 100
 const DONE: Promise<void> = Promise.resolve()
 
 interface Writer {
@@ -125,6 +126,11 @@ export class ChannelOutput implements DataSource, WheelEntry {
   onDeadline(): void {
     if (this.#hasPeerReadData && !this.#isSurelyUnread) this.#endNow()
     else this.#finish()
+  }
+
+  /** Starts the delay before ChannelClosed when the proof has arrived that the peer has read the data (`ChannelHost.hasPeerRead`). */
+  peerRead(): void {
+    if (this.wheelTick > 0 && !this.#hasPeerReadData) this.#finish()
   }
 
   /**
@@ -245,7 +251,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
       this.#hasPeerReadData = host.hasPeerRead(this.#dataPosition)
       // hasPeerRead() may have run a heartbeat check that ended the link.
       if (this.#core.linkEnd !== undefined) return
-      host.wheel.schedule(this, this.#hasPeerReadData ? LEGACY_END_DELAY_MS : PONG_POLL_MS)
+      host.wheel.schedule(this, this.#hasPeerReadData ? LEGACY_END_DELAY_MS : AGE_POLL_MS)
     } else {
       this.#endNow()
     }
@@ -258,7 +264,8 @@ export class ChannelOutput implements DataSource, WheelEntry {
    * R-14).
    */
   get #mayLoseData(): boolean {
-    const { peerAge } = this.#core.host
+    const { peerAge, keepsUnreadData } = this.#core.host
+    if (keepsUnreadData) return false
     return this.#dataPosition > 0 && (peerAge === 'Legacy' || (peerAge === 'Unknown' && !this.isAnswers))
   }
 

@@ -74,7 +74,18 @@ export class Heartbeat {
     return this.#times.intervalTicks
   }
 
-  /** Makes a Ping due as soon as the last Ping was answered, but no sooner than 300 ms after that Ping was sent. */
+  /**
+   * True once this side has sent its first Ping, 5 s after the peer's Hello. An earlier Ping would make the peer take this side for a legacy
+   * peer (docs/protocol.md 1.7).
+   */
+  get hasPinged(): boolean {
+    return this.#hasPinged
+  }
+
+  /**
+   * Makes a further Ping due as soon as the last Ping was answered, but no sooner than 300 ms after that Ping was sent. The first Ping is not
+   * sent earlier.
+   */
   want(): void {
     this.#isWanted = true
   }
@@ -139,8 +150,8 @@ export class Heartbeat {
   }
 
   #dueTick(lastReceivedTick: number): number {
-    if (this.#isWanted) return this.#pingTick + (this.#hasPinged ? MIN_INTERVAL_TICKS : 0)
     if (!this.#hasPinged) return this.#pingTick + this.#times.intervalTicks
+    if (this.#isWanted) return this.#pingTick + MIN_INTERVAL_TICKS
     const quietTicks = this.#doesPeerPing ? this.#times.pingingPeerTicks : this.#times.intervalTicks
     return Math.min(
       this.#pingTick + this.#times.maxIntervalTicks,

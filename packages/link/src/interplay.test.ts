@@ -5,7 +5,7 @@ import { Link } from './link.ts'
 import type { LinkOptions } from './link-options.ts'
 import { type LegacyChannel, LegacyPeer } from './testing/legacy-peer.ts'
 import { ManualClock } from './testing/manual-clock.ts'
-import { inMemoryTransportPair } from './testing/memory-transport.ts'
+import { inMemoryTransportPair, PROBE } from './testing/memory-transport.ts'
 
 // Two links run random operations over a connection that delays and stalls at random. No byte may be lost, duplicated or
 // reordered, and no stream may be stuck at the end.
@@ -101,6 +101,8 @@ async function interplay(
 ): Promise<void> {
   const clock = new ManualClock()
   const transports = inMemoryTransportPair({ isManual: true })
+  // Without their marks the links do not know each other's generation for 5 s.
+  for (const transport of [transports.a, transports.b]) transport.isMarkHidden = !areKnown
   const pipes: Pipe[] = []
   const onRequest: LinkOptions['onRequest'] = request => {
     const pipe = pipes[Number(request.endpoint)]
@@ -132,7 +134,6 @@ async function interplay(
   }
   if (areKnown) {
     transports.flush()
-    clock.advance(5000)
     for (const link of links) expect(link.peerAge).toBe('Current')
   }
   open(links[0])
@@ -257,7 +258,10 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
     pongTimeoutMs: 3_600_000,
   })
   const deliver = (out: number, incoming: number): void => {
-    for (const message of transport.take(out)) peer.receive(message)
+    for (const message of transport.take(out)) {
+      if (message === PROBE) link.probed()
+      else peer.receive(message)
+    }
     link.drained()
     for (const message of peer.sent.splice(0, incoming)) link.receive(message)
     // Completes the pipes. A channel that the link accepted is the other end of the pipe that has only `theirs`. A new channel of the peer

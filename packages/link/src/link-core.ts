@@ -1,4 +1,4 @@
-import { decodeLossyText, emptyBytes, encodeBoundedText } from './bytes.ts'
+import { decodeLossyText, encodeBoundedText } from './bytes.ts'
 import { Channel } from './channel.ts'
 import { ChannelCore } from './channel-core.ts'
 import type { ChannelHost, ChannelState, HostedChannel } from './channel-host.ts'
@@ -11,7 +11,7 @@ import type { LinkOptions } from './link-options.ts'
 import type { OpenOptions } from './opening.ts'
 import { type AcceptedChannel, Opens, type OpensHost } from './opens.ts'
 import { Outgoing } from './outgoing.ts'
-import type { PeerAge } from './peer-age.ts'
+import { hasOwnMark, OWN_MARK, type PeerAge } from './peer-age.ts'
 import { RateCounts } from './rate-counts.ts'
 import type { IncomingRequest } from './request.ts'
 import { Requests, type RequestsHost } from './requests.ts'
@@ -19,7 +19,7 @@ import { type LateFrame, Tombstones } from './tombstones.ts'
 import type { Transport } from './transport.ts'
 import { TICK_MS, type Wheel, type WheelEntry } from './wheel.ts'
 
-const HELLO = encodeFrame({ type: 'Hello', magic: MAGIC, info: emptyBytes() })
+const HELLO = encodeFrame({ type: 'Hello', magic: MAGIC, info: OWN_MARK })
 const PING = encodeFrame({ type: 'Ping' })
 const PONG = encodeFrame({ type: 'Pong' })
 
@@ -53,6 +53,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   end: LinkEnd | undefined = undefined
   /** Number of open channels that this side requested. */
   ownChannels = 0
+  keepsUnreadData = false
   readonly #transport: Transport
   readonly #options: LinkOptions
   readonly #clock: Clock
@@ -63,7 +64,9 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   #helloTick = 0
   #receivedTick: number
   #pingPosition = 0
-  /** Position in the output, in bytes, of the last Ping that the peer has answered. The peer has read everything before it. */
+  /** Position in the output, in bytes, of the transport's unanswered probe; 0 when there is none. */
+  #probePosition = 0
+  /** Position in the output, in bytes, of the last Ping or probe that the peer has answered. The peer has read everything before it. */
   #takenPosition = 0
   #nextId = 1
   #channels: Map<number, ChannelCore> | undefined = undefined
@@ -152,6 +155,13 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
 
   transportClosed(reason: string): void {
     this.finish({ kind: 'TransportClosed', reason })
+  }
+
+  probed(): void {
+    if (this.end !== undefined || this.#probePosition === 0) return
+    const position = this.#probePosition
+    this.#probePosition = 0
+    this.#peerRead(position)
   }
 
   drained(): void {
@@ -247,11 +257,31 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
 
   hasPeerRead(position: number): boolean {
     if (position <= this.#takenPosition) return true
-    if (position > this.#pingPosition && this.end === undefined) {
+    if (this.end !== undefined) return false
+    if (!this.#heartbeat.hasPinged) {
+      this.#probe()
+    } else if (position > this.#pingPosition) {
       this.#heartbeat.want()
       this.#check()
     }
     return false
+  }
+
+  /**
+   * Sends a probe of the transport, unless one is unanswered. It takes the place of a Ping before the first one: other releases of this
+   * package take a peer that pings in the first 3 s for a legacy peer.
+   */
+  #probe(): void {
+    if (this.#probePosition > 0 || this.#transport.probe === undefined) return
+    this.#probePosition = this.outgoing.position
+    this.#transport.probe()
+  }
+
+  /** Records that the peer has read the output up to a position, and continues the ends of channels that waited for it. */
+  #peerRead(position: number): void {
+    this.#takenPosition = Math.max(this.#takenPosition, position)
+    if (this.peerAge === 'Current') return
+    for (const { output } of this.#channels?.values() ?? []) output.peerRead()
   }
 
   guard(channel: ChannelState, hook: () => void): void {
@@ -419,8 +449,8 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
       case TAG.pong:
         this.#countControl()
         if (!this.#heartbeat.pong(this.#clock.now())) throw new FrameError('pong without ping')
-        this.#takenPosition = this.#pingPosition
         this.#scheduleCheck()
+        this.#peerRead(this.#pingPosition)
         break
       default:
         this.#receiveOther(decodeFrame(message))
@@ -435,6 +465,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
       throw new FrameError('wrong protocol magic')
     }
     this.#helloTick = this.wheel.tick
+    if (hasOwnMark(frame.info)) this.#peerAge = 'Current'
     this.wheel.scheduleTicks(this, this.#heartbeat.begin(this.#helloTick))
   }
 

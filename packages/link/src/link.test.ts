@@ -20,7 +20,7 @@ function expectViolation(peer: RawPeer, reason: string): void {
 describe('handshake', () => {
   it('sends Hello first, once, without waiting', () => {
     const peer = new RawPeer({}, false)
-    expect(peer.sent()).toEqual([{ ...HELLO, magic: Buffer.from(MAGIC), info: Buffer.from(none) }])
+    expect(peer.sent()).toEqual([{ ...HELLO, magic: Buffer.from(MAGIC), info: Buffer.from('muster/1') }])
     peer.send(HELLO)
     peer.clock.advance(4900)
     expect(peer.sent()).toEqual([])

@@ -45,6 +45,11 @@ export class Link {
     this.#core.drained()
   }
 
+  /** Call this when the peer has answered a probe of the transport (`Transport.probe`). */
+  probed(): void {
+    this.#core.probed()
+  }
+
   /** Call this when the transport ended for any reason. */
   transportClosed(reason = ''): void {
     this.#core.transportClosed(reason)
@@ -95,6 +100,14 @@ export class Link {
   /** Number of open channels, whichever side opened them. */
   get channelCount(): number {
     return this.#core.channelCount
+  }
+
+  /**
+   * Call this when the peer is known to deliver data that it has not read when ChannelClosed arrives. From then on, ends of data are sent
+   * without delay also if the peer is a legacy peer (docs/protocol.md R-12).
+   */
+  peerKeepsUnreadData(): void {
+    this.#core.keepsUnreadData = true
   }
 
   /**

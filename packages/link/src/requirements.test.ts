@@ -37,7 +37,9 @@ it('R-7: Hello is the first message, exactly once, and the peer must do the same
   const transport = new MemoryTransport()
   const link = new Link(transport, { clock: new ManualClock() })
   const [first, ...rest] = transport.take()
-  expect(Buffer.from(first ?? none).toString('hex')).toBe('001b1b2e862ccdf49d526de30da7abe18c')
+  expect(Buffer.from(first ?? none).toString('hex')).toBe(
+    `001b1b2e862ccdf49d526de30da7abe18c${Buffer.from('muster/1').toString('hex')}`,
+  )
   expect(rest).toEqual([])
   link.receive(Uint8Array.of(0x20))
   expect(link.end?.kind).toBe('Violation')
@@ -159,7 +161,7 @@ describe('R-11', () => {
 })
 
 describe('R-12', () => {
-  it('delays the end after data for old peers', () => {
+  it('I7: delays the end after data for old peers by 0.3 s from their Pong', () => {
     const [peer, channel] = serve({}, undefined, 'Legacy')
     expect(peer.link.peerAge).toBe('Legacy')
     channel.tryWrite(bytes(10))
@@ -171,7 +173,7 @@ describe('R-12', () => {
     peer.clock.advance(1000)
     expect(peer.sent()).toEqual([])
     peer.send({ type: 'Pong' })
-    peer.clock.advance(300)
+    peer.clock.advance(200)
     expect(peer.sent()).toEqual([])
     peer.clock.advance(100)
     expect(peer.sentTypes()).toEqual(['ChannelClosed'])
@@ -251,15 +253,18 @@ describe('R-12', () => {
     channel.end()
     peer.send({ type: 'Pong' })
     peer.clock.jump(0)
-    peer.clock.advance(300)
-    expect(peer.sentTypes()).toEqual(['Ping'])
     peer.clock.advance(200)
+    expect(peer.sentTypes()).toEqual(['Ping'])
+    peer.clock.advance(100)
     expect(peer.sentTypes()).toEqual(['ChannelClosed'])
   })
 
   it('I1: checks the arrival of data with at most four Pings a second for any number of channels', () => {
     const channels: Channel[] = []
     const peer = new RawPeer({ onRequest: request => void channels.push(request.accept()) })
+    peer.send({ type: 'Ping' })
+    peer.clock.advance(5000)
+    peer.send({ type: 'Pong' })
     for (let id = 1; id <= 20; id++) peer.request(id, 'x')
     peer.sent()
     let pings = 0
@@ -284,9 +289,9 @@ describe('R-12', () => {
     const [peer, channel] = serve()
     channel.tryWrite(bytes(10))
     channel.end()
-    expect(peer.sentTypes()).toEqual(['ChannelData', 'Ping'])
-    peer.send({ type: 'Pong' })
-    peer.clock.advance(300)
+    expect(peer.sentTypes()).toEqual(['ChannelData'])
+    peer.link.probed()
+    peer.clock.advance(200)
     expect(peer.sent()).toEqual([])
     peer.clock.advance(100)
     expect(peer.sentTypes()).toEqual(['ChannelClosed'])
@@ -296,10 +301,104 @@ describe('R-12', () => {
     unread.tryWrite(bytes(16_384))
     unread.end()
     slow.clock.advance(4900)
-    expect(slow.sentTypes()).toEqual(['ChannelData', 'ChannelData', 'Ping'])
-    slow.send({ type: 'Pong' })
+    expect(slow.sentTypes()).toEqual(['ChannelData', 'ChannelData'])
+    slow.link.probed()
     slow.clock.advance(500)
     expect(slow.sentTypes()).toContain('ChannelClosed')
+  })
+
+  it('I7: delays no end towards a legacy peer that is known to keep its unread data', () => {
+    const [peer, channel] = serve({}, undefined, 'Legacy')
+    peer.link.peerKeepsUnreadData()
+    channel.tryWrite(bytes(10))
+    channel.end()
+    expect(peer.sentTypes()).toEqual(['ChannelData', 'ChannelClosed'])
+    // An end that waits for the peer's Pong is sent too.
+    const [early, waiting] = serve()
+    early.send({ type: 'Ping' })
+    waiting.tryWrite(bytes(10))
+    waiting.end()
+    expect(early.sentTypes()).toEqual(['Pong', 'ChannelData'])
+    early.link.peerKeepsUnreadData()
+    early.clock.advance(100)
+    expect(early.sentTypes()).toEqual(['ChannelClosed'])
+  })
+
+  it.each(['Unknown', 'Legacy'])(
+    'I6: sends no Ping in the first 5 s, also for ends towards a peer of age %s',
+    age => {
+      const [peer, channel] = serve()
+      if (age === 'Legacy') peer.send({ type: 'Ping' })
+      channel.tryWrite(bytes(10))
+      channel.end()
+      // A probe of the transport proves that the peer has read the data. It says nothing about this side's generation.
+      peer.clock.advance(4000)
+      expect(peer.sentTypes().filter(type => type !== 'Pong')).toEqual(['ChannelData'])
+      expect(peer.probes).toBe(1)
+      peer.link.probed()
+      peer.clock.advance(300)
+      expect(peer.sentTypes()).toEqual(['ChannelClosed'])
+      peer.clock.advance(600)
+      expect(peer.sent()).toEqual([])
+      peer.clock.advance(100)
+      expect(peer.sentTypes()).toEqual(['Ping'])
+      expect(peer.probes).toBe(1)
+    },
+  )
+
+  it('I6: ignores an answer without a probe, and replaces a missing answer by the first Pong', () => {
+    const [peer, channel] = serve()
+    peer.send({ type: 'Ping' })
+    peer.link.probed()
+    channel.tryWrite(bytes(10))
+    channel.end()
+    peer.clock.advance(5000)
+    expect(peer.sentTypes()).toEqual(['Pong', 'ChannelData', 'Ping'])
+    peer.send({ type: 'Pong' })
+    peer.clock.advance(300)
+    expect(peer.sentTypes()).toEqual(['ChannelClosed'])
+  })
+})
+
+describe('R-25', () => {
+  it('I6: the mark in the info of the Hello says that a peer is ours, whatever it sends', () => {
+    const peerWith = (info: string) => {
+      const peer = new RawPeer({}, false)
+      peer.send({ ...HELLO, info: Buffer.from(info) } as Frame)
+      peer.send({ type: 'Ping' })
+      return peer.link.peerAge
+    }
+    expect(peerWith('muster/1')).toBe('Current')
+    expect(peerWith('muster/2 more')).toBe('Current')
+    for (const info of ['', 'muster', 'nexigon', 'a muster/1', '\0']) expect(peerWith(info)).toBe('Legacy')
+  })
+
+  it('I6: both sides of ours end forwards at once from the first moment, without a Ping', async () => {
+    const forwards: Channel[] = []
+    const { a, b, transports } = connectedLinks({
+      a: { onRequest: request => void forwards.push(request.accept()) },
+      isManual: true,
+    })
+    for (let n = 0; n < 10; n++) {
+      const opened = b.open('forward/tcp/80')
+      transports.flush()
+      const near = await opened
+      const far = forwards[n]!
+      for (const channel of [near, far]) {
+        channel.tryWrite(bytes(10))
+        channel.end()
+      }
+      transports.flush()
+      for (const channel of [near, far]) {
+        expect(channel.tryRead()).toHaveLength(10)
+        expect(channel.tryRead()).toBeNull()
+      }
+      transports.flush()
+      expect(a.channelCount + b.channelCount).toBe(0)
+    }
+    expect([a.peerAge, b.peerAge]).toEqual(['Current', 'Current'])
+    expect([a.roundTripMs, b.roundTripMs]).toEqual([undefined, undefined])
+    a.close()
   })
 })
 

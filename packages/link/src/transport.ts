@@ -8,6 +8,11 @@ export interface Transport {
   /** Number of bytes accepted by send() and not yet taken by the operating system. */
   readonly bufferedBytes: number
   /**
+   * Asks the peer's end of the transport for an answer that follows all messages sent before, such as a ping of a WebSocket. The owner calls
+   * `Link.probed` at the answer. A transport without such a message omits this method.
+   */
+  probe?(): void
+  /**
    * Closes the transport. With `abort` it closes immediately, without delivering buffered data. The code is a WebSocket close code:
    * 1000 by default, 1013 (try again later) for a peer that was too slow.
    */

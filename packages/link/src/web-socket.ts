@@ -10,9 +10,11 @@ interface WebSocketLike {
   readonly OPEN: number
   readonly bufferedAmount: number
   send(data: Uint8Array, options: { binary: boolean }): void
+  ping(): void
   close(code?: number): void
   terminate(): void
   on(event: 'message', listener: (data: WebSocketData, isBinary: boolean) => void): unknown
+  on(event: 'pong', listener: () => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'close', listener: (code: number, reason: Uint8Array) => void): unknown
 }
@@ -42,6 +44,7 @@ export class WebSocketTransport implements Transport {
   readonly #webSocket: WebSocketLike
   readonly #socket: SocketLike
   #isCorked = false
+  #hasProbed = false
 
   /** `socket` is the TCP or TLS socket below the WebSocket. The WebSocket and the socket must be connected. */
   constructor(webSocket: WebSocketLike, socket: SocketLike) {
@@ -55,12 +58,18 @@ export class WebSocketTransport implements Transport {
 
   send(message: Uint8Array): void {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return
-    if (!this.#isCorked) {
-      this.#isCorked = true
-      this.#socket.cork()
-      if (corked.push(this) === 1) setImmediate(uncorkAll)
-    }
+    this.#cork()
     this.#webSocket.send(message, { binary: true })
+  }
+
+  /** Sends a ping of the WebSocket. Its pong follows the peer's reading of all messages sent before. */
+  probe(): void {
+    if (this.#webSocket.readyState !== this.#webSocket.OPEN) return
+    // Most connections never send one, so the listener is added on first use.
+    if (!this.#hasProbed) this.#webSocket.on('pong', onPong)
+    this.#hasProbed = true
+    this.#cork()
+    this.#webSocket.ping()
   }
 
   close(abort = false, code: 1000 | 1013 = 1000): void {
@@ -82,6 +91,13 @@ export class WebSocketTransport implements Transport {
     this.#socket.on('drain', onDrain)
   }
 
+  #cork(): void {
+    if (this.#isCorked) return
+    this.#isCorked = true
+    this.#socket.cork()
+    if (corked.push(this) === 1) setImmediate(uncorkAll)
+  }
+
   /** Sends the frames of this event-loop turn. */
   uncork(): void {
     this.#isCorked = false
@@ -101,6 +117,10 @@ function uncorkAll(): void {
 function onMessage(this: Delivering, data: WebSocketData, isBinary: boolean): void {
   if (isBinary) this[LINK]!.receive(bytesOf(data))
   else this[LINK]!.receiveText()
+}
+
+function onPong(this: Delivering): void {
+  this[LINK]!.probed()
 }
 
 function onError(this: Delivering, error: Error): void {

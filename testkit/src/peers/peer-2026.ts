@@ -1,4 +1,5 @@
 import { decodeFrame, Link } from '@muster/link'
+import { withoutMark } from '@muster/link/testing'
 import type { WebSocket } from 'ws'
 import type { Peer, PeerEnd, PeerRequest } from './peer.ts'
 
@@ -20,9 +21,11 @@ export function peer2026(
   }
   const link = new Link(
     {
-      // The client never sends Close; it only closes the WebSocket (docs/protocol.md 2.8).
+      // The client never sends Close; it only closes the WebSocket (docs/protocol.md 2.8). Its Hello has no info.
       send: message =>
-        message[0] !== 0xff && webSocket.readyState === webSocket.OPEN && webSocket.send(message),
+        message[0] !== 0xff &&
+        webSocket.readyState === webSocket.OPEN &&
+        webSocket.send(withoutMark(message)),
       get bufferedBytes() {
         return webSocket.bufferedAmount
       },

@@ -38,6 +38,7 @@ import type { HttpProxy } from '../proxy/http-proxy.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Measures } from '../runtime/measures.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { namesAgent } from './agent-info.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader } from './client-certificate.ts'
 import { CONNECT_PATH } from './connect-path.ts'
@@ -428,8 +429,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     const requestId = crypto.randomUUID()
     try {
       const currentCaller = now === undefined ? caller : await now
+      const text = decode(input)
+      if (caller.actor === 'Device' && link.peerAge !== 'Current' && namesAgent(name, text))
+        link.peerKeepsUnreadData()
       return okEnvelopeOfJson(
-        await pipeline.invoke(currentCaller, name, decode(input), requestId, { address: remote }),
+        await pipeline.invoke(currentCaller, name, text, requestId, { address: remote }),
       )
     } catch (error) {
       const failure =

@@ -158,6 +158,24 @@ describe('a device of another node', () => {
     expect(await linkUrlOf(holder)).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
   })
 
+  it('I6: ends ten forwards right after the start of both links without any Ping or probe', async () => {
+    const { owner, token } = await holder.fleet()
+    await using device = await connectDevice({ url: holder.url, token, link: { onRequest: forwardLocally } })
+    let pings = 0
+    device.webSocket.on('message', (data: Buffer) => data[0] === 0x20 && pings++)
+    device.webSocket.on('ping', () => pings++)
+    await using cli = await connectPerson(entry.url, await holder.userToken(owner))
+    for (let n = 0; n < 10; n++) {
+      const channel = await cli.open(forward(device.deviceId))
+      await channel.write(Buffer.from(`request ${n}`))
+      channel.end()
+      expect((await readAll(channel)).toString()).toBe(`request ${n}`)
+      await channel.closed
+    }
+    expect(pings).toBe(0)
+    expect([device.link.peerAge, cli.peerAge]).toEqual(['Current', 'Current'])
+  })
+
   it('is reached by browsers, with bodies in both directions', async () => {
     const body = randomBytes(2_000_000)
     const answer = await page.ask('/echo', { ...throughEntry, method: 'POST' }, outgoing =>

@@ -7,5 +7,6 @@ export {
   type LinkPair,
   MemoryTransport,
   type MemoryTransportPair,
+  withoutMark,
 } from './memory-transport.ts'
 export { HELLO, RawPeer } from './raw-peer.ts'

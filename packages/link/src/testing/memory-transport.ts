@@ -1,6 +1,11 @@
+import { emptyBytes } from '../bytes.ts'
+import { encodeFrame, MAGIC, TAG } from '../frames.ts'
 import { Link } from '../link.ts'
 import type { LinkOptions } from '../link-options.ts'
 import type { Transport } from '../transport.ts'
+
+/** Message in the place of a probe (`Transport.probe`). The other end answers it on delivery. */
+export const PROBE = new Uint8Array(0)
 
 /** One direction of an in-memory connection. Sent messages are queued until they are delivered. */
 export class MemoryTransport implements Transport {
@@ -10,6 +15,8 @@ export class MemoryTransport implements Transport {
   closed: 'Graceful' | 'Abort' | undefined = undefined
   /** WebSocket close code with which the transport was closed. */
   closeCode: number | undefined = undefined
+  /** Removes the info of the Hello, as public peers send it. Set this before the link is created. */
+  isMarkHidden = false
   /** Called after each send, to schedule delivery. If undefined, the test calls deliver(). */
   onSend: (() => void) | undefined = undefined
   #bufferedBytes = 0
@@ -22,9 +29,14 @@ export class MemoryTransport implements Transport {
 
   send(message: Uint8Array): void {
     if (this.closed !== undefined) return
-    this.pending.push(message)
-    this.#bufferedBytes += message.length
+    const sent = this.isMarkHidden ? withoutMark(message) : message
+    this.pending.push(sent)
+    this.#bufferedBytes += sent.length
     this.onSend?.()
+  }
+
+  probe(): void {
+    this.send(PROBE)
   }
 
   close(abort = false, code = 1000): void {
@@ -54,7 +66,10 @@ export class MemoryTransport implements Transport {
    */
   deliver(count = this.pending.length): boolean {
     const messages = this.take(count)
-    for (const message of messages) this.#peer?.receive(message)
+    for (const message of messages) {
+      if (message === PROBE) this.#own?.probed()
+      else this.#peer?.receive(message)
+    }
     if (messages.length > 0) this.#own?.drained()
     if (this.closed === undefined || this.pending.length > 0 || this.#peer === undefined)
       return messages.length > 0
@@ -131,4 +146,9 @@ export function connectedLinks(
   transports.connect(a, b)
   if (options.isManual) transports.flush()
   return { a, b, transports }
+}
+
+/** Replaces the Hello of our link by the Hello of a public peer, which has no info. Returns all other messages unchanged. */
+export function withoutMark(message: Uint8Array): Uint8Array {
+  return message[0] === TAG.hello ? encodeFrame({ type: 'Hello', magic: MAGIC, info: emptyBytes() }) : message
 }

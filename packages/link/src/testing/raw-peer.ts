@@ -5,7 +5,7 @@ import { Link } from '../link.ts'
 import type { LinkOptions } from '../link-options.ts'
 import type { PeerAge } from '../peer-age.ts'
 import { ManualClock } from './manual-clock.ts'
-import { MemoryTransport } from './memory-transport.ts'
+import { MemoryTransport, PROBE } from './memory-transport.ts'
 
 /** The Hello that every known peer sends. */
 export const HELLO: Frame = { type: 'Hello', magic: MAGIC, info: emptyBytes() }
@@ -15,6 +15,8 @@ export class RawPeer {
   readonly clock = new ManualClock()
   readonly transport = new MemoryTransport()
   readonly link: Link
+  /** Number of probes of the transport that sent() has seen. */
+  probes = 0
 
   /** Makes the link. Unless `sayHello` is false, both Hellos are exchanged. */
   constructor(options: LinkOptions = {}, sayHello = true) {
@@ -58,9 +60,11 @@ export class RawPeer {
 
   /** Returns the frames that the link sent since the last call. These frames then count as delivered. */
   sent(): Frame[] {
-    const frames = this.transport.take().map(message => decodeFrame(message))
+    const messages = this.transport.take()
     this.link.drained()
-    return frames
+    const frames = messages.filter(message => message !== PROBE)
+    this.probes += messages.length - frames.length
+    return frames.map(message => decodeFrame(message))
   }
 
   /** Calls sent() until it returns no frames. Returns all frames. */
@@ -78,7 +82,7 @@ export class RawPeer {
 
 /**
  * Returns a peer and a channel that this peer opened. The channel has id 5 at the peer and id 1 at the link. With `age` the
- * link already knows the generation of the peer (`PeerAge`).
+ * link already knows the generation of the peer (`PeerAge`). A legacy peer has answered the link's first Ping, 5 s after the Hello.
  */
 export function serve(
   options: LinkOptions = {},
@@ -94,6 +98,11 @@ export function serve(
   })
   if (age === 'Current') peer.clock.advance(3100)
   if (age !== 'Unknown') peer.send({ type: 'Ping' })
+  if (age === 'Legacy') {
+    peer.clock.advance(5000)
+    peer.send({ type: 'Pong' })
+    peer.clock.advance(300)
+  }
   peer.request(5, 'x', credit)
   peer.sent()
   if (channel === undefined) throw new Error('no channel')
