@@ -110,7 +110,7 @@ describe('an export', () => {
     ])
   })
 
-  it('as CSV has no cell that a spreadsheet would run as a formula', async () => {
+  it('S34: as CSV has no cell that a spreadsheet would run as a formula, with either separator', async () => {
     const names = [
       '=1+1',
       '+1',
@@ -121,6 +121,11 @@ describe('an export', () => {
       'plain',
       '"=1"',
       '  =1',
+      'x;=1+1;y',
+      'x; "@SUM(A1)"',
+      '\uFF1D1+1',
+      'a\n\uFF0B1',
+      'a;b',
       '한국어 🙂',
       'a,b',
     ]
@@ -132,11 +137,39 @@ describe('an export', () => {
     })
     const [header, ...rows] = parsedCsv(text)
     const cells = rows.map(row => row[header!.indexOf('name')]!)
+    const guarded: Record<string, string> = {
+      '"=1"': `'"=1"`,
+      '  =1': "'  =1",
+      'x;=1+1;y': "x;'=1+1;y",
+      'x; "@SUM(A1)"': `x;' "@SUM(A1)"`,
+      '\uFF1D1+1': "'\uFF1D1+1",
+      'a\n\uFF0B1': "a\n'\uFF0B1",
+    }
     expect(cells.toSorted()).toEqual(
-      names.map(name => (/^[=+\-@\t]/.test(name) ? `'${name}` : name)).toSorted(),
+      names.map(name => guarded[name] ?? (/^[=+\-@\t]/.test(name) ? `'${name}` : name)).toSorted(),
     )
     expect(rows.flat().filter(cell => /^[=+\-@\t\r]/.test(cell))).toEqual([])
+    // Where `;` separates cells, lines and cells begin at every line break and semicolon, also within quotes.
+    expect(text.split(/[;\r\n]/).filter(cell => /^[" ]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.test(cell))).toEqual(
+      [],
+    )
     expect(rows.map(row => row[header!.indexOf('pendingCertificatesCount')])).toEqual(names.map(() => '2'))
+  })
+
+  it('S34: as CSV begins with a byte order mark, and guards texts inside JSON without changing their value', async () => {
+    const deviceId = await deviceRow(hub, projectId)
+    const body = { note: 'x;=1+1;y', other: ';"=1"', plain: 'a;b' }
+    await sql`insert into device_event (device_id, event_id, event_day, severity, body, attributes, emitted_at)
+      values (${deviceId}, 'd_ev_20261121-0800-vKawAqYy', '2026-11-21', 'Info', ${JSON.stringify(body)}::json, '{}',
+              '2026-11-21T08:00:00Z')`.execute(hub.db)
+    const path = asked('/api/v1/export/devices_QueryEvents.csv', { deviceId })
+    const answer = await fetch(hub.url + path, { headers: { cookie: ada.cookie, origin: hub.url } })
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    expect(bytes.subarray(0, 3).toString('hex')).toBe('efbbbf')
+    const text = bytes.subarray(3).toString()
+    const [header, row] = parsedCsv(text)
+    expect(JSON.parse(row![header!.indexOf('body')]!)).toEqual(body)
+    expect(text.split(/[;\r\n]/).filter(cell => /^[\\" ]*[=+\-@]/.test(cell))).toEqual([])
   })
 
   it('keeps the exact text of numbers', async () => {

@@ -17,7 +17,7 @@ type Format = {
 const FORMATS: Record<string, Format> = {
   csv: {
     contentType: 'text/csv; charset=utf-8; header=present',
-    header: columns => csvLine(columns),
+    header: columns => BYTE_ORDER_MARK + csvLine(columns),
     row: (columns, row) => csvLine(columns.map(column => row[column])),
   },
   jsonl: {
@@ -116,6 +116,17 @@ function isObject(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Without this mark Excel reads a CSV file in the encoding of the system's language instead of UTF-8. */
+const BYTE_ORDER_MARK = '\uFEFF'
+/**
+ * Place in a text at which a spreadsheet would begin a formula. Where `;` separates cells, as in Excel with most European languages, quotes in
+ * the middle of a cell protect nothing: the text also has such a place behind `;` and behind a line break. Excel takes the full-width signs
+ * for the plain ones.
+ */
+const FORMULA_START = /(^|[;\r\n])(?=[" ]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+/** A semicolon in JSON text before such a place. */
+const FORMULA_IN_JSON = /;(?=[\\" ]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+
 /** Formats a line of CSV (RFC 4180). */
 function csvLine(values: unknown[]): string {
   return `${values.map(csvField).join(',')}\r\n`
@@ -123,9 +134,11 @@ function csvLine(values: unknown[]): string {
 
 function csvField(value: unknown): string {
   if (value === undefined || value === null) return ''
-  const isText = typeof value === 'string'
-  const text = isText ? value : stringify(value)
-  // The leading apostrophe keeps spreadsheets from running the text as a formula. Numbers are not text and stay unchanged.
-  const safe = isText && /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  // An apostrophe keeps spreadsheets from running the text behind it as a formula. JSON stays JSON with the same value: in it, `;` occurs only
+  // in strings. Numbers are not text and stay unchanged.
+  const safe =
+    typeof value === 'string'
+      ? value.replace(/^[\t\r\n]/, "'$&").replace(FORMULA_START, "$1'")
+      : stringify(value).replace(FORMULA_IN_JSON, '\\u003b')
+  return /[",;\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
