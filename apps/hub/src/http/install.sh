@@ -120,7 +120,7 @@ check_machine() {
   for tool in sha256sum find grep od sed sort stty tr; do
     command -v "$tool" >/dev/null || stop "Found no $tool, expected it to be installed. Nothing was changed."
   done
-  command -v curl >/dev/null || command -v wget >/dev/null || stop 'Found neither curl nor wget. Nothing was changed.'
+  can_fetch || stop 'Found neither curl nor a wget with the option --max-redirect, expected curl or GNU wget. Nothing was changed.'
 }
 
 # Stops if a place of the installation holds a file that is not in the list. The public Nexigon agent uses the same places.
@@ -161,12 +161,27 @@ digest() { sha256sum <"$1" | sed 's/ .*//'; }
 
 field() { printf '%s\n' "$manifest" | sed -n "s/^$1 //p"; }
 
+# Follows no redirect. The hub answers with none, and one to plain HTTP would let anybody on the way replace the files.
 fetch() {
+  schemes='=http,https'
+  only=''
+  case $hub in
+    https:*)
+      schemes='=https'
+      only=--https-only
+      ;;
+  esac
   if command -v curl >/dev/null; then
-    curl -fsS --retry 3 --connect-timeout 20 --speed-limit 1 --speed-time 60 "$hub$1"
+    curl -fsSL --max-redirs 0 --proto "$schemes" --proto-redir "$schemes" --retry 3 --connect-timeout 20 \
+      --speed-limit 1 --speed-time 60 "$hub$1"
   else
-    wget -q -T 60 -O - "$hub$1"
+    wget -q -T 60 --max-redirect=0 $only -O - "$hub$1"
   fi
+}
+
+# BusyBox's wget follows every redirect, also to plain HTTP, and checks no certificate.
+can_fetch() {
+  command -v curl >/dev/null || wget --help 2>&1 | grep -q -e --max-redirect
 }
 
 # Finds Node only in system folders: the service runs as root and must not run a program that another account can replace.

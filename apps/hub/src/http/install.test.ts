@@ -1,8 +1,13 @@
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { VERSION } from '@muster/actions/version'
 import { createCertificate } from '@muster/link/certificate'
@@ -234,3 +239,72 @@ async function stall(url: string): Promise<Socket> {
   await new Promise(done => socket.once('readable', done))
   return socket
 }
+
+/** Programs that the script downloads with, and the option that makes each trust the test's certificate. */
+const DOWNLOADERS = ['curl', 'wget'].filter(
+  name => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
+)
+
+describe.each(DOWNLOADERS)('S38: a download of the script by %s', program => {
+  let folder: string
+  let cert: string
+  /** Paths that the plain HTTP server was asked for. */
+  const plain: string[] = []
+  const httpServer = createHttpServer((request, response) => {
+    plain.push(request.url!)
+    response.end('forged')
+  })
+  let httpsServer: HttpsServer
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-fetch-'))
+    cert = join(folder, 'cert.pem')
+    const made = createCertificate('localhost')
+    await writeFile(cert, made.certificatePem)
+    await writeFile(join(folder, 'wgetrc'), `ca_certificate = ${cert}\n`)
+    // Only this program is in the folder, besides those that the function uses.
+    for (const name of [program, 'grep']) {
+      const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim()
+      await symlink(found, join(folder, name))
+    }
+    httpsServer = createHttpsServer({ cert: made.certificatePem, key: made.keyPem }, (request, response) => {
+      const { port } = httpServer.address() as AddressInfo
+      if (request.url === '/direct') response.end('genuine')
+      else response.writeHead(302, { location: `http://localhost:${port}${request.url}` }).end()
+    })
+    await Promise.all([
+      once(httpServer.listen(0, 'localhost'), 'listening'),
+      once(httpsServer.listen(0, 'localhost'), 'listening'),
+    ])
+  })
+  afterAll(async () => {
+    httpServer.close()
+    httpsServer.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** Runs the script's function `fetch` for a path of the HTTPS server. */
+  async function fetched(path: string): Promise<{ code: number; out: string }> {
+    const script = await readFile(join(import.meta.dirname, 'install.sh'), 'utf8')
+    const functions = script.slice(0, script.lastIndexOf('\n{ main '))
+    const { port } = httpsServer.address() as AddressInfo
+    const child = spawn(
+      '/bin/sh',
+      ['-c', `${functions}\nhub=https://localhost:${port}\ncan_fetch && fetch ${path}`],
+      {
+        env: { PATH: folder, CURL_CA_BUNDLE: cert, WGETRC: join(folder, 'wgetrc') },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      },
+    )
+    const [out, [code]] = await Promise.all([textOf(child.stdout), once(child, 'close')])
+    return { code: code as number, out }
+  }
+
+  it('takes the file itself, and follows no redirect from https to http', async () => {
+    expect(await fetched('/direct')).toEqual({ code: 0, out: 'genuine' })
+    const redirected = await fetched('/redirected')
+    expect(redirected.code).not.toBe(0)
+    expect(redirected.out).toBe('')
+    expect(plain).toEqual([])
+  })
+})
