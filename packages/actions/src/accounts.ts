@@ -13,7 +13,7 @@ import {
   UserToken,
   UserTokenId,
 } from './ids.ts'
-import { MAX_FILTER_LENGTH, MAX_PROPERTY_COLUMNS, MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
+import { MAX_COLUMN_PATH_PARTS, MAX_FILTER_LENGTH, MAX_PROPERTY_COLUMNS, MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
 import { trimmedText, VISIBLE_TEXT } from './patterns.ts'
 import { Email, Empty, isVisible, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
 
@@ -320,6 +320,12 @@ export const accounts = {
       columns: ListColumns.optional().describe('Absent until the caller has chosen some.'),
       nameWidthPx: z.int().optional(),
       order: z.string().optional().describe('Absent until the caller has chosen an order.'),
+      leftOut: z
+        .array(z.string())
+        .optional()
+        .describe(
+          `Paths of kept columns and of a kept order that are left out, because they have more than ${MAX_COLUMN_PATH_PARTS} parts.`,
+        ),
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),

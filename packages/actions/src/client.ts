@@ -16,7 +16,7 @@ export {
 export * from './limits.ts'
 export type { LiveChange, LiveTopic } from './live.ts'
 export { TIMESTAMP_TEXT } from './patterns.ts'
-export { isPropertyName } from './property-name.ts'
+export { isColumnPath, isPropertyName } from './property-name.ts'
 export type * from './registry.ts'
 export * from './repository-path.ts'
 export { withoutSecrets } from './secret-texts.ts'

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { optional, optionalText } from './define.ts'
 import { BulkActionId, DeploymentTokenId, DeviceId, PackageId, PackageVersionId } from './ids.ts'
 import {
+  MAX_COLUMN_PATH_PARTS,
   MAX_CONDITION_LENGTH,
+  MAX_CONDITION_PATH_PARTS,
   MAX_FILTER_LENGTH,
   MAX_LAST_SEEN_SECS,
   MAX_LISTED_DEVICES,
@@ -18,22 +20,30 @@ const DevicePreset = z.enum(['updateFailed', 'offlineLong', 'neverUpdated', 'pen
 
 const ConditionText = text(MAX_CONDITION_LENGTH)
 
+/** Matches texts of at most `max` parts between dots. */
+const partsUpTo = (max: number) => new RegExp(`^[^.]*(?:\\.[^.]*){0,${max - 1}}$`)
+
+const ConditionProperty = PropertyName.regex(
+  partsUpTo(MAX_CONDITION_PATH_PARTS),
+  `expected at most ${MAX_CONDITION_PATH_PARTS} parts between dots`,
+)
+
 /** A condition on a property of a device. `notEquals` and `absent` negate `equals` and `exists`. */
 const PropertyCondition = z.discriminatedUnion('operator', [
-  z.object({ property: PropertyName, operator: z.enum(['exists', 'absent']) }),
+  z.object({ property: ConditionProperty, operator: z.enum(['exists', 'absent']) }),
   z.object({
-    property: PropertyName,
+    property: ConditionProperty,
     operator: z.enum(['equals', 'notEquals']),
     value: z.union([ConditionText, z.number(), z.boolean(), z.null()]),
   }),
   z.object({
-    property: PropertyName,
+    property: ConditionProperty,
     operator: z.literal('contains'),
     value: ConditionText.min(1).describe(
       'Part of a text, ignoring case; for other values, part of their JSON.',
     ),
   }),
-  z.object({ property: PropertyName, operator: z.enum(['less', 'greater']), value: z.number() }),
+  z.object({ property: ConditionProperty, operator: z.enum(['less', 'greater']), value: z.number() }),
 ])
 
 /** Columns about software updates that a condition can test as text. */
@@ -136,6 +146,10 @@ export const DeviceSort = text(MAX_FILTER_LENGTH + 2)
     new RegExp(`^-?(?:${SORT_FIELDS.join('|')}|=[a-zA-Z0-9][a-zA-Z0-9._-]{0,255})$`),
     `expected ${SORT_FIELDS.join(', ')} or = and the name of a property, with - before it for the descending order`,
   )
+  .regex(
+    partsUpTo(MAX_COLUMN_PATH_PARTS),
+    `expected a property of at most ${MAX_COLUMN_PATH_PARTS} parts between dots`,
+  )
   .describe(
     'Field to sort by, descending with a leading `-`; `=` and a name sort by a property: numbers, texts, truth values, others, not set.',
   )
@@ -144,7 +158,6 @@ export const DeviceSort = text(MAX_FILTER_LENGTH + 2)
  * Path of a property or of a member of its object value, such as `app.modem` or `app.modem.signal`. Names of properties may contain dots,
  * so the longest beginning of the path that is a property of the device counts as the name.
  */
-export const PropertyPath = text(MAX_FILTER_LENGTH).regex(
-  /^[a-zA-Z0-9]/,
-  'expected a letter or digit at the beginning',
-)
+export const PropertyPath = text(MAX_FILTER_LENGTH)
+  .regex(/^[a-zA-Z0-9]/, 'expected a letter or digit at the beginning')
+  .regex(partsUpTo(MAX_COLUMN_PATH_PARTS), `expected at most ${MAX_COLUMN_PATH_PARTS} parts between dots`)

@@ -37,6 +37,13 @@ export const MAX_LAST_SEEN_SECS = 10 * 365 * 86_400
 export const MAX_LISTED_DEVICES = 500
 /** Maximum number of properties that a device list shows as columns. */
 export const MAX_PROPERTY_COLUMNS = 8
+/**
+ * Maximum number of parts between dots of the path of a column or of a property by which a list is sorted. Each part is a further way to
+ * read the path of each device.
+ */
+export const MAX_COLUMN_PATH_PARTS = 8
+/** Maximum number of parts between dots of a property in a condition. */
+export const MAX_CONDITION_PATH_PARTS = 32
 /** Maximum number of filters whose devices one call counts. */
 export const MAX_COUNTED_FILTERS = 12
 /** Maximum number of property names that one call of `projects_QueryPropertyNames` returns. */

@@ -23,6 +23,9 @@ const WAIT_MS = 10_000
 /** Time after which a refused caller should try again, in seconds. */
 const RETRY_AFTER_SECS = 5
 
+/** Maximum number of callers whose databases are kept. */
+const MAX_KEPT = 1_000
+
 /** Limit of connections, by kind of caller. */
 type ConnectionLimit =
   | 'person-database-connections'
@@ -56,6 +59,8 @@ export class DatabaseShares {
   readonly #values: LimitValues
   readonly #connections: Record<ConnectionLimit, FairLimiter>
   readonly #long: FairLimiter
+  /** Databases of recent callers. Making one for each call would cost 8 us. */
+  readonly #dbs = new Map<string, Db>()
   readonly #brief = new FairLimiter(BRIEF_QUERIES)
 
   /** `waitMs` is the longest wait for a connection, and for the start of a long query. */
@@ -80,10 +85,20 @@ export class DatabaseShares {
   of(caller: Caller, address: string | undefined): DatabaseShare {
     const owner = ownerOf(caller, address)
     return {
-      db: owner ? withPermits(this.#db, () => this.#enter(owner)) : this.#db,
+      db: owner ? this.#dbOf(owner) : this.#db,
       long: (signal, query) => this.#runLong(owner, signal, query),
       brief: (signal, query) => this.#runBrief(owner, signal, query),
     }
+  }
+
+  #dbOf(owner: Owner): Db {
+    const kept = this.#dbs.get(owner.key)
+    if (kept) return kept
+    const db = withPermits(this.#db, () => this.#enter(owner))
+    this.#dbs.set(owner.key, db)
+    const [oldest] = this.#dbs.keys()
+    if (this.#dbs.size > MAX_KEPT) this.#dbs.delete(oldest!)
+    return db
   }
 
   async #enter({ key, limit, subject }: Owner): Promise<Permit> {

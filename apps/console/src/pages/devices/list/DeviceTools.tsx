@@ -35,6 +35,8 @@ type DeviceToolsProps = {
   conditions: readonly Condition[]
   onConditions: (conditions: Condition[]) => void
   view: ColumnView
+  /** Paths of kept columns that are left out of `view`. */
+  leftOut: readonly string[]
   onView: (view: ColumnView) => void
   sort: string
   onSort: (sort: string) => void
@@ -62,6 +64,7 @@ export function DeviceTools({
   conditions,
   onConditions,
   view,
+  leftOut,
   onView,
   sort,
   onSort,
@@ -137,6 +140,7 @@ export function DeviceTools({
             <ColumnChooser
               projectId={projectId}
               view={view}
+              leftOut={leftOut}
               onChange={onView}
               opener={opener}
               onClose={() => setPanel(undefined)}

@@ -75,7 +75,7 @@ function Devices({ projectId }: { projectId: string }) {
   const changeSearch = useChangeSearch<DeviceSearch>()
   const navigate = useNavigate()
   const conditions = useMemo(() => parseConditions(asked.where), [asked.where])
-  const { view, isKnown, change: changeView } = useColumnView(projectId)
+  const { view, isKnown, leftOut, change: changeView } = useColumnView(projectId)
   // A sort order in the URL takes precedence over the stored sort order, which is known only after the hub has answered.
   const search = view.sort && !asked.sort ? { ...asked, sort: view.sort } : asked
   const isOrderKnown = isKnown || asked.sort !== undefined
@@ -273,6 +273,7 @@ function Devices({ projectId }: { projectId: string }) {
             conditions={conditions}
             onConditions={changeConditions}
             view={view}
+            leftOut={leftOut}
             onView={changeColumns}
             sort={sort}
             onSort={changeSort}

@@ -1,4 +1,4 @@
-import { type ActionInput, type ActionOutput, MAX_PROPERTY_COLUMNS } from '@muster/actions/client'
+import { type ActionInput, type ActionOutput, isColumnPath, MAX_PROPERTY_COLUMNS } from '@muster/actions/client'
 import { COLUMN_IDS, type ColumnId, propertyColumn, propertyOf } from './column-ids.ts'
 
 /**
@@ -19,10 +19,10 @@ export function isDefaultView({ columns, widths }: ColumnView): boolean {
   return columns.join() === DEFAULT_VIEW.columns.join() && Object.keys(widths).length === 0
 }
 
-/** The given properties that get a column in addition to the view's columns. At most `MAX_PROPERTY_COLUMNS` columns show properties. */
+/** The given properties that get a column in addition to the view's columns, without paths that are too long for a column. At most `MAX_PROPERTY_COLUMNS` columns show properties. */
 export function columnsBeside({ columns }: ColumnView, properties: readonly string[]): string[] {
   const chosen = columns.flatMap(id => propertyOf(id) ?? [])
-  const others = [...new Set(properties)].filter(path => !chosen.includes(path))
+  const others = [...new Set(properties)].filter(path => !chosen.includes(path) && isColumnPath(path))
   return others.slice(0, Math.max(0, MAX_PROPERTY_COLUMNS - chosen.length))
 }
 

@@ -1,4 +1,4 @@
-import type { ActionInput } from '@muster/actions/client'
+import { type ActionInput, isColumnPath } from '@muster/actions/client'
 import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
 import { ATTENTION, type Attention, type Health } from './attention.ts'
 import { filterOfConditions, parseConditions } from './conditions.ts'
@@ -39,7 +39,7 @@ export type DeviceSearch = {
 
 /** The sort order in the search parameter `sort`, or the default one if the parameter is absent or invalid. */
 export function sortOf({ sort = DEFAULT_SORT }: DeviceSearch): string {
-  return SORT.test(sort) ? sort : DEFAULT_SORT
+  return SORT.test(sort) && isColumnPath(sort) ? sort : DEFAULT_SORT
 }
 
 /** The name of the property in a sort order such as `-=modem.signal`; `undefined` if the list is not sorted by a property. */

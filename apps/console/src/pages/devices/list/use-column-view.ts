@@ -43,6 +43,8 @@ export function useColumnView(projectId: string) {
     view: edited ?? read,
     /** Whether the hub has answered. Until then, the view is the default one. */
     isKnown: kept !== undefined || isError,
+    /** Paths of kept columns that the hub has left out, because they are too long. */
+    leftOut: kept?.leftOut ?? [],
     change(view: ColumnView) {
       setEdited(view)
       clearTimeout(unsaved.current?.timer)

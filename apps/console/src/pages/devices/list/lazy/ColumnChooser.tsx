@@ -1,4 +1,10 @@
-import { type ActionOutput, MAX_FILTER_LENGTH, MAX_PROPERTY_COLUMNS } from '@muster/actions/client'
+import {
+  type ActionOutput,
+  isColumnPath,
+  MAX_COLUMN_PATH_PARTS,
+  MAX_FILTER_LENGTH,
+  MAX_PROPERTY_COLUMNS,
+} from '@muster/actions/client'
 import { GripVertical, Search } from 'lucide-react'
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react'
 import { useActionState } from '../../../../api/queries.ts'
@@ -19,13 +25,15 @@ import '../../../../styles/device-list-panels.css'
 type ColumnChooserProps = {
   projectId: string
   view: ColumnView
+  /** Paths of kept columns that are left out of `view`, because they are too long. */
+  leftOut: readonly string[]
   onChange: (view: ColumnView) => void
   opener: () => Element | null
   onClose: () => void
 }
 
 /** Panel in which a person chooses the columns of the device list and their order. Each change is applied to the list immediately. */
-export function ColumnChooser({ projectId, view, onChange, opener, onClose }: ColumnChooserProps) {
+export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onClose }: ColumnChooserProps) {
   const [text, setText] = useState('')
   const asked = useDebounced(text.trim())
   const part = text.trim().toLowerCase()
@@ -84,6 +92,11 @@ export function ColumnChooser({ projectId, view, onChange, opener, onClose }: Co
           </li>
         ))}
       </ul>
+      {leftOut.length > 0 && (
+        <p className="hint">
+          Left out, because a column has at most {MAX_COLUMN_PATH_PARTS} parts between dots: {leftOut.join(', ')}
+        </p>
+      )}
     </>
   )
   return (
@@ -156,7 +169,7 @@ function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps
                   type="checkbox"
                   className="bx"
                   checked={isShown}
-                  disabled={!isShown && isFull}
+                  disabled={!isShown && (isFull || !isColumnPath(name.path))}
                   onChange={event => onShown(name.path, event.target.checked)}
                 />
                 <span>
