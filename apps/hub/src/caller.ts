@@ -5,7 +5,14 @@ export type Caller =
   | { actor: 'Anonymous' }
   | { actor: 'System' }
   | { actor: 'User'; userId: string; isAdmin: boolean; sessionId: string; signedInAt: Date }
-  | { actor: 'UserToken'; userId: string; tokenId: string; isAdmin: boolean }
+  | {
+      actor: 'UserToken'
+      userId: string
+      tokenId: string
+      isAdmin: boolean
+      /** True for a token that was made before the limits of links and streams. Beyond them, it is warned about and not refused. */
+      predatesShares?: boolean
+    }
   | {
       actor: 'Device'
       deviceId: string

@@ -299,6 +299,8 @@ export type Config = {
   drainSecs: number
   /** Interval of heartbeats in milliseconds; undefined for the default. Tests shorten it. */
   heartbeatMs?: number
+  /** Whether connections from this machine count for their address. Tests set it, because all of their clients are on one machine. */
+  countsLoopback?: boolean
   trustedProxies: string[]
   proxySecret: string | undefined
   /** Domain below which each device has a host name for its web pages; undefined when device pages are off. */

@@ -5,6 +5,7 @@ import type { Db } from './database/client/connection.ts'
 import type { Readiness } from './database/server/readiness.ts'
 import type { Pipeline } from './invoke.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
+import type { Shares } from './limits/shares.ts'
 import type { LiveHub } from './live/live-hub.ts'
 import type { HttpProxy } from './proxy/http-proxy.ts'
 import type { Sessions } from './sessions/sessions.ts'
@@ -21,6 +22,8 @@ export type Core = {
   live: LiveHub
   rights: EndedRights
   limits: RateLimits
+  /** Counts the connections and file descriptors that callers hold on this node. */
+  shares: Shares
   /** Serves the web pages of devices, each device under its own host name. */
   proxy: HttpProxy
   /** Stores the files of repositories. `blobUrls` signs the hub's own URLs of those files. */

@@ -47,9 +47,9 @@ import { InputBudgets } from './limits/input-budgets.ts'
 import { LimitReports } from './limits/limit-reports.ts'
 import { PropertyTotals } from './limits/property-totals.ts'
 import { RateLimits } from './limits/rate-limits.ts'
+import { Shares } from './limits/shares.ts'
 import { StoredBytes } from './limits/stored-bytes.ts'
 import { WriteBudgets } from './limits/write-budgets.ts'
-import { LinkSlots } from './links/link-slots.ts'
 import { DeviceRegistry } from './links/registry.ts'
 import { LiveHub } from './live/live-hub.ts'
 import { MailWatch } from './mail/mail-watch.ts'
@@ -62,7 +62,6 @@ import { createHttpProxy } from './proxy/http-proxy.ts'
 import { ProxyTokens } from './proxy/proxy-tokens.ts'
 import { prepareDataDir, refuseUnfinished } from './runtime/data-folder.ts'
 import { lockDataDir } from './runtime/data-lock.ts'
-import { processDescriptors } from './runtime/descriptors.ts'
 import type { Logger } from './runtime/log.ts'
 import type { Measures } from './runtime/measures.ts'
 import type { Tracer } from './runtime/tracer.ts'
@@ -134,9 +133,11 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   const { previousInstanceKey: previous } = config
   const previousKey = previous === undefined ? undefined : instanceKeyOf(previous)
   const tracer = await openTracer(config, log, stack)
+  const shares = stack.use(new Shares({ config, log }))
   const server = await createServer({
     config,
     instanceKey: key,
+    shares,
     log,
     tracer,
     core: () => core,
@@ -150,7 +151,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     server.listen({ host: config.host, port: config.port, backlog: BACKLOG }),
   )
   const { address: host, port } = server.server.address() as AddressInfo
-  const deviceServer = await openDeviceServer({ config, instanceKey: key, log }, early, stack)
+  const deviceServer = await openDeviceServer({ config, instanceKey: key, shares }, early, stack)
   const health = async (): Promise<Health> =>
     (await core?.readiness.health()) ?? {
       state: isStopping ? 'draining' : 'starting',
@@ -210,8 +211,6 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
       log,
     }),
   )
-  const maxDescriptors = config.maxDescriptors ?? processDescriptors()
-  const links = stack.use(new LinkSlots({ maxDescriptors, values: config.limits }))
   const release = releaseAfterHeartbeats({ db: heartbeat, devices, log })
   const node = stack.use(
     await joinCluster({
@@ -252,7 +251,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   const sessions = new Sessions(db, limits, uses, rights)
   const hosts = new ProxyHosts(config, publicUrl)
   const tokens = new ProxyTokens(db, jwts)
-  const proxy = createHttpProxy({ publicUrl, hosts, tokens, reach, rights, measures: metrics, log })
+  const proxy = createHttpProxy({ publicUrl, hosts, tokens, reach, rights, shares, measures: metrics, log })
   const blobUrls = new BlobUrls(key, publicUrl)
   const blobs = await openBlobs({ config, key, previousKey, db, urls: blobUrls, live, log })
   const mailer = stack.use(
@@ -260,6 +259,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   )
   const jobs = stack.use(await openQueue({ pool: jobQueue, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
   const limitReports = stack.use(new LimitReports({ db, log, measures: metrics }))
+  shares.reportTo(limitReports)
   const storedBytes = stack.use(new StoredBytes({ db, pool, limits: config.limits, log }))
   const writeBudgets = new WriteBudgets({
     limits: config.limits,
@@ -281,7 +281,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     }),
     devices,
     rights,
-    links,
+    shares,
     jobs,
     bulkActions,
     jwts,
@@ -336,7 +336,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     limits,
     inputs: new InputBudgets(config.limits, limitReports),
     limitReports,
-    links,
+    shares,
     proxy,
     measures: metrics,
     current: () => node.current(),
@@ -374,6 +374,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     live,
     rights,
     limits,
+    shares,
     proxy,
     blobs,
     blobUrls,
@@ -385,7 +386,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     pool,
     readiness,
     devices,
-    links,
+    shares,
     gateway,
     live,
     ingest: services.ingest,

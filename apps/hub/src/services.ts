@@ -7,9 +7,9 @@ import type { Jobs } from './jobs/jobs.ts'
 import type { LimitReports } from './limits/limit-reports.ts'
 import type { LimitValues } from './limits/limits.ts'
 import type { PropertyTotals } from './limits/property-totals.ts'
+import type { Shares } from './limits/shares.ts'
 import type { StoredBytes } from './limits/stored-bytes.ts'
 import type { WriteBudgets } from './limits/write-budgets.ts'
-import type { LinkSlots } from './links/link-slots.ts'
 import type { DeviceRegistry } from './links/registry.ts'
 import type { ProxyHosts } from './proxy/hosts.ts'
 import type { ProxyTokens } from './proxy/proxy-tokens.ts'
@@ -22,8 +22,8 @@ export type Services = {
   devices: DeviceRegistry
   /** Ends open connections, here and on other nodes, when a right ends. */
   rights: EndedRights
-  /** Counts the file descriptors that connections of devices hold on this node. */
-  links: LinkSlots
+  /** Counts the connections and file descriptors that callers hold on this node. */
+  shares: Shares
   jobs: Jobs
   bulkActions: BulkActions
   jwts: Jwts

@@ -510,6 +510,12 @@ type RepositoryFormerNameRow = {
   given_up_at: ColumnType<Date, Date | string, Date | string>
 }
 
+type RepositoryStoredBytesRow = {
+  repository_id: string
+  metadata_bytes: number
+  measured_at: ColumnType<Date, Date | string, Date | string>
+}
+
 type SessionRow = {
   session_id: string
   token_hash: Buffer
@@ -548,6 +554,7 @@ type UserTokenRow = {
   expires_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   last_used_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   last_used_address: string | null
+  predates_shares: Generated<boolean>
 }
 
 type UserViewRow = {
@@ -618,6 +625,7 @@ export type Tables = {
   registration: RegistrationRow
   repository: RepositoryRow
   repository_former_name: RepositoryFormerNameRow
+  repository_stored_bytes: RepositoryStoredBytesRow
   session: SessionRow
   software_sample: SoftwareSampleRow
   user: UserRow

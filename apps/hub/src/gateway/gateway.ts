@@ -27,10 +27,11 @@ import type { InputBudgets } from '../limits/input-budgets.ts'
 import { LimitReached } from '../limits/limit-reached.ts'
 import type { LimitReports } from '../limits/limit-reports.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
-import type { LinkSlots } from '../links/link-slots.ts'
+import type { Shares } from '../limits/shares.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import { endWithResponse } from '../net/last-answer.ts'
+import { CONNECT_PATH } from '../net/paths.ts'
 import { bareAnswer, securityHeaders } from '../net/security-headers.ts'
 import { remoteReader } from '../net/trusted-proxy.ts'
 import type { Reach } from '../node-links/reach.ts'
@@ -41,7 +42,6 @@ import type { Sessions } from '../sessions/sessions.ts'
 import { namesAgent } from './agent-info.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader } from './client-certificate.ts'
-import { CONNECT_PATH } from './connect-path.ts'
 import { ConnectionCounts, logConnections } from './connection-counts.ts'
 import { deploymentTokenUses } from './deployment-token-uses.ts'
 import { DeviceConnection, type DeviceServices, logEnd, MAX_PING_INTERVAL_MS } from './device-connection.ts'
@@ -85,7 +85,7 @@ type GatewayOptions = {
   limits: RateLimits
   inputs: InputBudgets
   limitReports: LimitReports
-  links: LinkSlots
+  shares: Shares
   proxy: HttpProxy
   measures: Measures | undefined
   /** The function `current` of this node's `ClusterNode`. Actions of devices await it, so that no ended right is used. */
@@ -121,7 +121,7 @@ export function refusePlainRequests(app: FastifyInstance): void {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
     options
-  const { limitReports, links, reach, bus, rights, nodeId, current, measures } = options
+  const { limitReports, shares, reach, bus, rights, nodeId, current, measures } = options
   const pace = new DevicePace(config.limits, limitReports)
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -204,8 +204,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (URL.parse(request.url ?? '', 'http://hub')?.pathname !== CONNECT_PATH)
         throw new Refusal('malformed', 404, 'Invalid', 'no such endpoint')
       refuseWhenClosing()
-      if (links.isFull) throw full()
-      links.hold(socket)
+      if (shares.isFull) throw full()
+      shares.holdLink(socket)
       let connected: Connected
       {
         using permit = await admission.enter().catch(refuseWhenCrowded)
@@ -216,7 +216,8 @@ export function createGateway(options: GatewayOptions): Gateway {
         )
       }
       const isRegistered = request.headers['x-register-connection'] === 'true'
-      if (connected.kind === 'device' && !isRegistered) await takeSlot(connected, socket)
+      if (connected.kind === 'person') takePersonLink(connected, request, socket)
+      else if (!isRegistered) await takeDeviceLink(connected, socket)
       // `close` closes the connections that exist when it is called. A connection accepted later would stay open.
       refuseWhenClosing()
       if (socket.destroyed) return
@@ -240,13 +241,27 @@ export function createGateway(options: GatewayOptions): Gateway {
    * Takes a slot for an unregistered link, such as the link of a one-shot command. Throws `Refusal` when its device or organization has
    * reached the limit of unregistered links.
    */
-  async function takeSlot({ caller }: Connected & { kind: 'device' }, socket: Socket): Promise<void> {
+  async function takeDeviceLink({ caller }: Connected & { kind: 'device' }, socket: Socket): Promise<void> {
     const { deviceId, tokenId, projectId, organizationId } = caller
     try {
-      await links.take({ deviceId, tokenId, projectId, organizationId }, socket)
+      await shares.takeDeviceLink({ deviceId, tokenId, projectId, organizationId }, socket)
     } catch (error) {
       if (!(error instanceof LimitReached)) throw error
       throw Refusal.of(error, { deviceId, tokenId, place: { organizationId, projectId } })
+    }
+  }
+
+  /** Takes a slot for a link of a command line. Throws `Refusal` when its person or address has reached a limit of links. */
+  function takePersonLink(
+    { caller }: Connected & { kind: 'person' },
+    request: IncomingMessage,
+    socket: Socket,
+  ): void {
+    if (socket.destroyed) return
+    try {
+      shares.takePersonLink(caller, remoteOf(request), socket)
+    } catch (error) {
+      throw error instanceof LimitReached ? Refusal.of(error, {}) : error
     }
   }
 
@@ -254,7 +269,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   function full(): Refusal {
     if (performance.now() - fullLoggedAtMs >= FULL_LOG_INTERVAL_MS) {
       fullLoggedAtMs = performance.now()
-      log.warn({ descriptors: links.capacity }, 'devices hold all file descriptors that they may')
+      log.warn({ descriptors: shares.linkCapacity }, 'devices hold all file descriptors that they may')
     }
     return new Refusal('descriptors', 503, 'Internal', 'devices hold all file descriptors that they may')
   }

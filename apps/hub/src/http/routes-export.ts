@@ -3,7 +3,7 @@ import { ActionError, findAction, MAX_JSON_DEPTH, MAX_PAGE_SIZE } from '@muster/
 import { jsonDepth, parseExact, stringify } from '@muster/actions/exact-json'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { actorId } from '../caller.ts'
+import { actorId, personOf } from '../caller.ts'
 import type { Core } from '../core.ts'
 import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
@@ -46,11 +46,13 @@ export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
         })
       const input = inputOf(request.query.input)
       const readPage = async (cursor?: string): Promise<{ rows: Row[]; nextCursor?: string }> => {
-        const { pipeline, sessions } = core()
+        const { pipeline, sessions, shares } = core()
         // Authenticates again for each page: a session or a right may end during a long export.
         const caller = await callerOfRequest(request, sessions, cookie)
         request.note = { actorId: actorId(caller), action: list.name }
         if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
+        const person = personOf(caller)
+        if (person && cursor === undefined) shares.takeStream(person, reply.raw)
         const text = JSON.stringify({ ...input, limit: MAX_PAGE_SIZE, cursor })
         const output = parseExact(
           await pipeline.invoke(caller, list.name, text, request.id, { address: request.remote }),

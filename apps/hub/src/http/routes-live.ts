@@ -72,15 +72,16 @@ export function liveRoutes(
   })
 
   app.get('/api/v1/live', { exposeHeadRoute: false }, async (request, reply) => {
-    const { sessions, db, live, rights } = core()
+    const { sessions, db, live, rights, shares } = core()
     refuseForeignOrigin(request, cookie)
     const person = personOf(await callerOfRequest(request, sessions, cookie))
     if (!person) throw new ActionError('Forbidden', 'Not logged in', { status: 401 })
     request.note = { actorId: person.userId }
     const organizationIds = (await membershipsOf(db, [person.userId])).get(person.userId)
 
-    reply.hijack()
     const raw = reply.raw
+    if (!raw.destroyed) shares.takeStream(person, raw)
+    reply.hijack()
     // A client may have disconnected during the queries above. In that case the `close` event of its connection has fired
     // already, so `stop` would never run.
     if (raw.destroyed) return

@@ -21,12 +21,12 @@ import type { Config } from '../config.ts'
 import type { Core } from '../core.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import { expectedError } from '../expected-error.ts'
+import { Shares } from '../limits/shares.ts'
 import { isHealthPath, pathOf } from '../net/paths.ts'
 import { bareAnswer, responseWith, securityHeaders } from '../net/security-headers.ts'
 import { hasTwoHosts, ServedHosts, twoHostsError } from '../net/served-hosts.ts'
 import { limitTime } from '../net/time-limit.ts'
 import { remoteReader, requestIdReader, traceParentReader } from '../net/trusted-proxy.ts'
-import { processDescriptors } from '../runtime/descriptors.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { RequestSpan, Tracer } from '../runtime/tracer.ts'
 import type { SessionCookie } from '../sessions/request-caller.ts'
@@ -41,7 +41,6 @@ import { installRoutes } from './routes-install.ts'
 import { liveRoutes } from './routes-live.ts'
 import { sessionRoutes } from './routes-session.ts'
 import { tlsOptions, useTicketKeys } from './tls.ts'
-import { boundUnfinished } from './unfinished.ts'
 
 /** Deadline for receiving the head of a request, in milliseconds. */
 const HEAD_TIMEOUT_MS = 15_000
@@ -66,8 +65,6 @@ const SMALL_BYTES = 16 * 1024
 const KEEP_ALIVE_MS = 130_000
 /** Deadline for a TLS handshake, in milliseconds. Node's default of 120 s would hold a file descriptor too long. */
 const HANDSHAKE_TIMEOUT_MS = 30_000
-/** Maximum share of the process's file descriptors that connections without a request may hold on one listener: a quarter. */
-const UNFINISHED_SHARE = 0.25
 /** Interval at which Node looks for connections that exceed `HEAD_TIMEOUT_MS`, in milliseconds. */
 const TIMEOUT_CHECK_MS = 5_000
 
@@ -81,11 +78,11 @@ declare module 'fastify' {
 }
 
 /** Options of both listeners: the main listener and the listener for devices only. */
-type ListenerOptions = { config: Config; instanceKey: InstanceKey; log: Logger }
+type ListenerOptions = { config: Config; instanceKey: InstanceKey; shares: Shares }
 
-type ServerOptions = {
-  config: Config
-  instanceKey: InstanceKey
+type ServerOptions = Omit<ListenerOptions, 'shares'> & {
+  /** Counts of the connections of this node; those of this server alone by default. */
+  shares?: Shares
   log: Logger
   tracer?: Tracer | undefined
   /** The running hub; undefined while it starts or stops. */
@@ -106,6 +103,7 @@ export async function createServer({
   config,
   instanceKey,
   log,
+  shares = new Shares({ config, log }),
   tracer,
   core,
   publicUrl,
@@ -126,9 +124,9 @@ export async function createServer({
   const app = fastify({
     bodyLimit: MAX_ANONYMOUS_BODY_BYTES,
     serverFactory: handle =>
-      openServer({ config, instanceKey, log }, config.devicePort === undefined, (request, response) => {
+      openServer({ config, instanceKey, shares }, config.devicePort === undefined, (request, response) => {
         if (!admitRequest(request.socket, response)) return
-        if (hasTwoHosts(request)) return refuseTwoHosts(request, response)
+        if (hasTwoHosts(request)) return refuseWhole(request, response, twoHostsError())
         const proxy = core()?.proxy
         if (proxy?.isFor(request)) return void proxy.handle(request, response)
         limitTime(request, requestTimeoutMs, () =>
@@ -270,10 +268,15 @@ export function createDeviceServer(options: ListenerOptions): Server {
  * require one.
  */
 function openServer(
-  { config, instanceKey, log }: ListenerOptions,
+  { config, instanceKey, shares }: ListenerOptions,
   asksForCertificate: boolean,
   listener: RequestListener,
 ): Server {
+  const checked: RequestListener = (request, response) => {
+    const refused = admit(request, response)
+    if (refused) refuseWhole(request, response, refused)
+    else listener(request, response)
+  }
   const options = {
     ServerResponse: responseWith(securityHeaders(config)),
     headersTimeout: HEAD_TIMEOUT_MS,
@@ -295,14 +298,13 @@ function openServer(
           rejectUnauthorized: false,
           handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
         },
-        listener,
+        checked,
       )
     : undefined
   if (secure) useTicketKeys(secure, instanceKey)
-  const server = secure ?? createHttpServer(options, listener)
+  const server = secure ?? createHttpServer(options, checked)
   acceptGradually(server)
-  const maxDescriptors = config.maxDescriptors ?? processDescriptors()
-  boundUnfinished(server, Math.max(1, Math.floor(maxDescriptors * UNFINISHED_SHARE)), log)
+  const admit = shares.watch(server)
   return server
 }
 
@@ -329,14 +331,19 @@ function isSmall(payload: unknown): boolean {
   return length <= SMALL_BYTES
 }
 
-function refuseTwoHosts(request: IncomingMessage, response: ServerResponse): void {
-  const { status, kind, message } = twoHostsError()
+/** Refuses a request before its route is known, and closes its connection. */
+function refuseWhole(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, kind, message, retryAfterSecs }: ActionError,
+): void {
   const body = JSON.stringify({ kind, message })
   const type = 'application/json; charset=utf-8'
   response.writeHead(status, {
     'content-type': type,
     'content-length': Buffer.byteLength(body),
     connection: 'close',
+    ...(retryAfterSecs !== undefined && { 'retry-after': String(retryAfterSecs) }),
   })
   response.end(body)
   request.resume()

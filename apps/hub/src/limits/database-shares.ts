@@ -2,9 +2,9 @@ import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { type Caller, personOf } from '../caller.ts'
 import { type Db, withPermits } from '../database/client/connection.ts'
+import { countedAs } from './counted-address.ts'
 import { LimitReached } from './limit-reached.ts'
 import type { LimitName, LimitSubject, LimitValues } from './limits.ts'
-import { countedAs } from './rate-limits.ts'
 
 /**
  * Maximum number of queries that read many rows to return a few, such as filtered lists, and may run until the statement timeout. Together

@@ -26,6 +26,8 @@ const SCOPE_ID = {
   token: 'tokenId',
   project: 'projectId',
   organization: 'organizationId',
+  repository: 'repositoryId',
+  package: 'packageId',
   person: 'userId',
   address: 'address',
 } as const

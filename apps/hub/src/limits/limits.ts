@@ -7,15 +7,25 @@ const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 const TIB = 1024 * GIB
 
-/** Scope of a limit. Each device, token, project, organization, person or network address has its own count. */
-type LimitScope = 'device' | 'token' | 'project' | 'organization' | 'person' | 'address'
+/** Scope of a limit. Each device, organization, person, network address and so on has its own count. */
+type LimitScope =
+  | 'device'
+  | 'token'
+  | 'project'
+  | 'organization'
+  | 'repository'
+  | 'package'
+  | 'person'
+  | 'address'
 
-/** Device, token, project, organization, person or address whose limit was hit. At least the id of the limit's scope is set. */
+/** What a limit that was hit is counted per, such as a device or an address. At least the id of the limit's scope is set. */
 export type LimitSubject = {
   organizationId?: string
   projectId?: string
   deviceId?: string
   tokenId?: string
+  repositoryId?: string
+  packageId?: string
   userId?: string
   /** Client IP address. Of an IPv6 address only the first 64 bits count. */
   address?: string
@@ -33,7 +43,7 @@ type Definition = {
 }
 
 /**
- * Limits per device, token, project, organization, person and address. The name of a limit appears in its errors, its log lines
+ * Limits per device, organization, person, address and so on. The name of a limit appears in its errors, its log lines
  * and its setting (`settingOf`). `npm run gen` writes them into docs/operating.md.
  */
 export const LIMITS = {
@@ -177,7 +187,8 @@ export const LIMITS = {
     unit: 'bytes',
     default: 8 * TIB,
     max: 1024 * TIB,
-    meaning: 'As `project-bytes`, of all projects of an organization.',
+    meaning:
+      'As `project-bytes`, of all projects of an organization, together with the metadata of packages, versions and files of its repositories; over it no metadata is written.',
   },
   'person-tokens': {
     scope: 'person',
@@ -207,6 +218,20 @@ export const LIMITS = {
     default: 2_000,
     max: 1_000_000,
     meaning: 'Repositories of an organization, those that are moved to it included.',
+  },
+  'repository-packages': {
+    scope: 'repository',
+    unit: 'packages',
+    default: 10_000,
+    max: 10_000_000,
+    meaning: 'Packages of a repository.',
+  },
+  'package-versions': {
+    scope: 'package',
+    unit: 'versions',
+    default: 100_000,
+    max: 10_000_000,
+    meaning: 'Versions of a package.',
   },
   'organization-invitations': {
     scope: 'organization',
@@ -283,6 +308,69 @@ export const LIMITS = {
     max: 100,
     meaning:
       'Share of the file descriptors free for devices that unregistered links of one organization, and so of one token, may hold on one node. Further links wait for up to 30 s, then are refused.',
+  },
+  'person-links': {
+    scope: 'person',
+    unit: 'links',
+    default: 256,
+    max: 1_000_000,
+    meaning:
+      'Links of command lines of a person, with any tokens, on one node; further ones are refused. A token that was made before this limit is only warned about until the next release.',
+  },
+  'person-link-share': {
+    scope: 'person',
+    unit: 'percent of the free descriptors',
+    default: 25,
+    max: 100,
+    meaning:
+      'As `organization-link-share`, of the links of command lines of a person; further ones are refused.',
+  },
+  'person-streams': {
+    scope: 'person',
+    unit: 'streams',
+    default: 20,
+    max: 1_000_000,
+    meaning:
+      'Live streams of a person on one node, one for each browser with a console, and running exports; further ones are refused. Old tokens are treated as by `person-links`.',
+  },
+  'person-page-requests': {
+    scope: 'person',
+    unit: 'requests and WebSockets',
+    default: 256,
+    max: 1_000_000,
+    meaning:
+      'Unanswered requests and open WebSockets of a person to web pages of devices on one node; further ones are refused.',
+  },
+  'address-connections': {
+    scope: 'address',
+    unit: 'connections',
+    default: 20_000,
+    max: 1_000_000,
+    meaning:
+      'HTTP connections of one address on one node, also idle, unfinished and streaming ones, and links of command lines; at most a quarter of all descriptors. The connections that are idle for longest are closed; if none is idle, requests are refused, except for health checks. This machine, trusted proxies and links of devices do not count. Through a trusted proxy, each open request counts for the address of its client.',
+  },
+  'device-refused-commands': {
+    scope: 'device',
+    unit: 'refused commands in 10 min',
+    default: 100,
+    max: 1_000_000,
+    meaning:
+      'Commands of a device that are refused with a row in the audit log, on one node; further ones are refused without a row and counted in the report of this limit.',
+  },
+  'person-refused-commands': {
+    scope: 'person',
+    unit: 'refused commands in 10 min',
+    default: 300,
+    max: 1_000_000,
+    meaning: 'As `device-refused-commands`, of a person.',
+  },
+  'address-refused-commands': {
+    scope: 'address',
+    unit: 'refused commands in 10 min',
+    default: 1_000,
+    max: 10_000_000,
+    meaning:
+      'As `device-refused-commands`, of all devices and people behind one address, and of callers without credentials.',
   },
 } as const satisfies Record<string, Definition>
 

@@ -1,8 +1,8 @@
-import { isIPv6 } from 'node:net'
 import { ActionError, type RateLimit } from '@muster/actions'
 import type pg from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import { type Caller, personOf } from '../caller.ts'
+import { countedAs } from './counted-address.ts'
 import { LimitReached } from './limit-reached.ts'
 
 type Rate = { calls: number; perSecs: number }
@@ -163,17 +163,6 @@ export class RateLimits {
     }
     return limiter
   }
-}
-
-/**
- * Normalizes a key. An IPv6 address counts as its /64 network, all of which belongs to one subscriber. Other keys are unchanged.
- */
-export function countedAs(key: string): string {
-  if (!isIPv6(key)) return key
-  const [head, tail] = key.split('::').map(part => part.split(':')) as [string[], string[]?]
-  const zeros = tail ? Array(8 - head.length - tail.length).fill('0') : []
-  const groups = [...head, ...zeros, ...(tail ?? [])].slice(0, 4)
-  return `${groups.map(group => Number.parseInt(group || '0', 16).toString(16)).join(':')}::/64`
 }
 
 function tooMany({ msBeforeNext }: RateLimiterRes): ActionError {

@@ -5,11 +5,13 @@ import type { Config } from '../config.ts'
 import type { TraceParent } from '../runtime/tracer.ts'
 import { familyOf, networkList } from './networks.ts'
 
+type ProxyConfig = Pick<Config, 'trustedProxies' | 'proxySecret'>
+
 /**
  * Creates the check whether a request comes from a trusted proxy with the right secret. Only such a proxy may pass on the certificate or
  * the IP address of its client (docs/decisions.md, "Certificates").
  */
-export function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
+export function trustedProxy(config: ProxyConfig): (request: IncomingMessage) => boolean {
   const proxies = networkList(config.trustedProxies)
   const secret = Buffer.from(config.proxySecret ?? '')
   return request => {
@@ -25,7 +27,7 @@ export function trustedProxy(config: Config): (request: IncomingMessage) => bool
  * Creates the function that reads the client IP for the log and for limits: the last address in `X-Forwarded-For` of a trusted
  * proxy, else the address of the peer.
  */
-export function remoteReader(config: Config): (request: IncomingMessage) => string {
+export function remoteReader(config: ProxyConfig): (request: IncomingMessage) => string {
   const isProxy = trustedProxy(config)
   return request => {
     const forwarded = String(request.headers['x-forwarded-for'] ?? '')
@@ -81,6 +83,6 @@ export function isLoopbackAddress(address: string): boolean {
 }
 
 /** Removes the `::ffff:` prefix of an IPv4-mapped IPv6 address. */
-function unwrapped(address: string): string {
+export function unwrapped(address: string): string {
   return address.replace(/^::ffff:(?=[\d.]+$)/i, '')
 }

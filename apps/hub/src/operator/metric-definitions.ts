@@ -54,9 +54,18 @@ export const METRICS = {
   muster_admission_waiting: { type: 'gauge', help: 'Connections that wait for their authentication.' },
   muster_descriptor_capacity: {
     type: 'gauge',
-    help: 'File descriptors that connections of devices may hold on this node.',
+    help: 'File descriptors that links of devices and command lines may hold on this node.',
   },
-  muster_descriptors_held: { type: 'gauge', help: 'File descriptors that connections of devices hold.' },
+  muster_descriptors_held: {
+    type: 'gauge',
+    help: 'File descriptors that links of devices and command lines hold.',
+  },
+  muster_http_connections: { type: 'gauge', help: 'Open HTTP connections of this node, also idle ones.' },
+  muster_most_connections: {
+    type: 'gauge',
+    help: 'Connections that the address, person, organization or device with the most of them holds on this node.',
+    labels: ['scope'],
+  },
 
   muster_events_stored_total: { type: 'counter', help: 'Events that this node has stored.' },
   muster_ingest_waiting_bytes: { type: 'gauge', help: 'Telemetry that waits for its batch.' },

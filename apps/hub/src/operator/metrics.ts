@@ -10,7 +10,7 @@ import type { Db } from '../database/client/connection.ts'
 import type { SlowStatements } from '../database/client/slow-statements.ts'
 import { HEALTH_PARTS, type Health, type Readiness } from '../database/server/readiness.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { LinkSlots } from '../links/link-slots.ts'
+import type { Shares } from '../limits/shares.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import type { MailWatch } from '../mail/mail-watch.ts'
@@ -29,7 +29,7 @@ export type MeasuredParts = {
   pool: pg.Pool
   readiness: Readiness
   devices: DeviceRegistry
-  links: LinkSlots
+  shares: Shares
   gateway: Pick<Gateway, 'counts' | 'waitingCount' | 'personCount'>
   live: LiveHub
   ingest: Ingest
@@ -175,7 +175,7 @@ function putHealth(put: Put, { state, isReady, reasons }: Health): void {
 }
 
 function putNode(put: Put, parts: MeasuredParts): void {
-  const { pool, readiness, devices, links, gateway, live, ingest, bus, mail, slowStatements, tls } = parts
+  const { pool, readiness, devices, shares, gateway, live, ingest, bus, mail, slowStatements, tls } = parts
   put('muster_connected_devices', devices.connectedCount)
   put('muster_device_links', devices.count)
   put('muster_command_line_links', gateway.personCount)
@@ -185,8 +185,11 @@ function putNode(put: Put, parts: MeasuredParts): void {
   for (const [end, count] of ends) put('muster_device_disconnects_total', count, { end })
   for (const [reason, count] of refusals) put('muster_refusals_total', count, { reason })
   put('muster_admission_waiting', gateway.waitingCount)
-  put('muster_descriptor_capacity', links.capacity)
-  put('muster_descriptors_held', links.heldCount)
+  const { links, http, most } = shares.held()
+  put('muster_descriptor_capacity', shares.linkCapacity)
+  put('muster_descriptors_held', links)
+  put('muster_http_connections', http)
+  for (const [scope, count] of Object.entries(most)) put('muster_most_connections', count, { scope })
   put('muster_events_stored_total', ingest.eventCount)
   put('muster_ingest_waiting_bytes', ingest.waitingBytes)
   put('muster_live_streams', live.subscriberCount)

@@ -166,6 +166,7 @@ async function startProxy(
     tokens,
     reach: { find: async deviceId => hub.devices.get(deviceId) },
     rights: hub.rights,
+    shares: hub.shares,
     log: createLog('silent'),
     answerTimeoutMs,
     waitTimeoutMs,

@@ -10,6 +10,8 @@ import { pipeline } from 'node:stream/promises'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { ChannelRejectedError } from '@muster/link'
 import type { EndedRights } from '../bus/ended-rights.ts'
+import { LimitReached } from '../limits/limit-reached.ts'
+import type { Shares } from '../limits/shares.ts'
 import type { ReachableDevice } from '../links/registry.ts'
 import { endWithResponse } from '../net/last-answer.ts'
 import { limitTime } from '../net/time-limit.ts'
@@ -44,6 +46,7 @@ type ProxyOptions = {
   tokens: ProxyTokens
   reach: Pick<Reach, 'find'>
   rights: EndedRights
+  shares: Pick<Shares, 'takePageRequest'>
   measures?: Measures | undefined
   log: Logger
   /** Deadline for a service to begin its response, in milliseconds; `ANSWER_TIMEOUT_MS` by default. */
@@ -78,6 +81,7 @@ export function createHttpProxy({
   reach,
   measures,
   rights,
+  shares,
   log,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
   waitTimeoutMs = WAIT_TIMEOUT_MS,
@@ -157,6 +161,7 @@ export function createHttpProxy({
     // If the browser has already disconnected, `close` has already fired. A listener added below would never run and never end
     // the request to the device.
     if (request.socket.destroyed) throw leftError()
+    shares.takePageRequest(access.userId, over)
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
     const stop = rights.watchPerson(access.userId, isAllowed, () => request.socket.destroy())
     over.once('close', stop)
@@ -222,7 +227,7 @@ export function createHttpProxy({
       const page = pageOf(error)
       log.debug({ err: error, host, page }, 'proxy request failed')
       if (response.headersSent) response.destroy()
-      else sendPage(response, page, request.method === 'HEAD')
+      else sendPage(response, page, request.method === 'HEAD', error)
     }
   }
 
@@ -354,6 +359,7 @@ function leftError(): Error {
 }
 
 function pageOf(error: unknown): PageName {
+  if (error instanceof LimitReached) return 'limit'
   if (error instanceof Unreachable) return error.page
   if (error instanceof ChannelRejectedError) {
     if (error.shouldRetry() || error.reason === 'too many channels are waiting') return 'busy'
@@ -365,8 +371,9 @@ function pageOf(error: unknown): PageName {
   return code?.startsWith('HPE_') || code?.startsWith('ERR_INVALID_') ? 'nonsense' : 'offline'
 }
 
-function sendPage(response: ServerResponse, name: PageName, isHead: boolean): void {
-  const page = PAGES[name]
+function sendPage(response: ServerResponse, name: PageName, isHead: boolean, error: unknown): void {
+  // The message of a limit has the value that was found.
+  const page = error instanceof LimitReached ? { ...PAGES[name], text: error.message } : PAGES[name]
   const html = Buffer.from(pageHtml(page))
   response.writeHead(page.status, STATUS_CODES[page.status], {
     'content-type': 'text/html; charset=utf-8',

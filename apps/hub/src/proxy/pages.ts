@@ -51,6 +51,12 @@ export const PAGES = {
     text: 'More requests wait for this device than it can answer.',
     help: 'Load this page again in a moment.',
   },
+  limit: {
+    status: 429,
+    title: 'Too many open requests',
+    text: 'You have too many open requests to pages of devices.',
+    help: 'Close other pages of devices, then load this page again.',
+  },
   closed: {
     status: 502,
     title: 'Nothing answers on the device',

@@ -28,3 +28,11 @@ function softLimit(): string {
 export function descriptorsForDevices(maxDescriptors: number): number {
   return maxDescriptors - Math.min(Math.floor(maxDescriptors / 2), 256 + Math.floor(maxDescriptors / 16))
 }
+
+/**
+ * Number of descriptors that all connections together may take: those of devices and half of the reserve. The other half of the reserve is
+ * for the database and files. At this number idle connections are closed.
+ */
+export function descriptorsForConnections(maxDescriptors: number): number {
+  return maxDescriptors - Math.floor((maxDescriptors - descriptorsForDevices(maxDescriptors)) / 2)
+}

@@ -19,7 +19,7 @@ const SESSION = `
    where s.session_id = $1 and s.expires_at > now() and u.is_active`
 
 const USER_TOKEN = `
-  select t.token_hash as "tokenHash", u.user_id as "userId", u.is_admin as "isAdmin"
+  select t.token_hash as "tokenHash", u.user_id as "userId", u.is_admin as "isAdmin", t.predates_shares as "predatesShares"
     from user_token t join "user" u on u.user_id = t.user_id
    where t.token_id = $1 and (t.expires_at is null or t.expires_at > now()) and u.is_active`
 
@@ -27,6 +27,7 @@ const USER_TOKEN = `
 type Uses = { tokens: TokenUses; people: LastUses }
 
 type TokenRow = { tokenHash: Buffer; userId: string; isAdmin: boolean }
+type UserTokenRow = TokenRow & { predatesShares: boolean }
 type SessionRow = TokenRow & { signedInAt: Date }
 
 /**
@@ -162,8 +163,9 @@ export class Sessions {
   async #byUserToken(token: string): Promise<Caller> {
     if (!UserToken.safeParse(token).success) return ANONYMOUS
     const tokenId = publicIdOf(token)
-    const [row] = await select<TokenRow>(this.#db, USER_TOKEN, [tokenId])
+    const [row] = await select<UserTokenRow>(this.#db, USER_TOKEN, [tokenId])
     if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
-    return { actor: 'UserToken', userId: row.userId, tokenId, isAdmin: row.isAdmin }
+    const { userId, isAdmin, predatesShares } = row
+    return { actor: 'UserToken', userId, tokenId, isAdmin, ...(predatesShares && { predatesShares }) }
   }
 }

@@ -86,7 +86,7 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db, ser
       firstAt: wireTime(new Date(firstAt)),
       lastAt: wireTime(new Date(lastAt)),
     })),
-    unregisteredLinks: services.links.countOf(deviceId),
+    unregisteredLinks: services.shares.linksOfDevice(deviceId),
     certificates: device.certificates.map(({ tokenId, tokenName, remoteAddress, ...one }) => ({
       ...one,
       firstSeen: wireTime(new Date(one.firstSeen)),

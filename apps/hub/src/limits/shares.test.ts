@@ -16,8 +16,8 @@ import {
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
 import { bareDevice, countOf, openInRow } from '../gateway/testing/bare-device.ts'
-import { processDescriptors } from '../runtime/descriptors.ts'
-import { LinkSlots } from './link-slots.ts'
+import { descriptorsForDevices, processDescriptors } from '../runtime/descriptors.ts'
+import { LinkShares } from './link-shares.ts'
 
 const { limits } = loadConfig({})
 
@@ -123,13 +123,13 @@ describe('unregistered links', () => {
   })
 
   it('S4: wait until their deadline, and leave no count behind', async () => {
-    using slots = new LinkSlots({ maxDescriptors: 100, values: limits, maxWaitMs: 50 })
+    using slots = new LinkShares({ capacity: descriptorsForDevices(100), values: limits, maxWaitMs: 50 })
     const owner = { deviceId: 'd', tokenId: 't', projectId: 'p', organizationId: 'o' }
     const socket = (): Socket => Object.assign(new EventEmitter(), { destroyed: false }) as unknown as Socket
     const open = async (deviceId: string): Promise<Socket> => {
       const one = socket()
       slots.hold(one)
-      await slots.take({ ...owner, deviceId }, one).catch(error => {
+      await slots.takeOfDevice({ ...owner, deviceId }, one).catch(error => {
         one.emit('close')
         throw error
       })

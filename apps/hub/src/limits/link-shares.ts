@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
-import { LimitReached } from '../limits/limit-reached.ts'
-import type { LimitValues } from '../limits/limits.ts'
-import { descriptorsForDevices } from '../runtime/descriptors.ts'
+import { subtract } from './counts.ts'
+import { LimitReached } from './limit-reached.ts'
+import type { LimitValues } from './limits.ts'
 
 /** The device of a link, with its token, project and organization. */
-type Owner = { deviceId: string; tokenId: string; projectId: string; organizationId: string }
+export type DeviceOwner = { deviceId: string; tokenId: string; projectId: string; organizationId: string }
 type Waiting = { admit: () => void; expire: () => void; deadline: number }
 
 /**
@@ -18,52 +18,48 @@ const MAX_WAIT_MS = 30_000
  */
 const SWEEP_MS = 250
 /** `Retry-After` of a refused link, in seconds. One-shot commands take only seconds, so slots are free again by then. */
-const RETRY_AFTER_SECS = 30
+export const RETRY_AFTER_SECS = 30
+
+type LinkSharesOptions = {
+  /** Number of file descriptors that all links together may hold. */
+  capacity: number
+  values: LimitValues
+  maxWaitMs?: number | undefined
+}
 
 /**
- * Counts the file descriptors that device connections hold on this node, and limits further connections. An unregistered link,
- * which each one-shot command of an agent opens, counts for its device and its organization. The unregistered links of an
- * organization hold at most a share of the descriptors that other connections leave free. Some descriptors are therefore always
+ * Counts the file descriptors that links hold on this node, and limits further links. An unregistered link, which each one-shot command
+ * of an agent opens, counts for its device and its organization; a link of a command line counts for its person. The links of an
+ * organization or person hold at most a share of the descriptors that other links leave free. Some descriptors are therefore always
  * left, even when several organizations use up their shares. A token needs no limit of its own, because it belongs to one
- * organization.
+ * organization or person.
  */
-export class LinkSlots implements Disposable {
-  readonly #capacity: number
+export class LinkShares implements Disposable {
+  readonly capacity: number
   readonly #values: LimitValues
   readonly #maxWaitMs: number
   readonly #byDevice = new Map<string, number>()
-  readonly #byOrganization = new Map<string, number>()
+  /** Links by the id of their organization or person. */
+  readonly #byOwner = new Map<string, number>()
   /** Links that wait for their organization's share, oldest first. */
   readonly #waiting = new Map<string, Waiting[]>()
   #sweep: NodeJS.Timeout | undefined
   #held = 0
 
-  constructor({
-    maxDescriptors,
-    values,
-    maxWaitMs = MAX_WAIT_MS,
-  }: { maxDescriptors: number; values: LimitValues; maxWaitMs?: number }) {
-    this.#capacity = descriptorsForDevices(maxDescriptors)
+  constructor({ capacity, values, maxWaitMs = MAX_WAIT_MS }: LinkSharesOptions) {
+    this.capacity = capacity
     this.#values = values
     this.#maxWaitMs = maxWaitMs
   }
 
-  /**
-   * True when device connections hold all descriptors that they may hold. The other descriptors are reserved for people and
-   * health checks.
-   */
-  get isFull(): boolean {
-    return this.#held >= this.#capacity
-  }
-
-  /** Limit of descriptors that all devices together may hold. */
-  get capacity(): number {
-    return this.#capacity
-  }
-
-  /** Number of file descriptors that connections of devices hold. */
+  /** Number of file descriptors that links hold. */
   get heldCount(): number {
     return this.#held
+  }
+
+  /** Number of unregistered links by device, and of links by organization and person. */
+  get counts(): Readonly<Record<'byDevice' | 'byOwner', ReadonlyMap<string, number>>> {
+    return { byDevice: this.#byDevice, byOwner: this.#byOwner }
   }
 
   /** Counts the socket of an upgrade request until it closes, whether it is admitted or not. */
@@ -87,20 +83,38 @@ export class LinkSlots implements Disposable {
    * Takes a slot for an unregistered link until its socket closes. Waits while the share of the link's organization is used up.
    * Throws `LimitReached` when the device has too many links, when too many links of the organization wait, or after a timeout.
    */
-  async take(owner: Owner, socket: Socket): Promise<void> {
-    this.#takeOfDevice(owner)
+  async takeOfDevice(owner: DeviceOwner, socket: Socket): Promise<void> {
+    this.#takeOne(owner)
     try {
       await this.#takeOfOrganization(owner)
     } catch (error) {
       subtract(this.#byDevice, owner.deviceId)
       throw error
     }
-    const release = (): void => {
+    releaseWith(socket, () => {
       subtract(this.#byDevice, owner.deviceId)
       this.#leave(owner.organizationId)
+    })
+  }
+
+  /**
+   * Takes a slot for a link of a command line until its socket closes. Never waits. Throws `LimitReached` when the person holds the
+   * share of the descriptors that a person may hold.
+   */
+  takeOfPerson(userId: string, socket: Socket): void {
+    const max = this.#values['person-link-share']
+    if (!this.#hasShare(userId, max, 1)) {
+      throw new LimitReached({
+        limit: 'person-link-share',
+        subject: { userId },
+        max,
+        found: max + 1,
+        remedy: 'Close links of command lines that are not used any more.',
+        retryAfterSecs: RETRY_AFTER_SECS,
+      })
     }
-    if (socket.destroyed) release()
-    else socket.once('close', release)
+    this.#byOwner.set(userId, this.#countOfOwner(userId) + 1)
+    releaseWith(socket, () => subtract(this.#byOwner, userId))
   }
 
   /** Refuses the waiting links. */
@@ -110,7 +124,7 @@ export class LinkSlots implements Disposable {
     this.#waiting.clear()
   }
 
-  #takeOfDevice(owner: Owner): void {
+  #takeOne(owner: DeviceOwner): void {
     const max = this.#values['device-unregistered-links']
     const count = this.countOf(owner.deviceId)
     if (count >= max) {
@@ -126,15 +140,15 @@ export class LinkSlots implements Disposable {
     this.#byDevice.set(owner.deviceId, count + 1)
   }
 
-  async #takeOfOrganization({ organizationId, ...owner }: Owner): Promise<void> {
+  async #takeOfOrganization({ organizationId, ...owner }: DeviceOwner): Promise<void> {
+    const max = this.#values['organization-link-share']
     const waiting = this.#waiting.get(organizationId)
-    if (!waiting && this.#hasShare(organizationId, 1)) {
-      this.#byOrganization.set(organizationId, this.#countOfOrganization(organizationId) + 1)
+    if (!waiting && this.#hasShare(organizationId, max, 1)) {
+      this.#byOwner.set(organizationId, this.#countOfOwner(organizationId) + 1)
       return
     }
     if (this.#mayWait(organizationId, (waiting?.length ?? 0) + 1) && (await this.#wait(organizationId)))
       return
-    const max = this.#values['organization-link-share']
     throw new LimitReached({
       limit: 'organization-link-share',
       subject: { organizationId, ...owner },
@@ -145,22 +159,21 @@ export class LinkSlots implements Disposable {
     })
   }
 
-  #countOfOrganization(organizationId: string): number {
-    return this.#byOrganization.get(organizationId) ?? 0
+  #countOfOwner(ownerId: string): number {
+    return this.#byOwner.get(ownerId) ?? 0
   }
 
   /**
-   * Returns the number of descriptors that are free or held by unregistered links of the organization. `waiting` is the number of
-   * the organization's links without a slot, including the current one. Sockets of waiting links are part of `#held`.
+   * Returns the number of descriptors that are free or held by links of the owner. `waiting` is the number of the owner's links without
+   * a slot, including the current one. Sockets of waiting links are part of `#held`.
    */
-  #freeFor(organizationId: string, waiting: number): number {
-    return this.#capacity - this.#held + this.#countOfOrganization(organizationId) + waiting
+  #freeFor(ownerId: string, waiting: number): number {
+    return this.capacity - this.#held + this.#countOfOwner(ownerId) + waiting
   }
 
-  #hasShare(organizationId: string, waiting: number): boolean {
-    const share = this.#values['organization-link-share'] / 100
-    const max = share * this.#freeFor(organizationId, waiting)
-    return this.#countOfOrganization(organizationId) + 1 <= Math.max(1, max)
+  #hasShare(ownerId: string, percent: number, waiting: number): boolean {
+    const max = (percent / 100) * this.#freeFor(ownerId, waiting)
+    return this.#countOfOwner(ownerId) + 1 <= Math.max(1, max)
   }
 
   /**
@@ -169,9 +182,7 @@ export class LinkSlots implements Disposable {
    */
   #mayWait(organizationId: string, waiting: number): boolean {
     const share = (1 + this.#values['organization-link-share'] / 100) / 2
-    return (
-      this.#countOfOrganization(organizationId) + waiting <= share * this.#freeFor(organizationId, waiting)
-    )
+    return this.#countOfOwner(organizationId) + waiting <= share * this.#freeFor(organizationId, waiting)
   }
 
   #wait(organizationId: string): Promise<boolean> {
@@ -189,7 +200,7 @@ export class LinkSlots implements Disposable {
   }
 
   #leave(organizationId: string): void {
-    subtract(this.#byOrganization, organizationId)
+    subtract(this.#byOwner, organizationId)
     this.#admit(organizationId)
   }
 
@@ -206,12 +217,13 @@ export class LinkSlots implements Disposable {
   #admit(organizationId: string): void {
     const waiting = this.#waiting.get(organizationId)
     if (!waiting) return
+    const percent = this.#values['organization-link-share']
     const now = performance.now()
     let done = 0
     for (const { admit, expire, deadline } of waiting) {
       if (deadline < now) expire()
-      else if (this.#hasShare(organizationId, waiting.length - done)) {
-        this.#byOrganization.set(organizationId, this.#countOfOrganization(organizationId) + 1)
+      else if (this.#hasShare(organizationId, percent, waiting.length - done)) {
+        this.#byOwner.set(organizationId, this.#countOfOwner(organizationId) + 1)
         admit()
       } else break
       done++
@@ -221,8 +233,8 @@ export class LinkSlots implements Disposable {
   }
 }
 
-function subtract(counts: Map<string, number>, key: string): void {
-  const count = (counts.get(key) ?? 0) - 1
-  if (count > 0) counts.set(key, count)
-  else counts.delete(key)
+/** Calls `release` when a socket closes, or immediately when it is closed already. */
+function releaseWith(socket: Socket, release: () => void): void {
+  if (socket.destroyed) release()
+  else socket.once('close', release)
 }
