@@ -35,6 +35,7 @@ import type { Handlers } from './handler.ts'
 import { type DatabaseShare, DatabaseShares } from './limits/database-shares.ts'
 import { LimitReached } from './limits/limit-reached.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
+import { RefusedCommands } from './limits/refused-commands.ts'
 import type { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './runtime/log.ts'
 import type { Services } from './services.ts'
@@ -121,6 +122,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
   })
 
   const shares = new DatabaseShares(db, services.limits)
+  const refusedCommands = new RefusedCommands(services.limits, limits)
 
   async function invoke(
     caller: Caller,
@@ -214,12 +216,24 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     { share, action, entry, input, inputText, onOwnerProved, signal }: CommandCall,
   ): Promise<unknown> {
     const { caller, requestId, origin } = entry
-    const actionId = await openAuditAction(share.db, entry)
     let authorization: Authorization | undefined
-    try {
+    const admit = async (): Promise<Authorization> => {
       authorization = await authorize(db, caller, action.permission, input)
       requireSession(action, caller)
       await requireRecentSignIn(action, caller, input)
+      return authorization
+    }
+    const counted = await refusedCommands.count(caller, origin?.address)
+    // Beyond a limit of refused commands, only permitted commands get a row.
+    const admitted = counted.reached
+      ? await admit().catch(error => {
+          throw error instanceof ActionError ? counted.reached : error
+        })
+      : undefined
+    const actionId = await openAuditAction(share.db, entry)
+    try {
+      authorization = admitted ?? (await admit())
+      await counted.passed()
     } catch (error) {
       // `Rejected` means a missing permission, so a permission check that failed for another reason gets another status.
       const status = error instanceof ActionError ? 'Rejected' : expectedError(error) ? 'Failed' : 'Panicked'

@@ -73,7 +73,7 @@ const MAX_PLACES = 10_000
 
 /**
  * Limits of concurrent enrolments on a node. Without the limit per token, a device that keeps sending new fingerprints raised the
- * p99 latency of other devices' events fourfold (`npm run bench -- hostile-device`). A single token still enrols 50 to 100 devices
+ * p99 latency of other devices' events fourfold (`npm run bench -- hostile`). A single token still enrols 50 to 100 devices
  * a second.
  */
 const ENROLMENTS = { max: 8, maxPerOwner: 1, maxWaiting: 20_000, waitMs: 30_000 }

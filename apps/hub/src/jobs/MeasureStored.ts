@@ -43,7 +43,10 @@ const HISTORIES = [
 type History = (typeof HISTORIES)[number]
 type Measured = { day: string; kept_bytes: number; bytes: number; cut: string | null }
 
-/** Removes the oldest events and property changes of devices over their limits, then sums the stored bytes of each project. */
+/**
+ * Removes the oldest events and property changes of devices over their limits, then sums the stored bytes of each project and the
+ * metadata of each repository.
+ */
 export const devices_MeasureStored = jobHandler(
   'devices_MeasureStored',
   async ({ db, limits, limitReports, storedBytes }, _data, { signal }) => {
@@ -60,6 +63,7 @@ export const devices_MeasureStored = jobHandler(
       }
     }
     await measureProjects(db)
+    await measureRepositories(db)
     await storedBytes.refresh()
   },
 )
@@ -144,5 +148,33 @@ async function measureProjects(db: Db): Promise<void> {
       tx,
     )
     await sql`delete from project_stored_bytes where measured_at < now()`.execute(tx)
+  })
+}
+
+/**
+ * Replaces the stored totals of all repositories by new sums of the metadata of their packages, versions and files. `pg_column_size` is
+ * the size on the disk, for which PostgreSQL reads no metadata.
+ */
+async function measureRepositories(db: Db): Promise<void> {
+  const size = sql`sum(pg_column_size(metadata) + ${ROW_BYTES})`
+  await unlimitedTransaction(db, async tx => {
+    await sql`
+      insert into repository_stored_bytes (repository_id, metadata_bytes, measured_at)
+      select repository_id, sum(s.bytes), now()
+        from (
+          select package_id, ${size} as bytes from package group by package_id
+          union all
+          select package_id, ${size} from package_asset group by package_id
+          union all
+          select package_id, ${size} from package_version group by package_id
+          union all
+          select package_id, sum(f.bytes)
+            from (select version_id, ${size} as bytes from version_asset group by version_id) f
+            join package_version using (version_id) group by package_id
+        ) s join package using (package_id) join repository using (repository_id)
+       group by repository_id
+      on conflict (repository_id) do update
+        set metadata_bytes = excluded.metadata_bytes, measured_at = excluded.measured_at`.execute(tx)
+    await sql`delete from repository_stored_bytes where measured_at < now()`.execute(tx)
   })
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Db, Tx } from '../database/client/connection.ts'
 import type { Logger } from '../runtime/log.ts'
+import { LimitReached } from './limit-reached.ts'
 import type { LimitValues } from './limits.ts'
 import type { TotalReached, WriteSubject } from './write-budgets.ts'
 
@@ -78,12 +79,23 @@ export class StoredBytes implements AsyncDisposable {
    */
   reached({ projectId, organizationId }: WriteSubject): TotalReached | undefined {
     const projectBytes = this.#projectBytes.get(projectId) ?? 0
-    const organizationBytes = this.#organizationBytes.get(organizationId) ?? 0
-    const { 'project-bytes': maxProject, 'organization-bytes': maxOrganization } = this.#limits
+    const maxProject = this.#limits['project-bytes']
     if (projectBytes > maxProject) return { limit: 'project-bytes', max: maxProject, found: projectBytes }
-    if (organizationBytes > maxOrganization)
-      return { limit: 'organization-bytes', max: maxOrganization, found: organizationBytes }
-    return undefined
+    return this.#reachedBy(organizationId)
+  }
+
+  /** Throws `LimitReached` when the last sum of an organization is over its limit. */
+  requireOrganizationRoom(organizationId: string): void {
+    const reached = this.#reachedBy(organizationId)
+    if (!reached) return
+    const remedy = 'Delete devices, packages or versions that are not used any more, then wait 10 minutes.'
+    throw new LimitReached({ ...reached, subject: { organizationId }, remedy })
+  }
+
+  #reachedBy(organizationId: string): (TotalReached & { limit: 'organization-bytes' }) | undefined {
+    const found = this.#organizationBytes.get(organizationId) ?? 0
+    const max = this.#limits['organization-bytes']
+    return found > max ? { limit: 'organization-bytes', max, found } : undefined
   }
 
   /** Adds the counts to the database. Counts of a failed statement are kept for the next flush. */
@@ -109,10 +121,12 @@ export class StoredBytes implements AsyncDisposable {
     }
   }
 
-  /** Reads the sums of all projects. */
+  /** Reads the sums of all projects and repositories. */
   async refresh(): Promise<void> {
-    const { rows } = await sql<{ project_id: string; organization_id: string; bytes: number }>`
-      select project_id, organization_id, bytes from project_stored_bytes join project using (project_id)`.execute(
+    const { rows } = await sql<{ project_id: string | null; organization_id: string; bytes: number }>`
+      select project_id, organization_id, bytes from project_stored_bytes join project using (project_id)
+      union all
+      select null, organization_id, metadata_bytes from repository_stored_bytes join repository using (repository_id)`.execute(
       this.#db,
     )
     const organizationBytes = new Map<string, number>()
@@ -121,7 +135,9 @@ export class StoredBytes implements AsyncDisposable {
         row.organization_id,
         (organizationBytes.get(row.organization_id) ?? 0) + row.bytes,
       )
-    this.#projectBytes = new Map(rows.map(row => [row.project_id, row.bytes]))
+    this.#projectBytes = new Map(
+      rows.flatMap(({ project_id, bytes }) => (project_id === null ? [] : [[project_id, bytes]])),
+    )
     this.#organizationBytes = organizationBytes
   }
 

@@ -5,9 +5,10 @@ import { handler } from '../../handler.ts'
 /** Attaches a blob to a package under a file name. */
 export const repositories_AddPackageAsset = handler(
   'repositories_AddPackageAsset',
-  async ({ tx, scope, events, changed, inputText }, { packageId, assetId, filename, metadata }) => {
+  async (context, { packageId, assetId, filename, metadata }) => {
+    const { tx, scope, events, changed } = context
     const repositoryId = scope.repositoryId!
-    const file = { repositoryId, assetId, filename, metadata: metadataText(inputText, metadata) }
+    const file = { repositoryId, assetId, filename, metadata: metadataText(context, metadata) }
     if (!(await addFile(tx, { of: 'package', id: packageId }, file)))
       return { result: 'FilenameAlreadyExists' as const }
     await events.emit('repositories_PackageAssetAdded', { repositoryId, packageId, assetId, filename })

@@ -5,9 +5,10 @@ import { handler } from '../../handler.ts'
 /** Adds a blob to a version under a file name. */
 export const repositories_AddVersionAsset = handler(
   'repositories_AddVersionAsset',
-  async ({ tx, scope, events, changed, inputText }, { versionId, assetId, filename, metadata }) => {
+  async (context, { versionId, assetId, filename, metadata }) => {
+    const { tx, scope, events, changed } = context
     const repositoryId = scope.repositoryId!
-    const file = { repositoryId, assetId, filename, metadata: metadataText(inputText, metadata) }
+    const file = { repositoryId, assetId, filename, metadata: metadataText(context, metadata) }
     if (!(await addFile(tx, { of: 'version', id: versionId }, file)))
       return { result: 'FilenameAlreadyExists' as const }
     await events.emit('repositories_PackageVersionAssetAdded', { repositoryId, versionId, assetId, filename })

@@ -5,12 +5,13 @@ import { handler } from '../../handler.ts'
 /** Replaces the metadata of a file of a package. */
 export const repositories_SetPackageAssetMetadata = handler(
   'repositories_SetPackageAssetMetadata',
-  async ({ tx, scope, events, changed, inputText }, { packageId, filename, metadata }) => {
+  async (context, { packageId, filename, metadata }) => {
+    const { tx, scope, events, changed } = context
     const old = await setFileMetadata(
       tx,
       { of: 'package', id: packageId },
       filename,
-      metadataText(inputText, metadata),
+      metadataText(context, metadata),
     )
     await events.emit(
       'repositories_PackageAssetMetadataChanged',

@@ -4,7 +4,8 @@ import { handler } from '../../handler.ts'
 /** Replaces the metadata of a package. */
 export const repositories_SetPackageMetadata = handler(
   'repositories_SetPackageMetadata',
-  async ({ tx, scope, events, changed, inputText }, { packageId, metadata }) => {
+  async (context, { packageId, metadata }) => {
+    const { tx, scope, events, changed } = context
     const before = await tx
       .selectFrom('package')
       .where('package_id', '=', packageId)
@@ -13,7 +14,7 @@ export const repositories_SetPackageMetadata = handler(
       .executeTakeFirstOrThrow()
     await tx
       .updateTable('package')
-      .set({ metadata: metadataText(inputText, metadata) })
+      .set({ metadata: metadataText(context, metadata) })
       .where('package_id', '=', packageId)
       .execute()
     await events.emit(

@@ -5,12 +5,13 @@ import { handler } from '../../handler.ts'
 /** Replaces the metadata of a file of a version. */
 export const repositories_SetVersionAssetMetadata = handler(
   'repositories_SetVersionAssetMetadata',
-  async ({ tx, scope, events, changed, inputText }, { versionId, filename, metadata }) => {
+  async (context, { versionId, filename, metadata }) => {
+    const { tx, scope, events, changed } = context
     const old = await setFileMetadata(
       tx,
       { of: 'version', id: versionId },
       filename,
-      metadataText(inputText, metadata),
+      metadataText(context, metadata),
     )
     await events.emit(
       'repositories_PackageVersionAssetMetadataChanged',

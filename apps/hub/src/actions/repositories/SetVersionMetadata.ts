@@ -4,7 +4,8 @@ import { handler } from '../../handler.ts'
 /** Replaces the metadata of a version. */
 export const repositories_SetVersionMetadata = handler(
   'repositories_SetVersionMetadata',
-  async ({ tx, scope, events, changed, inputText }, { versionId, metadata }) => {
+  async (context, { versionId, metadata }) => {
+    const { tx, scope, events, changed } = context
     const before = await tx
       .selectFrom('package_version')
       .where('version_id', '=', versionId)
@@ -13,7 +14,7 @@ export const repositories_SetVersionMetadata = handler(
       .executeTakeFirstOrThrow()
     await tx
       .updateTable('package_version')
-      .set({ metadata: metadataText(inputText, metadata) })
+      .set({ metadata: metadataText(context, metadata) })
       .where('version_id', '=', versionId)
       .execute()
     await events.emit(
