@@ -10,6 +10,8 @@ export type Shown = {
   tables: string[][]
   /** The texts of elements and text nodes in each table row, as in `texts`. */
   rows: string[][]
+  /** The `href` of the links in the main part. */
+  links: string[]
 }
 
 /** Script for `page.evaluate` that returns `Shown`. */
@@ -34,6 +36,7 @@ const SHOWN = `(() => {
     headings: textsOf(all('h1, h2, h3, h4')),
     tables: all('table').map(table => textsOf([...table.querySelectorAll('th')])),
     rows: all('tbody tr').map(row => textsIn(row)),
+    links: all('main a[href]').map(link => link.getAttribute('href')),
   }
 })()`
 
@@ -45,7 +48,7 @@ export function readShown(page: Page): Promise<Shown> {
 /** Returns whether a text of the specification is shown: on a page, or in one of the confirmation prompts of the browser (`asked`). */
 export function isShown(
   text: SpecifiedText,
-  { texts, headings, tables, rows }: Shown,
+  { texts, headings, tables, rows, links }: Shown,
   asked: readonly string[],
 ): boolean {
   if (typeof text === 'string') return texts.includes(text)
@@ -53,6 +56,7 @@ export function isShown(
   if ('heading' in text) return headings.includes(text.heading)
   if ('columns' in text) return tables.some(heads => isInOrder(text.columns, heads))
   if ('row' in text) return rows.some(row => text.row.every(one => row.includes(one)))
+  if ('link' in text) return links.includes(text.link)
   return asked.includes(text.question)
 }
 

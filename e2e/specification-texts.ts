@@ -14,12 +14,14 @@ export type SpecifiedText =
   | { row: readonly string[] }
   /** A confirmation prompt of the browser. */
   | { question: string }
+  /** The `href` of a link in the main part of the page. */
+  | { link: string }
 
 /** Texts that one situation must show. Several entries may share a situation. */
 export type SpecifiedSituation = {
-  /** Sections of docs/product.md that give the texts. */
+  /** Sections of docs/specification.md that give the texts, and of docs/product.md if the text is an addition. */
   section: string
-  /** Page and state, by the words of docs/product.md. */
+  /** Page and state, by the words of docs/specification.md or docs/product.md. */
   situation: string
   texts: readonly SpecifiedText[]
   /** Texts that this situation must not show. */
@@ -29,6 +31,7 @@ export type SpecifiedSituation = {
 const PAGE_NOT_FOUND = [
   { heading: 'Page not Found' },
   'The page you are looking for does not exist. Please check the URL or go back to the home page.',
+  { link: '/' },
 ] as const
 
 const EVENT_COLUMNS = { columns: ['ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'] } as const
@@ -121,7 +124,7 @@ export const SITUATIONS = [
   {
     section: '2',
     situation: 'page that fails',
-    texts: [{ heading: 'Something went wrong!' }, 'Show Error'],
+    texts: [{ heading: 'Something went wrong!' }, 'Show Error', 'Try again'],
     absent: ['Hide Error'],
   },
   {
@@ -515,9 +518,153 @@ export const SITUATIONS = [
   },
 ] as const satisfies readonly SpecifiedSituation[]
 
-/** Quoted texts of docs/product.md that no page shows. The console throws errors with these messages but does not show them. */
-export const NEVER_SHOWN: readonly string[] = [
-  'Not logged in',
-  'User ID is not available',
-  'User cancelled the action',
+/** A statement of the specification that the console does not follow, with the decision that says why. */
+export type DecidedOtherwise = {
+  /** Section of docs/specification.md. */
+  section: string
+  /** Words of the specification. */
+  statement: string
+  /** Heading in docs/decisions.md. */
+  heading: string
+  /** Words of the decision below that heading. */
+  decision: string
+}
+
+const READINGS = 'Readings of the specification'
+
+/** Statements of the specification that the console does not follow, or follows in a narrower case. */
+export const DECIDED_OTHERWISE: readonly DecidedOtherwise[] = [
+  {
+    section: '2',
+    statement: 'then redirects to /login after 4 seconds',
+    heading: READINGS,
+    decision: 'Only Completed goes on after 4 s; Failed stays, with a link.',
+  },
+  {
+    section: '2',
+    statement: "A failed route shows a generic panel 'Something went wrong!'",
+    heading: 'Failures',
+    decision: 'An absent project, repository, package, version or device shows "Page not Found"',
+  },
+  {
+    section: '2',
+    statement: 'if that fails, it redirects to /login with the current location as redirect',
+    heading: READINGS,
+    decision: '`redirect` counts only with exactly one leading `/` and no backslash.',
+  },
+  {
+    section: '2',
+    statement: "redirects to the first organization's page",
+    heading: 'Pages and addresses',
+    decision: '`/` goes to it, else to the first.',
+  },
+  {
+    section: '2',
+    statement: 'sets the current repository id to repo_ plus the parameter',
+    heading: READINGS,
+    decision: '`/org_…/repo_…` goes on to `/org_…/repositories/repo_…`.',
+  },
+  {
+    section: '2',
+    statement: "table with Name (or 'unnamed')",
+    heading: 'Tables, forms and keys',
+    decision: "A device without a name is 'unnamed' with its host name beside it",
+  },
+  {
+    section: '2',
+    statement:
+      "table with Name (or 'unnamed'), Id, First Seen, Status (Connected/Disconnected), Pending Certificates",
+    heading: 'Tables, forms and keys',
+    decision: 'Without a device the list is the guide that connects the first one',
+  },
+  {
+    section: '4',
+    statement: 'logout calls the server, clears the session and discards all cached query data',
+    heading: READINGS,
+    decision: 'A failure at the hub leaves the session and says so.',
+  },
+  {
+    section: '4',
+    statement: 'any other result is only logged',
+    heading: 'Failures',
+    decision: 'A repository name that is taken leaves the dialog open and says "This name is taken."',
+  },
+  {
+    section: '5',
+    statement: 'the submit button is disabled while the form cannot be submitted',
+    heading: READINGS,
+    decision: 'A button is enabled at first. It is disabled after a failed validation until that is mended',
+  },
+  {
+    section: '5',
+    statement: 'Device deletion and member removal ask no confirmation.',
+    heading: 'Tables, forms and keys',
+    decision: 'sends nothing for 10 s, in which the row offers Undo.',
+  },
+  {
+    section: '6',
+    statement: 'whether admin routes are guarded is not shown',
+    heading: READINGS,
+    decision: 'The pages of administration have no guard in the console',
+  },
+  {
+    section: '7',
+    statement: 'A 401 response has no special handling (rejected as is).',
+    heading: 'Failures',
+    decision: 'A 401 is shown where it happened, with a link "Log in".',
+  },
+  {
+    section: '7',
+    statement: 'users_SetPassword {userId, password}.',
+    heading: 'Passwords and tokens',
+    decision: 'need a session whose sign-in is younger than 15 min, or the current',
+  },
+  {
+    section: '7',
+    statement: 'Most queries refresh every 60 s with 30 s stale time',
+    heading: READINGS,
+    decision: 'The actor and commands are never polled. Hidden tabs pause.',
+  },
+  {
+    section: '8',
+    statement: "box 'An Error Occurred' with 'Please try again later.' plus the error message",
+    heading: 'Failures',
+    decision: 'A refusal of the hub that names only fields of the form is shown at these fields',
+  },
+  {
+    section: '8',
+    statement: 'Repository create non-Created result: logged to the console only.',
+    heading: 'Failures',
+    decision: 'A repository name that is taken leaves the dialog open and says "This name is taken."',
+  },
+  {
+    section: '5',
+    statement: "else it fails with 'Not logged in'",
+    heading: 'Failures',
+    decision: '"Not logged in", "User ID is not available" and "User cancelled the action" are shown nowhere',
+  },
+  {
+    section: '8',
+    statement: "'Not logged in': actor kind is not User.",
+    heading: 'Failures',
+    decision: '"Not logged in", "User ID is not available" and "User cancelled the action" are shown nowhere',
+  },
+  {
+    section: '8',
+    statement: "'User ID is not available': session has no user id.",
+    heading: 'Failures',
+    decision: '"Not logged in", "User ID is not available" and "User cancelled the action" are shown nowhere',
+  },
+  {
+    section: '8',
+    statement: "'User cancelled the action': a declined confirmation; no request is made.",
+    heading: 'Failures',
+    decision: '"Not logged in", "User ID is not available" and "User cancelled the action" are shown nowhere',
+  },
+  {
+    section: '9',
+    statement: 'User-agent column truncated to 40 characters wide.',
+    heading: READINGS,
+    decision: 'The user agent is cut by style.',
+  },
 ]

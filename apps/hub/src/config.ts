@@ -221,7 +221,7 @@ export const SECRETS = [
 /** Host that is safe in a Content-Security-Policy: it has no character that ends a directive. */
 const POLICY_HOST = /^[\w.*:[\]-]+$/
 
-/** Schema of the file named by `MUSTER_CONFIG_JSON`: banner and further scripts of the console (docs/product.md 1). */
+/** Schema of the file named by `MUSTER_CONFIG_JSON`: banner and further scripts of the console (docs/specification.md 1). */
 const ConsoleConfig = z.object({
   banner: z.object({ text: z.string() }).optional(),
   scripts: z

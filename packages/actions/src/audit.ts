@@ -14,7 +14,7 @@ import {
 import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from './limits.ts'
 import { openWord, Timestamp, text, WithinSecs } from './scalars.ts'
 
-/** Outcomes of an audited action (docs/product.md 4). */
+/** Outcomes of an audited action (docs/specification.md 4). */
 export const AuditActionStatus = z.enum(['Rejected', 'Panicked', 'Succeeded', 'Failed', 'Pending'])
 
 const Owners = z

@@ -46,7 +46,7 @@ export const AskedBy = z
   )
 export type AskedBy = z.infer<typeof AskedBy>
 
-/** States of a device's certificate (docs/product.md 4). */
+/** States of a device's certificate (docs/specification.md 4). */
 export const CertificateStatus = z.enum(['Pending', 'Active', 'Rejected', 'Revoked'])
 export type CertificateStatus = z.output<typeof CertificateStatus>
 

@@ -4,7 +4,7 @@ import { ClusterNodeId, JobId, OrganizationId, ProjectId } from './ids.ts'
 import { MAX_KIND_LENGTH, MAX_SUMMARIZED_JOBS, MAX_SUMMARIZED_RUNS } from './limits.ts'
 import { Empty, Timestamp, text, U32 } from './scalars.ts'
 
-/** States of a background job (docs/product.md 4). */
+/** States of a background job (docs/specification.md 4). */
 export const JobStatus = z.enum(['Pending', 'Completed', 'Failed', 'Expired', 'Cancelled'])
 export type JobStatus = z.output<typeof JobStatus>
 

@@ -58,7 +58,7 @@ export const MAX_FILTER_LENGTH = 256
 export const MAX_KIND_LENGTH = 128
 /** Maximum length, in characters, of a text with which a filter compares a property. */
 export const MAX_CONDITION_LENGTH = 256
-/** Shortest password, in characters (docs/product.md 9). */
+/** Shortest password, in characters (docs/specification.md 9). */
 export const MIN_PASSWORD_LENGTH = 8
 /** Longest password, in characters. */
 export const MAX_PASSWORD_LENGTH = 256

@@ -14,7 +14,7 @@ import {
 import { MAX_CURSOR_LENGTH, MAX_FILTER_LENGTH, MAX_TIMELINE_PAGE } from './limits.ts'
 import { openWord, Timestamp, text, U32, WithinSecs } from './scalars.ts'
 
-/** Severities of events, from least to most severe (docs/product.md 4). */
+/** Severities of events, from least to most severe (docs/specification.md 4). */
 export const EventSeverity = z.enum(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'])
 
 /** Reason why a device's connection ended (docs/api.md Appendix A). */

@@ -1,7 +1,7 @@
 import { type ActionName, createClient, type Invoke } from '@muster/actions/client'
 import { parseLossless } from '@muster/actions/exact-json'
 
-/** Older action names that the console must send instead of the current names (docs/product.md 7). */
+/** Older action names that the console must send instead of the current names (docs/specification.md 7). */
 const names = { users_Create: 'users_CreateUser', users_Delete: 'users_DeleteUser' }
 
 const plain = createClient({ names })

@@ -5,7 +5,7 @@ const STALE_MS = 30_000
 
 const everySecs = (secs: number): Refresh => ({ intervalMs: secs * 1000, staleMs: STALE_MS })
 
-/** Query actions whose polling interval differs from the default of 60 s (docs/product.md 7; docs/decisions.md, "Polling"). */
+/** Query actions whose polling interval differs from the default of 60 s (docs/specification.md 7, docs/product.md 7; docs/decisions.md, "Polling"). */
 const REFRESH: Record<string, Refresh> = {
   actor_GetActor: { intervalMs: false, staleMs: Number.POSITIVE_INFINITY },
   // Only the user changes their own view of the device list, so it is not polled.

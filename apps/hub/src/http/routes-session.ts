@@ -19,7 +19,7 @@ const Login = z.object({
   rememberMe: z.boolean().nullish(),
 })
 
-/** Message of every failed sign-in, so that it does not reveal which part was wrong (docs/product.md 8). */
+/** Message of every failed sign-in, so that it does not reveal which part was wrong (docs/specification.md 8). */
 const REFUSED = 'Invalid username or password!'
 
 /** Sign-in and sign-out. They are routes and not actions because they set cookies (docs/decisions.md, "Sign-in and sessions"). */

@@ -1,4 +1,4 @@
-/** Thrown when the user declines a confirmation, before any request is sent (docs/product.md 8). */
+/** Thrown when the user declines a confirmation, before any request is sent (docs/specification.md 8). */
 export class UserCancelledError extends Error {
   override readonly name = 'UserCancelledError'
 

@@ -1,6 +1,6 @@
 const UNITS = ['B', 'KiB', 'MiB', 'GiB'] as const
 
-/** A size with its unit: whole bytes, larger units with one decimal, GiB at most (docs/product.md 9). */
+/** A size with its unit: whole bytes, larger units with one decimal, GiB at most (docs/specification.md 9). */
 export function formatBytes(bytes: number): string {
   let value = Math.max(0, bytes)
   let unit = 0
@@ -12,7 +12,7 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`
 }
 
-/** A duration: "95 s" below 120 s, else days, hours and minutes without leading zero parts (docs/product.md 9). */
+/** A duration: "95 s" below 120 s, else days, hours and minutes without leading zero parts (docs/specification.md 9). */
 export function formatDuration(secs: number): string {
   const whole = Math.max(0, Math.floor(secs))
   if (whole < 120) return `${whole} s`
@@ -33,7 +33,7 @@ export function formatMs(ms: number): string {
   return secs % 60 === 0 ? `${minutes} m` : `${minutes} m ${secs % 60} s`
 }
 
-/** A share between 0 and 1 as a whole percentage, "61 %" (docs/product.md 9). */
+/** A share between 0 and 1 as a whole percentage, "61 %" (docs/specification.md 9). */
 export function formatPercent(share: number): string {
   return `${Math.round(Math.min(1, Math.max(0, share)) * 100)} %`
 }

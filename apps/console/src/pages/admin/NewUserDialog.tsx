@@ -20,7 +20,7 @@ export function NewUserDialog({ onClose }: { onClose: () => void }) {
   const form = useTextForm({
     defaultValues: { email: '', name: '', isAdmin: false as boolean },
     // Only the hub validates the email address. The form shows the hub's message (docs/decisions.md, "Readings of the
-    // product page").
+    // specification").
     submit: async ({ email, name, isAdmin }) => {
       const created = await password.run(async currentPassword => {
         const input = { name, email, displayName: name, isAdmin, ...currentPassword }

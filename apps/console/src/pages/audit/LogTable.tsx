@@ -23,7 +23,7 @@ import { STATUS_LOOKS } from './status-looks.ts'
 
 /**
  * Columns of a log. `short` is for the log of an organization, project, repository or device. The logs of the instance have ID and Data as
- * further columns (docs/product.md 2): `whole` is for the log of events, `actions` for the log of actions, which shows their status.
+ * further columns (docs/specification.md 2): `whole` is for the log of events, `actions` for the log of actions, which shows their status.
  */
 export type LogColumns = 'short' | 'whole' | 'actions'
 

@@ -1,7 +1,7 @@
 /** Maximum number of characters that a cell shows of an entry's data. A longer text would not fit. */
 const PREVIEW_CHARS = 300
 
-/** Data of an entry for display, without `projectId` (docs/product.md 3). */
+/** Data of an entry for display, without `projectId` (docs/specification.md 3). */
 export function shownData(data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(data).filter(([key]) => key !== 'projectId'))
 }

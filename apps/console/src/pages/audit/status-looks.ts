@@ -1,7 +1,7 @@
 import { CircleCheck, Clock, OctagonAlert, X } from 'lucide-react'
 import type { StateLook } from '../../ui/app/StateBadge.tsx'
 
-/** Tone and icon of each status of an action (docs/product.md 4), in the order in which the filter offers them. */
+/** Tone and icon of each status of an action (docs/specification.md 4), in the order in which the filter offers them. */
 export const STATUS_LOOKS = {
   Succeeded: { tone: 'ok', icon: CircleCheck },
   Failed: { tone: 'bad', icon: OctagonAlert },

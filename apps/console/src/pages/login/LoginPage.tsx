@@ -30,7 +30,7 @@ export function LoginPage() {
       try {
         await logIn(queryClient, { email: email.trim(), password, rememberMe })
       } catch {
-        // All failures show the same text (docs/product.md 8).
+        // All failures show the same text (docs/specification.md 8).
         setFailures(count => count + 1)
         return
       }

@@ -3,7 +3,7 @@ import { AuthLayout } from '../../ui/AuthLayout.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
 
-/** Page in place of a form for a new password. It says that this feature is not available yet (docs/product.md 2). */
+/** Page in place of a form for a new password. It says that this feature is not available yet (docs/specification.md 2). */
 export function ResetPasswordPage() {
   return (
     <AuthLayout>

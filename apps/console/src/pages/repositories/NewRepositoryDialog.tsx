@@ -15,7 +15,7 @@ export function NewRepositoryDialog({ organizationId, onClose }: NewRepositoryDi
   const create = useCommand('repositories_Create', {
     invalidates: ['organizations_QueryRepositories'],
     onSuccess: output => {
-      // The failure is logged in addition to the message at the field (docs/product.md 4).
+      // The failure is logged in addition to the message at the field (docs/specification.md 4).
       if (output.result !== 'Created') return log.warn('The repository was not created', output.result)
       const params = { organization: organizationParam(organizationId), repositoryId: output.repositoryId }
       return navigate({ to: '/org_{$organization}/repositories/$repositoryId', params })
@@ -23,7 +23,7 @@ export function NewRepositoryDialog({ organizationId, onClose }: NewRepositoryDi
   })
   const form = useTextForm({
     defaultValues: { name: '' },
-    // Only the hub validates the name (docs/product.md 5).
+    // Only the hub validates the name (docs/specification.md 5).
     submit: async ({ name }) => {
       // The dialog shows the error from the mutation's state.
       await create.mutateAsync({ organizationId, name: name.trim() }).catch(() => {})

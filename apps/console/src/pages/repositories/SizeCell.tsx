@@ -1,10 +1,10 @@
 import { formatBytes, formatCount } from '../../lib/app/format.ts'
 import { Cell } from '../../ui/app/Table.tsx'
 
-/** Head of the size column (docs/product.md 2). */
+/** Head of the size column (docs/specification.md 2). */
 export const SIZE_HEAD = 'Size in bytes'
 
-/** A size in bytes with grouped thousands. The tooltip shows it in larger units (docs/product.md 9). */
+/** A size in bytes with grouped thousands. The tooltip shows it in larger units (docs/specification.md 9). */
 export function SizeCell({ bytes }: { bytes: number }) {
   return (
     <Cell label={SIZE_HEAD}>

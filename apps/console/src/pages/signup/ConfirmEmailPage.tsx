@@ -2,7 +2,7 @@ import { AuthLayout } from '../../ui/AuthLayout.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
 
-/** Placeholder page (docs/product.md 2). No other page links to it. */
+/** Placeholder page (docs/specification.md 2). No other page links to it. */
 export function ConfirmEmailPage() {
   return (
     <AuthLayout>

@@ -11,7 +11,7 @@ import { Result, ResultIcon } from '../../ui/Result.tsx'
 
 type SignupResultProps = { result: ActionOutput<'users_Register'>['result']; email: string }
 
-/** The result of a sign-up (docs/product.md 4). */
+/** The result of a sign-up (docs/specification.md 4). */
 export function SignupResult({ result, email }: SignupResultProps) {
   // The focused form has disappeared, so the heading takes the focus.
   useEffect(() => focusHeading(), [])

@@ -9,7 +9,7 @@ import { ErrorText } from '../../ui/ErrorText.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
 
-/** Time from the success message to the redirect to the sign-in page (docs/product.md 9). */
+/** Time from the success message to the redirect to the sign-in page (docs/specification.md 9). */
 const REDIRECT_MS = 4000
 
 const route = getRouteApi('/signup/verify')

@@ -91,7 +91,7 @@ export const ADMIN_PAGES: PageLink[] = [
   { to: '/admin/cluster', icon: Server, label: 'Cluster' },
 ]
 
-/** Pages of the administration that have no link in the navigation (docs/product.md 4). */
+/** Pages of the administration that have no link in the navigation (docs/specification.md 2, docs/product.md 2). */
 export const UNLINKED_ADMIN_PAGES: PageLink[] = [
   { to: '/admin/projects', icon: Blocks, label: 'Projects of all organizations' },
   { to: '/admin/jobs', icon: Clock, label: 'Jobs' },

@@ -180,7 +180,7 @@ describe('users_Register', () => {
     }
   })
 
-  it('returns EmailAlreadyExists for an active account, as docs/product.md requires', async () => {
+  it('returns EmailAlreadyExists for an active account, as docs/specification.md requires', async () => {
     expect(await register({ email: admin.email.toUpperCase() })).toEqual({ result: 'EmailAlreadyExists' })
     const email = freshEmail()
     await register({ email })

@@ -17,7 +17,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const STATUSES = ['Pending', 'Active', 'Rejected', 'Revoked'] as const
-/** Status changes that docs/product.md, section 4, allows. Setting the present status again changes nothing. */
+/** Status changes that docs/specification.md, section 4, allows. Setting the present status again changes nothing. */
 const EDGES = [
   ['Pending', 'Active'],
   ['Pending', 'Rejected'],

@@ -112,7 +112,7 @@ it('O9: computes the uptime of nodes by the clock of the database', async () => 
   expect(nodes[0]!.uptimeSecs).toBeGreaterThanOrEqual(90)
 })
 
-it('maps the states of pg-boss to the statuses of the product page', async () => {
+it('maps the states of pg-boss to the statuses of the specification', async () => {
   const admin = await hub.user({ isAdmin: true })
   // `start_after` keeps the hub from running the waiting jobs during the test.
   const later = { start_after: new Date(Date.now() + 60_000) }

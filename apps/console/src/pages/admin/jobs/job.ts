@@ -8,7 +8,7 @@ export type Job = ActionOutput<'jobs_Query'>['jobs'][number]
 /** A kind of background job with its last runs. */
 export type JobKind = ActionOutput<'jobs_GetSummary'>['kinds'][number]
 
-/** Looks of the statuses of a job (docs/product.md 4), in the order of the filter. */
+/** Looks of the statuses of a job (docs/specification.md 4), in the order of the filter. */
 export const JOB_LOOKS: Record<Job['status'], StateLook> = {
   Pending: { tone: 'warn', icon: Clock },
   Completed: { tone: 'ok', icon: CircleCheck },

@@ -28,7 +28,7 @@ const LOOKS: Record<Status, StateLook> = {
   Revoked: { tone: 'neutral', icon: Ban },
 }
 
-/** Allowed changes of a certificate's status, with the buttons for them (docs/product.md 4). */
+/** Allowed changes of a certificate's status, with the buttons for them (docs/specification.md 4). */
 const MOVES: Record<Status, { label: string; to: Status; failed: string }[]> = {
   Pending: [
     { label: 'Accept', to: 'Active', failed: 'Could not accept the certificate' },
@@ -39,7 +39,7 @@ const MOVES: Record<Status, { label: string; to: Status; failed: string }[]> = {
   Revoked: [],
 }
 
-/** The certificates of a device with buttons for the allowed changes, without confirmation (docs/product.md 5). */
+/** The certificates of a device with buttons for the allowed changes, without confirmation (docs/specification.md 5). */
 export function CertificatesSection({ deviceId }: { deviceId: string }) {
   return (
     <Section id="certs" title="Certificates" padded={false}>

@@ -4,7 +4,7 @@ import { useDelete } from './DeviceMenu.tsx'
 
 type DangerSectionProps = { projectId: string; deviceId: string; name: string }
 
-/** Starts the deletion of a device without confirmation and returns to the list, which offers Undo (docs/product.md 4 and 5). */
+/** Starts the deletion of a device without confirmation and returns to the list, which offers Undo (docs/specification.md 5, docs/product.md 4). */
 export function DangerSection({ projectId, deviceId, name }: DangerSectionProps) {
   const remove = useDelete({ projectId, deviceId, name })
   return (

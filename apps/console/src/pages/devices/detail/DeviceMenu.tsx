@@ -64,7 +64,7 @@ export function DeviceMenu({ projectId, deviceId, name, refresh, openProxy }: De
   )
 }
 
-/** Starts the deletion without confirmation and opens the list, which offers Undo (docs/product.md 4 and 5). */
+/** Starts the deletion without confirmation and opens the list, which offers Undo (docs/specification.md 5, docs/product.md 4). */
 export function useDelete(device: { projectId: string; deviceId: string; name: string }) {
   const navigate = useNavigate()
   const queryClient = useQueryClient()

@@ -7,7 +7,7 @@ import { messageOf } from '../../../ui/ErrorText.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { useRename } from '../use-rename.ts'
 
-/** Form that sets or removes the name of a device. The form is cleared after saving (docs/product.md 5). */
+/** Form that sets or removes the name of a device. The form is cleared after saving (docs/specification.md 5). */
 export function RenameSection({ deviceId }: { deviceId: string }) {
   const [name, setName] = useState('')
   const rename = useRename()

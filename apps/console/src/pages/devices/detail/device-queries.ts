@@ -4,7 +4,7 @@ import { invoke } from '../../../api/client.ts'
 import { actionQuery } from '../../../api/queries.ts'
 import { HEALTH, OTA_STATUS, SYSTEM_INFO_NAMES } from './property-names.ts'
 
-/** Number of events that the page of a device shows (docs/product.md 9). */
+/** Number of events that the page of a device shows (docs/specification.md 9). */
 export const EVENT_LIMIT = 10
 /** Limit of the list of connections. */
 const CONNECTION_LIMIT = 500

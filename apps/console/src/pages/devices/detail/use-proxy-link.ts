@@ -2,7 +2,7 @@ import { useCommand } from '../../../api/queries.ts'
 import { openIssued } from '../../../lib/app/open-window.ts'
 import { toastError } from '../../../ui/app/toast.ts'
 
-/** Lifetime of a link to a device's web pages, in hours (docs/product.md 9). */
+/** Lifetime of a link to a device's web pages, in hours (docs/specification.md 9). */
 export const PROXY_LINK_HOURS = 2
 
 /** Opens web pages of a device in a new window. Each call requests a new link. */

@@ -11,7 +11,7 @@ export type ColumnView = {
   sort?: string
 }
 
-/** Columns of a person who has chosen nothing: all, in the order of docs/product.md 5. */
+/** Columns of a person who has chosen nothing: all, in the order of docs/specification.md 2. */
 export const DEFAULT_VIEW: ColumnView = { columns: COLUMN_IDS.slice(1), widths: {} }
 
 /** Whether a view is the default one, whose columns are hidden one by one in narrow windows. */

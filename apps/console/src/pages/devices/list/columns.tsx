@@ -21,7 +21,7 @@ type Column = {
   cell: (device: DeviceRow) => ReactNode
 }
 
-/** Columns of the device list that do not show a property. The first columns have the names and the order of docs/product.md 5. */
+/** Columns of the device list that do not show a property. The first columns have the names and the order of docs/specification.md 2. */
 const COLUMNS: Readonly<Record<ColumnId, Column>> = {
   name: { label: 'Name', className: 'c-name', widthPx: 200, sort: 'name', cell: () => null },
   deviceId: {

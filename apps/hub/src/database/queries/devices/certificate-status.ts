@@ -4,7 +4,7 @@ import type { CommandTransaction } from '../../../command-transaction.ts'
 import type { DeviceRegistry } from '../../../links/registry.ts'
 import { lockDevice, recordCertificateChange } from './device-certificates.ts'
 
-/** Allowed changes of a certificate's status, from each status (docs/product.md, section 4). */
+/** Allowed changes of a certificate's status, from each status (docs/specification.md, section 4). */
 const NEXT: Record<CertificateStatus, readonly CertificateStatus[]> = {
   Pending: ['Active', 'Rejected'],
   Active: ['Revoked'],

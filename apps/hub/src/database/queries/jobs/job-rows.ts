@@ -19,7 +19,7 @@ export type JobRow = {
 }
 
 /**
- * Status of a job, with one of the names in docs/product.md 4. pg-boss has one state for every failure, so a failed job counts as
+ * Status of a job, with one of the names in docs/specification.md 4. pg-boss has one state for every failure, so a failed job counts as
  * `Expired` when its last attempt lasted until its deadline.
  */
 export const jobStatus = sql<JobStatus>`case j.state

@@ -14,7 +14,7 @@ import { pathOf, useFollowedPath, useVersionAt } from './followed-path.ts'
 
 const LONGEST_STATE = 24
 
-/** The update status last reported by update scripts. Unknown states are shown unchanged (docs/product.md 4). */
+/** The update status last reported by update scripts. Unknown states are shown unchanged (docs/specification.md 4). */
 export function OtaSection({ deviceId }: { deviceId: string }) {
   return (
     <Section id="ota" title="OTA Update Status" padded={false} aside={<OtaState deviceId={deviceId} />}>
