@@ -36,7 +36,13 @@ import {
   U32,
   U64,
 } from './scalars.ts'
-import { ConnectionEndReason, EventSeverity, TimelineInput, TimelineOutput } from './timeline.ts'
+import {
+  ClockErrorSecs,
+  ConnectionEndReason,
+  EventSeverity,
+  TimelineInput,
+  TimelineOutput,
+} from './timeline.ts'
 
 /** The person and the session that asked for a deletion. */
 export const AskedBy = z
@@ -99,6 +105,7 @@ const EventOutput = z.object({
   attributes: z.unknown(),
   emittedAt: Timestamp,
   receivedAt: Timestamp,
+  clockErrorSecs: ClockErrorSecs,
 })
 
 /** Actions on devices (docs/api.md 2.6, 3.7, 3.8 and 3.9; docs/protocol.md 4.5 for operations). */

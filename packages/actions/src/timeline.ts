@@ -17,6 +17,14 @@ import { openWord, Timestamp, text, U32, WithinSecs } from './scalars.ts'
 /** Severities of events, from least to most severe (docs/specification.md 4). */
 export const EventSeverity = z.enum(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'])
 
+/** Error of the clock of a device when it emitted an event (docs/api.md 2.6). */
+export const ClockErrorSecs = z
+  .int()
+  .optional()
+  .describe(
+    'Seconds by which the clock of the device was ahead, negative if behind; only where `emittedAt` is implausible. Lists then order the event by `receivedAt`.',
+  )
+
 /** Reason why a device's connection ended (docs/api.md Appendix A). */
 export const ConnectionEndReason = z.enum(['Unknown', 'Disconnected', 'NodeCrashed', 'ServerShutdown'])
 export type ConnectionEndReason = z.output<typeof ConnectionEndReason>
@@ -49,7 +57,7 @@ const ENTRY = {
   entryId: z.string().describe('Identifies the entry within the timeline of its device.'),
   kind: TimelineKind,
   at: Timestamp.describe(
-    'Time of an event by the clock of the device; of all others by the clock of the hub.',
+    'Time of an event by the clock of the device, or of its receipt where `clockErrorSecs` is present; of all others by the clock of the hub.',
   ),
   severity: EventSeverity,
   isConnected: z
@@ -66,7 +74,9 @@ const TimelineEntry = z.discriminatedUnion('type', [
     category: z.string().optional(),
     body: z.unknown(),
     attributes: z.unknown(),
+    emittedAt: Timestamp.optional().describe('By the clock of the device; absent from older nodes.'),
     receivedAt: Timestamp,
+    clockErrorSecs: ClockErrorSecs,
   }),
   z.object({
     ...ENTRY,

@@ -122,7 +122,8 @@ async function listParts(client: pg.Client): Promise<RowsHeader[]> {
   )
   return rows.map(({ name, parent, bounds, columns, isJobs }) => {
     if (isJobs) return { kind: 'jobs', columns }
-    const isDay = parent !== null && bounds !== null && bounds !== 'DEFAULT'
+    // All other partitions are created by migrations.
+    const isDay = parent !== null && bounds !== null && /_\d{8}$/.test(name)
     return { kind: 'table', name, columns, ...(isDay && { partition: { of: parent, bounds } }) }
   })
 }

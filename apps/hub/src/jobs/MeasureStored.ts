@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Db, unlimitedTransaction } from '../database/client/connection.ts'
 import { CLAIMED_AT } from '../database/queries/devices/device-events.ts'
+import { WRONG_CLOCK_DAY } from '../database/queries/devices/event-times.ts'
 import { LimitReached } from '../limits/limit-reached.ts'
 import type { LimitName, LimitValues } from '../limits/limits.ts'
 import { ROW_BYTES, type WriteSubject } from '../limits/write-budgets.ts'
@@ -22,7 +23,8 @@ const HISTORIES = [
     limit: 'device-event-bytes',
     table: 'device_event',
     count: 'event_bytes',
-    at: sql.ref('emitted_at'),
+    // An event from a wrong clock is removed with the events that were received with it.
+    at: sql`case when event_day = ${sql.lit(WRONG_CLOCK_DAY)}::date then received_at else least(emitted_at, received_at) end`,
     key: sql`device_id, event_id, event_day`,
     day: sql`(received_at at time zone 'UTC')::date`,
     bytes: sql`octet_length(body::text) + octet_length(attributes::text)`,
@@ -96,7 +98,7 @@ async function trimToLimit(
   signal: AbortSignal,
 ): Promise<number> {
   const from = sql.table(table)
-  const own = sql`device_id = ${deviceId} and ${at} > ${CLAIMED_AT}`
+  const own = sql`device_id = ${deviceId} and ${at} > ${CLAIMED_AT}::timestamptz`
   const { rows } = await unlimitedTransaction(db, tx =>
     sql<Measured>`
       with sized as (

@@ -6,6 +6,7 @@ import { actorName } from '../audit/log-query.ts'
 import { type Caller, personOf } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
 import { rowsWithin } from '../database/client/page.ts'
+import { clockErrorSecs } from '../database/queries/devices/event-times.ts'
 import { secsBetween, wireTime } from '../runtime/times.ts'
 import type { Read } from './merge.ts'
 import { wireTimeAt } from './place.ts'
@@ -104,8 +105,11 @@ async function eventContents(db: Db, deviceId: string, events: readonly Of<'even
     category: string | null
     body: unknown
     attributes: unknown
+    emitted_at: Date
     received_at: Date
-  }>`select e.event_id, e.category, e.body, e.attributes, e.received_at
+    clock_error_secs: number | null
+  }>`select e.event_id, e.category, e.body, e.attributes, e.emitted_at, e.received_at,
+            ${clockErrorSecs(sql`${deviceId}`)} as clock_error_secs
        from ${eventKeys(deviceId, events)}`.execute(db)
   return new Map(
     rows.map(row => [
@@ -116,7 +120,9 @@ async function eventContents(db: Db, deviceId: string, events: readonly Of<'even
         category: row.category ?? undefined,
         body: row.body,
         attributes: row.attributes,
+        emittedAt: wireTime(row.emitted_at),
         receivedAt: wireTime(row.received_at),
+        clockErrorSecs: row.clock_error_secs ?? undefined,
       } satisfies Content as Content,
     ]),
   )

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { matchesText } from '../database/client/page.ts'
-import { CLAIMED_AT, DAY_MS, MAX_DAYS_LATE, NO_DAY } from '../database/queries/devices/device-events.ts'
+import { DAY_MS, MAX_DAYS_LATE } from '../database/queries/devices/device-events.ts'
+import { eventsByTime } from '../database/queries/devices/events-by-time.ts'
 import type { Reader } from './budget.ts'
 import { atOf, comesAfter, type Start } from './place.ts'
 import type { Severity } from './severity.ts'
@@ -12,7 +13,7 @@ type Row = { at: string; id: string; severity: string; day: string; is_match: bo
 /** Row of an event. `day` is the day of its partition, in which its content is looked up. */
 export type EventSourceRow = SourceRow & { day: string }
 
-/** Reads the events of a device by the time of their emission. */
+/** Reads the events of a device by the time of their emission, or of their receipt if that time is implausible. */
 export function eventSource(
   reader: Reader,
   rank: number,
@@ -28,21 +29,25 @@ export function eventSource(
     category === undefined ? undefined : sql`e.category = ${category}`,
   ].filter(condition => condition !== undefined)
   const isMatch = sql<boolean>`${sql.join([sql`true`, ...conditions], sql` and `)}`
+  const isSince = (time: RawBuilder<unknown>): RawBuilder<boolean> =>
+    since === undefined ? sql<boolean>`true` : sql<boolean>`${time} >= ${since}::timestamptz`
   return {
     rank,
     async next(limit) {
       const atMost = reader.rows(limit)
-      // The condition is checked outside of the subquery, so that `limit` bounds the rows that are read, not the rows that match.
+      // `isMatch` is checked outside of the subquery, so that `limit` bounds the rows that are read, not the rows that match.
+      const events = eventsByTime({
+        deviceId: sql`${deviceId}::text`,
+        limit: sql`${atMost}::bigint`,
+        comesAfter: time => sql<boolean>`${comesAfter(start, time, sql`e.event_id`)} and ${isSince(time)}`,
+        fromDay: since === undefined ? undefined : sql`${firstDayOf(since)}`,
+        columns: sql`e.*`,
+      })
       const rows = await reader.read(sql<Row>`
-        select ${atOf(sql`e.emitted_at`)} as at, e.event_id as id, e.severity, e.event_day::text as day,
+        select ${atOf(sql`e.listed_at`)} as at, e.event_id as id, e.severity, e.event_day::text as day,
                coalesce(${isMatch}, false) as is_match
-          from (
-            select * from device_event e
-             where e.device_id = ${deviceId} and e.emitted_at > ${CLAIMED_AT}::timestamptz
-               and ${comesAfter(start, sql`e.emitted_at`, sql`e.event_id`)} and ${isSince(since)}
-             order by e.emitted_at desc, e.event_id desc limit ${atMost}
-          ) e
-         order by e.emitted_at desc, e.event_id desc`)
+          from (select * from ${events} e order by e.listed_at desc, e.event_id desc limit ${atMost}::bigint) e
+         order by e.listed_at desc, e.event_id desc`)
       const found = rows.map(({ is_match, severity, ...row }) => ({
         ...row,
         kind: 'event' as const,
@@ -55,14 +60,11 @@ export function eventSource(
   }
 }
 
-/** Condition for events since a time. The day lets PostgreSQL skip the partitions of earlier days. */
-function isSince(since: string | undefined) {
-  if (since === undefined) return sql<boolean>`true`
+/** First day whose partition may have events since a time. PostgreSQL skips the partitions of earlier days. */
+function firstDayOf(since: string): string {
   const firstDay = new Date(Math.max(Date.parse(since) - (MAX_DAYS_LATE + 1) * DAY_MS, FIRST_DAY_MS))
-  const day = firstDay.toISOString().slice(0, 10)
-  return sql<boolean>`e.emitted_at >= ${since}::timestamptz
-    and (e.event_day >= ${day}::date or e.event_day = ${NO_DAY}::date)`
+  return firstDay.toISOString().slice(0, 10)
 }
 
-/** Earliest day that the condition above uses. PostgreSQL has no year 0. */
+/** Earliest day that `firstDayOf` returns. PostgreSQL has no year 0. */
 const FIRST_DAY_MS = Date.parse('0001-01-02T00:00:00Z')

@@ -1,9 +1,11 @@
 import { type EventSeverity, MAX_ACTION_BODY_BYTES } from '@muster/actions'
-import { type SqlBool, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { z } from 'zod'
 import { type Db, select } from '../../database/client/connection.ts'
-import { cutPage, queryPage, type RowPlace, readCursor, rowsWithin } from '../../database/client/page.ts'
-import { CLAIMED_AT, DAY_MS, MAX_DAYS_LATE, NO_DAY } from '../../database/queries/devices/device-events.ts'
+import { cutPage, type RowPlace, readCursor, rowsWithin } from '../../database/client/page.ts'
+import { DAY_MS, MAX_DAYS_LATE } from '../../database/queries/devices/device-events.ts'
+import { clockErrorSecs } from '../../database/queries/devices/event-times.ts'
+import { eventsByTime } from '../../database/queries/devices/events-by-time.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
@@ -29,7 +31,7 @@ const EARLIEST_MS = Date.parse('0001-01-04T00:00:00Z')
  */
 const MAX_LOOK_UP = 10
 
-type Row = {
+type Row = RowPlace & {
   event_id: string
   category: string | null
   severity: string
@@ -37,15 +39,17 @@ type Row = {
   attributes: unknown
   emitted_at: Date
   received_at: Date
+  listed_at: Date
+  clock_error_secs: number | null
 }
 
-/** Reads events from the partitions of the days since `$2` and from the default partition, which holds late events. */
-const LATEST = `
-  select event_id, category, severity, body, attributes, emitted_at, received_at,
-         emitted_at::text as "__key", event_id as "__id"
-    from device_event
-   where device_id = $1 and emitted_at > '${CLAIMED_AT}' and (event_day >= $2::date or event_day = '${NO_DAY}'::date)
-   order by emitted_at desc, event_id desc limit $3`
+const CONTENT = sql.raw(
+  'e.event_id, e.category, e.severity, e.body, e.attributes, e.emitted_at, e.received_at',
+)
+const SIZE = sql.raw('e.event_id, octet_length(e.body::text) + octet_length(e.attributes::text) as bytes')
+
+/** Text of the query for a first page of at most `MAX_LOOK_UP` events. It is built once, because building takes as long as running it. */
+let latest: string | undefined
 
 /** Lists events of a device, latest first. */
 export const devices_QueryEvents = handler(
@@ -55,10 +59,10 @@ export const devices_QueryEvents = handler(
     const fromMs = latestMs(cursor) - FIRST_DAYS * DAY_MS
     const fromDay = new Date(fromMs).toISOString().slice(0, 10)
     const isWhole = ({ rows, nextCursor }: { rows: Row[]; nextCursor?: string }): boolean =>
-      nextCursor !== undefined && isSettled(rows.at(-1)!.emitted_at, fromMs)
+      nextCursor !== undefined && isSettled(rows.at(-1)!.listed_at, fromMs)
     const firstDays =
       cursor === undefined && limit <= MAX_LOOK_UP
-        ? cutPage(await select<Row & RowPlace>(db, LATEST, [deviceId, fromDay, limit + 1]), limit, ORDER)
+        ? cutPage(await latestOf(db, deviceId, fromDay, limit + 1), limit, ORDER)
         : await pageOf(db, deviceId, { limit, cursor, fromDay })
     const { rows, nextCursor } = isWhole(firstDays)
       ? firstDays
@@ -72,44 +76,58 @@ export const devices_QueryEvents = handler(
         attributes: row.attributes,
         emittedAt: wireTime(row.emitted_at),
         receivedAt: wireTime(row.received_at),
+        clockErrorSecs: row.clock_error_secs ?? undefined,
       })),
       nextCursor,
     }
   },
 )
 
+/** Reads the latest events of the days since `fromDay` and of the default partition, which holds late events. */
+function latestOf(db: Db, deviceId: string, fromDay: string, limit: number): Promise<Row[]> {
+  latest ??= eventsQuery({
+    deviceId: sql.raw('$1::text'),
+    fromDay: sql.raw('$2'),
+    limit: sql.raw('$3::bigint'),
+    comesAfter: () => sql<boolean>`true`,
+    columns: CONTENT,
+  }).compile(db).sql
+  return select<Row>(db, latest, [deviceId, fromDay, limit])
+}
+
 type PageOptions = { limit: number; cursor: string | undefined; fromDay?: string }
 
 /** Reads a page of a device's events, from `fromDay` on or from all days. */
 async function pageOf(db: Db, deviceId: string, { fromDay, limit, cursor }: PageOptions) {
-  const sorts = { emittedAt: { by: sql`e.emitted_at`, type: 'timestamptz' } } as const
-  const page = { limit, cursor, countTotal: false }
-  const events = db
-    .selectFrom('device_event as e')
-    .where('e.device_id', '=', deviceId)
-    .where(sql<SqlBool>`e.emitted_at > ${CLAIMED_AT}::timestamptz`)
-    .$if(fromDay !== undefined, all =>
-      all.where(sql<SqlBool>`(e.event_day >= ${fromDay}::date or e.event_day = ${NO_DAY}::date)`),
-    )
+  const last = cursor === undefined ? undefined : readCursor(cursor, ORDER)
+  const options = {
+    deviceId: sql`${deviceId}::text`,
+    fromDay: fromDay === undefined ? undefined : sql`${fromDay}`,
+    comesAfter: (time: RawBuilder<unknown>) =>
+      last
+        ? sql<boolean>`(${time}, e.event_id) < (${last[0]}::timestamptz, ${last[1]}::text)`
+        : sql<boolean>`true`,
+  }
+  let length = limit
   if (limit > DEFAULT_LIMIT) {
-    const sizes = events.select(
-      sql<number>`octet_length(e.body::text) + octet_length(e.attributes::text)`.as('bytes'),
-    )
-    const { rows: measured } = await queryPage(sizes, page, sorts, sql`e.event_id`, ORDER)
+    const sizes = sql<{ bytes: number }>`
+      select bytes from ${eventsByTime({ ...options, columns: SIZE, limit: sql`${limit}::bigint` })} e
+       order by e.listed_at desc, e.event_id desc limit ${limit}::bigint`
+    const { rows: measured } = await sizes.execute(db)
     // Shortens the page to `MAX_BODIES_BYTES` of events, but never below the default limit. The next page begins with the first event
     // that was left out.
-    page.limit = Math.max(DEFAULT_LIMIT, rowsWithin(MAX_BODIES_BYTES, measured))
+    length = Math.min(limit, Math.max(DEFAULT_LIMIT, rowsWithin(MAX_BODIES_BYTES, measured)))
   }
-  const columns = events.select([
-    'e.event_id',
-    'e.category',
-    'e.severity',
-    'e.body',
-    'e.attributes',
-    'e.emitted_at',
-    'e.received_at',
-  ])
-  return queryPage(columns, page, sorts, sql`e.event_id`, ORDER)
+  const query = eventsQuery({ ...options, columns: CONTENT, limit: sql`${length + 1}::bigint` })
+  return cutPage((await query.execute(db)).rows, length, ORDER)
+}
+
+/** Query for events with their places in the list. */
+function eventsQuery(options: Parameters<typeof eventsByTime>[0]): RawBuilder<Row> {
+  return sql<Row>`
+    select e.*, ${clockErrorSecs(options.deviceId)} as clock_error_secs, e.listed_at::text as "__key", e.event_id as "__id"
+      from ${eventsByTime(options)} e
+     order by e.listed_at desc, e.event_id desc limit ${options.limit}`
 }
 
 /** Time of the event that the cursor points to, in milliseconds since 1970. Without a cursor, the current time. */
@@ -122,9 +140,9 @@ function latestMs(cursor: string | undefined): number {
 }
 
 /**
- * Returns whether a query over the days since `fromMs` reads every event emitted at `emittedAt` or later. The partition of an
- * event is at most `MAX_DAYS_LATE` days older than the event, or it is the default partition, which every query reads.
+ * Returns whether a query over the days since `fromMs` reads every event that is listed at `listedAt` or later. The partition of an
+ * event is at most `MAX_DAYS_LATE` days older than the event, or every query reads it.
  */
-function isSettled(emittedAt: Date, fromMs: number): boolean {
-  return emittedAt.getTime() >= fromMs + MAX_DAYS_LATE * DAY_MS
+function isSettled(listedAt: Date, fromMs: number): boolean {
+  return listedAt.getTime() >= fromMs + MAX_DAYS_LATE * DAY_MS
 }

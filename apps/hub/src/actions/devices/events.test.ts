@@ -31,6 +31,8 @@ beforeAll(async () => {
   ;({ owner, projectId } = fleet)
   device = await connectDevice({ url: hub.url, token: fleet.token })
   deviceId = device.deviceId
+  // Times long before the first sight of a device are implausible. Most tests use fixed times.
+  await hub.db.updateTable('device').set({ first_seen: '2025-06-01T00:00:00Z' }).execute()
 })
 afterAll(async () => {
   await device[Symbol.asyncDispose]()
@@ -360,7 +362,7 @@ describe('devices_QueryEvents', () => {
 
   it('finds the latest events whatever their days', async () => {
     const at = (daysAgo: number): Date => new Date(Date.now() - daysAgo * 24 * 60 * 60 * 1000)
-    const days = [0, 0.5, 1.2, 1.9, 2.5, 3, 6, 30, 80, -2]
+    const days = [0, 0.5, 1.2, 1.9, 2.5, 3, 6, 30, 80]
     const sent = days.map(daysAgo =>
       event({
         body: daysAgo,
@@ -383,5 +385,113 @@ describe('devices_QueryEvents', () => {
       } while (cursor)
       expect(seen, `limit ${limit}`).toEqual(latest)
     }
+  })
+
+  describe('of a device with a wrong clock', () => {
+    const YEARS = 365 * 24 * 60 * 60
+    const late = (secs: number) => event({ emittedAt: new Date(Date.now() + secs * 1000).toISOString() })
+    const dated = (secs: number, values: Partial<EventInput> = {}) => {
+      const at = new Date(Date.now() + secs * 1000)
+      return event({ eventId: newDatedId('d_ev', at), emittedAt: at.toISOString(), ...values })
+    }
+
+    /** Stores events as a hub without a rule for times does, `secsAgo` ago. */
+    async function stored(secsAgo: number, ...events: EventInput[]): Promise<void> {
+      for (const { eventId, severity, body, emittedAt } of events)
+        await hub.pool.query(
+          `insert into device_event (device_id, event_id, event_day, severity, body, attributes, emitted_at, received_at)
+             values ($1, $2, $3, $4, $5, '{}', $6, now() - make_interval(secs => $7))`,
+          [deviceId, eventId, eventId.slice(5, 13), severity, JSON.stringify(body), emittedAt, secsAgo],
+        )
+    }
+
+    /** Reads the whole list in pages. */
+    async function inPages(limit: number): Promise<unknown[]> {
+      const seen: unknown[] = []
+      for (let cursor: string | undefined; ; ) {
+        const page = await eventsNow({ limit, ...(cursor && { cursor }) })
+        seen.push(...page.events.map(({ body }) => body))
+        cursor = page.nextCursor
+        if (cursor === undefined) return seen
+      }
+    }
+
+    it('D3: ten events of a future year do not hide later ones, and events of 1970 are listed', async () => {
+      await publish(dated(0, { body: 'before' }))
+      for (let at = 0; at < 10; at++) await publish(dated(5 * YEARS + at, { body: `future ${at}` }))
+      await publish(
+        event({ body: 'past', emittedAt: '1970-01-01T00:00:09Z', eventId: 'd_ev_19700101-0000-11111111' }),
+      )
+      await publish(dated(0, { body: 'after', severity: 'Critical' }))
+      const expected = [
+        'after',
+        'past',
+        ...Array.from({ length: 10 }, (_, at) => `future ${9 - at}`),
+        'before',
+      ]
+      for (const limit of [1, 3, 10, 100, 1000])
+        expect(await inPages(limit), `limit ${limit}`).toEqual(expected)
+      const { events } = await eventsNow()
+      expect(events[0]).not.toHaveProperty('clockErrorSecs')
+      expect(events[1]!.clockErrorSecs).toBeLessThan(-50 * YEARS)
+      expect(Math.round(events[2]!.clockErrorSecs! / YEARS)).toBe(5)
+      const timeline = await owner.invoke('devices_QueryTimeline', { deviceId, filter: { kinds: ['event'] } })
+      const entries = timeline.entries.filter(entry => entry.type === 'event')
+      expect(entries.map(({ body }) => body)).toEqual(expected)
+      expect(entries.map(({ at }) => at)).toEqual(
+        events.map(one => (one.clockErrorSecs === undefined ? one.emittedAt : one.receivedAt)),
+      )
+      expect(entries[2]).toMatchObject({
+        emittedAt: events[2]!.emittedAt,
+        clockErrorSecs: events[2]!.clockErrorSecs,
+      })
+    })
+
+    it('D3: stored events with implausible times are listed by their receipt', async () => {
+      const future = Array.from({ length: 12 }, (_, at) => dated(5 * YEARS + at, { body: `future ${at}` }))
+      await stored(7_200, dated(-7_200, { body: 'first' }))
+      await stored(3_600, ...future)
+      await stored(
+        1_800,
+        event({ body: 'past', emittedAt: '1970-01-01T00:00:09Z', eventId: 'd_ev_19700101-0000-22222222' }),
+      )
+      await stored(900, dated(60 * 60, { body: 'an hour ahead' }))
+      await stored(600, dated(-600, { body: 'last', severity: 'Critical' }))
+      for (const limit of [1, 2, 5, 10, 100, 1000]) {
+        const seen = await inPages(limit)
+        expect(seen.slice(0, 3), `limit ${limit}`).toEqual(['last', 'an hour ahead', 'past'])
+        expect(seen.slice(3, -1).toSorted()).toEqual(future.map(({ body }) => body).toSorted())
+        expect(seen.at(-1)).toBe('first')
+      }
+      const { events } = await eventsNow({ limit: 2 })
+      expect(events[1]!.clockErrorSecs).toBeGreaterThan(3_600)
+    })
+
+    it('D3: a time is plausible from 30 days before the first sight to 5 minutes after the receipt', async () => {
+      const other = await deviceRow(hub, projectId)
+      const DAY = 24 * 60 * 60
+      const sent = [4 * 60, 6 * 60, -29.5 * DAY, -30.5 * DAY].map(secs => late(secs))
+      await owner.invoke('devices_PublishEvents', { deviceId: other, events: sent })
+      const { events } = await owner.invoke('devices_QueryEvents', { deviceId: other })
+      const wrong = events.filter(one => one.clockErrorSecs !== undefined).map(({ eventId }) => eventId)
+      expect(wrong.toSorted()).toEqual([sent[1]!.eventId, sent[3]!.eventId].toSorted())
+      await publish(late(-30.5 * DAY))
+      expect((await eventsNow()).events[0]).not.toHaveProperty('clockErrorSecs')
+    })
+
+    it('D3: stores an event once whether its time was plausible when it was sent again', async () => {
+      const one = dated(10 * 60, { body: 'first' })
+      await publish(one)
+      await publish({ ...one, body: 'again', emittedAt: new Date().toISOString() })
+      await publish({ ...one, body: 'and again' })
+      const stored = dated(0, { body: 'first' })
+      await publish(stored)
+      await publish({ ...stored, body: 'again', emittedAt: new Date(Date.now() + 600_000).toISOString() })
+      expect(await bodies()).toEqual(['first', 'first'])
+      const { rows } = await hub.pool.query(
+        `select distinct tableoid::regclass::text as name from device_event where body::text = '"first"'`,
+      )
+      expect(rows).toContainEqual({ name: 'device_event_wrong_clock' })
+    })
   })
 })

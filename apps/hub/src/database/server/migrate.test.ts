@@ -404,7 +404,11 @@ describe('partitions', () => {
       await database.query('select maintain_partitions(90)')
       for (const parent of ['device_event', 'device_property_change']) {
         const days = Array.from({ length: 11 }, (_, index) => nameOf(parent, index - 7))
-        expect(await partitionsOf(database, parent)).toEqual([...days, `${parent}_default`])
+        const others = parent === 'device_event' ? ['default', 'wrong_clock'] : ['default']
+        expect(await partitionsOf(database, parent)).toEqual([
+          ...days,
+          ...others.map(name => `${parent}_${name}`),
+        ])
       }
     }
     await database.query(insertEvent(dayOf(0)))
@@ -443,7 +447,7 @@ describe('partitions', () => {
       `select count(*)::int as indexes from pg_inherits i join pg_class c on c.oid = i.inhrelid
         where c.relkind = 'i' and i.inhparent in ('device_event_pkey'::regclass, 'device_event_latest'::regclass)`,
     )
-    expect(attached).toEqual([{ indexes: 24 }])
+    expect(attached).toEqual([{ indexes: 26 }])
   })
 
   it('are dropped after the retention, with rows of the same age in the default partition', async () => {
@@ -453,14 +457,16 @@ describe('partitions', () => {
     await database.query(insertEvent(dayOf(-2), 'two'))
     await database.query(insertEvent(dayOf(0), 'zero'))
     await database.query(insertEvent('0001-01-01', 'implausible'))
+    await database.query(insertEvent('10000-01-01', 'wrong clock'))
     await database.query(
-      `update device_event set received_at = now() - interval '4 days' where event_id = 'implausible'`,
+      `update device_event set received_at = now() - interval '4 days' where event_id in ('implausible', 'wrong clock')`,
     )
     await database.query(insertEvent('9999-01-01', 'kept'))
     await database.query('select maintain_partitions(3)')
     expect(await partitionsOf(database, 'device_event')).toEqual([
       ...Array.from({ length: 7 }, (_, index) => nameOf('device_event', index - 3)),
       'device_event_default',
+      'device_event_wrong_clock',
     ])
     expect(await database.query('select event_id from device_event order by 1')).toEqual([
       { event_id: 'kept' },

@@ -5,6 +5,7 @@ import { addStoredBytes } from '../../../limits/stored-bytes.ts'
 import { ROW_BYTES } from '../../../limits/write-budgets.ts'
 import { binaryArray } from '../../client/binary-array.ts'
 import type { Tx } from '../../client/connection.ts'
+import { isPlausible, isSurelyPlausible, WRONG_CLOCK_DAY } from './event-times.ts'
 
 type SentEvent = ParsedInput<'devices_PublishEvents'>['events'][number]
 /** An event as clients send it. Body and attributes may be JSON text (`RawJson`). */
@@ -14,10 +15,12 @@ export type DeviceEvent = Omit<SentEvent, 'attributes'> & { attributes: unknown 
 export type EventRow = {
   deviceId: string
   eventId: string
-  /** Day of the partition that stores the event. */
+  /** Date in the id of the event. Its partition stores the event, or only the id of an odd event. */
   day: string
-  /** Date in the id of a late event, which is stored in the partition of another day; null for all other events. */
-  lateDay: string | null
+  /** Whether the event was emitted more than `MAX_DAYS_LATE` days after the date in its id. */
+  isLate: boolean
+  /** Whether the event may belong into another partition than that of its day: it is late, or its time may be implausible. */
+  isOdd: boolean
   severity: string
   category: string | null
   body: string
@@ -44,47 +47,46 @@ const INSERT_EVENTS = {
   text: `${INSERT_NEW_EVENTS.text} on conflict do nothing`,
 }
 
+/** Day under which late events, and events whose id has no date, are stored. Its rows are in the default partition. */
+export const NO_DAY = '0001-01-01'
+
 /** `emitted_at` of a row that only reserves the id of an event in another partition. No event has this time, so lists skip the row. */
 export const CLAIMED_AT = '-infinity'
 
+const TIMES = { emittedAt: 'i.emitted_at::timestamptz', receivedAt: 'now()', firstSeen: 'd.first_seen' }
+
 /**
- * Like `INSERT_EVENTS`, but also for late events (`EventRow.lateDay`). Ids are unique only within a partition, so a late event
- * first reserves its id in the partition of the date in its id. The event is stored only if the id was free. If two events have the
- * same id, the first event is kept, no matter which of them is late.
+ * Like `INSERT_EVENTS`, but also for odd events (`EventRow.isOdd`). Events with an implausible time are stored under `WRONG_CLOCK_DAY`, late
+ * events under `NO_DAY`. Ids are unique only within a partition, so such an event first reserves its id in the partition of the date in
+ * its id. The event is stored only if the id was free. If two events have the same id, the first event is kept, wherever it is stored.
  */
-const INSERT_LATE_EVENTS = {
-  name: 'ingest-late-events',
+const INSERT_ODD_EVENTS = {
+  name: 'ingest-odd-events',
   text: `
     with input as (
-      select i.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[], $7::json[], $8::text[], $9::text[])
-        as i (device_id, event_id, event_day, severity, category, body, attributes, emitted_at, late_day)
-        join device using (device_id)
+      select i.*, case when not ${isPlausible(TIMES)} then date '${WRONG_CLOCK_DAY}'
+                       when i.is_late then date '${NO_DAY}' else i.id_day::date end as event_day
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[], $7::json[], $8::text[], $9::bool[])
+          as i (device_id, event_id, id_day, severity, category, body, attributes, emitted_at, is_late)
+        join device d using (device_id)
     ), claimed as (
       insert into device_event (device_id, event_id, event_day, severity, body, attributes, emitted_at)
-      select device_id, event_id, late_day::date, severity, 'null', '{}', '${CLAIMED_AT}' from input where late_day is not null
+      select device_id, event_id, id_day::date, severity, 'null', '{}', '${CLAIMED_AT}' from input where event_day <> id_day::date
       on conflict do nothing
       returning device_id, event_id
     )
     insert into device_event (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
-    select device_id, event_id, event_day::date, severity, category, body, attributes, emitted_at::timestamptz
+    select device_id, event_id, event_day, severity, category, body, attributes, emitted_at::timestamptz
       from input
-     where late_day is null or (device_id, event_id) in (select device_id, event_id from claimed)
+     where event_day = id_day::date or (device_id, event_id) in (select device_id, event_id from claimed)
     on conflict do nothing`,
 }
 
 /** Statement and parameters that store events, some of which may be stored already. */
 export function insertion(rows: EventRow[], columns = eventColumns(rows)) {
-  if (!hasLate(rows)) return { ...INSERT_EVENTS, values: columns }
-  const lateDays = binaryArray(
-    'text',
-    rows.map(row => row.lateDay),
-  )
-  return { ...INSERT_LATE_EVENTS, values: [...columns, lateDays] }
-}
-
-/** Whether some events are stored in a partition of another day than the date in their id. `INSERT_NEW_EVENTS` cannot store late events. */
-export function hasLate(rows: EventRow[]): boolean {
-  return rows.some(row => row.lateDay !== null)
+  if (!rows.some(row => row.isOdd)) return { ...INSERT_EVENTS, values: columns }
+  const areLate = rows.map(row => row.isLate)
+  return { ...INSERT_ODD_EVENTS, values: [...columns, areLate] }
 }
 
 /** Parameters of `INSERT_NEW_EVENTS`. */
@@ -128,12 +130,14 @@ export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
     )
   }
   const idDay = dayOf(event.eventId)
-  const isLate = Date.parse(event.emittedAt) >= idDay.startMs + (MAX_DAYS_LATE + 1) * DAY_MS
+  const emittedAtMs = Date.parse(event.emittedAt)
+  const isLate = emittedAtMs >= idDay.startMs + (MAX_DAYS_LATE + 1) * DAY_MS
   return {
     deviceId,
     eventId: event.eventId,
-    day: isLate ? NO_DAY : idDay.day,
-    lateDay: isLate ? idDay.day : null,
+    day: idDay.day,
+    isLate,
+    isOdd: isLate || !isSurelyPlausible(emittedAtMs),
     severity: event.severity,
     category: event.category ?? null,
     body,
@@ -149,9 +153,6 @@ export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
  * the latest days and of `NO_DAY`.
  */
 export const MAX_DAYS_LATE = 1
-/** Day under which late events, and events whose id has no date, are stored. Its rows are in the default partition. */
-export const NO_DAY = '0001-01-01'
-
 /** A day in milliseconds. */
 export const DAY_MS = 24 * 60 * 60 * 1000
 
