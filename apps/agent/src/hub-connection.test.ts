@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { agentInstance } from './agent-instance.ts'
 import { certificateFingerprint, createDeviceCertificate, type DeviceCertificate } from './certificate.ts'
 import { connectHeaders, connectToHub, connectUrl, type HubCredentials } from './hub-connection.ts'
 import { FakeHub } from './testing/fake-hub.ts'
@@ -31,6 +32,7 @@ describe('connectHeaders', () => {
       'X-Register-Connection': 'true',
       'X-Deployment-Token': 'deployment_x',
       'X-Device-Fingerprint': 'd_sk_y',
+      'X-Agent-Instance': agentInstance(),
       'X-Client-Cert': '-----BEGIN%20CERTIFICATE-----%0AMIIB%2B%2F%3D%28it%27s%21%2A%29~%0A',
     })
   })
@@ -39,6 +41,7 @@ describe('connectHeaders', () => {
     const headers = connectHeaders({ ...credentials, hubUrl: 'https://hub' }, false)
     expect(headers).not.toHaveProperty('X-Client-Cert')
     expect(headers['X-Register-Connection']).toBe('false')
+    expect(headers).not.toHaveProperty('X-Agent-Instance')
   })
 })
 

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { type ChannelRequest, Link, WebSocketTransport } from '@muster/link'
 import { WebSocket } from 'ws'
+import { agentInstance } from './agent-instance.ts'
 import type { DeviceCertificate } from './certificate.ts'
 import { readRefusal } from './refusal.ts'
 
@@ -128,6 +129,8 @@ export function connectHeaders(credentials: HubCredentials, isRegistered: boolea
     'X-Register-Connection': String(isRegistered),
     'X-Deployment-Token': credentials.token,
     'X-Device-Fingerprint': credentials.fingerprint,
+    // The hub compares the instances of registered connections only.
+    ...(isRegistered && { 'X-Agent-Instance': agentInstance() }),
     ...(isPlaintext && { 'X-Client-Cert': percentEncode(credentials.certificate.certificatePem) }),
   }
 }

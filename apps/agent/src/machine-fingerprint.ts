@@ -5,40 +5,65 @@ import { ConfigError } from './config-error.ts'
 import { codeOf } from './describe-error.ts'
 import { createFileOnce } from './file-once.ts'
 import { fingerprintOf } from './fingerprint.ts'
-
-type Identity = { salt: string; machineId?: string }
+import { pickSource, SOURCES, type Source, valuesOf } from './machine-sources.ts'
 
 /**
- * The fingerprint of a device without a fingerprint script: its machine id, salted with random bytes stored in the data
+ * Identity of a device in its data folder. `source` names what identifies the machine, and `value` is what it said when the folder was
+ * made. Without a source the folder is of an earlier version, which always took the machine id. `machineId` is random, for a machine
+ * without any source.
+ */
+type Identity = { salt: string; machineId?: string; source?: Source; value?: string }
+
+/**
+ * The fingerprint of a device without a fingerprint script: something that its machine has, salted with random bytes stored in the data
  * folder. Reasons:
  *
- * - The machine id is included, so that a copied disk image becomes another device once the copy has its own machine
- * id.
- * - The salt keeps the fingerprint secret, because every user of a machine may read the machine id. With different salts, two
+ * - A value of the machine is included, so that a copied disk image becomes another device on another machine.
+ * - The salt keeps the fingerprint secret, because every user of a machine may read most of these values. With different salts, two
  * data folders on one machine are two devices. As one device they would replace each other's connections for ever.
  * - Token and address of the hub are not included: a rotated token or a moved hub must not make a new device. Devices
  * are looked up within the token's project, so another project still gets a device of its own.
+ *
+ * The source is picked once and stored, because a source that appears later must not change the fingerprint. `root` is the folder in which
+ * `sys`, `proc` and `etc` are.
  */
-export async function machineFingerprint(
-  dataDir: string,
-  machineIdPath = '/etc/machine-id',
-): Promise<string> {
+export async function machineFingerprint(dataDir: string, root = '/'): Promise<string> {
   const path = join(dataDir, 'identity.json')
-  const identity = (await readIdentity(path)) ?? (await createIdentity(path, machineIdPath))
-  const machineId = identity.machineId ?? (await readMachineId(machineIdPath))
+  const identity = (await readIdentity(path)) ?? (await createIdentity(path, root))
+  return fingerprintOf(
+    Buffer.from(`muster-agent ${await machineValue(identity, path, root)} ${identity.salt}\n`),
+  )
+}
+
+/** Value of the machine for its identity. */
+async function machineValue(identity: Identity, path: string, root: string): Promise<string> {
+  if (identity.machineId !== undefined) return identity.machineId
+  if (identity.source !== undefined && identity.value !== undefined) {
+    const values = await valuesOf(identity.source, root)
+    // On another machine, such as one with a copy of this disk, the source has other values. A value that cannot be read is no other
+    // machine.
+    return values.length === 0 || values.includes(identity.value) ? identity.value : values[0]!
+  }
+  const machineIdPath = join(root, 'etc/machine-id')
+  const machineId = await readMachineId(machineIdPath)
   if (machineId === undefined) {
     throw new ConfigError(
       `${machineIdPath}: found no machine id, expected the one that this device's identity in ${path} was made with`,
     )
   }
-  return fingerprintOf(Buffer.from(`muster-agent ${machineId} ${identity.salt}\n`))
+  return machineId
 }
 
-async function createIdentity(path: string, machineIdPath: string): Promise<Identity> {
+async function createIdentity(path: string, root: string): Promise<Identity> {
   const salt = randomBytes(32).toString('hex')
-  // Decides at creation whether the machine id is used, because a machine id that appears later must not change the fingerprint.
-  const hasMachineId = (await readMachineId(machineIdPath)) !== undefined
-  const identity: Identity = hasMachineId ? { salt } : { salt, machineId: randomBytes(16).toString('hex') }
+  const picked = await pickSource(root)
+  const identity: Identity =
+    picked === undefined
+      ? { salt, machineId: randomBytes(16).toString('hex') }
+      : // Every program may read the machine id again, so it is not copied.
+        picked.source === 'machine-id'
+        ? { salt, source: picked.source }
+        : { salt, ...picked }
   await createFileOnce(path, `${JSON.stringify(identity)}\n`)
   return (await readIdentity(path)) ?? identity
 }
@@ -47,9 +72,12 @@ async function readIdentity(path: string): Promise<Identity | undefined> {
   const text = await readIfThere(path)
   if (text === undefined) return undefined
   try {
-    const { salt, machineId } = JSON.parse(text) as Partial<Identity>
-    if (isHex(salt, 64) && (machineId === undefined || isHex(machineId, 32))) {
-      return machineId === undefined ? { salt } : { salt, machineId }
+    const { salt, machineId, source, value } = JSON.parse(text) as Record<keyof Identity, unknown>
+    const hasSource = source === undefined || SOURCES.some(one => one === source)
+    const hasValue = value === undefined || (typeof value === 'string' && value !== '')
+    const needsValue = source !== undefined && source !== 'machine-id'
+    if (isHex(salt, 64) && (machineId === undefined || isHex(machineId, 32)) && hasSource && hasValue) {
+      if (!needsValue || value !== undefined) return JSON.parse(text) as Identity
     }
   } catch {
     // Text that is not JSON is reported below, like any other invalid content.

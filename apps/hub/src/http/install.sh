@@ -264,14 +264,16 @@ stage() {
 #!/bin/sh
 exec $node $lib/agent.mjs "\$@"
 END
-  cat >"$new/fingerprint" <<END
-#!/bin/sh
-# Identifies this device at its hub. The salt keeps the fingerprint secret, since any account can read the machine id.
-[ -s /etc/machine-id ] && [ -s $state/salt ] || exit 1
-exec cat /etc/machine-id $state/salt
+  cat >"$new/fingerprint" <<'END'
+@MUSTER_FINGERPRINT@
 END
   chmod 755 "$new/program" "$new/fingerprint"
-  [ -s "$state/salt" ] || od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$new/salt"
+  if [ ! -s "$state/salt" ]; then
+    # The script takes a salt without a source for one of an earlier version.
+    sh "$new/fingerprint" --source >"$new/source"
+    chmod 600 "$new/source"
+    od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$new/salt"
+  fi
   if [ ! -f "$ssl/key.pem" ]; then
     runtime=$node
     [ ! -f "$new/node" ] || runtime=$new/node
@@ -322,6 +324,7 @@ record() {
     listed_as "$new/program" "$program"
     listed_as "$new/unit" "$unit"
     listed_as "$new/salt" "$state/salt"
+    listed_as "$new/source" "$state/source"
     listed_as "$new/key.pem" "$ssl/key.pem"
   )
   mkdir -p "$state"
@@ -350,6 +353,7 @@ place() {
     [ -d "$folder" ] || { mkdir "$folder" && chmod 755 "$folder"; }
   done
   [ -d "$ssl" ] || mkdir "$ssl"
+  [ ! -f "$new/source" ] || mv "$new/source" "$state/source"
   [ ! -f "$new/salt" ] || mv "$new/salt" "$state/salt"
   [ ! -f "$new/key.pem" ] || mv "$new/key.pem" "$ssl/key.pem"
   relabel "$lib" "$program" /etc/nexigon
@@ -379,7 +383,7 @@ settle() {
   {
     grep '^folder ' "$list" || :
     printf '%s\n' "$made"
-    for path in "$unit" "$config" "$state/salt" "$ssl/key.pem" "$ssl/cert.pem"; do
+    for path in "$unit" "$config" "$state/salt" "$state/source" "$ssl/key.pem" "$ssl/cert.pem"; do
       if grep -qxF -e "file - $path" "$list"; then
         listed_as "$path" "$path"
       else

@@ -74,14 +74,17 @@ describe('the install script', () => {
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(headers.get('cache-control')).toBe('no-cache')
     const template = await readFile(join(import.meta.dirname, 'install.sh'), 'utf8')
-    const example = join(import.meta.dirname, '../../../agent/examples/muster-agent.service')
-    const unit = (await readFile(example, 'utf8')).trimEnd()
+    const examples = join(import.meta.dirname, '../../../agent/examples')
+    const unit = (await readFile(join(examples, 'muster-agent.service'), 'utf8')).trimEnd()
+    const fingerprint = (await readFile(join(examples, 'fingerprint'), 'utf8')).trimEnd()
     expect(text).toBe(
       template
         .replace(/@MUSTER_(?:PUBLIC|DEVICE)_URL@/g, 'https://hub.example')
-        .replace('@MUSTER_AGENT_UNIT@', unit),
+        .replace('@MUSTER_AGENT_UNIT@', () => unit)
+        .replace('@MUSTER_FINGERPRINT@', () => fingerprint),
     )
     expect(text).toContain(`\n${unit}\nEND\n`)
+    expect(text).toContain(`\n${fingerprint}\nEND\n`)
     expect(text).toContain("\n  hub='https://hub.example'\n")
     const other = await ask(hub, "/install.sh?x='$(id)'", {
       headers: { 'x-forwarded-host': 'evil.example', referer: "https://evil.example/'" },

@@ -18,6 +18,10 @@ const AGENT = join(import.meta.dirname, '../../../agent/dist/muster-agent')
 const UNIT = join(import.meta.dirname, '../../../agent/examples/muster-agent.service')
 /** Text in the script that the hub replaces by the unit. */
 const UNIT_PLACEHOLDER = '@MUSTER_AGENT_UNIT@'
+/** Fingerprint script of the agent, the same as in the packages. */
+const FINGERPRINT = join(import.meta.dirname, '../../../agent/examples/fingerprint')
+/** Text in the script that the hub replaces by the fingerprint script. */
+const FINGERPRINT_PLACEHOLDER = '@MUSTER_FINGERPRINT@'
 /** Text in the script that the hub replaces by its public URL. */
 const PLACEHOLDER = '@MUSTER_PUBLIC_URL@'
 /** Text in the script that the hub replaces by the URL to which devices connect. */
@@ -41,10 +45,10 @@ export function installRoutes(
   agentFile = AGENT,
 ): void {
   const unit = readFileSync(UNIT, 'utf8').trimEnd()
-  const template = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8').replace(
-    UNIT_PLACEHOLDER,
-    () => unit,
-  )
+  const fingerprint = readFileSync(FINGERPRINT, 'utf8').trimEnd()
+  const template = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8')
+    .replace(UNIT_PLACEHOLDER, () => unit)
+    .replace(FINGERPRINT_PLACEHOLDER, () => fingerprint)
   // The script has the URLs in single quotes.
   const quoted = (url: string): string => url.replaceAll("'", "'\\''")
   const script = () =>
