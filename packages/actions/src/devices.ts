@@ -70,6 +70,20 @@ const Certificate = z.object({
     .optional()
     .describe('Address of the first sight; absent where it was not recorded.'),
   isShared: z.boolean().describe('The same certificate is known on another device of the project.'),
+  sharedWith: z
+    .array(
+      z.object({
+        deviceId: DeviceId,
+        name: z.string().optional(),
+        hostname: z.string().optional(),
+        status: openWord(CertificateStatus),
+      }),
+    )
+    .optional()
+    .describe(
+      'Other devices of the project on which it is neither rejected nor revoked, the earliest first, at most 5. Absent without such a device.',
+    ),
+  sharedCount: U32.optional().describe('Number of those devices, with `sharedWith`.'),
 })
 
 const Connection = z.object({
@@ -148,6 +162,23 @@ export const devices = {
       refusals: z
         .array(z.object({ at: Timestamp, reason: z.string(), address: z.string() }))
         .describe('Latest refused connections of the device, newest first, at most 10.'),
+      sharedIdentity: z
+        .object({
+          takeovers: U32.describe('Takeovers in the 10 minutes up to `lastAt`, at most 200 are counted.'),
+          addresses: z
+            .array(z.string())
+            .describe('Addresses of the two last connections; one if they are equal.'),
+          isOneMachine: z
+            .literal(true)
+            .optional()
+            .describe('Both agents report the same start of one machine, so it runs two agents.'),
+          firstAt: Timestamp.describe('Time from which on this was noticed.'),
+          lastAt: Timestamp.describe('Time of the last takeover.'),
+        })
+        .optional()
+        .describe(
+          'Machines that take the connection of the device over from each other; until 10 minutes after the last takeover.',
+        ),
       /** Limits that the device exceeded within the last 30 days, the latest first. */
       limitHits: z.array(LimitHit),
       /**
@@ -314,6 +345,10 @@ export const devices = {
           connectedAt: Timestamp,
           endedAt: Timestamp.optional(),
           endReason: openWord(ConnectionEndReason).optional(),
+          wasTakenOver: z
+            .literal(true)
+            .optional()
+            .describe('A newer connection of the same device ended it; `endReason` is then `Disconnected`.'),
           durationSecs: U32,
         }),
       ),

@@ -41,9 +41,24 @@ import {
 import { repositoryNames } from './repositories.ts'
 import { Empty, Name, PropertyName, Timestamp, text, U32 } from './scalars.ts'
 
-/** Flags of a deployment token in an input. A missing flag means false. */
-const TokenFlagsInput = z.object({ autoAccept: optional(z.boolean()) })
-const TokenFlags = z.object({ autoAccept: z.boolean() })
+const OWN_CERTIFICATE =
+  'A certificate that is active on another device of the project makes the one of a new device `Pending`.'
+
+/** Flags of a new deployment token. A missing flag means false. */
+const TokenFlagsInput = z.object({
+  autoAccept: optional(z.boolean()),
+  ownCertificate: optional(z.boolean()).describe(OWN_CERTIFICATE),
+})
+/** Flags that replace those of a token. */
+const TokenFlagsChange = TokenFlagsInput.extend({
+  ownCertificate: optional(z.boolean()).describe(
+    `${OWN_CERTIFICATE} Unchanged when missing, because older clients do not know it.`,
+  ),
+})
+const TokenFlags = z.object({
+  autoAccept: z.boolean(),
+  ownCertificate: z.boolean().optional().describe(`Present and true where it is on. ${OWN_CERTIFICATE}`),
+})
 
 const NewDevices = z.int().min(1).max(MAX_NEW_DEVICES)
 const TokenDevices = z.int().min(1).max(MAX_TOKEN_DEVICES)
@@ -256,6 +271,10 @@ export const projects = {
           status: DeviceStatus,
           isConnected: z.boolean(),
           pendingCertificatesCount: U32,
+          hasSharedIdentity: z
+            .boolean()
+            .optional()
+            .describe('Present and true while machines take its connection over from each other.'),
           lastConnectedAt: Timestamp.optional(),
           lastSeenAt: Timestamp.optional().describe(
             'End of the last connection of a disconnected device; only with `limit`.',
@@ -326,6 +345,10 @@ export const projects = {
               acceptedAt: Timestamp.optional().describe('Time at which its active certificate was accepted.'),
             })
             .optional(),
+          sameCertificate: z
+            .object({ deviceId: DeviceId, name: z.string().optional(), hostname: z.string().optional() })
+            .optional()
+            .describe('Another device of the project on which this certificate is active.'),
           sameHostname: z
             .object({ deviceId: DeviceId, name: z.string().optional() })
             .optional()
@@ -533,7 +556,7 @@ export const projects = {
   }),
   projects_SetDeploymentTokenFlags: command({
     summary: 'Replaces the flags of a deployment token.',
-    input: z.object({ tokenId: DeploymentTokenId, flags: TokenFlagsInput }),
+    input: z.object({ tokenId: DeploymentTokenId, flags: TokenFlagsChange }),
     output: Empty,
     permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
     audit: ['tokenId', 'flags'],

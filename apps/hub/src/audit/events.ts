@@ -7,6 +7,9 @@ import type { TokenLimits } from '../database/queries/projects/token-limits.ts'
 import type { LimitSubject } from '../limits/limits.ts'
 import { type Origin, originColumns, storedValues } from './facts.ts'
 
+/** Flags of a deployment token. `ownCertificate` is present only where it is on. */
+type TokenFlags = { autoAccept: boolean; ownCertificate?: boolean }
+
 /** Every kind of audit event with the shape of its data. `npm run gen` copies the docstrings into docs/api.md 5. */
 export type AuditEvents = {
   /** Written by `users_Create`, `users_CompleteRegistration` and `muster-hub admin create`, and at the first start of an instance. */
@@ -89,11 +92,11 @@ export type AuditEvents = {
   /** Written by `projects_SetName`. */
   projects_NameChanged: { projectId: string; name: string }
   /** Written by `projects_CreateDeploymentToken`, and at the first start of an instance or of its demo fleet. */
-  projects_DeploymentTokenCreated: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
+  projects_DeploymentTokenCreated: { projectId: string; tokenId: string; flags: TokenFlags }
   /** Written by `projects_DeleteDeploymentToken`. */
   projects_DeploymentTokenDeleted: { projectId: string; tokenId: string }
   /** Written by `projects_SetDeploymentTokenFlags`. */
-  projects_DeploymentTokenFlagsChanged: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
+  projects_DeploymentTokenFlagsChanged: { projectId: string; tokenId: string; flags: TokenFlags }
   /** Written by `projects_SetDeploymentTokenLimits`. */
   projects_DeploymentTokenLimitsChanged: { projectId: string; tokenId: string; limits: TokenLimits }
   /** Written by `projects_LinkRepository`. */
@@ -183,7 +186,14 @@ export type AuditEvents = {
   /** Written by `devices_RemoveProperty`, if the caller is not the device itself. */
   devices_PropertyRemoved: { projectId: string; deviceId: string; propertyName: string }
   /** Written by `devices_AddCertificate`, and when a device connects with a new certificate. */
-  devices_CertificateAdded: { projectId: string; deviceId: string; certificateId: string; status: string }
+  devices_CertificateAdded: {
+    projectId: string
+    deviceId: string
+    certificateId: string
+    status: string
+    /** Another device on which the certificate is active, if it is `Pending` for that reason. */
+    activeOnDeviceId?: string
+  }
   /** Written by `devices_DeleteCertificate`. */
   devices_CertificateDeleted: { projectId: string; deviceId: string; certificateId: string }
   /** Written by `devices_SetCertificateStatus`, and for each certificate by a bulk action. */
@@ -199,6 +209,8 @@ export type AuditEvents = {
   devices_BulkActionCancelled: { projectId: string; bulkActionId: string; kind: string; doneCount: number }
   /** Written by the job of a bulk action when the rights or the session of its person have ended. */
   devices_BulkActionStopped: { projectId: string; bulkActionId: string; kind: string; doneCount: number }
+  /** Written by the hub when machines take the connection of a device over from each other, once until that has stopped for 10 minutes. */
+  devices_IdentityShared: { projectId: string; deviceId: string; takeovers: number; addresses: string[] }
   /** Written by `devices_IssueHttpProxyToken`, and once for each port and connection of a command-line client that forwards ports. */
   devices_PortForwarded: {
     projectId: string

@@ -167,6 +167,7 @@ type DeploymentTokenRow = {
   last_used_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   last_used_device_id: string | null
   last_used_address: string | null
+  own_certificate: Generated<boolean>
 }
 
 type DeviceRow = {
@@ -234,6 +235,9 @@ type DeviceConnectionRow = {
   connected_at: ColumnType<Date, Date | string | undefined, Date | string>
   ended_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   end_reason: string | null
+  remote_address: string | null
+  instance: string | null
+  was_taken_over: Generated<boolean>
 }
 
 type DeviceEventRow = {
@@ -276,6 +280,15 @@ type DeviceRefusalsRow = {
 type DeviceRemovalRow = {
   device_id: string
   removed_at: ColumnType<Date, Date | string, Date | string>
+}
+
+type DeviceSharedIdentityRow = {
+  device_id: string
+  takeovers: number
+  addresses: ColumnType<JsonValue, string, string>
+  is_one_machine: boolean
+  first_at: ColumnType<Date, Date | string, Date | string>
+  last_at: ColumnType<Date, Date | string, Date | string>
 }
 
 type DeviceStoredBytesRow = {
@@ -596,6 +609,7 @@ export type Tables = {
   device_property_change: DevicePropertyChangeRow
   device_refusals: DeviceRefusalsRow
   device_removal: DeviceRemovalRow
+  device_shared_identity: DeviceSharedIdentityRow
   device_stored_bytes: DeviceStoredBytesRow
   device_update: DeviceUpdateRow
   event_rate: EventRateRow

@@ -11,7 +11,7 @@ import { recordEvent } from '../audit/events.ts'
 import type { Caller, DeviceCaller } from '../caller.ts'
 import { hashSecret, matchesSecret } from '../credentials/secrets.ts'
 import { type Db, select } from '../database/client/connection.ts'
-import { addCertificate } from '../database/queries/devices/device-certificates.ts'
+import { addCertificate, deviceWithActive } from '../database/queries/devices/device-certificates.ts'
 import { addDevice, EMPTY_FINGERPRINT } from '../database/queries/devices/devices.ts'
 import { LimitReached } from '../limits/limit-reached.ts'
 import type { LimitValues } from '../limits/limits.ts'
@@ -235,7 +235,7 @@ export function createAuthenticator({
       const token = await tx
         .selectFrom('deployment_token')
         .where('token_id', '=', tokenId)
-        .select('auto_accept')
+        .select(['auto_accept', 'own_certificate'])
         .forKeyShare()
         .executeTakeFirst()
       if (!token) throw unknownToken()
@@ -271,8 +271,14 @@ export function createAuthenticator({
         .executeTakeFirst()
       // Only the first certificate that a device ever had is accepted automatically. A person must accept each later certificate
       // (docs/decisions.md, "Certificates").
-      const status: CertificateStatus = token.auto_accept && !before ? 'Active' : 'Pending'
-      if (status === 'Pending' && !isNewDevice) {
+      const isAccepted = token.auto_accept && !before
+      const activeOn =
+        isAccepted && token.own_certificate
+          ? await deviceWithActive(tx, { projectId, deviceId, fingerprint: certificate })
+          : undefined
+      const status: CertificateStatus = isAccepted && activeOn === undefined ? 'Active' : 'Pending'
+      // The room for a new device that waits for approval was checked before, unless its certificate is why it waits.
+      if (status === 'Pending' && (!isNewDevice || activeOn !== undefined)) {
         const subject = { ...scope, tokenId }
         requireRoomForCertificate(pending, subject, limits)
         if (pending === 0) await requireRoomForPending(tx, subject, limits)
@@ -286,6 +292,7 @@ export function createAuthenticator({
         deviceId,
         certificateId,
         status,
+        ...(activeOn !== undefined && { activeOnDeviceId: activeOn }),
       })
       return { caller, certificateId, status, isNewDevice, isNew: true }
     })

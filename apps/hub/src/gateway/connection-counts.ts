@@ -9,6 +9,7 @@ const SUMMARY_MS = 60_000
 export class ConnectionCounts {
   #registered = 0
   #unregistered = 0
+  #takeovers = 0
   readonly #ends = new Map<LinkEnd['kind'], number>()
   readonly #refusals = new Map<RefusalReason, number>()
 
@@ -20,6 +21,11 @@ export class ConnectionCounts {
   /** Admitted unregistered connections of devices, which one-shot commands open. */
   get unregistered(): number {
     return this.#unregistered
+  }
+
+  /** Registered connections that a newer connection of the same device has ended. */
+  get takeovers(): number {
+    return this.#takeovers
   }
 
   /** Ended connections of devices by the kind of their end. */
@@ -41,6 +47,11 @@ export class ConnectionCounts {
   /** Counts the end of a connection of a device. */
   ended(kind: LinkEnd['kind']): void {
     this.#ends.set(kind, (this.#ends.get(kind) ?? 0) + 1)
+  }
+
+  /** Counts a registered connection that a newer connection of the same device has ended. */
+  takenOver(): void {
+    this.#takeovers++
   }
 
   /** Counts a refused connection. */

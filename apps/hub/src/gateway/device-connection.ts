@@ -20,6 +20,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Connected } from './authenticate.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 import type { Presence } from './presence.ts'
+import type { SharedIdentities } from './shared-identities.ts'
 
 /**
  * Maximum time between the hub's Pings to a peer that sends Pings itself, in milliseconds. The Pings of such a peer show that
@@ -44,6 +45,7 @@ const LIMITS = {
 /** Parts of the hub that the connections of all devices share. */
 export type DeviceServices = {
   presence: Presence
+  sharedIdentities: SharedIdentities
   devices: DeviceRegistry
   /** Tracks the writes of connection rows, which must finish before the hub stops. */
   connections: InFlight
@@ -64,6 +66,9 @@ export type DeviceServices = {
   isDraining: () => boolean
   isClosing: () => boolean
 }
+
+/** Request of a connection: whether it is registered, and the instance of the agent if it is reported (docs/protocol.md 1.2). */
+type Beginning = { isRegistered: boolean; instance: string | undefined }
 
 /**
  * The connection of a device from its first frame to its end. Each device has a connection that is mostly idle, so its memory
@@ -127,12 +132,12 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
   }
 
   /** Admits the device or closes the link. Resolves when that is done and the row of a registered connection is written. */
-  async begin(link: Link, isRegistered: boolean): Promise<void> {
+  async begin(link: Link, { isRegistered, instance }: Beginning): Promise<void> {
     this.#link = link
     // The session is added before `#admit` reads the rights again, so that no ended right is missed. A right that ends after the
     // addition closes the session. A right that ended earlier is found by `#admit`.
     this.#services.devices.add(this)
-    this.#admission = this.#admit(link, isRegistered)
+    this.#admission = this.#admit(link, { isRegistered, instance })
     await this.#admission
     this.#admission = undefined
     if (link.end) await this.#leave(link.end)
@@ -178,12 +183,19 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
     if (this.#admission === undefined) void this.#services.connections.track(this.#leave(end))
   }
 
-  async #admit(link: Link, isRegistered: boolean): Promise<boolean> {
+  async #admit(link: Link, { isRegistered, instance }: Beginning): Promise<boolean> {
     const { presence, devices, log, changed, counts } = this.#services
     const { deviceId, tokenId, certificateId } = this
     if (!link.isOpen) return false
     try {
-      if (isRegistered) this.#connectionId = await presence.open({ deviceId, tokenId, certificateId })
+      if (isRegistered)
+        this.#connectionId = await presence.open({
+          deviceId,
+          tokenId,
+          certificateId,
+          address: this.#remote,
+          instance,
+        })
       const isAdmitted = isRegistered
         ? this.#connectionId !== undefined
         : await retryWhileUnavailable(
@@ -217,7 +229,8 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
 
   /** Records the end of the connection. */
   async #leave(end: LinkEnd): Promise<void> {
-    const { presence, devices, log, changed, isDraining, isClosing, counts } = this.#services
+    const { presence, devices, sharedIdentities, log, changed, isDraining, isClosing, counts } =
+      this.#services
     counts.ended(end.kind)
     const connectionId = this.#connectionId
     logEnd(log, { ...this.#about, connectionId, isRegistered: connectionId !== undefined }, end)
@@ -226,7 +239,10 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
     if (connectionId === undefined || isClosing()) return
     try {
       const isShutdown = end.kind === 'LocalClose' && isDraining()
-      await presence.close(connectionId, isShutdown ? 'ServerShutdown' : 'Disconnected')
+      const wasTakenOver = end.kind === 'LocalClose' && end.reason === REPLACED
+      const reason = isShutdown && !wasTakenOver ? 'ServerShutdown' : 'Disconnected'
+      await presence.close(connectionId, reason, wasTakenOver)
+      if (wasTakenOver) sharedIdentities.takenOver(this.#caller)
     } catch (error) {
       log.error({ ...this.#about, err: error }, 'end of connection not recorded')
     }

@@ -1,13 +1,17 @@
 import { X509Certificate } from 'node:crypto'
 import {
+  auditEvents,
   connectDevice,
   type DeviceIdentity,
   databaseSession,
   deviceIdentity,
+  type TestHub,
   type TestUser,
   testHub,
 } from '@muster/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
+
+type Fleet = Awaited<ReturnType<TestHub['fleet']>>
 
 const hub = await testHub()
 afterAll(() => hub[Symbol.asyncDispose]())
@@ -136,6 +140,116 @@ describe('a certificate seen for the first time', () => {
       const { certificates } = await owner.invoke('devices_GetDetails', { deviceId })
       expect(certificates).toMatchObject([{ status: 'Active', isShared: true }])
     }
+  })
+
+  it('D2: on other devices names up to five of them, but none on which it is rejected or revoked, or of another project', async () => {
+    const { owner, token } = await hub.fleet()
+    const identity = await deviceIdentity()
+    const { certificatePem } = identity
+    const ids: string[] = []
+    for (let at = 0; at < 8; at++) {
+      await using device = await connectDevice({
+        url: hub.url,
+        token: at === 7 ? (await hub.fleet()).token : token,
+        identity: { ...(await deviceIdentity()), certificatePem },
+      })
+      ids.push(device.deviceId)
+    }
+    const certificateOf = async (deviceId: string) =>
+      (await owner.invoke('devices_GetDetails', { deviceId })).certificates[0]!
+    await owner.invoke('devices_SetName', { deviceId: ids[1]!, name: 'copy' })
+    const [first] = ids
+    const shared = await certificateOf(first!)
+    expect(shared.sharedCount).toBe(6)
+    expect(shared.sharedWith).toMatchObject(
+      ids
+        .slice(1, 6)
+        .map((deviceId, at) => ({ deviceId, status: 'Active', ...(at === 0 && { name: 'copy' }) })),
+    )
+    for (const deviceId of ids.slice(1, 7)) {
+      const { certificateId } = await certificateOf(deviceId)
+      await owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Revoked' })
+    }
+    const alone = await certificateOf(first!)
+    expect(alone).not.toHaveProperty('sharedWith')
+    expect(alone.isShared).toBe(true)
+  })
+})
+
+describe('a token whose devices need a certificate of their own', () => {
+  const flags = { autoAccept: true, ownCertificate: true }
+  const tokenWith = async (
+    { owner, projectId }: Fleet,
+    own: { autoAccept: boolean; ownCertificate?: boolean },
+  ) => owner.invoke('projects_CreateDeploymentToken', { projectId, name: 'Own', flags: own })
+  const withCertificate = async (certificatePem: string) => ({ ...(await deviceIdentity()), certificatePem })
+
+  it('D2: makes a certificate that is active on another device Pending, and says on which', async () => {
+    const fleet = await hub.fleet()
+    const { owner, projectId } = fleet
+    const { token } = await tokenWith(fleet, flags)
+    await using first = await connectDevice({ url: hub.url, token })
+    const copy = await withCertificate(first.identity.certificatePem)
+    await expect(connectDevice({ url: hub.url, token, identity: copy })).rejects.toMatchObject(REFUSED)
+    const { certificates } = await owner.invoke('projects_QueryPendingCertificates', { projectId })
+    expect(certificates).toMatchObject([{ sameCertificate: { deviceId: first.deviceId } }])
+    const { deviceId } = certificates[0]!
+    const added = (await auditEvents(hub)).filter(({ event }) => event === 'devices_CertificateAdded')
+    expect(added.at(-1)).toMatchObject({
+      data: { deviceId, status: 'Pending', activeOnDeviceId: first.deviceId },
+    })
+    const pending = (await owner.invoke('devices_GetDetails', { deviceId })).certificates
+    expect(pending).toMatchObject([{ sharedWith: [{ deviceId: first.deviceId, status: 'Active' }] }])
+    // The certificate of another device, and one that is no longer active there, are accepted.
+    await using other = await connectDevice({ url: hub.url, token })
+    const [own] = (await owner.invoke('devices_GetDetails', { deviceId: other.deviceId })).certificates
+    await owner.invoke('devices_SetCertificateStatus', {
+      certificateId: own!.certificateId,
+      status: 'Revoked',
+    })
+    const next = await withCertificate(other.identity.certificatePem)
+    await using accepted = await connectDevice({ url: hub.url, token, identity: next })
+    expect(accepted.deviceId).not.toBe(other.deviceId)
+  })
+
+  it('D2: accepts one of two new devices with one certificate that connect at once', async () => {
+    const fleet = await hub.fleet()
+    const tokens = await Promise.all([1, 2].map(() => tokenWith(fleet, flags)))
+    const { certificatePem } = await deviceIdentity()
+    const results = await Promise.allSettled(
+      [0, 1, 0, 1].map(async at =>
+        connectDevice({
+          url: hub.url,
+          token: tokens[at]!.token,
+          identity: await withCertificate(certificatePem),
+        }),
+      ),
+    )
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const result of results) if (result.status === 'fulfilled') await result.value[Symbol.asyncDispose]()
+  })
+
+  it('D2: is off without the flag, and stays as it is when a client without it changes the others', async () => {
+    const fleet = await hub.fleet()
+    const { owner, projectId } = fleet
+    const flagsOf = async (tokenId: string) => {
+      const { tokens } = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
+      return tokens.find(one => one.tokenId === tokenId)!.flags
+    }
+    const plain = await tokenWith(fleet, { autoAccept: true })
+    expect(await flagsOf(plain.tokenId)).toEqual({ autoAccept: true })
+    await using first = await connectDevice({ url: hub.url, token: plain.token })
+    const copy = await withCertificate(first.identity.certificatePem)
+    await using second = await connectDevice({ url: hub.url, token: plain.token, identity: copy })
+    expect(second.deviceId).not.toBe(first.deviceId)
+    const { tokenId } = await tokenWith(fleet, flags)
+    expect(await flagsOf(tokenId)).toEqual(flags)
+    const set = (to: object) =>
+      owner.invoke('projects_SetDeploymentTokenFlags', { tokenId, flags: to as never })
+    await set({ autoAccept: false })
+    expect(await flagsOf(tokenId)).toEqual({ autoAccept: false, ownCertificate: true })
+    await set({ autoAccept: true, ownCertificate: false })
+    expect(await flagsOf(tokenId)).toEqual({ autoAccept: true })
   })
 })
 

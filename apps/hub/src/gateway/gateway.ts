@@ -52,6 +52,7 @@ import type { Presence } from './presence.ts'
 import { Refusal, type RefusalReason, refuseWhenCrowded } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
 import { relay } from './relay.ts'
+import { SharedIdentities } from './shared-identities.ts'
 
 /** Largest WebSocket message in bytes: the longest frame of a link (docs/protocol.md 2.10). */
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
@@ -179,6 +180,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   let fullLoggedAtMs = Number.NEGATIVE_INFINITY
   const deviceServices: DeviceServices = {
     presence,
+    sharedIdentities: new SharedIdentities({ db, log, counts, changed }),
     devices,
     connections,
     log,
@@ -343,7 +345,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const connection = new DeviceConnection(deviceServices, connected, remote)
     const link = new Link(transport, connection)
     transport.deliverTo(link)
-    void connections.track(connection.begin(link, isRegistered))
+    void connections.track(connection.begin(link, { isRegistered, instance: instanceOf(request) }))
   }
 
   function openToPerson(
@@ -502,6 +504,15 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 function ignore(): void {}
+
+/** Text of `X-Agent-Instance`, which a device chooses. Other texts are ignored. */
+const INSTANCE = /^[\w-]{1,64}\.[\w-]{1,64}$/
+
+/** Boot and process of the agent, as `X-Agent-Instance` reports them (docs/protocol.md 1.2). */
+function instanceOf(request: IncomingMessage): string | undefined {
+  const text = request.headers['x-agent-instance']
+  return typeof text === 'string' && INSTANCE.test(text) ? text : undefined
+}
 
 function reasonOf(error: unknown): RefusalReason {
   if (error instanceof Refusal) return error.reason

@@ -10,11 +10,15 @@ type Opening = {
   deviceId: string
   tokenId: string
   certificateId: string
+  /** Client IP of the connection. */
+  address: string
+  /** Instance of the agent as it reports it (docs/protocol.md 1.2). */
+  instance: string | undefined
   /** True if the token and the certificate were still valid when the row was written. Set by `Presence.#open`. */
   isOpen: boolean
 }
 type EndReason = 'Disconnected' | 'ServerShutdown'
-type Closing = { close: string; reason: EndReason }
+type Closing = { close: string; reason: EndReason; wasTakenOver: boolean }
 type Change = { open: Opening } | Closing
 /** Connection whose row was written, and the open connection to another node that it replaces, if any. */
 type Opened = { connection_id: string; replaced_id?: string | null; replaced_node_id?: string | null }
@@ -25,9 +29,10 @@ const OPEN = {
   name: 'presence-open',
   text: `
     with opened as (
-      insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id)
-      select i.connection_id, i.device_id, $5, i.token_id, i.certificate_id
-        from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as i (connection_id, device_id, token_id, certificate_id)
+      insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, remote_address, instance)
+      select i.connection_id, i.device_id, $5, i.token_id, i.certificate_id, i.remote_address, i.instance
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $6::text[], $7::text[])
+          as i (connection_id, device_id, token_id, certificate_id, remote_address, instance)
         join device using (device_id)
         join deployment_token t on t.token_id = i.token_id
         join device_certificate c on c.certificate_id = i.certificate_id and c.status = 'Active'
@@ -51,7 +56,8 @@ const CLOSE = {
   text: `
     with closed as (
       update device_connection set ended_at = now(),
-             end_reason = case when connection_id = any ($2) then 'ServerShutdown' else 'Disconnected' end
+             end_reason = case when connection_id = any ($2) then 'ServerShutdown' else 'Disconnected' end,
+             was_taken_over = connection_id = any ($3)
        where connection_id = any ($1) and ended_at is null
       returning connection_id, device_id
     )
@@ -122,9 +128,12 @@ export class Presence {
     return rows[0]!.mayConnect
   }
 
-  /** Records the end of one connection. On shutdown the node ends all its connections in one statement instead. */
-  async close(connectionId: string, reason: EndReason): Promise<void> {
-    await this.#changes.add({ close: connectionId, reason })
+  /**
+   * Records the end of one connection. `wasTakenOver` says that a newer connection of the same device ended it. On shutdown the node ends
+   * all its connections in one statement instead.
+   */
+  async close(connectionId: string, reason: EndReason, wasTakenOver = false): Promise<void> {
+    await this.#changes.add({ close: connectionId, reason, wasTakenOver })
   }
 
   /**
@@ -153,7 +162,11 @@ export class Presence {
 
   async #close(closings: Closing[]): Promise<void> {
     const shutDown = closings.filter(({ reason }) => reason === 'ServerShutdown')
-    await this.#pool.query(CLOSE, [closings.map(({ close }) => close), shutDown.map(({ close }) => close)])
+    const takenOver = closings.filter(({ wasTakenOver }) => wasTakenOver)
+    await this.#pool.query(
+      CLOSE,
+      [closings, shutDown, takenOver].map(some => some.map(({ close }) => close)),
+    )
   }
 
   async #open(openings: Opening[]): Promise<void> {
@@ -165,6 +178,8 @@ export class Presence {
         openings.map(opening => opening.tokenId),
         openings.map(opening => opening.certificateId),
         this.#nodeId,
+        openings.map(opening => opening.address),
+        openings.map(opening => opening.instance ?? null),
       ])
       .catch(async error => {
         if (!isUniqueViolation(error)) throw error

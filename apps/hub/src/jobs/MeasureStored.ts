@@ -24,7 +24,7 @@ const HISTORIES = [
     table: 'device_event',
     count: 'event_bytes',
     // An event from a wrong clock is removed with the events that were received with it.
-    at: sql`case when event_day = ${sql.lit(WRONG_CLOCK_DAY)}::date then received_at else least(emitted_at, received_at) end`,
+    at: sql`case when event_day = ${WRONG_CLOCK_DAY}::date then received_at else least(emitted_at, received_at) end`,
     key: sql`device_id, event_id, event_day`,
     day: sql`(received_at at time zone 'UTC')::date`,
     bytes: sql`octet_length(body::text) + octet_length(attributes::text)`,

@@ -6,6 +6,7 @@ import { stateOfNodes } from '../backup/last-backup-file.ts'
 import { runningNodes } from '../cluster/node.ts'
 import { runBrief } from '../database/client/brief.ts'
 import type { Db } from '../database/client/connection.ts'
+import { countSharedIdentities } from '../database/queries/devices/shared-identity.ts'
 import { readNodes as readNodeFacts, readSilentNodes } from '../database/queries/instance/health.ts'
 import { HAS_FAILED } from '../database/queries/software/reported-software.ts'
 import { JOB_KINDS } from '../jobs/kinds.ts'
@@ -51,6 +52,8 @@ export type Values = {
   seals?: SealValues
   nodes?: NodeValues
   backup?: BackupValues
+  /** Devices whose identity several machines use. */
+  sharedIdentities?: number
 }
 /** Name of a part of the values. */
 export type ValuesPart = keyof Values
@@ -62,6 +65,7 @@ const READS: { [Part in ValuesPart]: (db: Db) => Promise<NonNullable<Values[Part
   seals: readSeals,
   nodes: readNodes,
   backup: readBackup,
+  sharedIdentities: countSharedIdentities,
 }
 
 /**

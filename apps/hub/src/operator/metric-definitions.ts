@@ -46,6 +46,15 @@ export const METRICS = {
     help: 'Ended connections of devices by the kind of their end.',
     labels: ['end'],
   },
+  muster_device_takeovers_total: {
+    type: 'counter',
+    help: 'Registered connections of devices that a newer connection of the same device ended.',
+  },
+  muster_shared_identities: {
+    type: 'gauge',
+    help: 'Devices whose identity several machines have used within the last 10 minutes.',
+    isOfInstance: true,
+  },
   muster_refusals_total: {
     type: 'counter',
     help: 'Refused connections of devices and command lines by reason.',

@@ -179,9 +179,10 @@ function putNode(put: Put, parts: MeasuredParts): void {
   put('muster_connected_devices', devices.connectedCount)
   put('muster_device_links', devices.count)
   put('muster_command_line_links', gateway.personCount)
-  const { registered, unregistered, ends, refusals } = gateway.counts
+  const { registered, unregistered, takeovers, ends, refusals } = gateway.counts
   put('muster_device_connects_total', registered, { kind: 'registered' })
   put('muster_device_connects_total', unregistered, { kind: 'unregistered' })
+  put('muster_device_takeovers_total', takeovers)
   for (const [end, count] of ends) put('muster_device_disconnects_total', count, { end })
   for (const [reason, count] of refusals) put('muster_refusals_total', count, { reason })
   put('muster_admission_waiting', gateway.waitingCount)
@@ -218,7 +219,7 @@ async function putDisks(put: Put, folders: MeasuredParts['folders']): Promise<vo
 }
 
 async function putInstance(put: Put, values: InstanceValues): Promise<void> {
-  const { projects, jobs, storage, seals, nodes, backup } = await values.read()
+  const { projects, jobs, storage, seals, nodes, backup, sharedIdentities } = await values.read()
   for (const { projectId, name, ...counts } of projects ?? []) {
     const labels = { project: projectId ?? 'other', name: name ?? 'other' }
     put('muster_project_devices', counts.connected, { ...labels, state: 'connected' })
@@ -249,6 +250,7 @@ async function putInstance(put: Put, values: InstanceValues): Promise<void> {
     put('muster_backup_verified', Number(backup.last.isVerified))
     if (backup.isFileIntact !== undefined) put('muster_backup_file_intact', Number(backup.isFileIntact))
   }
+  if (sharedIdentities !== undefined) put('muster_shared_identities', sharedIdentities)
   if (nodes) {
     put('muster_nodes', nodes.alive, { state: 'alive' })
     put('muster_nodes', nodes.silent, { state: 'silent' })

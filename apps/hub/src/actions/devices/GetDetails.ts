@@ -2,8 +2,24 @@ import type { CertificateStatus } from '@muster/actions'
 import { refusal } from '../../access/authorize.ts'
 import { select } from '../../database/client/connection.ts'
 import { type RefusalColumns, refusalOf } from '../../database/queries/devices/refusals.ts'
+import {
+  SHARED_IDENTITY,
+  type StoredSharedIdentity,
+  wireSharedIdentity,
+} from '../../database/queries/devices/shared-identity.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTime } from '../../runtime/times.ts'
+
+/** Another device that has the same certificate. */
+type SharedWith = {
+  deviceId: string
+  name: string | null
+  hostname: string | null
+  status: CertificateStatus
+}
+
+/** Maximum number of other devices that are named for one certificate. */
+const MAX_SHARED = 5
 
 type Row = RefusalColumns & {
   last_refusal_since: Date | null
@@ -24,7 +40,10 @@ type Row = RefusalColumns & {
     tokenName: string | null
     remoteAddress: string | null
     isShared: boolean
+    sharedWith: SharedWith[] | null
+    sharedCount: number
   }[]
+  shared_identity: StoredSharedIdentity | null
   refusals: { at: string; reason: string; address: string }[]
   limit_hits: { limit: string; message: string; count: number; firstAt: string; lastAt: string }[]
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
@@ -35,6 +54,7 @@ const DETAILS = `
     select d.project_id, d.fingerprint_id, d.name, d.hostname, d.first_seen, d.is_connected, d.last_connected_at,
            d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count, d.last_refusal_since,
            coalesce((select r.latest from device_refusals r where r.device_id = d.device_id), '[]') as refusals,
+           ${SHARED_IDENTITY} as shared_identity,
            coalesce((
              select jsonb_agg(jsonb_build_object('certificateId', c.certificate_id, 'status', c.status,
                       'fingerprint', c.fingerprint, 'firstSeen', c.first_seen,
@@ -42,9 +62,18 @@ const DETAILS = `
                       'tokenName', (select t.name from deployment_token t where t.token_id = c.token_id),
                       'isShared', exists (select 1 from device_certificate o join device od using (device_id)
                          where o.fingerprint = c.fingerprint and o.device_id <> d.device_id
-                           and od.project_id = d.project_id))
+                           and od.project_id = d.project_id),
+                      'sharedWith', s.devices, 'sharedCount', s.count)
                     order by c.first_seen desc, c.certificate_id)
-               from device_certificate c where c.device_id = d.device_id), '[]') as certificates,
+               from device_certificate c left join lateral (
+                 select count(*), (array_agg(jsonb_build_object('deviceId', od.device_id, 'name', od.name, 'hostname', od.hostname,
+                                                                'status', o.status)
+                                   order by o.first_seen, od.device_id))[:${MAX_SHARED}] as devices
+                   from device_certificate o join device od using (device_id)
+                  where o.fingerprint = c.fingerprint and o.device_id <> d.device_id and od.project_id = d.project_id
+                    and o.status in ('Pending', 'Active')
+               ) s on true
+              where c.device_id = d.device_id), '[]') as certificates,
            coalesce((
              select jsonb_agg(jsonb_build_object('connectionId', c.connection_id, 'nodeId', c.node_id,
                       'nodeName', n.name, 'connectedAt', c.connected_at)
@@ -56,6 +85,10 @@ const DETAILS = `
                       'firstAt', h.first_hit_at, 'lastAt', h.last_hit_at) order by h.last_hit_at desc)
                from limit_hit h where h.subject_id = d.device_id), '[]') as limit_hits
       from device d where d.device_id = $1`
+
+function wireSharedWith({ name, hostname, ...other }: SharedWith) {
+  return { ...other, name: name ?? undefined, hostname: hostname || undefined }
+}
 
 function lastRefusalOf(device: Row) {
   const last = refusalOf(device)
@@ -81,19 +114,23 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db, ser
     lastConnectedAt: device.last_connected_at ? wireTime(device.last_connected_at) : undefined,
     lastRefusal: lastRefusalOf(device),
     refusals: device.refusals.map(({ at, ...refused }) => ({ at: wireTime(new Date(at)), ...refused })),
+    sharedIdentity: device.shared_identity ? wireSharedIdentity(device.shared_identity) : undefined,
     limitHits: device.limit_hits.map(({ firstAt, lastAt, ...hit }) => ({
       ...hit,
       firstAt: wireTime(new Date(firstAt)),
       lastAt: wireTime(new Date(lastAt)),
     })),
     unregisteredLinks: services.shares.linksOfDevice(deviceId),
-    certificates: device.certificates.map(({ tokenId, tokenName, remoteAddress, ...one }) => ({
-      ...one,
-      firstSeen: wireTime(new Date(one.firstSeen)),
-      tokenId: (tokenId ?? undefined) as never,
-      tokenName: tokenName ?? undefined,
-      remoteAddress: remoteAddress ?? undefined,
-    })),
+    certificates: device.certificates.map(
+      ({ tokenId, tokenName, remoteAddress, sharedWith, sharedCount, ...one }) => ({
+        ...one,
+        ...(sharedWith && { sharedWith: sharedWith.map(wireSharedWith), sharedCount }),
+        firstSeen: wireTime(new Date(one.firstSeen)),
+        tokenId: (tokenId ?? undefined) as never,
+        tokenName: tokenName ?? undefined,
+        remoteAddress: remoteAddress ?? undefined,
+      }),
+    ),
     connections: device.connections.map(({ connectedAt, nodeName, ...one }) => ({
       ...one,
       nodeName: nodeName ?? undefined,

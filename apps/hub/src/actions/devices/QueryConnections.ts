@@ -19,6 +19,7 @@ export const devices_QueryConnections = handler(
         'c.connected_at',
         'c.ended_at',
         'c.end_reason',
+        'c.was_taken_over',
       ])
       .orderBy('c.connected_at', 'desc')
       .orderBy('c.connection_id')
@@ -33,6 +34,7 @@ export const devices_QueryConnections = handler(
         connectedAt: wireTime(row.connected_at),
         endedAt: row.ended_at ? wireTime(row.ended_at) : undefined,
         endReason: (row.end_reason ?? undefined) as ConnectionEndReason | undefined,
+        wasTakenOver: row.was_taken_over && row.end_reason === 'Disconnected' ? (true as const) : undefined,
         durationSecs: secsBetween(row.connected_at, row.ended_at ?? now),
       })),
     }

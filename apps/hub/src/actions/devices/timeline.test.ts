@@ -252,9 +252,14 @@ describe('devices_QueryTimeline', () => {
     const change = entries.find(({ type }) => type === 'property')
     expect(change).toMatchObject({ now: { isCut: true, valueBytes: 1_000_002 } })
     expect(JSON.stringify(change).length).toBeLessThan(6_000)
-    const last = entries.at(-1)
-    expect(last).toMatchObject({ type: 'event', at: '1970-01-01T00:00:03.000Z', body: event.body })
-    expect(last?.isConnected).toBeUndefined()
+    const shown = entries.find(entry => entry.type === 'event')
+    expect(shown).toMatchObject({
+      at: shown?.receivedAt,
+      emittedAt: '1970-01-01T00:00:03.000Z',
+      clockErrorSecs: expect.any(Number),
+      body: event.body,
+      isConnected: true,
+    })
     expect((await timelineOf(deviceId, { text: '你好' })).entries).toHaveLength(1)
   })
 

@@ -1,5 +1,6 @@
 import { newId, publicIdOf } from '@muster/actions'
 import { hashSecret } from '../../credentials/secrets.ts'
+import { tokenFlagsOf } from '../../database/queries/projects/token-flags.ts'
 import { tokenLimitColumns } from '../../database/queries/projects/token-limits.ts'
 import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
@@ -26,6 +27,7 @@ export const projects_CreateDeploymentToken = handler(
     const token = newId('deployment')
     const tokenId = publicIdOf(token)
     const autoAccept = flags?.autoAccept ?? false
+    const ownCertificate = flags?.ownCertificate ?? false
     await tx
       .insertInto('deployment_token')
       .values({
@@ -34,10 +36,15 @@ export const projects_CreateDeploymentToken = handler(
         project_id: projectId,
         name,
         auto_accept: autoAccept,
+        own_certificate: ownCertificate,
         ...(limits && tokenLimitColumns(limits)),
       })
       .execute()
-    await events.emit('projects_DeploymentTokenCreated', { projectId, tokenId, flags: { autoAccept } })
+    await events.emit('projects_DeploymentTokenCreated', {
+      projectId,
+      tokenId,
+      flags: tokenFlagsOf({ auto_accept: autoAccept, own_certificate: ownCertificate }),
+    })
     changed('tokens')
     return { tokenId, token }
   },

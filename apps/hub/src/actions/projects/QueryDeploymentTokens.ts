@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { refusalOf } from '../../database/queries/devices/refusals.ts'
+import { tokenFlagsOf } from '../../database/queries/projects/token-flags.ts'
 import { budgetUsed, tokenLimitsOf } from '../../database/queries/projects/token-limits.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
@@ -24,6 +25,7 @@ export const projects_QueryDeploymentTokens = handler(
         't.created_at',
         't.name',
         't.auto_accept',
+        't.own_certificate',
         't.expires_at',
         't.device_limit',
         't.new_devices_at_once',
@@ -55,7 +57,7 @@ export const projects_QueryDeploymentTokens = handler(
         tokenId: row.token_id,
         createdAt: wireTime(row.created_at),
         name: row.name ?? undefined,
-        flags: { autoAccept: row.auto_accept },
+        flags: tokenFlagsOf(row),
         limits: tokenLimitsOf(row),
         budget: budgetOf(row),
         enrolledDevices: row.enrolled_devices,

@@ -20,6 +20,7 @@ export const projects_QueryDevices = handler('projects_QueryDevices', async ({ d
         status: statusOf(row.is_connected, row.health),
         isConnected: row.is_connected,
         pendingCertificatesCount: row.pending_certificates,
+        hasSharedIdentity: row.has_shared_identity || undefined,
         lastConnectedAt,
         lastSeenAt: row.last_seen_at === null ? undefined : wireTimeOf(row.last_seen_at),
         currentConnectionDurationSecs:

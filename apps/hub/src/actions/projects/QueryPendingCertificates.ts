@@ -122,6 +122,14 @@ function certificateOf(row: PendingRow) {
           acceptedAt: row.accepted_at === null ? undefined : wireTime(row.accepted_at),
         }
       : undefined,
+    sameCertificate:
+      row.owner_id === null
+        ? undefined
+        : {
+            deviceId: row.owner_id as never,
+            name: row.owner_name ?? undefined,
+            hostname: row.owner_hostname ?? undefined,
+          },
     sameHostname:
       row.twin_id === null ? undefined : { deviceId: row.twin_id as never, name: row.twin_name ?? undefined },
   }

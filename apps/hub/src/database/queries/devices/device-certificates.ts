@@ -24,6 +24,31 @@ export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCer
 }
 
 /**
+ * Id of another device of a project on which a certificate is active; undefined if there is none. Until the end of the transaction, other
+ * transactions that ask for this certificate wait, so that of two new devices with one certificate the later one finds the earlier one.
+ */
+export async function deviceWithActive(
+  tx: Tx,
+  { projectId, deviceId, fingerprint }: { projectId: string; deviceId: string; fingerprint: string },
+): Promise<string | undefined> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`${projectId} ${fingerprint}`}::text, 0))`.execute(
+    tx,
+  )
+  const row = await tx
+    .selectFrom('device_certificate as c')
+    .innerJoin('device as d', 'd.device_id', 'c.device_id')
+    .where('c.fingerprint', '=', fingerprint)
+    .where('c.status', '=', 'Active')
+    .where('d.project_id', '=', projectId)
+    .where('d.device_id', '<>', deviceId)
+    .select('d.device_id')
+    .orderBy('c.first_seen')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.device_id
+}
+
+/**
  * Adds a certificate and its history entry; returns its id. A certificate that a person adds has no `sight`. The device must be locked.
  * Throws a unique violation when the device has a certificate with this fingerprint already.
  */

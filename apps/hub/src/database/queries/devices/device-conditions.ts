@@ -1,6 +1,7 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { HAS_FAILED } from '../software/reported-software.ts'
+import { HAS_SHARED_IDENTITY } from './shared-identity.ts'
 
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 
@@ -27,6 +28,7 @@ const PRESETS: Record<NonNullable<Filter['preset']>, RawBuilder<boolean>> = {
   neverUpdated: sql`not exists (
     select from device_update u where u.device_id = d.device_id and u.current_version is not null)`,
   pending: sql`d.pending_certificates > 0`,
+  sharedIdentity: HAS_SHARED_IDENTITY,
 }
 
 /**

@@ -8,6 +8,7 @@ import { matchesFilter } from './device-filter.ts'
 import { LAST_SEEN_ORDER } from './last-seen-order.ts'
 import { pageByProperty } from './property-order.ts'
 import { columnText } from './property-paths.ts'
+import { HAS_SHARED_IDENTITY } from './shared-identity.ts'
 
 type Input = ParsedInput<'projects_QueryDevices'>
 
@@ -69,6 +70,7 @@ function devicesQuery(db: Db, { projectId, filter, columns = [] }: Input) {
       'd.pending_certificates',
       'd.health',
       sql<string | null>`d.last_connected_at::text`.as('last_connected_at'),
+      HAS_SHARED_IDENTITY.as('has_shared_identity'),
       columnTexts(columns).as('texts'),
     ])
 }

@@ -45,10 +45,13 @@ export function isSurelyPlausible(emittedAtMs: number): boolean {
  */
 export const WRONG_CLOCK_DAY = '10000-01-01'
 
+const IS_PLAUSIBLE = sql.raw(
+  isPlausible({ emittedAt: 'e.emitted_at', receivedAt: 'e.received_at', firstSeen: 'd.first_seen' }),
+)
+
 /** SQL of the seconds by which the clock of the device was ahead when it emitted the event `e`; null for a plausible time. */
 export function clockErrorSecs(deviceId: RawBuilder<unknown>): RawBuilder<number | null> {
-  const times = { emittedAt: 'e.emitted_at', receivedAt: 'e.received_at', firstSeen: 'd.first_seen' }
   return sql<number | null>`(
     select round(extract(epoch from e.emitted_at - e.received_at))::bigint from device d
-     where d.device_id = ${deviceId} and not ${sql.raw(isPlausible(times))})`
+     where d.device_id = ${deviceId} and not ${IS_PLAUSIBLE})`
 }

@@ -2,6 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import { CLAIMED_AT, NO_DAY } from './device-events.ts'
 import { earliestPlausible, latestPlausible, WRONG_CLOCK_DAY } from './event-times.ts'
 
+const WRONG_DAY = sql.raw(`date '${WRONG_CLOCK_DAY}'`)
+const NO_DATE = sql.raw(`date '${NO_DAY}'`)
+const CLAIM = sql.raw(`timestamptz '${CLAIMED_AT}'`)
+const EARLIEST = sql.raw(earliestPlausible('d.first_seen'))
+const LATEST = sql.raw(latestPlausible('now()'))
+
 type Options = {
   deviceId: RawBuilder<unknown>
   /** Maximum number of rows of each part of the result. */
@@ -30,30 +36,30 @@ export function eventsByTime({
   fromDay,
   columns,
 }: Options): RawBuilder<unknown> {
-  const emittedAt = sql.ref('e.emitted_at')
-  const receivedAt = sql.ref('e.received_at')
-  const earliest = sql`(select ${sql.raw(earliestPlausible('d.first_seen'))} from device d where d.device_id = ${deviceId})`
-  const latest = sql.raw(latestPlausible('now()'))
+  const emittedAt = sql`e.emitted_at`
+  const receivedAt = sql`e.received_at`
+  const earliest = sql`(select ${EARLIEST} from device d where d.device_id = ${deviceId})`
   const isInDays =
     fromDay === undefined
-      ? sql`e.event_day < ${sql.lit(WRONG_CLOCK_DAY)}::date`
-      : sql`(e.event_day >= ${fromDay}::date or e.event_day = ${sql.lit(NO_DAY)}::date) and e.event_day < ${sql.lit(WRONG_CLOCK_DAY)}::date`
-  const part = (table: string, time: RawBuilder<unknown>, ...conditions: RawBuilder<unknown>[]) => sql`(
-    select ${columns}, ${time} as listed_at from ${sql.table(table)} e
-     where e.device_id = ${deviceId} and ${sql.join([...conditions, comesAfter(time)], sql` and `)}
+      ? sql`e.event_day < ${WRONG_DAY}`
+      : sql`(e.event_day >= ${fromDay}::date or e.event_day = ${NO_DATE}) and e.event_day < ${WRONG_DAY}`
+  const part = (
+    table: RawBuilder<unknown>,
+    time: RawBuilder<unknown>,
+    condition: RawBuilder<unknown>,
+  ) => sql`(
+    select ${columns}, ${time} as listed_at from ${table}
+     where e.device_id = ${deviceId} and ${condition} and ${comesAfter(time)}
      order by ${time} desc, e.event_id desc limit ${limit})`
+  const events = sql`device_event e`
+  // An event with a time in the distant past mostly has an id of that past, so it is in the default partition.
+  const oldEvents = fromDay === undefined ? events : sql`device_event_default e`
   return sql`(
-    ${part('device_event', emittedAt, isInDays, sql`e.emitted_at between ${earliest} and ${latest}`)}
+    ${part(events, emittedAt, sql`${isInDays} and e.emitted_at between ${earliest} and ${LATEST}`)}
     union all
-    ${part('device_event', receivedAt, sql`e.event_day = ${sql.lit(WRONG_CLOCK_DAY)}::date`)}
+    ${part(events, receivedAt, sql`e.event_day = ${WRONG_DAY}`)}
     union all
-    ${part('device_event', receivedAt, isInDays, sql`e.emitted_at > ${latest}`)}
+    ${part(events, receivedAt, sql`${isInDays} and e.emitted_at > ${LATEST}`)}
     union all
-    ${part(
-      // An event with a time in the distant past mostly has an id of that past, so it is in the default partition.
-      fromDay === undefined ? 'device_event' : 'device_event_default',
-      receivedAt,
-      sql`e.event_day < ${sql.lit(WRONG_CLOCK_DAY)}::date`,
-      sql`e.emitted_at < ${earliest} and e.emitted_at > ${sql.lit(CLAIMED_AT)}::timestamptz`,
-    )})`
+    ${part(oldEvents, receivedAt, sql`e.event_day < ${WRONG_DAY} and e.emitted_at < ${earliest} and e.emitted_at > ${CLAIM}`)})`
 }

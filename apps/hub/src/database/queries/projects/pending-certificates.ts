@@ -22,6 +22,9 @@ export type PendingRow = {
   accepted_at: Date | null
   twin_id: string | null
   twin_name: string | null
+  owner_id: string | null
+  owner_name: string | null
+  owner_hostname: string | null
 }
 
 export type PendingGroup = {
@@ -94,7 +97,8 @@ export function pendingPage(
            (select max(h.changed_at) from device_certificate o
               join device_certificate_change h on h.device_id = o.device_id and h.certificate_id = o.certificate_id
              where o.device_id = p.device_id and o.status = 'Active' and h.status = 'Active') as accepted_at,
-           twin.device_id as twin_id, twin.name as twin_name
+           twin.device_id as twin_id, twin.name as twin_name,
+           owner.device_id as owner_id, owner.name as owner_name, nullif(owner.hostname, '') as owner_hostname
       from (
         select * from (
           select *, max(first_seen) over (partition by group_key) as group_seen from ${matches(input)} matches
@@ -108,6 +112,12 @@ export function pendingPage(
            and lower(o.hostname) collate "C" = lower(p.hostname) collate "C"
          order by o.device_id limit 1
       ) twin on p.hostname is not null
+      left join lateral (
+        select o.device_id, o.name, o.hostname from device_certificate c join device o using (device_id)
+         where c.fingerprint = p.fingerprint and c.status = 'Active' and c.device_id <> p.device_id
+           and o.project_id = ${input.projectId}
+         order by c.first_seen, o.device_id limit 1
+      ) owner on true
      order by p.group_seen desc, p.group_key, p.first_seen desc, p.certificate_id`
 }
 
