@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 import { sqlState } from '../database/client/errors.ts'
 import { matchesText } from '../database/client/page.ts'
+import { matchesPerson, type Reader } from '../database/queries/accounts/shown-name.ts'
 import { addressMatches } from '../database/queries/devices/device-search.ts'
 import type { LogOf } from './log-scope.ts'
 
@@ -53,7 +54,8 @@ const DATED = { event: 'audit_ev_', action: 'audit_act_', job: 'job_' } as const
 
 /**
  * Resolves the actor and the text of a filter to ids, so that the query of the log finds its rows by indexes. `of` is the log of one
- * resource. With `of`, devices, projects and repositories are searched only in the organization of that log, and people everywhere.
+ * resource. With `of`, devices, projects, repositories and addresses of people are searched only in the organization of that log, and shown
+ * names of people everywhere.
  */
 export async function resolveFilter(
   db: Db,
@@ -64,27 +66,32 @@ export async function resolveFilter(
   return {
     ...filter,
     ...(actor !== undefined && {
-      actorIds: ACTOR_ID.test(actor) ? [actor] : await peopleIds(db, actor),
+      actorIds: ACTOR_ID.test(actor) ? [actor] : await peopleIds(db, actor, of),
     }),
     ...(text !== undefined && { text: { text, ids: isId(text) ? [text] : await subjectIds(db, text, of) } }),
   }
 }
 
-/** Ids of people whose name or email address contains the given text. */
-async function peopleIds(db: Db, text: string): Promise<string[]> {
+/** Ids of people whose name or email address contains the given text (`matchesPerson`). */
+async function peopleIds(db: Db, text: string, of: LogOf | undefined): Promise<string[]> {
   const rows = await db
     .selectFrom('user as u')
-    .where(matchesText(text, sql`u.display_name`, sql`u.email`))
+    .where(matchesPerson(text, readerOf(of)))
     .select('u.user_id')
     .limit(MAX_FOUND)
     .execute()
   return rows.map(row => row.user_id)
 }
 
+/** Organization whose members' addresses the reader of a log may search; undefined in the log of the instance. */
+function readerOf(of: LogOf | undefined): Reader | undefined {
+  return of && { organizationId: of.scope.organizationId }
+}
+
 /**
  * Ids of people, devices, projects and repositories whose name, email address, host name or slug contains the given text, and of devices
  * with an IP or MAC address that begins with it. `of` limits devices, projects and repositories to the organization of that log. People of
- * all organizations are found, because an actor may have left the organization.
+ * all organizations are found by their shown names, because an actor may have left the organization.
  */
 async function subjectIds(db: Db, text: string, of: LogOf | undefined): Promise<string[]> {
   const own = (column: RawBuilder<unknown>): RawBuilder<unknown> =>
@@ -98,7 +105,7 @@ async function subjectIds(db: Db, text: string, of: LogOf | undefined): Promise<
       where ${own(sql`p.organization_id`)} limit ${MAX_FOUND})`,
   )
   const { rows } = await sql<{ id: string }>`
-    (select user_id as id from "user" u where ${matchesText(text, sql`u.display_name`, sql`u.email`)} limit ${MAX_FOUND})
+    (select user_id as id from "user" u where ${matchesPerson(text, readerOf(of))} limit ${MAX_FOUND})
     union all
     (select d.device_id from device d join project p on p.project_id = d.project_id
       where ${own(sql`p.organization_id`)} and ${matchesText(text, sql`d.name`, sql`d.hostname`)} limit ${MAX_FOUND})

@@ -1,4 +1,4 @@
-import { newId } from '@muster/actions'
+import { type Action, actions, newId } from '@muster/actions'
 import {
   ask,
   connectDevice,
@@ -10,7 +10,9 @@ import {
 } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { z } from 'zod'
 import { resolveFilter } from './entry-filter.ts'
+import { auditEvents } from './events.ts'
 import { entries } from './log-query.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'
@@ -304,6 +306,76 @@ describe('facts of an entry', () => {
     })
     expect(JSON.stringify(failed.events)).toContain(mallory.userId)
     expect(failed.subjects).not.toHaveProperty([mallory.userId])
+  })
+
+  it('S29: resolves only declared ids of events and actions, and no id that a member typed as a name', async () => {
+    const absent = newId('d')
+    const other = await hub.user()
+    for (const name of [other.userId, otherProjectId, otherDeviceId, absent]) {
+      await ada.invoke('devices_SetName', { deviceId, name })
+      await ada.invoke('projects_CreateDeploymentToken', { projectId, name })
+      await ada.invoke('organizations_SetName', { organizationId, name })
+      await ada.invoke('devices_SetProperty', { deviceId, name: 'site', value: name })
+    }
+    await ada.invoke('devices_SetName', { deviceId, name: 'crane-01' })
+    await ada.invoke('organizations_SetName', { organizationId, name: 'Test organization' })
+    const logs = [
+      await ada.invoke('organizations_QueryAuditLog', { organizationId, names: true, outcome: 'All' }),
+      await ada.invoke('devices_QueryAuditLog', { deviceId, names: true, outcome: 'All' }),
+      await root.invoke('audit_QueryAuditLogActions', { names: true, filter: { actor: ada.userId } }),
+    ]
+    for (const log of logs) {
+      expect(JSON.stringify(log)).toContain(other.userId)
+      expect(log.subjects).toHaveProperty([deviceId])
+      for (const id of [other.userId, otherProjectId, otherDeviceId, absent])
+        expect(log.subjects).not.toHaveProperty([id])
+      expect(JSON.stringify(log)).not.toContain(other.email)
+    }
+  })
+
+  it('S31: searches addresses of members only, and shown names of others', async () => {
+    const device = await deviceRow(hub, projectId, { name: 'crane-31' })
+    const operator = await hub.user({ isAdmin: true, displayName: 'Olga Operator' })
+    const nameless = await hub.user()
+    await root.invoke('organizations_AddMember', { organizationId, userId: operator.userId })
+    await root.invoke('organizations_AddMember', { organizationId, userId: nameless.userId })
+    for (const person of [operator, nameless, ada]) {
+      await person.invoke('devices_SetName', { deviceId: device, name: 'crane-31b' })
+      await person.invoke('devices_SetProperty', {
+        deviceId: device,
+        name: 'site',
+        value: person.email.length,
+      })
+    }
+    const found = async (text: string) => {
+      const log = { organizationId, outcome: 'All' } as const
+      const byActor = await grace.invoke('organizations_QueryAuditLog', { ...log, filter: { actor: text } })
+      const byText = await grace.invoke('organizations_QueryAuditLog', { ...log, filter: { text } })
+      const timeline = await grace.invoke('devices_QueryTimeline', { deviceId: device, filter: { text } })
+      return [byActor.events.length, byText.events.length, timeline.entries.length].map(count => count > 0)
+    }
+    const [all, none] = [Array(3).fill(true), Array(3).fill(false)]
+    expect(await found(operator.email.slice(0, 12))).toEqual(all)
+    await ada.invoke('organizations_RemoveMember', { organizationId, userId: operator.userId })
+    await ada.invoke('organizations_RemoveMember', { organizationId, userId: nameless.userId })
+    expect(await found(operator.email.slice(0, 12))).toEqual(none)
+    expect(await found(operator.email)).toEqual(none)
+    expect(await found('olga')).toEqual(all)
+    // The log shows this address in place of a name.
+    expect(await found(nameless.email.slice(0, 12))).toEqual(all)
+    expect(await found(ada.email)).toEqual(all)
+    const filter = { actor: operator.email.slice(0, 12) }
+    expect((await root.invoke('audit_QueryAuditLogEvents', { filter })).events).not.toEqual([])
+  })
+
+  it('S29: has ids in every audited field of an action that an event declares as an id', () => {
+    const fields = new Set(Object.values(auditEvents).flatMap(({ ids }) => ids as readonly string[]))
+    for (const { audit, input } of Object.values(actions) as Action[])
+      for (const field of audit)
+        if (fields.has(field)) {
+          const { shape } = input as unknown as { shape: Record<string, z.ZodType> }
+          expect(shape[field]!.safeParse('Pier 4').success, field).toBe(false)
+        }
   })
 
   it('call deleted people, tokens, projects and repositories deleted, with their last names where the log has them', async () => {

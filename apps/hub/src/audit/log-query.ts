@@ -2,6 +2,7 @@ import { type Actor, MAX_LOG_ROWS, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 import { cutPage, type RowPlace, readCursor } from '../database/client/page.ts'
+import { SHOWN_NAME } from '../database/queries/accounts/shown-name.ts'
 import { wireTime } from '../runtime/times.ts'
 import { matchesEntry, type ResolvedFilter, resolveFilter } from './entry-filter.ts'
 import type { LogOf } from './log-scope.ts'
@@ -18,7 +19,7 @@ type ActionStatus = NonNullable<NonNullable<ActionsInput['filter']>['statuses']>
  */
 export function actorName(actorId: RawBuilder<unknown>) {
   return sql<string | null>`coalesce(
-    (select coalesce(nullif(u.display_name, ''), u.email) from "user" u where u.user_id = ${actorId}),
+    (select ${SHOWN_NAME} from "user" u where u.user_id = ${actorId}),
     (select d.name from device d where d.device_id = ${actorId}),
     (select n.name from cluster_node n where n.node_id = ${actorId}))`.as('actor_name')
 }

@@ -1,5 +1,8 @@
+import { findAction } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
+import { SHOWN_NAME } from '../database/queries/accounts/shown-name.ts'
+import { auditEvents } from './events.ts'
 import type { LogOf } from './log-scope.ts'
 
 /** Object that log entries refer to by id, such as a person, a device or a project. */
@@ -20,6 +23,8 @@ export type Subject = {
 type SubjectRow = { [Key in keyof Subject]: Subject[Key] | null } & { id: string }
 
 type Entry = {
+  /** Name of the event, or of the action. */
+  name: string
   status: string | null
   actor: unknown
   data: unknown
@@ -40,9 +45,10 @@ const MAX_EVENTS_READ = 200
 const ID = /^((?:[a-z]+_)+)[1-9A-HJ-NP-Za-km-z]{22}$/
 
 /**
- * Looks up the objects whose ids occur in entries. In the log of an organization, ids of other tenants are not resolved. The ids in the
- * data of a failed action were chosen by its caller, who must not find out which foreign ids exist. So people among these ids are
- * resolved only if they are members of the organization, and an object is shown as deleted only if the log has its deletion.
+ * Looks up the objects whose ids occur in entries, in fields that events and actions declare as ids. In the log of an organization, ids of
+ * other tenants are not resolved. The ids in the data of a failed action were chosen by its caller, who must not find out which foreign ids
+ * exist. So people among these ids are resolved only if they are members of the organization, and an object is shown as deleted only if the
+ * log has its deletion.
  */
 export async function findSubjects(
   db: Db,
@@ -78,6 +84,18 @@ export async function findSubjects(
   return missing.length === 0 ? subjects : { ...(await deletedSubjects(db, missing, trusted)), ...subjects }
 }
 
+/** Fields that an event declares as ids. In the data of actions, fields of these names are ids too. */
+const ID_FIELDS: ReadonlySet<string> = new Set(Object.values(auditEvents).flatMap(({ ids }) => ids))
+
+/**
+ * Names of the fields of an entry's data that hold ids. Events and actions of another release have none. All other fields may hold any text
+ * that a caller typed, such as a name, which must not be resolved even if it looks like an id.
+ */
+function idFieldsOf({ name, status }: Entry): readonly string[] {
+  if (status !== null) return findAction(name)?.action.audit.filter(field => ID_FIELDS.has(field)) ?? []
+  return Object.hasOwn(auditEvents, name) ? auditEvents[name as keyof typeof auditEvents].ids : []
+}
+
 /**
  * Ids in an entry. `isTrusted` is false for ids in the data of an action that has not succeeded: these may belong to objects that never
  * existed or that its caller may not see.
@@ -89,7 +107,8 @@ function idsIn(entry: Entry): { id: string; isTrusted: boolean }[] {
     ...[...Object.values(actor as object), device_id, project_id, repository_id]
       .filter(isId)
       .map(id => ({ id, isTrusted: true })),
-    ...Object.values(data as object)
+    ...idFieldsOf(entry)
+      .map(field => (data as Record<string, unknown>)[field])
       .filter(isId)
       .map(id => ({ id, isTrusted: status === null || status === 'Succeeded' })),
   ].slice(0, MAX_IDS_PER_ENTRY)
@@ -126,7 +145,7 @@ function lookUps(organizationId: string | undefined): Record<string, LookUp> {
   const inRepository = { organization: sql`r.organization_id`, repository: sql`r.repository_id` }
   const inProject = { organization: sql`p.organization_id`, project: sql`p.project_id` }
   return {
-    u: ids => sql`select ${subject(sql`u.user_id`, PERSON)} from "user" u where u.user_id = any(${ids})`,
+    u: ids => sql`select ${subject(sql`u.user_id`, SHOWN_NAME)} from "user" u where u.user_id = any(${ids})`,
     u_pk: ids =>
       sql`select ${subject(sql`t.token_id`, sql`t.name`)} from user_token t where t.token_id = any(${ids})`,
     org: ids => sql`
@@ -166,14 +185,12 @@ function lookUps(organizationId: string | undefined): Record<string, LookUp> {
   }
 }
 
-const PERSON = sql`coalesce(nullif(u.display_name, ''), u.email)`
-
 /** Look-up of people: only members of the organization, or everybody in the log of the instance. */
 function people(ids: string[], organizationId: string | undefined): RawBuilder<unknown> {
   return organizationId === undefined
-    ? sql`select ${subject(sql`u.user_id`, PERSON)} from "user" u where u.user_id = any(${ids})`
+    ? sql`select ${subject(sql`u.user_id`, SHOWN_NAME)} from "user" u where u.user_id = any(${ids})`
     : sql`
-      select ${subject(sql`u.user_id`, PERSON)}
+      select ${subject(sql`u.user_id`, SHOWN_NAME)}
         from "user" u join organization_member m on m.user_id = u.user_id
        where u.user_id = any(${ids}) and m.organization_id = ${organizationId}`
 }

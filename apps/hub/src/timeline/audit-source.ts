@@ -1,6 +1,7 @@
 import type { TimelineKind } from '@muster/actions'
 import { sql } from 'kysely'
 import { matchesText } from '../database/client/page.ts'
+import { matchesPerson } from '../database/queries/accounts/shown-name.ts'
 import type { Reader } from './budget.ts'
 import { type At, atOf, comesAfter, type Start } from './place.ts'
 import { type Search, type Source, type SourceRow, startBelow } from './source.ts'
@@ -21,7 +22,7 @@ const SAME_COMMAND = '60 s'
 export function auditSource(
   reader: Reader,
   rank: number,
-  { deviceId, text, category, since }: Search,
+  { deviceId, organizationId, text, category, since }: Search,
   first: Start | undefined,
 ): Source<SourceRow> {
   let start = first
@@ -32,7 +33,7 @@ export function auditSource(
         ? sql`true`
         : sql`(${matchesText(text, sql`a.event`)} or ${jsonContains(text, sql`a.data`)}
             or exists (select from "user" u where u.user_id = a.actor_id
-                         and ${matchesText(text, sql`u.display_name`, sql`u.email`)}))`
+                         and ${matchesPerson(text, { organizationId })}))`
   return {
     rank,
     async next(limit) {

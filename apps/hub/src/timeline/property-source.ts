@@ -1,6 +1,7 @@
 import type { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
 import { matchesText } from '../database/client/page.ts'
+import { matchesPerson } from '../database/queries/accounts/shown-name.ts'
 import { OTA_STATUS } from '../database/queries/devices/device-updates.ts'
 import type { Reader } from './budget.ts'
 import { type At, atOf, atOfTime, comesAfter, type Start } from './place.ts'
@@ -82,7 +83,7 @@ export function propertySource(
  * any `limit` changes, so that a window with very many changes costs little.
  */
 function changes(
-  { deviceId, text, category }: Search,
+  { deviceId, organizationId, text, category }: Search,
   start: Start | undefined,
   from: string | undefined,
   limit: number,
@@ -97,7 +98,7 @@ function changes(
         ? sql`true`
         : sql`(${matchesText(text, sql`c.name`)} or coalesce(${jsonContains(text, sql`c.value`)}, false)
             or exists (select from "user" u where u.user_id = c.actor ->> 'userId'
-                         and ${matchesText(text, sql`u.display_name`, sql`u.email`)}))`
+                         and ${matchesPerson(text, { organizationId })}))`
   return sql<Row>`
     select ${atOf(sql`c.changed_at`)} as at, ${id} as id, c.name, c.version,
            c.actor ->> 'userId' is not null as is_person, ${isMatch} as is_match,

@@ -15,6 +15,8 @@ export type SourceRow = {
 /** Filter of a timeline without the kinds. Times are in the form of the API. */
 export type Search = {
   deviceId: string
+  /** Organization of the device. Only the email addresses of its members are searched. */
+  organizationId: string
   text: string | undefined
   category: string | undefined
   since: string | undefined

@@ -36,12 +36,12 @@ export const devices_QueryTimeline = handler(
         : until === undefined
           ? undefined
           : { at: atOfTime(until), isIncluded: false }
-    const search = { deviceId, text: filter.text, category: filter.category, since }
+    const { organizationId = '', projectId = '' } = scope
+    const search = { deviceId, organizationId, text: filter.text, category: filter.category, since }
     const reads = (...of: NonNullable<typeof kinds>): boolean =>
       withCounts || !kinds?.length || of.some(kind => kinds.includes(kind))
     // The device writes the package path whose tags it follows into a property. Only repositories that the device may read are searched
     // for this path, so that a forged path discloses nothing.
-    const { organizationId = '', projectId = '' } = scope
     const asDevice: DeviceCaller = { actor: 'Device', deviceId, projectId, organizationId, tokenId: '' }
 
     const page = await withinBudget(db, signal, budget => {

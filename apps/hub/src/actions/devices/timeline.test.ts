@@ -434,7 +434,7 @@ describe('plans of the statements of a timeline', () => {
       within: run => hub.db.transaction().execute(run),
     }
     const asDevice: DeviceCaller = { actor: 'Device', deviceId, projectId, organizationId, tokenId }
-    const search = { deviceId, text: 'crane', category: undefined }
+    const search = { deviceId, organizationId, text: 'crane', category: undefined }
     for (const since of [undefined, minutesAgo(120).toISOString()]) {
       const asked = { ...search, since }
       for (const source of [
