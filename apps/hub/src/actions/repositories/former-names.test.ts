@@ -175,6 +175,7 @@ describe('repositories_SetNames', () => {
 
 it('counts the devices of the organization that follow a present name of a repository', async () => {
   const { repositoryId } = await release({ name: 'followed-slug' })
+  await owner.invoke('projects_LinkRepository', { projectId, repositoryId })
   const counts = () => owner.invoke('repositories_GetFollowers', { repositoryId })
   expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0, otherDeviceCount: 0 })
   await device.invoke('devices_SetProperty', {
@@ -204,4 +205,37 @@ it('counts devices of other organizations that follow a public repository, witho
   })
   await owner.invoke('repositories_SetVisibility', { repositoryId, visibility: 'Private' })
   expect(await counts()).toEqual({ deviceCount: 0, projectCount: 0, otherDeviceCount: 0 })
+})
+
+it('S32: counts devices whose path resolves to this repository only, not to one that another tenant named alike', async () => {
+  const { repositoryId } = await release({ name: 'victim-slug' }, 'Public')
+  const { token, projectId: thirdProjectId } = await hub.fleet()
+  await using theirs = await connectDevice({ url: hub.url, token })
+  for (const one of [device, theirs])
+    await one.invoke('devices_SetProperty', {
+      deviceId: one.deviceId,
+      name: 'dev.nexigon.ota.status',
+      value: { config: { path: 'victim-slug/firmware/stable' }, currentVersion: '1.0.0' },
+    })
+  const made = await attacker.invoke('repositories_Create', {
+    organizationId: elsewhere,
+    displayName: 'victim-slug',
+    visibility: 'Public',
+  })
+  const alike = (made as { repositoryId: string }).repositoryId
+  const own = () => owner.invoke('repositories_GetFollowers', { repositoryId })
+  const others = () => attacker.invoke('repositories_GetFollowers', { repositoryId: alike })
+  expect(await others()).toEqual({ deviceCount: 0, projectCount: 0, otherDeviceCount: 0 })
+  expect(await own()).toEqual({ deviceCount: 1, projectCount: 1, otherDeviceCount: 1 })
+
+  // A linked repository goes before a slug of another tenant, which then leads to nothing.
+  await hub.db
+    .insertInto('project_repository')
+    .values({ project_id: thirdProjectId, repository_id: alike })
+    .execute()
+  expect(await own()).toEqual({ deviceCount: 1, projectCount: 1, otherDeviceCount: 0 })
+  expect(await others()).toEqual({ deviceCount: 0, projectCount: 0, otherDeviceCount: 0 })
+  await owner.invoke('repositories_SetSlug', { repositoryId, slug: 'victim-moved' })
+  await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'Moved' })
+  expect(await others()).toEqual({ deviceCount: 0, projectCount: 0, otherDeviceCount: 1 })
 })

@@ -1,4 +1,5 @@
 import type { ActionOutput } from '@muster/actions'
+import { type RawBuilder, sql } from 'kysely'
 import type { Scope } from '../../../access/scope.ts'
 import { type Caller, personOf } from '../../../caller.ts'
 import type { LimitValues } from '../../../limits/limits.ts'
@@ -32,20 +33,20 @@ type FoundPath = {
 // - Display names count only in repositories that the caller may read, so that other repositories are not disclosed.
 // - No other tenant can divert a caller from an own repository. A slug of another tenant resolves to nothing while an own repository
 //   has this text as its display name. A former name of an own repository has priority over all names of other tenants.
-const FIND_PATH = `
+const findRepository = (name: string, userId: string, projectId: string, isSystem: string): string => `
   with matched as (
-    select repository_id, false as is_former, slug = $1 as is_slug, repository_id = $1 as is_id
-      from repository where slug = $1 or repository_id = $1 or display_name = $1
+    select repository_id, false as is_former, slug = ${name} as is_slug, repository_id = ${name} as is_id
+      from repository where slug = ${name} or repository_id = ${name} or display_name = ${name}
     union all
-    select repository_id, true, is_slug, false from repository_former_name where name = $1
+    select repository_id, true, is_slug, false from repository_former_name where name = ${name}
   ), called as (
     select n.*, r.visibility, m.user_id is not null or l.project_id is not null as is_own
       from matched n
       join repository r using (repository_id)
-      left join organization_member m on m.organization_id = r.organization_id and m.user_id = $2
-      left join project_repository l on l.repository_id = r.repository_id and l.project_id = $3
+      left join organization_member m on m.organization_id = r.organization_id and m.user_id = ${userId}
+      left join project_repository l on l.repository_id = r.repository_id and l.project_id = ${projectId}
   ), named as (
-    select repository_id, is_own, is_former, $4 or is_own or visibility = 'Public' as is_readable,
+    select repository_id, is_own, is_former, ${isSystem} or is_own or visibility = 'Public' as is_readable,
            case when is_former and is_own then case when is_slug then 4 else 5 end
                 when is_former then case when is_slug then 6 else 8 end
                 when is_slug then 1 when is_id then 2 when is_own then 3 else 7 end as rank
@@ -59,7 +60,10 @@ const FIND_PATH = `
       from candidate
      where is_readable and rank = (select min(rank) from candidate)
     having count(*) = 1 and (min(rank) > 1 or bool_or(is_own) or not (select bool_or(is_own) from candidate))
-  )
+  )`
+
+const FIND_PATH = `
+  ${findRepository('$1', '$2', '$3', '$4')}
   select r.repository_id as "repositoryId", p.package_id as "packageId", v.version_id as "versionId",
          f.asset_id as "assetId"
     from found r
@@ -91,6 +95,16 @@ export async function resolvePath(
     path.filename ?? null,
   ])
   return found
+}
+
+/**
+ * SQL query for the id of the repository, as `repository_id`, that a device resolves the first part of its path to. `name` and `projectId` are
+ * expressions for that part and for the device's project. No row if it resolves to none.
+ */
+export function repositoryOfDevicePath(name: string, projectId: string): RawBuilder<unknown> {
+  return sql.raw(
+    `${findRepository(name, "''", projectId, 'false')} select repository_id from found where repository_id is not null`,
+  )
 }
 
 /** Names of a repository in the fields that 2025 and 2026 clients read (docs/api.md 2.1, 4.5). */
