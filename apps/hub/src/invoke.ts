@@ -314,12 +314,13 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
   }
 
   /**
-   * Requires a recent sign-in or the current password if the action needs that (docs/decisions.md, "Passwords and tokens"). Throws
-   * `Forbidden` with an issue for the field `currentPassword`.
+   * Requires a session with a recent sign-in or with the current password if the action needs that (docs/decisions.md, "Passwords and
+   * tokens"). Throws `Forbidden`, for a session with an issue for the field `currentPassword`.
    */
   async function requireRecentSignIn(action: Action, caller: Caller, input: Input): Promise<void> {
     const person = personOf(caller)
     if (!person || !action.recentSignIn?.isNeeded(input as never, person)) return
+    if (person.actor === 'UserToken') throw needsSession()
     const { currentPassword } = input
     if (typeof currentPassword === 'string') {
       await limits.take('current password', person.userId)
@@ -331,8 +332,6 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       if (!(await services.passwords.verify(currentPassword, user?.password_hash)))
         throw needsPassword('The current password is wrong.')
       await limits.giveBack('current password', person.userId)
-    } else if (person.actor === 'UserToken') {
-      throw needsPassword('A token alone cannot do this: it needs the current password.')
     } else if (Date.now() - person.signedInAt.getTime() > RECENT_SIGN_IN_SECS * 1000) {
       throw needsPassword('Your sign-in is too old for this: it needs the current password.')
     }
@@ -452,9 +451,12 @@ function parseInput(action: Action, text: string): Input {
 }
 
 /** Requires a signed-in person if the action needs a session (docs/decisions.md, "Bulk actions"). Throws `Forbidden`. */
-function requireSession({ needsSession }: Action, { actor }: Caller): void {
-  if (needsSession && actor !== 'User')
-    throw new ActionError('Forbidden', 'This needs a person who is signed in; a user token cannot do it.')
+function requireSession(action: Action, { actor }: Caller): void {
+  if (action.needsSession && actor !== 'User') throw needsSession()
+}
+
+function needsSession(): ActionError {
+  return new ActionError('Forbidden', 'This needs a person who is signed in; a user token cannot do it.')
 }
 
 /** Makes the error for a missing or wrong current password. Its issue names the field that clients have to ask for. */

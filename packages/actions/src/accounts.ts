@@ -215,6 +215,7 @@ export const accounts = {
     }),
     output: z.discriminatedUnion('result', [Result('Completed', {}), Result('InvalidCurrentPassword', {})]),
     permission: ofOneself,
+    needsSession: true,
     rateLimit: { perPerson: { calls: 10, perSecs: 15 * MINUTE_SECS } },
     failedResults: ['InvalidCurrentPassword'],
     audit: ['userId', 'endTokens'],

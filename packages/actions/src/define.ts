@@ -73,8 +73,8 @@ export type AnyPermission = PlainPermission | { can: Right; on: ResourceKind; id
 type Person = { actor: 'User' | 'UserToken'; userId: string }
 
 /**
- * Condition under which an action needs a session whose sign-in is younger than `RECENT_SIGN_IN_SECS`, or the current
- * password in the input field `currentPassword` (docs/decisions.md, "Actions and audit").
+ * Condition under which an action needs a session whose sign-in is younger than `RECENT_SIGN_IN_SECS`, or a session and the current
+ * password in the input field `currentPassword` (docs/decisions.md, "Passwords and tokens"). User tokens are refused.
  */
 export type RecentSignIn<Input> = {
   /** The condition in words, for the generated documents. */

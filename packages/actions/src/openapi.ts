@@ -205,7 +205,7 @@ export function whoMay(permission: AnyPermission): string {
 export function conditionsOf({ recentSignIn, rateLimit, needsSession, isCreation }: Action): string[] {
   const { perAddress, perPerson } = rateLimit ?? {}
   return [
-    ...(recentSignIn ? [`needs a recent sign-in (${recentSignIn.when})`] : []),
+    ...(recentSignIn ? [`needs a recent sign-in, not a user token (${recentSignIn.when})`] : []),
     ...(needsSession ? ['needs a session, not a user token'] : []),
     ...(perAddress ? [`${rateWords(perAddress)} from one address`] : []),
     ...(isCreation ? ['counts towards the limit of creations by one person'] : []),

@@ -57,7 +57,7 @@ export const accountRows: Rows<typeof accounts> = {
       currentPassword: member.password,
       newPassword: member.password,
     }),
-    may: ONESELF,
+    may: ['member'],
     audited: async ({ plant }, oneself) => {
       const { userId } = oneself
       oneself.password = plant()

@@ -107,10 +107,11 @@ describe('an audited action', () => {
   })
 
   it('is Rejected with a wrong password instead of a recent sign-in, which is not stored', async () => {
-    const body = { userId: root.userId, name: 'x', currentPassword: secret() }
-    const { rows, status } = await runAudited('users_CreateToken', body, { token: await hub.userToken(root) })
+    const alone = await hub.user()
+    const body = { userId: alone.userId, name: 'x', currentPassword: secret() }
+    const { rows, status } = await runAudited('users_CreateToken', body, { as: alone })
     expect(status).toBe(403)
-    expect(rows).toMatchObject([{ status: 'Rejected', data: { userId: root.userId, name: 'x' } }])
+    expect(rows).toMatchObject([{ status: 'Rejected', data: { userId: alone.userId, name: 'x' } }])
   })
 
   it('leaves no row when its input is invalid', async () => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ActionError } from '@muster/actions'
+import { ActionError, newId } from '@muster/actions'
 import {
   auditEvents,
   auditRows,
@@ -265,19 +265,32 @@ describe('setting one’s own password', () => {
     ).toBe(401)
   })
 
-  it('needs the current password when the caller uses a token', async () => {
+  it('S37: is forbidden for a user token, with the current password too', async () => {
     const ada = await hub.user()
-    const byToken = hub.withToken(await hub.userToken(ada))
-    const input = { userId: ada.userId, password: NEW_PASSWORD }
-    const error = await failed(byToken('users_SetPassword', input))
-    expect(error).toMatchObject({ kind: 'Forbidden', issues: [{ path: 'currentPassword' }] })
-    expect(await failed(byToken('users_SetPassword', { ...input, currentPassword: 'wrong' }))).toMatchObject({
+    const boss = await hub.user({ isAdmin: true })
+    const { userId } = ada
+    const input = { userId, password: NEW_PASSWORD }
+    const forbidden = {
       kind: 'Forbidden',
-      message: 'The current password is wrong.',
-    })
-    expect(await byToken('users_SetPassword', { ...input, currentPassword: ada.password })).toEqual({})
-    expect(await isSignedIn(ada.cookie)).toBe(false)
-    expect(await passwordsThatWork(ada)).toEqual([false, true])
+      message: 'This needs a person who is signed in; a user token cannot do it.',
+    }
+    for (const person of [ada, boss]) {
+      const byToken = hub.withToken(await hub.userToken(person))
+      for (const currentPassword of [undefined, 'wrong', person.password])
+        expect(await failed(byToken('users_SetPassword', { ...input, currentPassword }))).toMatchObject(
+          forbidden,
+        )
+    }
+    const byToken = hub.withToken(await hub.userToken(ada))
+    const change = { userId, currentPassword: ada.password, newPassword: NEW_PASSWORD }
+    expect(await failed(byToken('users_ChangePassword', change))).toMatchObject(forbidden)
+    const asBoss = hub.withToken(await hub.userToken(boss))
+    const account = { email: `${newId('u')}@test.example`, password: NEW_PASSWORD }
+    expect(
+      await failed(asBoss('users_Create', { ...account, currentPassword: boss.password })),
+    ).toMatchObject(forbidden)
+    expect(await isSignedIn(ada.cookie)).toBe(true)
+    expect(await passwordsThatWork(ada)).toEqual([true, false])
   })
 })
 
@@ -384,10 +397,10 @@ describe('a mailed link to set a password', () => {
     ],
     [
       'by a change with the old password',
-      async (ada: TestUser) =>
-        hub.withToken(await hub.userToken(ada))('users_ChangePassword', {
-          userId: ada.userId,
-          currentPassword: ada.password,
+      ({ userId, password, invoke }: TestUser) =>
+        invoke('users_ChangePassword', {
+          userId,
+          currentPassword: password,
           newPassword: 'what a thief wants',
         }),
       { result: 'InvalidCurrentPassword' },
