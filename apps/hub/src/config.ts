@@ -218,6 +218,12 @@ export const SECRETS = [
   'MUSTER_SMTP_URL',
 ] as const satisfies (keyof typeof Settings.shape)[]
 
+/**
+ * Settings that this release has retired, by their names in the environment, each with what to do. A hub ignores them with a warning; the next
+ * release forgets them, and then refuses them in a configuration file.
+ */
+const RETIRED: Readonly<Record<string, string>> = {}
+
 /** Host that is safe in a Content-Security-Policy: it has no character that ends a directive. */
 const POLICY_HOST = /^[\w.*:[\]-]+$/
 
@@ -452,13 +458,16 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config
   }
 }
 
-/**
- * Environment variables that begin with `MUSTER_`, and keys of the configuration file, that are not settings. The hub logs them at its
- * start, since they are likely typing mistakes.
- */
+/** Environment variables that begin with `MUSTER_` and are not settings. The hub logs them at its start, as likely typing mistakes. */
 // biome-ignore lint/style/noProcessEnv: only this file reads settings from the environment
 export function unknownSettings(env: Record<string, string | undefined> = process.env): string[] {
   return sourcesOf(env).unknown
+}
+
+/** Warnings about retired settings that are set, without a full stop. */
+// biome-ignore lint/style/noProcessEnv: only this file reads settings from the environment
+export function retiredSettings(env: Record<string, string | undefined> = process.env): string[] {
+  return [...sourcesOf(env).retired].map(([name, advice]) => `${name} is retired and ignored: ${advice}`)
 }
 
 /**
@@ -481,7 +490,7 @@ export function describeSettings(env: Record<string, string | undefined>): strin
 }
 
 function sourcesOf(env: Record<string, string | undefined>): SettingSources {
-  return readSources(env, Object.keys(AllSettings.shape), SECRETS)
+  return readSources(env, { names: Object.keys(AllSettings.shape), secrets: SECRETS, retired: RETIRED })
 }
 
 function isSecret(name: string): boolean {

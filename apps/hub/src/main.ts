@@ -3,7 +3,7 @@ import { constants, getPriority, setPriority } from 'node:os'
 import { isatty } from 'node:tty'
 import { connectServiceManager } from '@muster/link/service-manager'
 import { CommandError } from './commands/command-line.ts'
-import { loadConfig, settingWarnings, unknownSettings, unshownBannerTags } from './config.ts'
+import { loadConfig, retiredSettings, settingWarnings, unknownSettings, unshownBannerTags } from './config.ts'
 import { createHub, type Hub } from './hub.ts'
 import { createLog } from './runtime/log.ts'
 import { output } from './runtime/output.ts'
@@ -44,6 +44,7 @@ async function runHub(withDemo: boolean): Promise<void> {
   const config = loadConfig()
   dataDir = config.dataDir
   const log = createLog(config.logLevel)
+  for (const warning of retiredSettings()) log.warn(warning)
   for (const name of unknownSettings()) log.warn({ name }, 'not a setting of this hub')
   for (const warning of settingWarnings(config)) log.warn(warning)
   for (const tag of unshownBannerTags(config))

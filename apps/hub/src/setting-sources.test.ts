@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runHere } from './commands/testing/run-here.ts'
 import { checkSettings, loadConfig, SECRETS, unknownSettings } from './config.ts'
 import { ConfigError } from './config-error.ts'
+import { readSources } from './setting-sources.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -93,16 +94,57 @@ describe('a configuration file', () => {
     expect(() => loadConfig({ MUSTER_CONFIG_FILE: path })).toThrow(ConfigError)
   })
 
-  it('may have keys that this hub does not know, which are named', async () => {
-    const path = await file('prot = 1\nport = 1\nconfig-file = "x"\n[s4]\nbucket = "x"')
-    const env = { MUSTER_CONFIG_FILE: path, MUSTER_SMTP_URL_FILE: 'x', MUSTER_PORT_FILE: 'x' }
-    expect(unknownSettings(env)).toEqual([
+  it('S36: is refused with keys that are no settings, each with the nearest name', async () => {
+    const path = await file(
+      'prot = 1\nport = 1\nsigunp = "closed"\nconfig-file = "x"\nsmtp-url-flie = "x"\nport-file = "x"\n[s4]\nbucket = ""\n[limit]\nperson-token = 1',
+    )
+    const found = (key: string, expected: string) =>
+      `${key} (${path}): found a key that is no setting, expected ${expected}.`
+    const problems = [
+      found('prot', 'port'),
+      found('sigunp', 'signup'),
+      found('config-file', 'a setting of docs/operating.md'),
+      found('smtp-url-flie', 'smtp-url-file'),
+      found('port-file', 'a setting of docs/operating.md'),
+      found('s4-bucket', 's3-bucket'),
+      found('limit-person-token', 'limit-person-tokens'),
+    ]
+    const env = { MUSTER_CONFIG_FILE: path }
+    expect(checkSettings(env).problems).toEqual(problems)
+    expect(() => loadConfig(env)).toThrow(problems[0])
+    const checked = await runHere(['check-config'], env)
+    expect(checked).toMatchObject({ code: 1, err: '' })
+    expect(checked.out.split('\n').slice(0, problems.length)).toEqual(problems)
+    expect(unknownSettings({ ...env, MUSTER_PORT_FILE: 'x', MUSTER_PROT: 'x' })).toEqual([
       'MUSTER_PORT_FILE',
       'MUSTER_PROT',
-      'MUSTER_CONFIG_FILE',
-      'MUSTER_S4_BUCKET',
     ])
-    expect(checkSettings({ MUSTER_CONFIG_FILE: path }).problems).toEqual([])
+  })
+
+  it('S36: is refused with keys of any form', async () => {
+    const long = 'x'.repeat(5000)
+    const path = await file(`"" = 1\n"__proto__" = 1\n"ключ \\n" = 1\n${long} = 1`)
+    const { problems } = checkSettings({ MUSTER_CONFIG_FILE: path })
+    expect(problems).toHaveLength(4)
+    for (const problem of problems) {
+      expect(problem).toMatch(/: found a key that is no setting, expected .+\.$/)
+      expect(problem.length).toBeLessThan(300)
+      expect(problem).not.toContain('\n')
+    }
+  })
+
+  it('S36: may have retired keys, which are ignored with a warning', async () => {
+    const path = await file('port = 1\nold-name = 3\nold-nam = 3')
+    const env = { MUSTER_CONFIG_FILE: path, MUSTER_OTHER_OLD_NAME: 'x' }
+    const advice = { MUSTER_OLD_NAME: 'set MUSTER_PORT', MUSTER_OTHER_OLD_NAME: 'remove it' }
+    const sources = readSources(env, { names: ['MUSTER_PORT'], secrets: [], retired: advice })
+    expect([...sources.retired]).toEqual([
+      ['MUSTER_OTHER_OLD_NAME', 'remove it'],
+      ['MUSTER_OLD_NAME', 'set MUSTER_PORT'],
+    ])
+    expect([...sources.values.keys()]).toEqual(['MUSTER_PORT'])
+    expect([...sources.problems.keys()]).toEqual(['MUSTER_OLD_NAM'])
+    expect(sources.unknown).toEqual([])
   })
 
   it.each([

@@ -1,12 +1,15 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
+import { nearestName } from './nearest-name.ts'
 
 /** Setting that names the configuration file. It is read from the environment only. */
 const CONFIG_FILE = 'MUSTER_CONFIG_FILE'
 
 /** Ending of a setting that names a file with the value of a secret. */
 const FILE = '_FILE'
+/** Maximum length, in characters, of a key that a message quotes, and for which a near name is looked for. */
+const MAX_KEY_LENGTH = 64
 /** Bound of a configuration file and of a file with a secret, in bytes. */
 const MAX_FILE_BYTES = 1024 ** 2
 
@@ -18,21 +21,30 @@ export type SettingSources = {
   values: Map<string, Sourced>
   /** Why a setting cannot be read, one line each, by the setting. */
   problems: Map<string, string>
-  /** Names that look like settings and are none. */
+  /** Environment variables that look like settings and are none. */
   unknown: string[]
+  /** Retired settings that are still set, by their names in the environment, each with what to do. */
+  retired: Map<string, string>
+}
+
+type KnownSettings = {
+  names: readonly string[]
+  secrets: readonly string[]
+  /** Settings that this release has retired, each with what to do. They are ignored, with a warning. */
+  retired: Readonly<Record<string, string>>
 }
 
 /**
  * Reads settings from the environment and from the TOML file that `MUSTER_CONFIG_FILE` names. The environment has priority. Each secret
  * can also be in a file of its own, which the setting with the ending `_FILE` names, as systemd's credentials and container secrets are.
- * An empty text counts as absent.
+ * An empty text counts as absent. A key of the file that is no setting is a problem: a misspelt `signup` would leave sign-up open. Variables
+ * of the environment that are none are only named, because other software may have set them.
  */
 export function readSources(
   env: Record<string, string | undefined>,
-  names: readonly string[],
-  secrets: readonly string[],
+  { names, secrets, retired }: KnownSettings,
 ): SettingSources {
-  const sources: SettingSources = { values: new Map(), problems: new Map(), unknown: [] }
+  const sources: SettingSources = { values: new Map(), problems: new Map(), unknown: [], retired: new Map() }
   const known = new Set([...names, ...secrets.map(name => name + FILE)])
   const { [CONFIG_FILE]: file, ...others } = env
   addSettings(
@@ -58,7 +70,12 @@ export function readSources(
     const own = new Map(
       [...texts].flatMap(([name, text]) => (known.has(name) && text !== '' ? [[name, { text, from }]] : [])),
     )
-    sources.unknown.push(...[...texts.keys()].filter(name => !known.has(name)))
+    for (const name of texts.keys()) {
+      if (known.has(name)) continue
+      if (Object.hasOwn(retired, name)) sources.retired.set(name, retired[name]!)
+      else if (from === 'environment') sources.unknown.push(name)
+      else sources.problems.set(name, unknownKey(name, from, [...known]))
+    }
     for (const secret of secrets) {
       const path = own.get(secret + FILE)?.text
       if (path === undefined) continue
@@ -82,6 +99,13 @@ export function readSources(
     }
     for (const [name, sourced] of own) if (!sources.values.has(name)) sources.values.set(name, sourced)
   }
+}
+
+/** Problem of a key in a configuration file that is no setting, with the name that was likely meant. */
+function unknownKey(name: string, path: string, known: readonly string[]): string {
+  const key = keyOf(name).slice(0, MAX_KEY_LENGTH)
+  const expected = nearestName(key, known.map(keyOf)) ?? 'a setting of docs/operating.md'
+  return `${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)} (${path}): found a key that is no setting, expected ${expected}.`
 }
 
 /** Name of a setting in a configuration file: `MUSTER_PUBLIC_URL` is `public-url` there. */

@@ -1,6 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import type { Command } from 'commander'
-import { checkSettings, settingWarnings, unknownSettings, unshownBannerTags } from '../config.ts'
+import {
+  checkSettings,
+  retiredSettings,
+  settingWarnings,
+  unknownSettings,
+  unshownBannerTags,
+} from '../config.ts'
 import { hasInstanceKey } from '../credentials/instance-key.ts'
 import { externalConnection } from '../database/server/external.ts'
 import { readTls } from '../http/tls.ts'
@@ -34,6 +40,7 @@ export async function checkedSettings(
 ): Promise<CheckedSettings> {
   const { config, problems } = checkSettings(environment)
   const warnings = [
+    ...retiredSettings(environment).map(warning => `${warning}.`),
     ...unknownSettings(environment).map(name => `${name} is not a setting of this hub.`),
     ...settingWarnings(config).map(warning => `${warning}.`),
     ...unshownBannerTags(config).map(
