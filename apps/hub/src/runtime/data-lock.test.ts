@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { until } from '@muster/testkit/until'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { ConfigError } from '../config-error.ts'
 import { lockDataDir } from './data-lock.ts'
@@ -72,6 +74,32 @@ describe('a data folder', () => {
     await other.end()
     await using _lock = await lockDataDir(dataDir)
   })
+
+  it.runIf(existsSync('/proc/self/stat'))(
+    'O21: left by a killed process that nobody has waited for (a zombie) is free',
+    async () => {
+      const dataDir = await newFolder()
+      const script = `
+        const { lockDataDir } = await import(${JSON.stringify(join(import.meta.dirname, 'data-lock.ts'))})
+        await lockDataDir(${JSON.stringify(dataDir)})
+        setInterval(() => {}, 1000)`
+      // After `exec` the parent is `sleep`, which never waits for its child.
+      const parent = spawn('sh', [
+        '-c',
+        '"$0" --input-type=module -e "$1" & exec sleep 60',
+        process.execPath,
+        script,
+      ])
+      children.add(parent)
+      const pid = await until('it is locked', async () => {
+        const lock = await readFile(join(dataDir, 'hub.lock'), 'utf8').catch(() => '')
+        return /^(\d+) /.exec(lock)?.[1]
+      })
+      process.kill(Number(pid), 'SIGKILL')
+      await until('it is a zombie', async () => / Z /.test(await readFile(`/proc/${pid}/stat`, 'utf8')))
+      await using _lock = await lockDataDir(dataDir)
+    },
+  )
 
   it.each([
     ['the id of a process that has ended', '4194304 1'],

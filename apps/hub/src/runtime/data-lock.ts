@@ -18,7 +18,7 @@ export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   const file = join(dataDir, 'hub.lock')
   const draft = `${file}.${process.pid}`
   try {
-    await writeFile(draft, `${process.pid} ${await startOf(process.pid)}`)
+    await writeFile(draft, `${process.pid} ${(await statOf(process.pid)).start}`)
     const holder = await acquire(file, draft, performance.now() + REMOVAL_TIMEOUT_MS)
     if (holder !== undefined) {
       throw new ConfigError(
@@ -89,7 +89,9 @@ async function holderOf(lock: string): Promise<number | undefined> {
   const [pid, start] = lock.split(' ')
   const holder = Number(pid)
   if (!Number.isInteger(holder) || holder <= 0 || holder === process.pid || !isAlive(holder)) return undefined
-  return (await startOf(holder)) === start ? holder : undefined
+  const { state, start: startOfHolder } = await statOf(holder)
+  // A killed process whose parent has not read its exit status (a zombie) holds no files and never runs again.
+  return startOfHolder === start && state !== 'Z' && state !== 'X' ? holder : undefined
 }
 
 function isAlive(pid: number): boolean {
@@ -102,9 +104,11 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Start time of a process in kernel ticks since boot. Empty on systems without /proc: there only the process id is compared.
+ * State of a process as a letter, and its start time in kernel ticks since boot. Empty on systems without /proc: there only the process id is
+ * compared.
  */
-async function startOf(pid: number): Promise<string> {
+async function statOf(pid: number): Promise<{ state: string; start: string }> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { state: fields[0] ?? '', start: fields[19] ?? '' }
 }
