@@ -159,6 +159,16 @@ describe('a hub that starts', () => {
   })
 })
 
+it('O21: a hub that starts logs one line for all requests that it refuses, and no error', async () => {
+  const { log, lines } = capturedLog('info')
+  const hub = await listener(() => undefined, log)
+  for (const path of ['/', '/api/config.json', '/api/v1/live', '/api/v1/actions/invoke/actor_GetActor'])
+    expect((await ask(hub, path, { method: path.includes('invoke') ? 'POST' : 'GET' })).status).toBe(503)
+  expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
+    ['info', 'requests are refused while the hub starts or stops'],
+  ])
+})
+
 describe('a hub that stops', () => {
   it('answers a request that arrived before with 503 and logs no TypeError', async () => {
     const captured = capturedLog()

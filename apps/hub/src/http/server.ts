@@ -167,7 +167,7 @@ export async function createServer({
   const hosts = new ServedHosts(config)
   app.addHook('onRequest', async request => {
     hosts.refuseForeign(request, cookie.name)
-    if (!core() && !isHealthPath(pathOf(request.url))) throw notReady()
+    if (!core() && !isHealthPath(pathOf(request.url))) throw new NotReady()
     // Compressed bodies are rejected, so a small body cannot expand into a large one.
     if (request.headers['content-encoding'] !== undefined)
       throw new ActionError('Invalid', 'Expected a body without Content-Encoding.', { status: 415 })
@@ -211,13 +211,17 @@ export async function createServer({
       ),
     )
   }
+  let isNotReadyLogged = false
   const answerError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     // A client that disconnects during its request is not an error of the hub or of its database.
     const known =
       error === request.raw.errored
         ? new ActionError('Invalid', 'The request was cut off.')
         : (expectedError(error) ?? asActionError(error, request))
-    if (known.status >= 500)
+    if (known instanceof NotReady) {
+      if (!isNotReadyLogged) log.info('requests are refused while the hub starts or stops')
+      isNotReadyLogged = true
+    } else if (known.status >= 500)
       log.error({ err: error, ...idsOf(request), path: request.routeOptions.url }, 'request failed')
     if (known.retryAfterSecs !== undefined) reply.header('retry-after', known.retryAfterSecs)
     if (isForPage(request)) {
@@ -238,7 +242,7 @@ export async function createServer({
   const running = (): Core => {
     const ready = core()
     // The hub may have stopped since the request began.
-    if (!ready) throw notReady()
+    if (!ready) throw new NotReady()
     return ready
   }
   actionRoutes(app, running, cookie)
@@ -369,8 +373,10 @@ function refuseJunk(
   socket.destroy()
 }
 
-function notReady(): ActionError {
-  return new ActionError('Internal', 'The hub is starting or stopping.', { status: 503, retryAfterSecs: 1 })
+class NotReady extends ActionError {
+  constructor() {
+    super('Internal', 'The hub is starting or stopping.', { status: 503, retryAfterSecs: 1 })
+  }
 }
 
 /** Converts Fastify's own errors to errors of the API. Other errors are bugs of the hub and answered without their text. */
