@@ -46,7 +46,7 @@ describe('the first start', () => {
     )
     const token = firstToken(hub)
     // Goal S12 (docs/goals.md): standard output is not a terminal here and may be a log, so it must not contain the token itself.
-    const agent = `npm run agent -- %s --hub http://localhost:${hub.port} --token "$(node -p "require('${dataDir}/initial-admin.json').deploymentToken")"`
+    const agent = `npm run agent -- %s --hub http://localhost:${hub.port} --token-file ${dataDir}/first-token`
     expect(stdout).toContain(`\n  ${agent.replace('%s', 'run')}\n`)
     expect(stdout).toContain(`\n  ${agent.replace('%s', 'simulate')} --count 10\n`)
     const file = join(dataDir, 'initial-admin.json')

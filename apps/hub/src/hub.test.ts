@@ -1,5 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { readFile, stat } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { mkdtempDisposable, readFile, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { capturedLog, connectDevice, fakeS3, mailServer, testHub, until } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { startupBanner } from './startup/startup-banner.ts'
@@ -34,21 +36,43 @@ it('shows a connected device with its properties and events', async () => {
   expect(events).toMatchObject([{ body: 'hello', severity: 'Info' }])
 })
 
-it('S12: prints the first password and token to a terminal only; in a log, the command reads the token from a file', async () => {
+it('S12: prints the first password to a terminal only, and no token', async () => {
   await using hub = await testHub()
   const config = { dataDir: hub.dataDir, allowPlaintextDevices: false, tls: undefined }
-  const { password, deploymentToken, file } = hub.firstRun!
+  const { password, deploymentToken, file, tokenFile } = hub.firstRun!
   const onTerminal = startupBanner(hub, config, true)
   expect(onTerminal).toContain(password)
-  expect(onTerminal).toContain(`--token ${deploymentToken}\n`)
+  expect(onTerminal).not.toContain(deploymentToken)
 
   const inLog = startupBanner(hub, config, false)
   expect(inLog).not.toContain(password)
   expect(inLog).not.toContain(deploymentToken)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ password, deploymentToken })
-  const [, argument] = / run .* --token (.*)\n/.exec(inLog)!
-  expect(execFileSync('sh', ['-c', `echo ${argument}`], { encoding: 'utf8' })).toBe(`${deploymentToken}\n`)
+  expect((await stat(tokenFile)).mode & 0o777).toBe(0o600)
+  expect(await readFile(tokenFile, 'utf8')).toBe(`${deploymentToken}\n`)
+})
+
+it('O21: the printed commands work as they are, and show no token in the list of processes', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "muster it's "))
+  await using hub = await testHub({ dataDir: join(folder.path, 'data') })
+  const banner = startupBanner(hub, { ...hub, allowPlaintextDevices: false, tls: undefined }, true)
+  const { deploymentToken } = hub.firstRun!
+  const [run, simulate] = [...banner.matchAll(/^ {2}(npm run agent .*)$/gm)].map(([, command]) => command!)
+  const agent = `${process.execPath} ${join(import.meta.dirname, '../../agent/muster-agent.js')}`
+  const env = { ...process.env, DATA: join(folder.path, 'agent') }
+  const children = [`${run} --data "$DATA"`, simulate!].map(command => {
+    expect(command).not.toContain(deploymentToken)
+    return spawn('sh', ['-c', `exec ${command.replace('npm run agent --', agent)}`], { stdio: 'ignore', env })
+  })
+  try {
+    await until(
+      'this machine and the ten simulated devices are connected',
+      () => hub.devices.connectedCount === 11,
+    )
+  } finally {
+    for (const child of children) child.kill('SIGKILL')
+  }
 })
 
 it('O6: checks object storage and mail server, and warns with the name of the setting', async () => {

@@ -19,13 +19,13 @@ export function offersInstall(hubUrl: string): boolean {
 }
 
 /**
- * Arguments of the agent that connect a machine, or simulated devices on it, to a hub. Without `token` the agent prompts for the token,
- * which then appears neither in the list of processes nor in the history of the shell.
+ * Arguments of the agent that connect a machine, or simulated devices on it, to a hub. The agent reads the token from `tokenFile`, else
+ * prompts for it. So the token appears neither in the list of processes nor in the history of the shell.
  */
-export function agentArguments(hubUrl: string, command: 'run' | 'simulate', token?: string): string {
+export function agentArguments(hubUrl: string, command: 'run' | 'simulate', tokenFile?: string): string {
   // The agent requires `--dangerous-allow-plaintext` for plain HTTP to another machine.
   const isPlaintext = hubUrl.startsWith('http:') && !isLoopback(hubUrl)
-  return `${command} --hub ${hubUrl}${token === undefined ? '' : ` --token ${token}`}${isPlaintext ? ' --dangerous-allow-plaintext' : ''}`
+  return `${command} --hub ${hubUrl}${tokenFile === undefined ? '' : ` --token-file ${shellWord(tokenFile)}`}${isPlaintext ? ' --dangerous-allow-plaintext' : ''}`
 }
 
 /**
@@ -34,9 +34,14 @@ export function agentArguments(hubUrl: string, command: 'run' | 'simulate', toke
  */
 export function agentCommand(
   hubUrl: string,
-  token: string,
+  tokenFile: string,
   command: 'run' | 'simulate' = 'run',
   agent = 'npm run agent --',
 ): string {
-  return `${agent} ${agentArguments(hubUrl, command, token)}`
+  return `${agent} ${agentArguments(hubUrl, command, tokenFile)}`
+}
+
+/** Quotes a text for a shell if it has other characters than those of usual paths. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

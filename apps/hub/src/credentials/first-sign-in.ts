@@ -12,6 +12,17 @@ export async function writeFirstSignIn(dataDir: string, signIn: FirstSignIn): Pr
   return file
 }
 
+/**
+ * Writes the first deployment token into a file of mode 0600, from which the printed commands of the agent read it (`--token-file`). Unlike
+ * `initial-admin.json` it stays when the password is changed. Returns the path.
+ */
+export async function writeFirstToken(dataDir: string, token: string): Promise<string> {
+  const file = join(dataDir, 'first-token')
+  await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600, flush: true })
+  await rename(`${file}.new`, file)
+  return file
+}
+
 /** Removes `initial-admin.json` if it contains this email address. Called when the content of the file is no longer valid. */
 export async function forgetFirstSignIn(dataDir: string, email: string): Promise<void> {
   const file = firstSignInFile(dataDir)

@@ -2,7 +2,7 @@ import { newId } from '@muster/actions'
 import { sql } from 'kysely'
 import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
-import { writeFirstSignIn } from '../credentials/first-sign-in.ts'
+import { writeFirstSignIn, writeFirstToken } from '../credentials/first-sign-in.ts'
 import { hashOnce } from '../credentials/passwords.ts'
 import { readablePassword } from '../credentials/readable-password.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -10,8 +10,17 @@ import { createFirstProject } from '../database/queries/projects/first-project.t
 
 const EMAIL = 'admin@muster.local'
 
-/** First account and deployment token, for the startup banner. `file` is the path of `initial-admin.json`. */
-export type FirstRun = { email: string; password: string; file: string; deploymentToken: string }
+/**
+ * First account and deployment token, for the startup banner. `file` is the path of `initial-admin.json`, `tokenFile` that of a file with the
+ * token alone.
+ */
+export type FirstRun = {
+  email: string
+  password: string
+  file: string
+  deploymentToken: string
+  tokenFile: string
+}
 
 /**
  * Creates the first administrator with an organization, a project and a deployment token if there is no account yet (docs/decisions.md,
@@ -43,7 +52,8 @@ export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Pro
       project: 'First project',
     })
     const file = await writeFirstSignIn(dataDir, { url: publicUrl, email: EMAIL, password, deploymentToken })
-    return { email: EMAIL, password, file, deploymentToken }
+    const tokenFile = await writeFirstToken(dataDir, deploymentToken)
+    return { email: EMAIL, password, file, deploymentToken, tokenFile }
   })
 }
 

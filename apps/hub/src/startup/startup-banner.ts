@@ -9,9 +9,9 @@ import { deviceUrl } from '../net/device-url.ts'
 const LAUNCHER = join(import.meta.dirname, '../../../../bin/muster-agent')
 
 /**
- * Startup banner for people: the URL, the first account and two commands that can be run unchanged. The password and the deployment token
- * are printed to a terminal only. Other outputs, such as a log, get the path of the file that contains them (docs/decisions.md, "First
- * run").
+ * Startup banner for people: the URL, the first account and two commands that can be run unchanged. The password is printed to a terminal
+ * only. Other outputs, such as a log, get the path of the file that contains it (docs/decisions.md, "First run"). The commands read the
+ * deployment token from a file, so that it appears neither in a log nor in the list of processes.
  */
 export function startupBanner(
   hub: Hub,
@@ -22,14 +22,9 @@ export function startupBanner(
   const forDevices = deviceUrl({ tls, devicePort }, publicUrl)
   const lines = ['', `Muster is running at ${publicUrl} (listening on ${address.host}:${address.port})`, '']
   if (firstRun) {
-    // Without a terminal the output may be kept in a log, which must not contain the token. So the printed command reads the token from the
-    // file, which only permitted accounts can read.
     const isCheckout = !existsSync(LAUNCHER)
-    const token = isTerminal
-      ? firstRun.deploymentToken
-      : `"$(${isCheckout ? 'node' : process.execPath} -p "require('${firstRun.file}').deploymentToken")"`
     const command = (name: 'run' | 'simulate'): string =>
-      agentCommand(forDevices, token, name, isCheckout ? undefined : LAUNCHER)
+      agentCommand(forDevices, firstRun.tokenFile, name, isCheckout ? undefined : LAUNCHER)
     lines.push(
       'Sign in:',
       `  email     ${firstRun.email}`,

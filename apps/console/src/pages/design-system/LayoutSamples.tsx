@@ -24,7 +24,7 @@ const SAMPLE_ID = 'd_1J8ZoiK5QmVt3xYpRw7HcN'
 export function CodeSamples() {
   return (
     <div className="stack">
-      <Code prompt label="Copy command" text={agentCommand('https://fleet.example', '<deployment token>')} />
+      <Code prompt label="Copy command" text={agentCommand('https://fleet.example', 'token.txt')} />
       <Secret what="token" text="deployment_4Zk9Qm2vX7rT1sLw8NcB5yHf3JpGd6AeUt" />
       <div className="lay">
         <Id id={SAMPLE_ID} what="device id" />
