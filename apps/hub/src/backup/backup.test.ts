@@ -5,6 +5,7 @@ import { chmod, cp, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import {
+  capturedLog,
   connectDevice,
   type DatabaseSession,
   databaseSession,
@@ -136,6 +137,27 @@ it('goal R14: backs up a running hub, and restores it with its devices into an e
     .select('data')
     .execute()
   expect(events).toMatchObject([{ data: { jobIds: [expect.stringMatching(/^job_/)] } }])
+})
+
+it('O21: no start after a restore marks the nodes of the backup as dead', async () => {
+  const path = join(root, 'nodes.backup')
+  expect(await runHere(['backup', path, '--no-verify'], settings)).toMatchObject({ code: 0, err: '' })
+  await using target = await scratchDatabase()
+  const place = { MUSTER_DATABASE_URL: target.url, MUSTER_DATA_DIR: await newFolder() }
+  expect(await runHere(['restore', path], { ...settings, ...place })).toMatchObject({ code: 0, err: '' })
+  expect(await target.query('select from cluster_node where left_at is null')).toEqual([])
+  const { log, lines } = capturedLog()
+  await using again = await testHub(
+    { databaseUrl: target.url, instanceKey: FIXTURE_KEY, heartbeatMs: 250 },
+    log,
+  )
+  await until('the node evicts dead nodes', async () => {
+    const rows = await target.query(
+      `select from cluster_node where node_id = '${again.nodeId}' and last_heartbeat > joined_at + interval '3 s'`,
+    )
+    return rows.length > 0
+  })
+  expect(lines.filter(({ msg }) => msg.includes('marked as dead'))).toEqual([])
 })
 
 it('restores an encrypted backup with files and key, without files that were damaged or missing', async () => {

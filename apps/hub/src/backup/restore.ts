@@ -300,10 +300,9 @@ class BlobWriter {
 /** Ends what must not go on in the restored database: sessions, and work that may have been done after the backup. */
 async function settle(client: pg.Client, backedUpAt: string): Promise<Settled> {
   const { rowCount } = await client.query('delete from session')
-  // The nodes of the backup are not alive. Otherwise the first start within 20 s would take them for running ones.
-  await client.query(
-    "update cluster_node set last_heartbeat = least(last_heartbeat, now() - interval '1 hour') where left_at is null",
-  )
+  // The nodes of the backup are not alive. Otherwise the first start within 20 s would take them for running ones, and a later one would
+  // mark them as dead. Their connections end at their last heartbeat.
+  await client.query('update cluster_node set left_at = last_heartbeat where left_at is null')
   // The last backup belongs to the original instance.
   await client.query("update instance_setting set value = value - 'place' where key = 'last-backup'")
   const names = Object.entries(JOB_KINDS)

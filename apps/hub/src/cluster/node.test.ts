@@ -78,6 +78,18 @@ it('logs which node it marks as dead, and how many connections ended', async () 
   expect(line!.heartbeatAgeSecs).toBeGreaterThanOrEqual(60)
 })
 
+it('O21: does not call an earlier run of this node another node', async () => {
+  const { log, named } = capturedLog()
+  await using hub = await testHub({ nodeName: 'here', heartbeatMs: 250 }, log)
+  const nodeId = newId('cluster_node')
+  const last_heartbeat = new Date(Date.now() - 60_000)
+  await hub.db.insertInto('cluster_node').values({ node_id: nodeId, name: 'here', last_heartbeat }).execute()
+  const message = 'an earlier run of this node had not stopped cleanly and was marked as dead'
+  await until('it is logged', () => named(message).length > 0)
+  expect(named(message)).toMatchObject([{ nodeId, name: 'here', endedConnections: 0 }])
+  expect(named('another node was marked as dead')).toEqual([])
+})
+
 it('ends connections that a node recorded after it was marked as dead', async () => {
   await using hub = await testHub({ heartbeatMs: 250 })
   const { projectId } = await hub.fleet()

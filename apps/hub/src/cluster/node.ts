@@ -176,7 +176,7 @@ export async function joinCluster({
     }
     if (heartbeat.gapMs > MAX_GAP_HEARTBEATS * heartbeatMs) steadySinceMs = startedAt.steadyMs
     if (isAlone || performance.now() - steadySinceMs >= staleAfterMs)
-      await evictDeadNodes(db, nodeId, evictAfterMs, log)
+      await evictDeadNodes(db, { nodeId, name }, evictAfterMs, log)
     await onHeartbeat(heartbeat)
   }
   const noteClock = (aheadMs: number): void => {
@@ -394,7 +394,7 @@ async function leave(db: Db, nodeId: string): Promise<void> {
  */
 async function evictDeadNodes(
   db: Db,
-  ownNodeId: string,
+  own: { nodeId: string; name: string },
   staleAfterMs: number | undefined,
   log: Logger,
 ): Promise<void> {
@@ -406,7 +406,7 @@ async function evictDeadNodes(
     const dead = await tx
       .updateTable('cluster_node')
       .set({ left_at: sql`now()` as never, evicted_at: sql`now()` as never })
-      .where('node_id', '<>', ownNodeId)
+      .where('node_id', '<>', own.nodeId)
       .where('left_at', 'is', null)
       .where(isStale('last_heartbeat'))
       .returning([
@@ -436,7 +436,7 @@ async function evictDeadNodes(
           ),
         ]),
       )
-      .where('node_id', '<>', ownNodeId)
+      .where('node_id', '<>', own.nodeId)
       .where(isStale('left_at'))
       .select('node_id')
       .execute()
@@ -453,7 +453,13 @@ async function evictDeadNodes(
       endedConnections: ended.get(node_id) ?? 0,
     }))
   })
-  for (const node of evicted) log.warn(node, 'another node was marked as dead')
+  for (const node of evicted)
+    log.warn(
+      node,
+      node.name === own.name
+        ? 'an earlier run of this node had not stopped cleanly and was marked as dead'
+        : 'another node was marked as dead',
+    )
 }
 
 /** Ends all open connections of nodes. `endedAt` may refer to the connection as `c`. Resolves to connection counts by node id. */
