@@ -4,6 +4,7 @@ import { refusal } from './access/authorize.ts'
 import { isCancelled, isConnectionError, sqlState } from './database/client/errors.ts'
 
 const FOREIGN_KEY_VIOLATION = '23503'
+const DISK_FULL = '53100'
 
 /**
  * Maps an error to the answer of the action. Expected errors are `ActionError` itself, a full disk, an unavailable or slow
@@ -26,6 +27,12 @@ export function expectedError(error: unknown): ActionError | undefined {
       "The disk of the hub's data folder is full: it has no space or no inodes left.",
       { status: 507, cause: error },
     )
+  }
+  if (state === DISK_FULL) {
+    return new ActionError('Internal', 'The disk of the database is full; nothing was changed.', {
+      status: 503,
+      cause: error,
+    })
   }
   if (isConnectionError(error)) {
     return new ActionError('Internal', 'The database is not available.', { status: 503, cause: error })

@@ -465,3 +465,18 @@ it('closes Pending audit rows of dead nodes', async () => {
   await sweepOrphanedActions(db, [rows[0]!.node_id])
   expect(await auditRows(hub)).toMatchObject([{ status: 'Panicked' }])
 })
+
+it('O21: calls a full disk of the database a full disk', async () => {
+  await using hub = await testHub()
+  const { owner, projectId } = await hub.fleet()
+  await hub.pool.query(
+    `create function refuse() returns trigger language plpgsql
+       as $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
+     create trigger refuse before update on project execute function refuse()`,
+  )
+  await expect(owner.invoke('projects_SetName', { projectId, name: 'Renamed' })).rejects.toMatchObject({
+    kind: 'Internal',
+    status: 503,
+    message: 'The disk of the database is full; nothing was changed.',
+  })
+})

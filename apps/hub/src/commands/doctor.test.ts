@@ -9,6 +9,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { newId } from '@muster/actions'
 import { createCertificate } from '@muster/link/certificate'
 import {
+  capturedLog,
+  connectDevice,
   fakeS3,
   freePort,
   scratchDatabase,
@@ -366,4 +368,35 @@ it('O14: asks the nodes for an echo, and names those that do not answer over the
   } finally {
     await hub.db.deleteFrom('cluster_node').where('node_id', 'not in', [hub.nodeId, other.nodeId]).execute()
   }
+})
+
+it('O21: adds no refusal to the counts and to the log of the hub', async () => {
+  const { log, named } = capturedLog()
+  await using other = await testHub({}, log)
+  const settings = {
+    MUSTER_DATABASE_URL: other.pool.options.connectionString!,
+    MUSTER_DATA_DIR: other.dataDir,
+    MUSTER_PUBLIC_URL: other.url,
+  }
+  expect(await findings('ok', settings)).toContain('web sockets: Upgrades to WebSockets reach the hub.')
+  expect(named('connection refused')).toEqual([])
+  // An attempt with a token is one, whatever its headers.
+  const headers = { authorization: `Bearer ${newId('deployment')}`, 'x-muster-check': '1' }
+  await expect(connectDevice({ url: other.url, token: newId('deployment'), headers })).rejects.toThrow()
+  expect(named('connection refused')).toHaveLength(1)
+})
+
+it('O21: says of a folder without space that its disk is full', async ({ skip }) => {
+  await using disk = await smallDisk(1)
+  if (!disk) return skip('mounting a small disk needs root')
+  await writeFile(join(disk.path, 'filler'), Buffer.alloc(1024 ** 2 - 4096)).catch(() => {})
+  await writeFile(join(disk.path, 'rest'), Buffer.alloc(64 * 1024)).catch(() => {})
+  const { out } = await doctor({ MUSTER_DATA_DIR: disk.path })
+  const { findings: all } = JSON.parse(out) as { findings: Finding[] }
+  expect(all.find(({ check, state }) => check === 'storage' && state === 'error')).toEqual({
+    check: 'storage',
+    state: 'error',
+    finding: `No file can be written in ${disk.path}: the disk has no space or no inodes left.`,
+    advice: 'Enlarge the disk, or delete what fills it (docs/operating.md, "Disk space").',
+  })
 })

@@ -31,7 +31,7 @@ import type { Shares } from '../limits/shares.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import { endWithResponse } from '../net/last-answer.ts'
-import { CONNECT_PATH } from '../net/paths.ts'
+import { CHECK_HEADER, CONNECT_PATH } from '../net/paths.ts'
 import { bareAnswer, securityHeaders } from '../net/security-headers.ts'
 import { remoteReader } from '../net/trusted-proxy.ts'
 import type { Reach } from '../node-links/reach.ts'
@@ -294,6 +294,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   function refuse(request: IncomingMessage, socket: Socket, error: unknown): void {
+    if (error instanceof Refusal && isCheck(request)) {
+      answer(socket, error)
+      return
+    }
     counts.refused(reasonOf(error))
     // Further refusals of a client IP above 100 a minute write no rows and no log lines. The first 100 already show the reason.
     if (error instanceof ActionError && error.kind === 'RateLimited' && !(error instanceof Refusal)) {
@@ -532,4 +536,9 @@ function decode(input: Uint8Array): string {
 function idsOf(caller: Caller): object {
   if (caller.actor === 'Device') return { deviceId: caller.deviceId, projectId: caller.projectId }
   return caller.actor === 'UserToken' ? { userId: caller.userId, tokenId: caller.tokenId } : {}
+}
+
+/** Whether an upgrade is a check of `muster-hub doctor`. One with credentials is not, so that no header hides attempts with tokens. */
+function isCheck({ headers }: IncomingMessage): boolean {
+  return headers[CHECK_HEADER] !== undefined && headers.authorization === undefined
 }

@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { getCACertificates, type TLSSocket } from 'node:tls'
 import { isLoopback } from '@muster/actions'
-import { CONNECT_PATH } from '../../net/paths.ts'
+import { CHECK_HEADER, CONNECT_PATH } from '../../net/paths.ts'
 import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
 
 /** Days before the end of a certificate from which doctor warns, as the alert `MusterCertificateEnds` does. */
@@ -83,6 +83,7 @@ async function checkUpgrade(url: URL, signal: AbortSignal): Promise<Finding> {
   const { status, body } = await get(new URL(CONNECT_PATH, url), signal, {
     connection: 'Upgrade',
     upgrade: 'websocket',
+    [CHECK_HEADER]: '1',
     'sec-websocket-version': '13',
     'sec-websocket-key': 'bXVzdGVyIGRvY3RvciA0Mg==',
   })

@@ -12,6 +12,7 @@ import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
 
 /** Share of free space of a disk below which doctor warns, as the alert `MusterDiskFilling` does. */
 const LOW_SHARE = 0.1
+const ENLARGE = 'Enlarge the disk, or delete what fills it (docs/operating.md, "Disk space").'
 
 /** Checks of the account, of disks and of the storage of repository files. */
 export function storageProbes(config: Config): Probe[] {
@@ -64,11 +65,10 @@ async function checkDisk(folder: string, lowBytes: number): Promise<Finding> {
   const freeBytes = bavail * bsize
   const share = Math.round((bavail / Math.max(1, blocks)) * 100)
   const found = `${(freeBytes / 1024 ** 3).toFixed(1)} GiB (${share} %) are free on the disk of ${folder}.`
-  const advice = 'Enlarge the disk, or delete what fills it (docs/operating.md, "Disk space").'
-  if (freeBytes < lowBytes) return failure(found, advice)
+  if (freeBytes < lowBytes) return failure(found, ENLARGE)
   if (files > 0 && ffree / files < LOW_SHARE)
-    return warning(`${ffree} of ${files} inodes are free on the disk of ${folder}.`, advice)
-  return bavail / blocks < LOW_SHARE ? warning(found, advice) : ok(found)
+    return warning(`${ffree} of ${files} inodes are free on the disk of ${folder}.`, ENLARGE)
+  return bavail / blocks < LOW_SHARE ? warning(found, ENLARGE) : ok(found)
 }
 
 /** Writes, reads and deletes a file. It creates no folder, because that would belong to the account of this command. */
@@ -81,6 +81,9 @@ async function checkFolder(dataDir: string): Promise<Finding> {
     await writeFile(path, bytes, { mode: 0o600, flag: 'wx', flush: true })
     if (!(await readFile(path)).equals(bytes))
       return failure(`${folder} returned other bytes than were written.`, 'Check the disk.')
+  } catch (error) {
+    if (!/^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+    return failure(`No file can be written in ${folder}: the disk has no space or no inodes left.`, ENLARGE)
   } finally {
     await rm(path, { force: true })
   }
