@@ -13,8 +13,11 @@ import {
   type UpgradeAnswer,
 } from '@muster/testkit'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../config.ts'
+import type { RateLimits } from '../limits/rate-limits.ts'
+import { EnrolmentBudget } from './enrolment-budget.ts'
 
 const PROXY_SECRET = 'sixteen letters!'
 const { limits } = loadConfig({})
@@ -349,4 +352,41 @@ it('S3: enrols 200 new devices at once with one token from one address', async (
   const answers = await attempts(200, token, { address: newAddress() })
   expect(statuses(answers)[101]).toHaveLength(200)
   expect(await tokenOf(owner, projectId, tokenId)).toMatchObject({ enrolledDevices: 200, refusedDevices: 0 })
+})
+
+it('O21: a node has one statement for the budget of a token in flight, however many devices enrol', async () => {
+  const answers: ((result: unknown) => void)[] = []
+  const pool = { query: () => new Promise(answer => answers.push(answer)) } as unknown as pg.Pool
+  const rates = { takeWithRate: async () => undefined } as unknown as RateLimits
+  vi.useFakeTimers()
+  try {
+    const budget = new EnrolmentBudget({ pool, values: limits, rates })
+    const tokenIds = ['deployment_id_a', 'deployment_id_b']
+    const taken: Promise<void>[] = []
+    for (let count = 0; count < 20; count++) {
+      for (const tokenId of tokenIds)
+        taken.push(
+          budget.take({
+            tokenId,
+            address: '192.0.2.1',
+            ownBudget: { atOnce: null, perHour: null },
+            about: { tokenId },
+          }),
+        )
+      // Longer than the time in which requests share a batch.
+      await vi.advanceTimersByTimeAsync(25)
+    }
+    // One for each token.
+    expect(answers).toHaveLength(2)
+    let statements = 0
+    while (answers.length > 0) {
+      statements++
+      answers.shift()!({ rows: [] })
+      await vi.advanceTimersByTimeAsync(25)
+    }
+    await Promise.all(taken)
+    expect(statements).toBeLessThanOrEqual(12)
+  } finally {
+    vi.useRealTimers()
+  }
 })

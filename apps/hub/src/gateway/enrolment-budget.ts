@@ -87,6 +87,8 @@ export class EnrolmentBudget {
   readonly #values: LimitValues
   readonly #rates: RateLimits
   readonly #newDevices: Batcher<BudgetRequest>
+  /** End of the last statement for each token with statements in flight. */
+  readonly #turns = new Map<string, Promise<void>>()
 
   constructor({ pool, values, rates }: { pool: pg.Pool; values: LimitValues; rates: RateLimits }) {
     this.#pool = pool
@@ -150,7 +152,24 @@ export class EnrolmentBudget {
 
   async #take(newDevices: BudgetRequest[]): Promise<void> {
     const byToken = Map.groupBy(newDevices, ({ tokenId }) => tokenId)
-    await Promise.all([...byToken].map(([tokenId, requests]) => this.#takeForToken(tokenId, requests)))
+    await Promise.all([...byToken].map(([tokenId, requests]) => this.#inTurn(tokenId, requests)))
+  }
+
+  /**
+   * Runs one statement for a token at a time. Further ones would only wait for the row lock, behind those of other nodes, and hold a
+   * connection meanwhile; here the requests that come in the meantime share the next statement.
+   */
+  async #inTurn(tokenId: string, requests: BudgetRequest[]): Promise<void> {
+    const turn = (this.#turns.get(tokenId) ?? Promise.resolve()).then(() =>
+      this.#takeForToken(tokenId, requests),
+    )
+    const settled = turn.catch(() => {})
+    this.#turns.set(tokenId, settled)
+    try {
+      await turn
+    } finally {
+      if (this.#turns.get(tokenId) === settled) this.#turns.delete(tokenId)
+    }
   }
 
   async #takeForToken(tokenId: string, requests: BudgetRequest[]): Promise<void> {
