@@ -391,6 +391,23 @@ describe('projects and devices', () => {
     })
   })
 
+  it('O21: deletes a repository with packages only when told so', async () => {
+    const { owner, organizationId } = fleet
+    const full = await hub.repository(owner, organizationId)
+    await hub.package(owner, full, 'gateway')
+    expect(await inProcess(['repositories', 'delete', full])).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringContaining(
+        'Nothing was deleted: the repository has packages, such as gateway. Add --with-packages to delete it with everything in it.',
+      ),
+    })
+    const deleted = { code: 0, out: 'Deleted.\n' }
+    expect(await inProcess(['repositories', 'delete', full, '--with-packages'])).toMatchObject(deleted)
+    const empty = await hub.repository(owner, organizationId)
+    expect(await inProcess(['repositories', 'delete', empty])).toMatchObject(deleted)
+  })
+
   it('I4: creates tokens that accept automatically, by default', async () => {
     const create = (...args: string[]) =>
       jsonInProcess<{ tokenId: string }>('projects', 'tokens', 'create', fleet.projectId, 'line 3', ...args)

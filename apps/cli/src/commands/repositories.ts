@@ -100,9 +100,17 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     })
   group
     .command('delete <repository>')
-    .description('delete a repository with everything in it')
-    .action(async (repository: string, _: object, command: Command) => {
+    .description('delete a repository')
+    .option('--with-packages', 'also if it has packages, with everything in it')
+    .action(async (repository: string, { withPackages }: { withPackages?: true }, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
+      const packages = withPackages
+        ? []
+        : await readList(context, command, 'repositories_QueryPackages', { repositoryId }, 1)
+      if (packages.length > 0)
+        throw new CliError(
+          `Nothing was deleted: the repository has packages, such as ${packages[0]!.name}. Add --with-packages to delete it with everything in it.`,
+        )
       print(command, await invoke(command, 'repositories_Delete', { repositoryId }), 'Deleted.')
     })
   group
