@@ -249,8 +249,8 @@ export const METRICS = {
   nodejs_external_memory_bytes: { type: 'gauge', help: 'Memory of buffers outside of the heap.' },
   nodejs_eventloop_lag_seconds: {
     type: 'gauge',
-    help: 'Delay of the event loop since the last scrape by quantile (0.5, 0.99, 1).',
-    labels: ['quantile'],
+    help: 'Delay of the event loop since the last scrape by percentile (50, 99, 100).',
+    labels: ['percentile'],
   },
 } as const satisfies Record<string, MetricDefinition>
 

@@ -201,6 +201,11 @@ describe('/metrics', () => {
     }
   })
 
+  it('O21: uses the label `quantile`, which belongs to summaries, for no gauge', () => {
+    expect(exported).not.toContain('quantile=')
+    expect(sumOf('nodejs_eventloop_lag_seconds', { percentile: '99' })).toBeGreaterThanOrEqual(0)
+  })
+
   it('holds no id of a device, token, person or organization', () => {
     for (const id of [deviceId, fleet.tokenId, fleet.owner.userId, fleet.organizationId])
       expect(exported).not.toContain(id)

@@ -132,10 +132,10 @@ export class Metrics implements Measures, Disposable {
     put('nodejs_heap_size_used_bytes', heapUsed)
     put('nodejs_heap_size_total_bytes', heapTotal)
     put('nodejs_external_memory_bytes', external)
-    for (const quantile of [0.5, 0.99, 1]) {
+    for (const percentile of [50, 99, 100]) {
       // The measured interval includes the timer's own interval, which is subtracted. Before the first measurement the percentile is 0.
-      const delayMs = this.#loop.percentile(quantile * 100) / 1e6 - LOOP_RESOLUTION_MS
-      put('nodejs_eventloop_lag_seconds', Math.max(0, delayMs) / 1000, { quantile: String(quantile) })
+      const delayMs = this.#loop.percentile(percentile) / 1e6 - LOOP_RESOLUTION_MS
+      put('nodejs_eventloop_lag_seconds', Math.max(0, delayMs) / 1000, { percentile: String(percentile) })
     }
     this.#loop.reset()
   }
