@@ -1,9 +1,13 @@
 // Installs the packages of package-lock.json when node_modules is missing or outdated. This file is plain JavaScript, because the
 // machine's own Node (20.19 or newer) runs it. Afterwards, `node` in an npm script is the Node 24 that npm installed.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+
+/** Interval of lines about an installation that goes on, in milliseconds. */
+const NOTICE_MS = 10_000
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
@@ -21,10 +25,21 @@ if (!isInstalled()) {
     Object.entries(process.env).filter(([key]) => !key.toLowerCase().startsWith('npm_')),
   )
   const npm = process.env.npm_execpath
-  const { status, error } = npm
-    ? spawnSync(process.execPath, [npm, ...args], { stdio: ['ignore', 2, 2], env })
-    : spawnSync('npm', args, { stdio: ['ignore', 2, 2], env })
-  if (error || status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ` with status ${status}`}.`)
+  const [program, ...words] = npm ? [process.execPath, npm, ...args] : ['npm', ...args]
+  const child = spawn(program, words, { stdio: ['ignore', 2, 2], env })
+  const startedAtMs = performance.now()
+  const registry = process.env.npm_config_registry ?? 'https://registry.npmjs.org/'
+  // npm says nothing while it waits for its registry, and repeats each request for more than a minute.
+  const timer = setInterval(() => {
+    const secs = Math.round((performance.now() - startedAtMs) / 1000)
+    process.stderr.write(
+      `npm has been loading packages from ${registry} for ${secs} s. Without a network it ends with an error after some minutes; Ctrl-C ends it now.\n`,
+    )
+  }, NOTICE_MS)
+  const outcome = await once(child, 'exit').catch(error => error)
+  clearInterval(timer)
+  if (outcome instanceof Error) fail(`npm ci failed: ${outcome.message}.`)
+  if (outcome[0] !== 0) fail(`npm ci failed with status ${outcome[0] ?? outcome[1]}.`)
 }
 
 if (major < 24 && !existsSync('node_modules/.bin/node')) {

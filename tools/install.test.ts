@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,4 +62,35 @@ it.each<[string, Packages]>([
   ['with another command', { 'apps/hub': { version: '0.1.0', bin: { 'muster-hub': 'hub.js' } } }],
 ])('installs a new version %s', async (_what, changes) => {
   expect(await installs({ ...LOCKED, ...changes })).toBe(true)
+})
+
+it('O21: says that npm waits for its registry', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'muster-install-'))
+  try {
+    await mkdir(join(root, 'tools'))
+    await cp(join(import.meta.dirname, 'install.mjs'), join(root, 'tools/install.mjs'))
+    await writeFile(join(root, 'package-lock.json'), '{}')
+    const go = join(root, 'go')
+    // This script takes the place of npm, which waits for its registry until the test lets it go on.
+    await writeFile(
+      join(root, 'npm.cjs'),
+      `setInterval(() => require('node:fs').existsSync(${JSON.stringify(go)}) && process.exit(7), 20)`,
+    )
+    const child = spawn(process.execPath, [join(root, 'tools/install.mjs')], {
+      env: { npm_execpath: join(root, 'npm.cjs'), npm_config_registry: 'https://registry.example/' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const exited = once(child, 'exit')
+    let stderr = ''
+    for await (const chunk of child.stderr) {
+      stderr += chunk
+      if (stderr.includes('has been loading')) await writeFile(go, '')
+    }
+    expect(stderr).toMatch(
+      /^Installing dependencies…\n(npm has been loading packages from https:\/\/registry\.example\/ for \d+ s\. Without a network .*\n)+npm ci failed with status 7\.\n$/,
+    )
+    expect(await exited).toEqual([1, null])
+  } finally {
+    await rm(root, { recursive: true })
+  }
 })
