@@ -62,7 +62,9 @@ export const NodeFacts = z.object({
       failure: z.string().optional(),
     })
     .optional()
-    .describe('Carrier of messages between nodes: PostgreSQL, NATS or PostgreSQL and NATS. Absent with the embedded database.'),
+    .describe(
+      'Carrier of messages between nodes: PostgreSQL, NATS or PostgreSQL and NATS. Absent with the embedded database.',
+    ),
   backup: z
     .object({ takenAt: Timestamp, ...backupFile })
     .optional()

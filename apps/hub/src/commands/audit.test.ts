@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { capturedLog, scratchDatabase, until } from '@muster/testkit'
+import { capturedLog, scratchDatabase, testHub, until } from '@muster/testkit'
 import { afterAll, expect, it } from 'vitest'
 import { sealFinishedRows } from '../audit/seal.ts'
 import type { AuditReport } from '../audit/verify.ts'
@@ -179,4 +179,20 @@ it('reports why it cannot verify, with exit code 2, and creates no files', { tim
     err: "unknown option '--fast'. See muster-hub audit verify --help\n",
   })
   expect(await readdir(dataDir)).toEqual([])
+})
+
+it('O21: counts one seal as one', async () => {
+  await using hub = await testHub()
+  await hub.user({ isAdmin: true })
+  await hub.fleet()
+  const key = await loadInstanceKey(hub.dataDir, undefined)
+  await until('the first seal', async () => {
+    await sealFinishedRows(hub.db, key, log)
+    return (await hub.db.selectFrom('audit_seal').select('seal_no').execute()).length > 0
+  })
+  const { out } = await verify({
+    MUSTER_DATABASE_URL: hub.pool.options.connectionString!,
+    MUSTER_DATA_DIR: hub.dataDir,
+  })
+  expect(out).toMatch(/^Verified: 1 seal over \d+ actions? and \d+ events?\.$/m)
 })

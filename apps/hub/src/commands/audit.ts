@@ -50,12 +50,16 @@ function asText(report: AuditReport, anchor: string | undefined): string {
   const { isIntact, problem, seals, removedSeals, actions, events, unsealed, head, publicKey } = report
   const lines = [
     isIntact ? 'The audit log is intact.' : `THE AUDIT LOG IS NOT INTACT. ${problem}`,
-    `${isIntact ? 'Verified' : 'Verified before that'}: ${seals} seals over ${actions} actions and ${events} events.`,
+    `${isIntact ? 'Verified' : 'Verified before that'}: ${counted(seals, 'seal')} over ${counted(actions, 'action')} and ${counted(events, 'event')}.`,
     removedSeals > 0 && `Retention removed the rows of ${removedSeals} of these seals, which is signed.`,
-    unsealed.rows > 0 && `Not sealed yet: ${unsealed.rows} rows since ${unsealed.oldestAt}.`,
+    unsealed.rows > 0 && `Not sealed yet: ${counted(unsealed.rows, 'row')} since ${unsealed.oldestAt}.`,
     isIntact && anchor !== undefined && 'The anchor is one of the seals.',
     head && `Newest verified seal: ${head.seal} of ${head.sealedAt}, hash ${head.hash}`,
     `Public key (Ed25519): ${publicKey}`,
   ]
   return lines.filter(Boolean).join('\n')
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
