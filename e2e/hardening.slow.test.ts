@@ -368,7 +368,7 @@ it('starts with random secrets, listens only on this machine, and can have close
     expect(secret.length).toBeGreaterThan(16)
     expect(secret).not.toBe(second![index])
   }
-  for (const name of ['initial-admin.json', 'instance-key', 'database.json']) {
+  for (const name of ['initial-admin.json', 'first-token', 'instance-key', 'database.json']) {
     const { mode } = await stat(join(other.dataDir, name))
     expect({ name, mode: mode & 0o777 }).toEqual({ name, mode: 0o600 })
   }
