@@ -1,6 +1,9 @@
 import { type Answer, ask } from './http.ts'
 import type { TestHub } from './test-hub.ts'
 
+/** Longest wait for the work that commands leave for after their answers, in milliseconds. */
+const SETTLE_MS = 30_000
+
 /** Signs in through the same endpoint as the console's form. */
 export function signIn(
   hub: Pick<TestHub, 'url'>,
@@ -13,10 +16,12 @@ export function signIn(
 
 /** JWT of the newest unused link that was mailed to the address of an account. Throws if no such link exists. */
 export async function mailedJwt(
-  hub: Pick<TestHub, 'db' | 'jwts'>,
+  hub: Pick<TestHub, 'db' | 'jwts' | 'pipeline'>,
   purpose: 'Activation' | 'PasswordReset',
   email: string,
 ): Promise<string> {
+  // The hub creates links after its answers.
+  await hub.pipeline.settled(SETTLE_MS)
   const row = await hub.db
     .selectFrom('mailed_token as t')
     .innerJoin('user as u', 'u.user_id', 't.user_id')

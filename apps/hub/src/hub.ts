@@ -574,7 +574,10 @@ function measured(pipeline: Pipeline, measures: Measures | undefined): Pipeline 
 /** Wraps the pipeline so that disposal waits up to `DRAIN_TIMEOUT_MS` for actions in flight before the database closes. */
 function drained(pipeline: Pipeline, stack: AsyncDisposableStack): Pipeline {
   const actions = new InFlight()
-  stack.defer(() => actions.settled(DRAIN_TIMEOUT_MS))
+  stack.defer(async () => {
+    await actions.settled(DRAIN_TIMEOUT_MS)
+    await pipeline.settled(DRAIN_TIMEOUT_MS)
+  })
   return { ...pipeline, invoke: (...call) => actions.track(pipeline.invoke(...call)) }
 }
 

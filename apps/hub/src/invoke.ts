@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   type Action,
   ActionError,
@@ -10,7 +11,7 @@ import {
   RECENT_SIGN_IN_SECS,
 } from '@muster/actions'
 import { jsonDepth, stringify } from '@muster/actions/exact-json'
-import { Batcher } from '@muster/concurrency'
+import { Batcher, InFlight } from '@muster/concurrency'
 import type { z } from 'zod'
 import { type Authorization, authorize, RefusedMember } from './access/authorize.ts'
 import type { Scope } from './access/scope.ts'
@@ -26,8 +27,9 @@ import { recordEvent } from './audit/events.ts'
 import type { Origin } from './audit/facts.ts'
 import { type Caller, personOf } from './caller.ts'
 import type { CommandContext } from './command-context.ts'
+import type { AfterAnswer } from './command-transaction.ts'
 import { BATCHED_WRITES } from './database/client/batched-writes.ts'
-import type { Db } from './database/client/connection.ts'
+import type { Db, Tx } from './database/client/connection.ts'
 import { isConnectionError, isDeadlock, isUniqueViolation, sqlState } from './database/client/errors.ts'
 import { retryWhileUnavailable } from './database/client/retry-while-unavailable.ts'
 import { expectedError } from './expected-error.ts'
@@ -71,6 +73,12 @@ type CommandCall = {
  */
 const MAX_ATTEMPTS = 3
 
+/**
+ * Number of pieces of work after answers that may wait at once. Beyond it, as in a flood of calls, a command does its work before its answer, so
+ * that the callers wait and not the hub's memory.
+ */
+const MAX_AFTER_ANSWERS = 100
+
 const NEVER_ABORTED = new AbortController().signal
 
 type CallOptions = Origin & {
@@ -98,6 +106,8 @@ export type Pipeline = {
   ): Promise<string>
   /** Runs an action like `invoke`, with values instead of JSON text. For the hub itself and for tests. */
   run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
+  /** Resolves when the work that commands left for after their answers is done, or after the timeout. */
+  settled(timeoutMs: number): Promise<void>
 }
 
 /**
@@ -121,6 +131,8 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     },
   })
 
+  const afterAnswers = new InFlight()
+  let countAfterAnswers = 0
   const shares = new DatabaseShares(db, services.limits)
   const refusedCommands = new RefusedCommands(services.limits, limits)
 
@@ -242,6 +254,41 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     }
     const { scope } = authorization
     const logged = scopeOfFailure(action, authorization)
+    const transactionOf = (
+      tx: Tx,
+      effects: Effect[],
+    ): Pick<CommandContext, 'tx' | 'events' | 'enqueue'> => ({
+      tx,
+      events: {
+        emit: async (event, data, options) => {
+          await recordEvent(tx, { caller, scope, actionId, origin, ...options }, event, data)
+          effects.push(() => logGrew({ ...scope, ...data }))
+        },
+      },
+      enqueue: (job, data) => {
+        effects.push(() => services.jobs.wake(job))
+        return services.jobs.enqueue(tx, job, data)
+      },
+    })
+    /** Does each work in a transaction of its own, after the transport has written the answer. */
+    const doAfterAnswer = async (works: readonly AfterAnswer[]): Promise<void> => {
+      for (const work of works) {
+        const effects: Effect[] = []
+        const attempt = (): Promise<void> => {
+          effects.length = 0
+          return share.db.transaction().execute(tx => work(transactionOf(tx, effects)))
+        }
+        countAfterAnswers++
+        const done = afterAnswers.track(
+          setImmediate()
+            .then(() => retryWhileUnavailable(attempt, () => false))
+            .then(() => runEffects(effects, share.db, requestId))
+            .catch(error => log.error({ err: error, requestId }, 'work after an answer failed'))
+            .finally(() => countAfterAnswers--),
+        )
+        if (countAfterAnswers > MAX_AFTER_ANSWERS) await done
+      }
+    }
     try {
       const prepare = async (prepared: Prepared): Promise<Write> =>
         prepared.prepare({ caller, scope, services, inputText, db: share.db, signal }, input)
@@ -255,6 +302,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {
         const effects: Effect[] = []
+        const later: AfterAnswer[] = []
         /** Output and audit status of the attempt. Set when only the commit remains. */
         let done: { output: unknown; status: FinalStatus } | undefined
         try {
@@ -265,25 +313,16 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
               services,
               inputText,
               actionId,
-              tx,
-              events: {
-                emit: async (event, data, options) => {
-                  await recordEvent(tx, { caller, scope, actionId, origin, ...options }, event, data)
-                  effects.push(() => logGrew({ ...scope, ...data }))
-                },
-              },
+              ...transactionOf(tx, effects),
               changed: (topic, ids, userIds) =>
                 effects.push(() => live.changed({ topic, ...scopeIds(scope), ...ids }, userIds)),
-              enqueue: (job, data) => {
-                effects.push(() => services.jobs.wake(job))
-                return services.jobs.enqueue(tx, job, data)
-              },
               ownerProved: userId =>
                 effects.push(async () => {
                   await limits.clear('sign-in account', userId)
                   onOwnerProved(userId)
                 }),
               afterCommit: effect => effects.push(effect),
+              afterAnswer: work => later.push(work),
             }
             const output = action.output.parse(await write(context, input))
             const result = failedResult(action, output)
@@ -294,6 +333,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
             return output
           })
           await runEffects(effects, share.db, requestId)
+          await doAfterAnswer(later)
           return output
         } catch (error) {
           if (attempt < MAX_ATTEMPTS && isConflict(error)) continue
@@ -301,6 +341,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
           // succeeded.
           if (!done || !isConnectionError(error) || !(await hasCommitted(actionId, done.status))) throw error
           await runEffects(effects, share.db, requestId)
+          await doAfterAnswer(later)
           return done.output
         }
       }
@@ -392,6 +433,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
 
   return {
     invoke,
+    settled: timeoutMs => afterAnswers.settled(timeoutMs),
     async run(caller, name, input) {
       const requestId = `internal-${crypto.randomUUID()}`
       return JSON.parse(await invoke(caller, name, JSON.stringify(input), requestId)) as ActionOutput<

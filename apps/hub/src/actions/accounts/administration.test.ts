@@ -148,6 +148,7 @@ describe('users_Delete', () => {
     const organizationId = await hub.organization(ada)
     await hub.userToken(ada)
     await hub.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email: ada.email })
+    await hub.pipeline.settled(30_000)
     expect(await admin.invoke('users_Delete', { userId })).toEqual({})
     expect(await ada.invoke('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
     for (const table of ['user', 'session', 'user_token', 'mailed_token', 'organization_member'] as const)

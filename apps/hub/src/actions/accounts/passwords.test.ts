@@ -15,8 +15,9 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ANONYMOUS } from '../../caller.ts'
+import { PreparingClient } from '../../database/client/preparing-client.ts'
 
 const NEW_PASSWORD = 'a staple of horses'
 const COMMON = 'This password is one of the most common ones: choose another.'
@@ -31,8 +32,13 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(() => clearAudit(hub))
 
-/** Requests a mailed link in process. A call in process has no client IP, so rate limits per client IP do not apply. */
-const askForLink = (email: string) => hub.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email })
+/** Requests a mailed link in process, and waits until it exists. A call in process has no client IP, so rate limits per client IP do not apply. */
+const askForLink = async (email: string) => {
+  const answer = await hub.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email })
+  // The link is created after the answer.
+  await hub.pipeline.settled(30_000)
+  return answer
+}
 const reset = (resetToken: string, password: string) =>
   hub.pipeline.run(ANONYMOUS, 'users_CompletePasswordReset', { resetToken, password })
 
@@ -359,6 +365,51 @@ describe('changing one’s own password', () => {
 })
 
 describe('a mailed link to set a password', () => {
+  it.each([
+    ['users_ResetPassword', async () => (await hub.user()).email],
+    [
+      'users_ResendRegistrationEmail',
+      async () => {
+        const email = `new-${crypto.randomUUID()}@test.example`
+        const input = { email, password: NEW_PASSWORD, consentedToTerms: true as const }
+        await hub.anonymous('users_Register', input)
+        return email
+      },
+    ],
+  ] as const)(
+    'S38: is requested by %s with the same statements before the answer, with and without an account',
+    async (name, newAccount) => {
+      /** Texts of the statements about accounts and the log that the hub sends before the answer, and of those after it. */
+      async function statementsOf(email: string): Promise<{ before: string[]; after: string[] }> {
+        const queries = vi.spyOn(PreparingClient.prototype, 'query')
+        const texts = (): string[] =>
+          queries.mock.calls
+            .map(([query]) => String(typeof query === 'string' ? query : query.text))
+            .filter(text => /audit_action|mailed_token|registration|"user"/.test(text))
+            // The job of an earlier mail reads its link at any time.
+            .filter(text => !text.includes('from "mailed_token" as "t"'))
+        try {
+          let count = 0
+          await hub.pipeline.run(ANONYMOUS, name, { email }).then(() => {
+            count = texts().length
+          })
+          await hub.pipeline.settled(60_000)
+          return { before: texts().slice(0, count), after: texts().slice(count) }
+        } finally {
+          queries.mockRestore()
+        }
+      }
+      const email = await newAccount()
+      const unknown = await statementsOf(`nobody-${crypto.randomUUID()}@test.example`)
+      const known = await statementsOf(email)
+      expect(known.before).toEqual(unknown.before)
+      expect(known.before.join()).toContain('audit_action')
+      expect(known.before.join()).not.toMatch(/mailed_token|"user"/)
+      expect(unknown.after.join()).not.toContain('mailed_token')
+      expect(known.after.join()).toContain('mailed_token')
+    },
+  )
+
   it('works once, ends every session, and is audited', async () => {
     const ada = await hub.user()
     const { userId } = ada

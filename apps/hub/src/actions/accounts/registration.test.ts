@@ -43,7 +43,12 @@ function register(more: Partial<ActionInput<'users_Register'>> & { email: string
 const activate = (activationToken: string) =>
   hub.pipeline.run(ANONYMOUS, 'users_CompleteRegistration', { activationToken })
 
-const resend = (email: string) => hub.pipeline.run(ANONYMOUS, 'users_ResendRegistrationEmail', { email })
+const resend = async (email: string) => {
+  const answer = await hub.pipeline.run(ANONYMOUS, 'users_ResendRegistrationEmail', { email })
+  // The link is created after the answer.
+  await hub.pipeline.settled(30_000)
+  return answer
+}
 
 function accountOf(email: string) {
   return hub.db
