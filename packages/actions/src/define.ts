@@ -92,6 +92,8 @@ type Rate = { calls: number; perSecs: number }
 export type RateLimit = {
   perAddress?: Rate
   perPerson?: Rate
+  /** Wire name of the action whose count this action shares. Both have the same rates. */
+  countedAs?: string
 }
 
 /**

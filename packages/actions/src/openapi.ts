@@ -203,13 +203,14 @@ export function whoMay(permission: AnyPermission): string {
 
 /** Returns the conditions of an action besides its permission, in words: a recent sign-in, a session, limits of calls and creations. */
 export function conditionsOf({ recentSignIn, rateLimit, needsSession, isCreation }: Action): string[] {
-  const { perAddress, perPerson } = rateLimit ?? {}
+  const { perAddress, perPerson, countedAs } = rateLimit ?? {}
+  const shared = countedAs === undefined ? '' : `, together with ${countedAs}`
   return [
     ...(recentSignIn ? [`needs a recent sign-in, not a user token (${recentSignIn.when})`] : []),
     ...(needsSession ? ['needs a session, not a user token'] : []),
-    ...(perAddress ? [`${rateWords(perAddress)} from one address`] : []),
+    ...(perAddress ? [`${rateWords(perAddress)} from one address${shared}`] : []),
     ...(isCreation ? ['counts towards the limit of creations by one person'] : []),
-    ...(perPerson ? [`${rateWords(perPerson)} by one person`] : []),
+    ...(perPerson ? [`${rateWords(perPerson)} by one person${shared}`] : []),
   ]
 }
 

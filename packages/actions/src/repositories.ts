@@ -6,6 +6,7 @@ import {
   optional,
   optionalText,
   query,
+  type RateLimit,
   secret,
   TextFilter,
   telemetry,
@@ -216,6 +217,9 @@ const FileAdded = z.union([
 ])
 
 /** Result of each step of a test of an object store, in order, up to the first step that failed. */
+/** Rate of calls that connect to an object store which the caller names. */
+const S3_TESTS: RateLimit = { perPerson: { calls: 10, perSecs: 60 * 60 } }
+
 const s3Steps = z.array(
   z.object({
     step: z.enum(S3_STEPS),
@@ -475,6 +479,7 @@ export const repositories = {
       }),
     output: Empty,
     permission: onRepository('manage'),
+    rateLimit: { ...S3_TESTS, countedAs: 'repositories_TestS3Config' },
     audit: ['repositoryId'],
     aliases: ['repositories_SetRepositoryS3Config'],
   }),
@@ -498,7 +503,7 @@ export const repositories = {
       }),
     ]),
     permission: onRepository('manage'),
-    rateLimit: { perPerson: { calls: 10, perSecs: 60 * 60 } },
+    rateLimit: S3_TESTS,
     failedResults: ['Failed'],
     audit: ['repositoryId'],
   }),

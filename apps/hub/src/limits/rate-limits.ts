@@ -92,16 +92,16 @@ export class RateLimits {
     await this.#limiterOfNode(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs }).reward(countedAs(key))
   }
 
-  /** Counts a call of an action for the rates in its definition. Throws `RateLimited`. */
+  /** Counts a call of an action for the rates in its definition, in the count of `countedAs` if it is set. Throws `RateLimited`. */
   async takeAction(
     name: string,
-    { perAddress, perPerson }: RateLimit,
+    { perAddress, perPerson, countedAs = name }: RateLimit,
     caller: Caller,
     address: string | undefined,
   ): Promise<void> {
     const person = personOf(caller)
-    if (perAddress && address !== undefined) await this.#take(`${name} address`, perAddress, address)
-    if (perPerson && person) await this.#take(`${name} person`, perPerson, person.userId)
+    if (perAddress && address !== undefined) await this.#take(`${countedAs} address`, perAddress, address)
+    if (perPerson && person) await this.#take(`${countedAs} person`, perPerson, person.userId)
   }
 
   /** Counts a creation by a person. Throws `LimitReached` beyond `max` creations in `CREATIONS_SECS`. */

@@ -22,12 +22,16 @@ export class AddressRefused extends Error {
   }
 }
 
-/** IPv4 networks that are not public, from IANA's special-purpose registry. */
+/**
+ * IPv4 networks that are not public, from IANA's special-purpose registry, and 168.63.129.16: a public address under which Azure serves its
+ * virtual machines alone.
+ */
 const NOT_PUBLIC_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',

@@ -26,12 +26,13 @@ const captured = capturedLog('trace')
 
 beforeAll(async () => {
   hub = await testHub({ outboundAllow: ['127.0.0.1'] }, captured.log)
-  owner = await hub.user()
-  organizationId = await hub.organization(owner)
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {
   store = await fakeS3()
+  // Each test needs a new person, because the hub probes object stores for a person only 10 times an hour.
+  owner = await hub.user()
+  organizationId = await hub.organization(owner)
   return () => store[Symbol.asyncDispose]()
 })
 
@@ -614,8 +615,15 @@ describe('new settings of an object store', () => {
     await once(listener, 'listening')
     const { port } = listener.address() as { port: number }
     await using closed = await testHub()
-    const person = await closed.user()
-    const repositoryId = await closed.repository(person, await closed.organization(person))
+    // Each person may probe 10 object stores an hour.
+    const people = await Promise.all(Array.from({ length: 3 }, () => closed.user()))
+    const repositoryId = await closed.repository(
+      people[0]!,
+      await closed.organization(people[0]!, people.slice(1)),
+    )
+    let probes = 0
+    const set = (s3Config: ReturnType<typeof configOf>): Promise<unknown> =>
+      people[Math.floor(probes++ / 10)]!.invoke('repositories_SetS3Config', { repositoryId, s3Config })
     const hosts = [
       '127.0.0.1',
       '[::1]',
@@ -635,13 +643,13 @@ describe('new settings of an object store', () => {
       '10.0.0.1',
       '192.168.1.1',
       '172.31.0.1',
+      // S33: the address under which Azure serves a virtual machine's settings.
+      '168.63.129.16',
+      '[::ffff:168.63.129.16]',
     ]
     for (const host of hosts) {
       await expect(
-        person.invoke('repositories_SetS3Config', {
-          repositoryId,
-          s3Config: { ...configOf(store), endpoint: `http://${host}:${port}` },
-        }),
+        set({ ...configOf(store), endpoint: `http://${host}:${port}` }),
         host,
       ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('not a public address') })
     }
@@ -651,12 +659,7 @@ describe('new settings of an object store', () => {
       'http://user:pw@127.0.0.1/',
       'http://127.0.0.1/?x=1',
     ])
-      await expect(
-        person.invoke('repositories_SetS3Config', {
-          repositoryId,
-          s3Config: { ...configOf(store), endpoint },
-        }),
-      ).rejects.toMatchObject({ kind: 'Invalid' })
+      await expect(set({ ...configOf(store), endpoint })).rejects.toMatchObject({ kind: 'Invalid' })
     expect(connections).toBe(0)
     listener.close()
   })
@@ -769,5 +772,21 @@ describe('repositories_TestS3Config', () => {
       await test({ s3Endpoint: 'http://10.0.0.1:9000' }).catch(error => failures.push(error))
     expect(failures.at(-1)).toMatchObject({ kind: 'RateLimited' })
     expect(failures.length).toBeLessThanOrEqual(2)
+  })
+
+  it('S33: shares its limit with the setting of a store, which probes it too', async () => {
+    const s3Config = { ...configOf(store), endpoint: 'http://10.0.0.1:9000' }
+    const kinds: string[] = []
+    for (let n = 0; n < 6; n++) {
+      await test({ s3Endpoint: 'http://10.0.0.1:9000' }).catch((error: { kind: string }) =>
+        kinds.push(error.kind),
+      )
+      await tester
+        .invoke('repositories_SetS3Config', { repositoryId, s3Config })
+        .catch((error: { kind: string }) => kinds.push(error.kind))
+    }
+    // Of twelve calls, the first five settings are refused for their address, and both calls after the tenth by the limit.
+    expect(kinds).toEqual([...Array(5).fill('Invalid'), 'RateLimited', 'RateLimited'])
+    expect(store.requests).toEqual([])
   })
 })
