@@ -23,6 +23,9 @@ export type QueryContext = CommonContext & {
 /** Context of a preference, a kind of action that writes with a single statement. */
 export type PreferenceContext = CommonContext & { db: Db }
 
+/** Work of a command after its answer, in a transaction of its own. */
+export type AfterAnswer = (context: Pick<CommandTransaction, 'tx' | 'events' | 'enqueue'>) => Promise<void>
+
 /** Context of a command. The database work of its handler runs in one transaction. */
 export type CommandContext = CommonContext &
   CommandTransaction & {
@@ -30,6 +33,11 @@ export type CommandContext = CommonContext &
      * Id of the command's audit row. Work that goes on after the command, such as a bulk action, refers to this row in its audit events.
      */
     actionId: string
+    /**
+     * Does work after the answer was written, if the transaction commits: neither the answer nor its time shows what the work finds. Its
+     * events belong to the command. A failure is logged; if the process is killed meanwhile, the work is lost.
+     */
+    afterAnswer(work: AfterAnswer): void
   }
 
 /** Context of telemetry that the device itself reports. For other callers, the same action runs as a command. */

@@ -3,9 +3,6 @@ import type { AuditEvents, EventOptions } from './audit/events.ts'
 import type { Db, Tx } from './database/client/connection.ts'
 import type { JobData, JobName } from './jobs/jobs.ts'
 
-/** Work of a command after its answer, in a transaction of its own. */
-export type AfterAnswer = (context: Pick<CommandTransaction, 'tx' | 'events' | 'enqueue'>) => Promise<void>
-
 /** The transaction of a command, with everything that takes effect only if it commits. */
 export type CommandTransaction = {
   tx: Tx
@@ -29,9 +26,4 @@ export type CommandTransaction = {
    * of the transaction it must not be used (`DatabaseShare`).
    */
   afterCommit(effect: (db: Db) => void | Promise<void>): void
-  /**
-   * Does work after the answer was written, if this transaction commits: neither the answer nor its time shows what the work finds. Its events
-   * belong to the command. A failure is logged; if the process is killed meanwhile, the work is lost.
-   */
-  afterAnswer(work: AfterAnswer): void
 }

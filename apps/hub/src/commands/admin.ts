@@ -24,9 +24,7 @@ import { openInstance, quietLog } from './instance-database.ts'
 const CLOSE_QUEUE_MS = 5_000
 
 type PasswordOptions = { ask?: boolean; passwordFile?: string }
-type AccountContext = Omit<CommandTransaction, 'afterAnswer'> & {
-  services: { rights: EndedRights; dataDir: string }
-}
+type AccountContext = CommandTransaction & { services: { rights: EndedRights; dataDir: string } }
 
 /**
  * Adds `muster-hub admin …`, for an instance where no administrator can sign in. The commands write to the database, whether or not the hub
