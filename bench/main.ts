@@ -10,6 +10,7 @@ import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
 import { flood } from './flood.ts'
 import { fuzz } from './fuzz.ts'
+import { hostileDatabase } from './hostile-database.ts'
 import { hostileDevice } from './hostile-device.ts'
 import { ingest } from './ingest.ts'
 import { interact } from './interactions.ts'
@@ -35,6 +36,7 @@ const BENCHES: Record<string, Bench> = {
   people: { run: people, limitMinutes: 10 },
   flood: { run: flood, limitMinutes: 10 },
   fuzz: { run: fuzz },
+  'hostile-database': { run: hostileDatabase, limitMinutes: 10 },
   'hostile-device': { run: hostileDevice, limitMinutes: 10 },
   ingest: { run: ingest, limitMinutes: 10 },
   compare: { run: compare, limitMinutes: 20 },

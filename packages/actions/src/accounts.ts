@@ -13,7 +13,12 @@ import {
   UserToken,
   UserTokenId,
 } from './ids.ts'
-import { MAX_COLUMN_PATH_PARTS, MAX_FILTER_LENGTH, MAX_PROPERTY_COLUMNS, MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
+import {
+  MAX_COLUMN_PATH_PARTS,
+  MAX_FILTER_LENGTH,
+  MAX_PROPERTY_COLUMNS,
+  MAX_SIGN_UP_NAME_LENGTH,
+} from './limits.ts'
 import { trimmedText, VISIBLE_TEXT } from './patterns.ts'
 import { Email, Empty, isVisible, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
 

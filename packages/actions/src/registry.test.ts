@@ -152,6 +152,8 @@ describe.each(entries)('%s', (name, action) => {
     // An action with a text, a selection or filter conditions always declares a cost. Of all other actions, only those that count devices,
     // measure the instance or read many past rows of a device do.
     if (isSearch) expect(['scan', 'brief']).toContain(action.cost)
+    // The preview of a bulk action finds the devices of a filter.
+    else if (shape.selection !== undefined) expect(action.cost).toBe('scan if filtered')
     else if (conditions.length > 0) expect(['scan if filtered', 'scan', 'brief']).toContain(action.cost)
     else expect(action.cost).toBe(isCount ? 'brief' : undefined)
   })

@@ -2,8 +2,8 @@
 export type FairLimiterOptions = {
   /** Number of tasks that may run concurrently. */
   max: number
-  /** Number of tasks of one owner that may run concurrently. */
-  maxPerOwner?: number
+  /** Number of tasks of one owner that may run concurrently, or a function that returns it for an owner. */
+  maxPerOwner?: number | ((owner: string) => number)
   /** Number of tasks that may wait; further tasks are rejected immediately. With 0, every task that would wait is rejected. */
   maxWaiting?: number
   /** Longest wait of a task in milliseconds. */
@@ -46,7 +46,7 @@ type Waiter = {
 export class FairLimiter {
   #max: number
   #maxWaiting: number
-  readonly #maxPerOwner: number
+  readonly #maxPerOwner: (owner: string) => number
   readonly #waitMs: number
   readonly #signal: AbortSignal | undefined
   #running = 0
@@ -63,7 +63,8 @@ export class FairLimiter {
 
   constructor(options: FairLimiterOptions) {
     this.#max = options.max
-    this.#maxPerOwner = options.maxPerOwner ?? Number.POSITIVE_INFINITY
+    const { maxPerOwner = Number.POSITIVE_INFINITY } = options
+    this.#maxPerOwner = typeof maxPerOwner === 'number' ? () => maxPerOwner : maxPerOwner
     this.#maxWaiting = options.maxWaiting ?? Number.POSITIVE_INFINITY
     this.#waitMs = options.waitMs ?? Number.POSITIVE_INFINITY
     this.#signal = options.signal
@@ -132,7 +133,7 @@ export class FairLimiter {
   }
 
   #hasRoomFor(owner: string): boolean {
-    return this.#running < this.#max && this.runningOf(owner) < this.#maxPerOwner
+    return this.#running < this.#max && this.runningOf(owner) < this.#maxPerOwner(owner)
   }
 
   #permitFor(owner: string): Permit {

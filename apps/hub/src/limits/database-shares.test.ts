@@ -38,16 +38,7 @@ it('leaves connections for others while one person runs more long queries than t
   )
   await session.waitingStatements(2)
 
-  const events = [
-    {
-      eventId: newDatedId('d_ev'),
-      severity: 'Info',
-      body: 1,
-      attributes: {},
-      emittedAt: new Date().toISOString(),
-    },
-  ]
-  await device.invoke('devices_PublishEvents', { deviceId, events })
+  await device.invoke('devices_PublishEvents', { deviceId, events: [event()] })
   await owner.invoke('organizations_SetName', { organizationId, name: 'Harbor' })
   expect(await owner.invoke('organizations_Query', { filter: { text: 'harb' } })).toMatchObject({
     organizations: [{ organizationId }],
@@ -177,6 +168,40 @@ it('S25: gives a person a third of the pool, over all transports, and the rest t
   expect(await others).toBe('Answered')
   expect(new Set(await Promise.all(pending))).toEqual(new Set(['Answered']))
 })
+
+it('S25: leaves connections to telemetry and connecting devices while many people wait for a table', async () => {
+  await using hub = await testHub()
+  const { owner, organizationId, token } = await hub.fleet()
+  await using device = await connectDevice({ url: hub.url, token })
+  const { deviceId } = device
+  const people = await Promise.all(Array.from({ length: 6 }, () => hub.user()))
+  for (const { userId } of people)
+    await hub.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: userId })
+      .execute()
+  await using session = await databaseSession(hub)
+  await session.lock('device_property')
+  const pending = [owner, ...people].flatMap(({ invoke }) =>
+    Array.from({ length: 4 }, () => outcomeOf(invoke('devices_QueryProperties', { deviceId, limit: 10 }))),
+  )
+  await session.waitingStatements(9)
+  for (let n = 0; n < 5; n++) await device.invoke('devices_PublishEvents', { deviceId, events: [event()] })
+  await using _another = await connectDevice({ url: hub.url, token })
+  expect(await session.waitingCount()).toBe(9)
+  await session.release()
+  expect(new Set(await Promise.all(pending)).difference(new Set(['Answered', 'Internal'])).size).toBe(0)
+})
+
+function event() {
+  return {
+    eventId: newDatedId('d_ev'),
+    severity: 'Info' as const,
+    body: 1,
+    attributes: {},
+    emittedAt: new Date().toISOString(),
+  }
+}
 
 it('S25: runs commands of one person that need several connections, with a share of one', async () => {
   await using hub = await testHub({ limits: { ...limits, 'person-database-connections': 1 } })

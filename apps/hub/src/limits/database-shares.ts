@@ -4,8 +4,13 @@ import { type Caller, personOf } from '../caller.ts'
 import { type Db, withPermits } from '../database/client/connection.ts'
 import { countedAs } from './counted-address.ts'
 import { LimitReached } from './limit-reached.ts'
-import type { LimitName, LimitSubject, LimitValues } from './limits.ts'
+import { type LimitName, type LimitSubject, type LimitValues, POOL_CONNECTIONS } from './limits.ts'
 
+/**
+ * Maximum number of connections that all callers hold together. The others are for work of the hub itself, such as telemetry and connecting
+ * devices, which goes on while many people wait for a locked table.
+ */
+const MAX_CONNECTIONS = POOL_CONNECTIONS - 2
 /**
  * Maximum number of queries that read many rows to return a few, such as filtered lists, and may run until the statement timeout. Together
  * with the brief queries, they leave four connections of the pool to other statements.
@@ -26,14 +31,9 @@ const RETRY_AFTER_SECS = 5
 /** Maximum number of callers whose databases are kept. */
 const MAX_KEPT = 1_000
 
-/** Limit of connections, by kind of caller. */
-type ConnectionLimit =
-  | 'person-database-connections'
-  | 'device-database-connections'
-  | 'address-database-connections'
-
-/** Caller as the subject of limits. Callers with the same `key` share their connections on a node. */
-type Owner = { key: string; limit: ConnectionLimit; subject: LimitSubject }
+/** Caller as the subject of limits. Callers with the same `key` share their connections on a node. It begins with the kind of caller. */
+type Owner = { key: `${Kind} ${string}`; subject: LimitSubject }
+type Kind = 'person' | 'device' | 'address'
 
 /** What one call may use of the database. */
 export type DatabaseShare = {
@@ -57,7 +57,7 @@ export type DatabaseShare = {
 export class DatabaseShares {
   readonly #db: Db
   readonly #values: LimitValues
-  readonly #connections: Record<ConnectionLimit, FairLimiter>
+  readonly #connections: FairLimiter
   readonly #long: FairLimiter
   /** Databases of recent callers. Making one for each call would cost 8 us. */
   readonly #dbs = new Map<string, Db>()
@@ -67,13 +67,11 @@ export class DatabaseShares {
   constructor(db: Db, values: LimitValues, { waitMs = WAIT_MS } = {}) {
     this.#db = db
     this.#values = values
-    const limiter = (limit: ConnectionLimit): FairLimiter =>
-      new FairLimiter({ max: Number.POSITIVE_INFINITY, maxPerOwner: values[limit], waitMs })
-    this.#connections = {
-      'person-database-connections': limiter('person-database-connections'),
-      'device-database-connections': limiter('device-database-connections'),
-      'address-database-connections': limiter('address-database-connections'),
-    }
+    this.#connections = new FairLimiter({
+      max: MAX_CONNECTIONS,
+      maxPerOwner: key => values[limitOf(key)],
+      waitMs,
+    })
     this.#long = new FairLimiter({
       max: MAX_LONG_QUERIES,
       maxPerOwner: values['person-long-queries'],
@@ -101,12 +99,14 @@ export class DatabaseShares {
     return db
   }
 
-  async #enter({ key, limit, subject }: Owner): Promise<Permit> {
+  async #enter({ key, subject }: Owner): Promise<Permit> {
     try {
-      return await this.#connections[limit].enter({ owner: key })
+      return await this.#connections.enter({ owner: key })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
-      throw this.#reached(limit, subject)
+      const limit = limitOf(key)
+      if (this.#connections.runningOf(key) >= this.#values[limit]) throw this.#reached(limit, subject)
+      throw noConnection()
     }
   }
 
@@ -150,16 +150,24 @@ export class DatabaseShares {
 /** Caller as the subject of limits; undefined for the hub itself. */
 function ownerOf(caller: Caller, address: string | undefined): Owner | undefined {
   const person = personOf(caller)
-  if (person)
-    return { key: person.userId, limit: 'person-database-connections', subject: { userId: person.userId } }
+  if (person) return { key: `person ${person.userId}`, subject: { userId: person.userId } }
   if (caller.actor === 'Device') {
     const { deviceId, projectId, organizationId } = caller
-    const subject = { deviceId, projectId, organizationId }
-    return { key: deviceId, limit: 'device-database-connections', subject }
+    return { key: `device ${deviceId}`, subject: { deviceId, projectId, organizationId } }
   }
   if (caller.actor !== 'Anonymous' || address === undefined) return undefined
-  const key = countedAs(address)
-  return { key, limit: 'address-database-connections', subject: { address: key } }
+  const counted = countedAs(address)
+  return { key: `address ${counted}`, subject: { address: counted } }
+}
+
+/** Limit of the connections of a caller, by its key. */
+function limitOf(key: string): `${Kind}-database-connections` {
+  return `${key.split(' ', 1)[0] as Kind}-database-connections`
+}
+
+/** Error for a caller who got no connection because others hold all of them. Its code makes the hub answer 503, as for a full pool. */
+function noConnection(): Error {
+  return Object.assign(new Error('All connections to the database are in use.'), { code: '53300' })
 }
 
 function tooMany(message: string): ActionError {

@@ -68,7 +68,9 @@ it('S25: leaves out kept columns and a kept order of more than 8 parts, and says
 it('S25: bounds the parts of a path: 8 of a column or an order, 32 of a condition', async () => {
   const parts = (count: number) => Array.from({ length: count }, () => 'p').join('.')
   const query = (input: object) => owner.invoke('projects_QueryDevices', { projectId, limit: 10, ...input })
-  const where = (property: string) => ({ filter: { properties: [{ property, operator: 'exists' as const }] } })
+  const where = (property: string) => ({
+    filter: { properties: [{ property, operator: 'exists' as const }] },
+  })
   await query({ columns: [parts(8)], sort: `=${parts(8)}`, ...where(parts(32)) })
   await owner.invoke('users_SetView', { projectId, columns: [{ property: parts(8) }], order: `=${parts(8)}` })
   for (const [call, message] of [

@@ -133,7 +133,10 @@ export function openDatabase(
   const jobQueue = openPool(1)
   const lookUps = new LookUps(
     (socket, lane) => {
-      const client = new PreparingClient({ ...options, pipeline: true, stream: () => socket })
+      // A statement that fails while it is prepared fails all those of its name that were sent behind it. So look-ups that wait for a
+      // lock have no names.
+      const names = lane === 'usual' ? options.names : new StatementNames(0)
+      const client = new PreparingClient({ ...options, names, pipeline: true, stream: () => socket })
       const lockTimeout = lane === 'usual' ? `; set lock_timeout = ${LOOK_UP_LOCK_MS}` : ''
       // Look-ups by key need a generic plan. By default PostgreSQL plans a prepared statement for its actual values five times
       // before it considers a generic plan. If `configure` fails, it destroys the connection, which also rejects the look-ups

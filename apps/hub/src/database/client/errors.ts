@@ -25,6 +25,11 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }
 
+/** Whether a statement was sent by the name of a prepared one that does not exist. */
+export function isUnprepared(error: unknown): boolean {
+  return sqlState(error) === '26000'
+}
+
 /** Whether PostgreSQL cancelled a statement to break a deadlock. The statement may be retried. */
 export function isDeadlock(error: unknown): boolean {
   return sqlState(error) === '40P01'

@@ -145,6 +145,45 @@ it('destroys a connection without answers although queries keep coming', async (
   await lookUps.end(1_000)
 })
 
+it('S26: a look-up that waits for a lock moves to a second connection, and holds up no others', async () => {
+  await using database = await openTestDatabase()
+  await database.pool.query('create table locked (n int); create table free (n int)')
+  await database.pool.query('insert into locked values (1); insert into free values (1)')
+  const ask = (table: string) =>
+    select<{ pid: number; n: number }>(
+      database.db,
+      `select pg_backend_pid() as pid, n from ${table} where n = $1`,
+      [1],
+    )
+  const [usual] = await ask('free')
+  const blocker = await database.pool.connect()
+  // The pool would wait for a connection in use when it is closed.
+  using _released = { [Symbol.dispose]: () => blocker.release(true) }
+  await blocker.query('begin; lock table locked in access exclusive mode')
+  // More than may be in flight at once, the first of which prepares the statement for all others.
+  let answered = 0
+  const waiting = Array.from({ length: 100 }, () => ask('locked').finally(() => answered++))
+  const free = await Promise.all(Array.from({ length: 100 }, () => ask('free')))
+  expect(new Set(free.map(([row]) => row!.pid))).toEqual(new Set([usual!.pid]))
+  const later = await Promise.all(
+    [ask('locked').then(() => 'locked'), ask('free').then(() => 'free')].slice(1),
+  )
+  expect(later).toEqual(['free'])
+  expect(answered).toBe(0)
+  const { rows } = await blocker.query(
+    `select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  expect(rows).toEqual([{ count: 1 }])
+  await blocker.query('rollback')
+  const rowsOfLocked = (await Promise.all(waiting)).flat()
+  expect(rowsOfLocked.map(({ n }) => n)).toEqual(waiting.map(() => 1))
+  expect(new Set(rowsOfLocked.map(({ pid }) => pid)).size).toBe(1)
+  expect(rowsOfLocked[0]!.pid).not.toBe(usual!.pid)
+  // The text is no longer known to wait.
+  await until('it is back on the usual connection', async () => (await ask('locked'))[0]!.pid === usual!.pid)
+})
+
 it('answers look-ups in flight when it is closed, and rejects later ones', async () => {
   const database = await openTestDatabase()
   const inFlight = database.ask('last')

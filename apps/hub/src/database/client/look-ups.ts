@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
 import type { Measures } from '../../runtime/measures.ts'
-import { isLockTimeout } from './errors.ts'
+import { isLockTimeout, isUnprepared } from './errors.ts'
 import { Pipeline } from './pipeline.ts'
 
 /** Connection of look-ups: `usual` gives up a look-up that waits for a lock, and `waiting` waits for it. */
@@ -77,6 +77,8 @@ export class LookUps {
     try {
       return await this.#usual.select<Row>(text, values, () => !this.#locked.has(text))
     } catch (error) {
+      // A look-up that was sent behind the first one of its text fails with it, if the first one got no lock to be prepared.
+      if (isUnprepared(error) && this.#locked.has(text)) return undefined
       if (!isLockTimeout(error)) throw error
       this.#locked.add(text)
       return undefined

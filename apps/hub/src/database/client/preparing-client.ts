@@ -34,6 +34,12 @@ const MAX_PREPARED = 1000
 export class StatementNames {
   readonly #seenOnce = new Set<string>()
   readonly #names = new Map<string, string>()
+  readonly #max: number
+
+  /** `max` is the maximum number of names; with 0 no statement gets one. */
+  constructor(max = MAX_PREPARED) {
+    this.#max = max
+  }
 
   /** Returns the name of a statement whose text is run for the second time or later, and undefined for other statements. */
   nameOf({ text, values, plan }: Statement): string | undefined {
@@ -42,7 +48,7 @@ export class StatementNames {
     const known = this.#names.get(text)
     if (known) return known
     if (this.#seenOnce.has(text)) {
-      if (this.#names.size >= MAX_PREPARED) return undefined
+      if (this.#names.size >= this.#max) return undefined
       this.#seenOnce.delete(text)
       const name = `muster_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
       this.#names.set(text, name)

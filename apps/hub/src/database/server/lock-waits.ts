@@ -18,7 +18,7 @@ export type LockTimes = {
 }
 
 /** Times of a migration: all nodes wait behind it for at most 4 s, less than the 10 s for a connection of the pool. */
-export const LOCK_TIMES: LockTimes = { waitMs: 500, maxWaitMs: 4_000, deadlineMs: 10 * 60_000 }
+const LOCK_TIMES: LockTimes = { waitMs: 500, maxWaitMs: 4_000, deadlineMs: 10 * 60_000 }
 /**
  * Factor of the waits of `create index concurrently`. Reads and writes do not wait behind it, but an attempt that gives up has to begin the
  * index anew.

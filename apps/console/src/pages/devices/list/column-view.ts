@@ -1,4 +1,9 @@
-import { type ActionInput, type ActionOutput, isColumnPath, MAX_PROPERTY_COLUMNS } from '@muster/actions/client'
+import {
+  type ActionInput,
+  type ActionOutput,
+  isColumnPath,
+  MAX_PROPERTY_COLUMNS,
+} from '@muster/actions/client'
 import { COLUMN_IDS, type ColumnId, propertyColumn, propertyOf } from './column-ids.ts'
 
 /**

@@ -94,7 +94,8 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
       </ul>
       {leftOut.length > 0 && (
         <p className="hint">
-          Left out, because a column has at most {MAX_COLUMN_PATH_PARTS} parts between dots: {leftOut.join(', ')}
+          Left out, because a column has at most {MAX_COLUMN_PATH_PARTS} parts between dots:{' '}
+          {leftOut.join(', ')}
         </p>
       )}
     </>
