@@ -1,180 +1,21 @@
-// A hostile device, forked by `hostile-device.ts`. Runs one attack at a time, each with a new device.
-import { randomBytes } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
-import { newDatedId } from '@muster/actions'
-import { EXECUTOR, ExecutorClient, type Link } from '@muster/link'
-import { connectDevice, deviceHeaders, deviceIdentity, openWebSocket } from '@muster/testkit/device'
+// A hostile caller, forked by `hostile.ts`. Runs one attack at a time, from its start to its stop.
 import { answering } from './child.ts'
+import type { HostileRun, HostileTarget } from './hostile-kind.ts'
+import { HOSTILE_KINDS } from './hostile-kinds.ts'
 
-export type HostileKind = keyof typeof KINDS
-export type HostileLoad = { kind: HostileKind; url: string; token: string; secs: number }
-export type HostileRun = {
-  accepted: number
-  refused: number
-  /** Number of bytes of property values and event bodies that the hub accepted. */
-  acceptedBytes: number
-  /** Message of the first refusal. */
-  refusal?: string
-}
+/** Starts the attack with this name, or stops the running attack, which is answered with its `HostileRun`. */
+export type HostileCommand = { start: { name: string; target: HostileTarget } } | { stop: true }
 
-type Attack = HostileLoad & { run: HostileRun; isOver: () => boolean }
+let run: HostileRun
+let stop: () => Promise<void>
 
-/** Assumed round trip to the hub in milliseconds: the shortest pause before a refused device retries. */
-const ROUND_TRIP_MS = 5
-const LARGE_VALUE_BYTES = 1024 * 1024 - 16
-const LARGE_BODY_BYTES = 60 * 1024
-const EVENTS_PER_CALL = 20
-/** Limit of connections that the device opens and keeps open. */
-const MAX_LINKS = 2_000
-
-const KINDS = {
-  'rewrites a value of 1 MiB': attack =>
-    onFourChannels(attack, LARGE_VALUE_BYTES, ({ deviceId }) => [
-      'devices_SetProperty',
-      { deviceId, name: 'blob', value: noise(LARGE_VALUE_BYTES) },
-    ]),
-  'sets ever more properties': attack =>
-    onFourChannels(attack, 8_192, ({ deviceId }) => [
-      'devices_SetProperty',
-      { deviceId, name: `p${randomBytes(8).toString('hex')}`, value: noise(8_192) },
-    ]),
-  'publishes events of 60 KiB': attack =>
-    onFourChannels(attack, EVENTS_PER_CALL * LARGE_BODY_BYTES, ({ deviceId }) => {
-      const events = Array.from({ length: EVENTS_PER_CALL }, () => event(noise(LARGE_BODY_BYTES)))
-      return ['devices_PublishEvents', { deviceId, events }]
-    }),
-  'publishes single events without a pause': attack =>
-    onFourChannels(attack, 20, ({ deviceId }) => [
-      'devices_PublishEvents',
-      { deviceId, events: [event(noise(20))] },
-    ]),
-  'shows ever new fingerprints': newFingerprints,
-  'opens unregistered links': unregisteredLinks,
-  'sends halves of large inputs': halfInputs,
-} satisfies Record<string, (attack: Attack) => Promise<void>>
-
-answering(async ({ kind, ...load }: HostileLoad) => {
-  const run: HostileRun = { accepted: 0, refused: 0, acceptedBytes: 0 }
-  const end = performance.now() + load.secs * 1000
-  await KINDS[kind]({ kind, ...load, run, isOver: () => performance.now() >= end })
+answering(async (command: HostileCommand) => {
+  if ('start' in command) {
+    const { name, target } = command.start
+    run = { accepted: 0, refused: 0, acceptedBytes: 0 }
+    stop = await HOSTILE_KINDS.find(kind => kind.name === name)!.start(target, run)
+    return {}
+  }
+  await stop()
   return run
 })
-
-/** Calls actions on four executor channels (over which a device runs actions) of one link, one after the other on each channel. */
-async function onFourChannels(
-  { url, token, run, isOver }: Attack,
-  bytes: number,
-  call: (device: { deviceId: string }) => [name: string, input: object],
-): Promise<void> {
-  await using device = await connectDevice({ url, token })
-  const executors = await Promise.all(
-    [1, 2, 3, 4].map(async () => new ExecutorClient(await device.link.open('executor'))),
-  )
-  await Promise.all(
-    executors.map(async executor => {
-      while (!isOver()) {
-        try {
-          await executor.invoke(...call(device))
-          run.accepted++
-          run.acceptedBytes += bytes
-        } catch (error) {
-          await refused(run, error)
-        }
-      }
-    }),
-  )
-}
-
-async function newFingerprints({ url, token, run, isOver }: Attack): Promise<void> {
-  const { certificatePem } = await deviceIdentity()
-  await Promise.all(
-    Array.from({ length: 16 }, async () => {
-      while (!isOver()) {
-        const fingerprint = (await deviceIdentity()).fingerprint
-        try {
-          const headers = deviceHeaders({ url, token }, { fingerprint, certificatePem })
-          const { webSocket } = await openWebSocket(url, headers)
-          run.accepted++
-          webSocket.terminate()
-        } catch (error) {
-          await refused(run, error)
-        }
-      }
-    }),
-  )
-}
-
-async function unregisteredLinks({ url, token, run, isOver }: Attack): Promise<void> {
-  await using device = await connectDevice({ url, token })
-  const { identity } = device
-  const open: { terminate(): void }[] = []
-  await Promise.all(
-    Array.from({ length: 16 }, async () => {
-      while (!isOver() && open.length < MAX_LINKS) {
-        try {
-          const headers = deviceHeaders({ url, token, register: false }, identity)
-          open.push((await openWebSocket(url, headers)).webSocket)
-          run.accepted++
-        } catch (error) {
-          await refused(run, error)
-        }
-      }
-    }),
-  )
-  while (!isOver()) await pause(50)
-  for (const webSocket of open) webSocket.terminate()
-}
-
-/**
- * Opens three links with as many executor channels as the hub allows. Each channel sends half of an input of 8 MiB and never the
- * rest.
- */
-async function halfInputs({ url, token, run, isOver }: Attack): Promise<void> {
-  await using device = await connectDevice({ url, token })
-  const { identity } = device
-  await using second = await connectDevice({ url, token, identity, register: false })
-  await using third = await connectDevice({ url, token, identity, register: false })
-  const name = Buffer.from('devices_SetProperty')
-  const head = Buffer.alloc(2 + name.length + 4)
-  head.writeUInt16BE(name.length)
-  head.set(name, 2)
-  head.writeUInt32BE(EXECUTOR.maxInputBytes, 2 + name.length)
-  const half = Buffer.alloc(EXECUTOR.maxInputBytes / 2, ' ')
-  const hold = async (link: Link): Promise<void> => {
-    while (!isOver()) {
-      try {
-        const channel = await link.open('executor', { timeoutMs: 1_000 })
-        await channel.write(head)
-        await channel.write(half)
-        run.accepted++
-      } catch (error) {
-        await refused(run, error)
-      }
-    }
-  }
-  await Promise.all([device, second, third].map(({ link }) => hold(link)))
-}
-
-async function refused(run: HostileRun, error: unknown): Promise<void> {
-  run.refused++
-  run.refusal ??= String(error).slice(0, 200)
-  await pause(ROUND_TRIP_MS)
-}
-
-/** Random text that PostgreSQL cannot compress. */
-function noise(bytes: number): string {
-  return randomBytes(Math.ceil((bytes * 3) / 4))
-    .toString('base64')
-    .slice(0, bytes)
-}
-
-function event(body: string): object {
-  return {
-    eventId: newDatedId('d_ev'),
-    severity: 'Info',
-    category: 'bench',
-    body,
-    attributes: {},
-    emittedAt: new Date().toISOString(),
-  }
-}

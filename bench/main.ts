@@ -10,8 +10,7 @@ import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
 import { flood } from './flood.ts'
 import { fuzz } from './fuzz.ts'
-import { hostileDatabase } from './hostile-database.ts'
-import { hostileDevice } from './hostile-device.ts'
+import { hostile } from './hostile.ts'
 import { ingest } from './ingest.ts'
 import { interact } from './interactions.ts'
 import { lists } from './lists.ts'
@@ -36,8 +35,7 @@ const BENCHES: Record<string, Bench> = {
   people: { run: people, limitMinutes: 10 },
   flood: { run: flood, limitMinutes: 10 },
   fuzz: { run: fuzz },
-  'hostile-database': { run: hostileDatabase, limitMinutes: 10 },
-  'hostile-device': { run: hostileDevice, limitMinutes: 10 },
+  hostile: { run: hostile, limitMinutes: 20 },
   ingest: { run: ingest, limitMinutes: 10 },
   compare: { run: compare, limitMinutes: 20 },
   fleet: { run: fleet, limitMinutes: 15 },
