@@ -47,18 +47,19 @@ const LONG = [
   'apps/hub/src/storage/storage.slow.test.ts',
 ]
 /**
- * Journeys of people through several screens: from sign-up, invitation or first device to the goal. They take a minute each. The
- * gate has the browser tests of the single screens.
+ * Journeys of people through the screens, and the states of a screen beyond the usual one. The gate opens every screen
+ * (`e2e/screens.test.ts`), reads each text of the specification (`e2e/specification-texts.test.ts`) and keeps one journey for each area.
  */
-const JOURNEYS = 'e2e/{approvals,enrolment,on-call,people-admin,people-organization,people-public}.test.ts'
+const JOURNEYS = [
+  'e2e/{approvals,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
+  'e2e/{device-extras,device-list-tools,device-problems,device-rows,keyboard,lists,outside-look,palette,releases,repositories}.test.ts',
+]
 /**
  * Tests of whole hubs and of the browser that run in parallel, as those of `LONG`. `power-loss.slow.test.ts` is not among them: the scratch
  * machines of `releases` would keep its disk mounted.
  */
-const E2E_LONG = [
-  JOURNEYS,
-  'e2e/{cluster,disk-full,hardening,hub-places,hub-start,journey,rebalance,release,specification-texts,uploads}.slow.test.ts',
-]
+const E2E_LONG =
+  'e2e/{cluster,disk-full,hardening,hub-places,hub-start,journey,rebalance,release,uploads}.slow.test.ts'
 /**
  * Tests that add network interfaces. Chromium ends all requests when an interface appears, so `tools/test.ts` runs them in a network of
  * their own.
@@ -102,6 +103,9 @@ const browser = {
   expect,
   hookTimeout: 120_000,
 }
+
+// Each file has a hub of its own. The files of a process share a browser and their modules.
+const sharedBrowser = { isolate: false, maxWorkers: 3 }
 
 export default defineConfig({
   test: {
@@ -165,18 +169,17 @@ export default defineConfig({
           ...browser,
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
-          exclude: [SLOW, JOURNEYS],
-          // Each file has a hub of its own. The files of a process share a browser and their modules.
-          isolate: false,
-          maxWorkers: 3,
+          exclude: [SLOW, ...JOURNEYS],
+          ...sharedBrowser,
         },
       },
+      { test: { ...browser, name: 'journeys', include: JOURNEYS, ...sharedBrowser } },
       {
         test: {
           ...browser,
           name: 'axe',
           include: ['e2e/**/*.test.ts'],
-          exclude: [SLOW, 'e2e/{browser,hub-start,specification-texts}.test.ts'],
+          exclude: [SLOW, 'e2e/{browser,hub-start,screens,specification-quotes,specification-texts}.test.ts'],
           provide: { ...provide, allLooks: true },
           testTimeout: 600_000,
           maxWorkers: 2,
@@ -187,7 +190,7 @@ export default defineConfig({
           ...browser,
           name: 'pictures',
           include: ['e2e/**/*.{test,pictures}.ts'],
-          exclude: [SLOW, 'e2e/{browser,hub-start,specification-texts}.test.ts'],
+          exclude: [SLOW, 'e2e/{browser,hub-start,screens,specification-quotes,specification-texts}.test.ts'],
           provide: { ...provide, onlyPictures: true },
           testTimeout: 600_000,
           maxWorkers: 2,
@@ -198,11 +201,11 @@ export default defineConfig({
           ...browser,
           name: 'e2e-slow',
           include: [`e2e/${SLOW}`],
-          exclude: [...E2E_LONG, NETWORK],
+          exclude: [E2E_LONG, NETWORK],
           fileParallelism: false,
         },
       },
-      { test: { ...browser, name: 'e2e-long', include: E2E_LONG, maxWorkers: 2 } },
+      { test: { ...browser, name: 'e2e-long', include: [E2E_LONG], maxWorkers: 2 } },
       { test: { ...browser, name: 'e2e-network', include: [NETWORK], maxWorkers: 1 } },
     ],
   },

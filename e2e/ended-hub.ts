@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { until } from '@muster/testkit'
+import { until } from '@muster/testkit/until'
 import { expect } from 'vitest'
 import { databaseHome, databaseProcesses, type HubChildOptions, spawnHub } from './hub-child.ts'
 

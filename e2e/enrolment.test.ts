@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { VERSION } from '@muster/actions/version'
-import { ConnectionRefused, connectDevice } from '@muster/testkit'
+import { ConnectionRefused, connectDevice } from '@muster/testkit/device'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'

@@ -1,4 +1,4 @@
-import { until } from '@muster/testkit'
+import { until } from '@muster/testkit/until'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { databaseOf } from './hub-child.ts'
@@ -119,7 +119,7 @@ it('keeps the filter usable when its list cannot be loaded', async () => {
     await alert.getByRole('button', { name: 'Try again' }).click()
     await alert.waitFor({ state: 'detached' })
     expect(await box.inputValue()).toBe('first')
-    // Without a filter, a failure shows the error page of docs/product.md instead of the list.
+    // Without a filter, a failure shows the error page of docs/specification.md instead of the list.
     const mend = await failAction(page, action, 'The index is on fire.')
     await page.goto(address)
     await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()

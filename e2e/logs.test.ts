@@ -1,4 +1,4 @@
-import { connectDevice } from '@muster/testkit'
+import { connectDevice } from '@muster/testkit/device'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
@@ -36,7 +36,8 @@ beforeAll(async () => {
     await using device = await connectDevice({ url: stage.hub.url, token })
     devices[name] = device.deviceId
   }
-  page = await stage.signedInPage({ person: ADA })
+  // The sign-in with the form is an entry of the log.
+  page = await stage.signedInPage({ person: ADA, prepare: opened => signIn(opened, stage, ADA) })
   for (const [name, deviceId] of Object.entries(devices))
     await invoke(page, 'devices_SetName', { deviceId, name })
   const deviceId = devices['crane-01']!

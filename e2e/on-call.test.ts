@@ -1,5 +1,6 @@
-import { type CuttingProxy, cuttingProxy, until } from '@muster/testkit'
+import { type CuttingProxy, cuttingProxy } from '@muster/testkit/cutting-proxy'
 import { connectDevice } from '@muster/testkit/device'
+import { until } from '@muster/testkit/until'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'

@@ -1,5 +1,5 @@
 import { createClient } from '@muster/actions/client'
-import { until } from '@muster/testkit'
+import { until } from '@muster/testkit/until'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'

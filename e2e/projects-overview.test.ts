@@ -1,4 +1,4 @@
-import { connectDevice } from '@muster/testkit'
+import { connectDevice } from '@muster/testkit/device'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'

@@ -1,4 +1,4 @@
-import { type Muster, muster } from '@muster/testkit'
+import { type Muster, muster } from '@muster/testkit/command-line'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'

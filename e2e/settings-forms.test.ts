@@ -1,4 +1,4 @@
-import { type FakeS3, fakeS3 } from '@muster/testkit'
+import { type FakeS3, fakeS3 } from '@muster/testkit/fake-s3'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'

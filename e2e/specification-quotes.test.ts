@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import {
   DECIDED_OTHERWISE,
   SITUATIONS,
@@ -8,8 +9,12 @@ import {
   type SpecifiedText,
 } from './specification-texts.ts'
 
+/** SHA-256 of docs/specification.md, which is never edited. */
+const DIGEST = '41b5b56cdd2afdeb89cafc27d416f1931ae439070757d214adde4ca11db0ecd1'
+
 type Quote = { section: string; text: string }
 
+const DOCS = join(import.meta.dirname, '../docs')
 const ENTRIES: readonly SpecifiedSituation[] = SITUATIONS
 /** The specification shortens the questions after the first one to their ends. */
 const QUESTION = 'Are you sure you want to '
@@ -20,39 +25,42 @@ let product: Map<string, string>
 let decisions: string
 
 beforeAll(async () => {
-  const read = (name: string) => readFile(join(import.meta.dirname, '../docs', name), 'utf8')
+  const read = (name: string) => readFile(join(DOCS, name), 'utf8')
   specification = sectionsOf(await read('specification.md'))
   product = sectionsOf(await read('product.md'))
   decisions = await read('decisions.md')
 })
 
-describe('C25', () => {
-  it('C25: shows each text that docs/specification.md quotes, or names the decision against it', () => {
-    const quoted = [...specification].flatMap(([section, text]) =>
-      quotesIn(text, /(?<![\w'])'([^']+)'(?!\w)/g).map(quote => ({
-        section,
-        text: quote.replace(/^\.\.\./, QUESTION),
-      })),
-    )
-    expect(quoted.length).toBeGreaterThan(40)
-    expect(quoted.filter(quote => !isReached(quote) && !isDecided(quote))).toEqual([])
-  })
+it('C25: keeps docs/specification.md word for word', async () => {
+  const bytes = await readFile(join(DOCS, 'specification.md'))
+  expect(createHash('sha256').update(bytes).digest('hex')).toBe(DIGEST)
+})
 
-  it('C25: finds each statement that is decided otherwise, and its decision', () => {
-    const found = DECIDED_OTHERWISE.map(({ section, statement, heading, decision }) => ({
-      statement: specification.get(section)!.includes(statement) && statement,
-      decision: below(heading).includes(decision) && decision,
-    }))
-    expect(found).toEqual(DECIDED_OTHERWISE.map(({ statement, decision }) => ({ statement, decision })))
-  })
+it('C25: shows each text that docs/specification.md quotes, or names the decision against it', () => {
+  const quoted = [...specification].flatMap(([section, text]) =>
+    quotesIn(text, /(?<![\w'])'([^']+)'(?!\w)/g).map(quote => ({
+      section,
+      text: quote.replace(/^\.\.\./, QUESTION),
+    })),
+  )
+  expect(quoted.length).toBeGreaterThan(40)
+  expect(quoted.filter(quote => !isReached(quote) && !isDecided(quote))).toEqual([])
+})
 
-  it('C25: quotes nothing in docs/product.md that no page shows', () => {
-    const quoted = [...product].flatMap(([section, text]) =>
-      quotesIn(text, /"([^"]+)"/g).map(quote => ({ section, text: quote })),
-    )
-    expect(quoted.length).toBeGreaterThan(10)
-    expect(quoted.filter(quote => !isReached(quote))).toEqual([])
-  })
+it('C25: finds each statement that is decided otherwise, and its decision', () => {
+  const found = DECIDED_OTHERWISE.map(({ section, statement, heading, decision }) => ({
+    statement: specification.get(section)!.includes(statement) && statement,
+    decision: below(heading).includes(decision) && decision,
+  }))
+  expect(found).toEqual(DECIDED_OTHERWISE.map(({ statement, decision }) => ({ statement, decision })))
+})
+
+it('C25: quotes nothing in docs/product.md that no page shows', () => {
+  const quoted = [...product].flatMap(([section, text]) =>
+    quotesIn(text, /"([^"]+)"/g).map(quote => ({ section, text: quote })),
+  )
+  expect(quoted.length).toBeGreaterThan(10)
+  expect(quoted.filter(quote => !isReached(quote))).toEqual([])
 })
 
 /** Whether a situation of the quote's section shows the text, so that `specification-texts.slow.test.ts` looks for it there. */

@@ -41,6 +41,7 @@ const RUNS: Record<string, () => Promise<void>> = {
     await tests('slow')
     await tests('e2e-slow')
     await Promise.all([tests('long'), tests('releases'), tests('e2e-long'), tests('e2e-network')])
+    await tests('journeys')
   },
   /** Runs the browser tests and checks the accessibility of each screen with axe, in all sizes and themes. */
   async axe() {

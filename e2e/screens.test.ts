@@ -1,0 +1,68 @@
+import { CONSOLE_PATHS } from '@muster/actions'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { expectGoodScreen } from './people.ts'
+import { openPopulatedStage, type PopulatedStage } from './populated-stage.ts'
+
+let populated: PopulatedStage
+/** Page of the instance's administrator. */
+let page: Page
+/** Values of the parameters in `CONSOLE_PATHS`. */
+let parameters: Record<string, string>
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  populated = resources.use(await openPopulatedStage())
+  const { organizationId, projectId, devices, repositoryId, packageId, versionId } = populated
+  parameters = {
+    '{$organization}': organizationId.replace('org_', ''),
+    '{$repository}': repositoryId.replace('repo_', ''),
+    $projectId: projectId,
+    $deviceId: devices.Active,
+    $repositoryId: repositoryId,
+    $packageId: packageId,
+    $versionId: versionId,
+  }
+})
+
+beforeEach(async () => {
+  page = await populated.stage.signedInPage()
+})
+
+afterAll(() => resources.disposeAsync())
+
+/** Paths that lead to another one, such as the first page of a sidebar, and the end of the path to which they lead. */
+const REDIRECTS: Record<string, string> = {
+  '/': '/projects',
+  '/settings': '/settings/profile',
+  '/admin': '/admin/dashboard',
+  '/org_{$organization}': '/projects',
+  '/org_{$organization}/projects/$projectId': '/devices',
+  '/org_{$organization}/repo_{$repository}': '/packages',
+  '/org_{$organization}/repositories/$repositoryId': '/packages',
+  '/org_{$organization}/settings': '/settings/members',
+}
+const SCREENS = CONSOLE_PATHS.filter(path => !REDIRECTS[path])
+
+it.each(Object.entries(REDIRECTS))('%s leads to …%s', async (path, end) => {
+  await page.goto(addressOf(path))
+  await page.waitForURL(url => url.pathname.endsWith(end))
+  await page.getByRole('heading', { level: 1 }).waitFor()
+})
+
+it.each(SCREENS)('shows %s without a fault, in wide and narrow windows', async path => {
+  const { faults } = populated.stage
+  faults.length = 0
+  await page.goto(addressOf(path))
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  // Sections show skeletons until their data have arrived. The page of designs always shows some.
+  const skeletons = page.locator(path === '/design-system' ? '.page[aria-busy="true"]' : '[aria-busy="true"]')
+  await expect.poll(() => skeletons.count()).toBe(0)
+  await expectGoodScreen(page, `screen${path.replace(/\W+/g, '-')}`)
+  expect(faults).toEqual([])
+})
+
+function addressOf(path: string): string {
+  const filled = Object.entries(parameters).reduce((whole, [name, value]) => whole.replace(name, value), path)
+  return `${populated.stage.hub.url}${filled}`
+}
