@@ -52,7 +52,8 @@ const LONG = [
  */
 const JOURNEYS = [
   'e2e/{approvals,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
-  'e2e/{device-extras,device-list-tools,device-problems,device-rows,keyboard,lists,outside-look,palette,releases,repositories}.test.ts',
+  'e2e/{device-extras,device-list-tools,device-problems,device-rows,device-states}.test.ts',
+  'e2e/{keyboard,lists,logs,outside-look,palette,releases,repositories}.test.ts',
 ]
 /**
  * Tests of whole hubs and of the browser that run in parallel, as those of `LONG`. `power-loss.slow.test.ts` is not among them: the scratch
@@ -72,7 +73,7 @@ const NETWORK = 'e2e/half-open.slow.test.ts'
 const ISOLATED = ['apps/hub/src/http/tls.test.ts', 'apps/hub/src/gateway/tls-sessions.test.ts']
 
 /** Test files that take longer than their size suggests. */
-const LONGEST = ['e2e/hub-start.test.ts', 'e2e/disk-full.slow.test.ts']
+const LONGEST = ['e2e/hub-start.test.ts', 'e2e/screens.test.ts', 'e2e/disk-full.slow.test.ts']
 
 /**
  * Starts long test files first, so that no worker is left with one at the end. Without the times of an earlier run, vitest takes the

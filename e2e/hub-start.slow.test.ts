@@ -1,18 +1,29 @@
 // Tests of hub starts that take many seconds each. Shorter tests are in `hub-start.test.ts`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
-import { chown, mkdir, readdir, symlink } from 'node:fs/promises'
+import { chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { createLog } from '@muster/hub/log'
-import { freePort, until } from '@muster/testkit'
+import { freePort, smallDisk, until } from '@muster/testkit'
 import { connectDevice } from '@muster/testkit/device'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { copyFirstStart } from './copied-start.ts'
 import { complaint } from './ended-hub.ts'
-import { adminOf, databaseHome, firstToken, newFolder, signedIn, spawnHub, startedHub } from './hub-child.ts'
+import {
+  adminOf,
+  databaseHome,
+  databaseOf,
+  firstToken,
+  newFolder,
+  signedIn,
+  spawnHub,
+  startedHub,
+} from './hub-child.ts'
 
+const MIB = 1024 * 1024
 const isRoot = process.getuid?.() === 0
 
 describe('the first start', () => {
@@ -35,6 +46,61 @@ describe('the first start', () => {
 })
 
 describe('a start fails with one line', () => {
+  it("if its address is not this machine's", async () => {
+    await using folder = await newFolder()
+    const env = { MUSTER_HOST: '203.0.113.1' }
+    expect(await complaint({ dataDir: join(folder.path, 'data'), env })).toMatch(
+      /^MUSTER_HOST: found 203\.0\.113\.1 \(EADDRNOTAVAIL\), expected an address or a name of this machine\.$/,
+    )
+  })
+
+  it('if its data folder is not writable', async () => {
+    await using folder = await newFolder()
+    await writeFile(join(folder.path, 'file'), '')
+    for (const dataDir of ['/proc/muster', join(folder.path, 'file'), join(folder.path, 'file/data')])
+      expect(await complaint({ dataDir })).toMatch(
+        new RegExp(
+          `^MUSTER_DATA_DIR: found ${dataDir} \\(E\\w+\\), expected a folder that can be written\\.$`,
+        ),
+      )
+  })
+
+  it.runIf(isRoot)('if its data folder belongs to another account', async () => {
+    await using folder = await newFolder()
+    const account = { uid: 65534, gid: 65534 }
+    expect(await complaint({ dataDir: join(folder.path, 'data'), account })).toMatch(
+      /^MUSTER_DATA_DIR: found .*\/data \(EACCES\), expected a folder that can be written\.$/,
+    )
+  })
+
+  it('if the disk is full', async context => {
+    await using disk = await smallDisk(40)
+    if (!disk) return context.skip('needs the right to mount a file system')
+    const dataDir = join(disk.path, 'data')
+    // The disk is too small for the PostgreSQL programs.
+    expect(await complaint({ dataDir })).toMatch(/^ENOSPC: no space left on device, copyfile .*$/)
+    await writeFile(join(disk.path, 'filler'), Buffer.alloc(64 * MIB)).catch(() => {})
+    expect(await complaint({ dataDir })).toBe('ENOSPC: no space left on device, write')
+    expect(await readdir(dataDir)).toEqual(['instance-key', 'postgres'])
+  })
+
+  it('if another hub uses its data folder', async () => {
+    await using folder = await newFolder()
+    const dataDir = await copyFirstStart(folder)
+    await using hub = await startedHub({ dataDir })
+    expect(await complaint({ dataDir })).toBe(
+      `MUSTER_DATA_DIR: found ${dataDir} in use by the hub with process id ${hub.pid}, expected a folder of this hub's own.`,
+    )
+    expect((await fetch(`${hub.url}/readyz`)).status).toBe(200)
+    await using _database = await databaseOf(dataDir)
+  })
+
+  it('if an option is unknown', async () => {
+    await using folder = await newFolder()
+    const line = await complaint({ dataDir: join(folder.path, 'data'), options: ['--dmo'] }, 2)
+    expect(line).toBe("unknown option '--dmo'. See muster-hub --help")
+  })
+
   it.runIf(isRoot)('O2: if an earlier start as root gave the database to another account', async () => {
     await using folder = await newFolder()
     // Uses the account `daemon`, because PostgreSQL needs a user id that has a name.
