@@ -21,6 +21,9 @@ const KNOWN: Record<string, [times: number, what: string]> = {
   'backup/testing/fixture-database.ts': [1, 'names of tables of a test'],
   'database/client/connection.ts': [1, 'statements that callers hold as constants'],
   'database/queries/devices/device-events.ts': [1, 'one constant statement'],
+  'actions/devices/QueryEvents.ts': [5, 'constant columns and numbers of parameters'],
+  'database/queries/devices/event-times.ts': [1, 'a constant condition'],
+  'database/queries/devices/events-by-time.ts': [5, 'constant days and times'],
   'database/queries/devices/device-search.ts': [
     2,
     'ranks of the kinds of matches, which are constant numbers',

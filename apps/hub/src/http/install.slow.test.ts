@@ -86,6 +86,7 @@ withRoot(
       'usr/lib/muster-agent/node',
       'var/lib/muster-agent/files',
       'var/lib/muster-agent/salt',
+      'var/lib/muster-agent/source',
     ])
 
     const installed = await files()
@@ -102,11 +103,12 @@ withRoot(
       'etc/nexigon/agent/ssl/cert.pem',
       'etc/nexigon/agent/ssl/key.pem',
       'var/lib/muster-agent/salt',
+      'var/lib/muster-agent/source',
     ]
     expect((await files()).filter(file => !before.includes(file)).map(pathOf)).toEqual([
       ...identity.slice(0, 2),
       'var/lib/muster-agent/files',
-      identity[2],
+      ...identity.slice(2),
     ])
     expect(await calls()).toContain('disable --now muster-agent.service')
 

@@ -16,7 +16,8 @@ export function relativeTime(atMs: number, nowMs: number): string {
   return secs > 0 ? `${words} ago` : `in ${words}`
 }
 
-function inWords(secs: number): string {
+/** A length of time in one unit: "3 minutes", "11 weeks", "5 years". */
+export function inWords(secs: number): string {
   // Weeks up to 90 days, then months: readers know how long "11 weeks" are, but not "30 weeks".
   const [unit, size] = UNITS.find(
     ([name, size]) => secs >= size && !(name === 'month' && secs < 90 * 86_400),

@@ -7,8 +7,15 @@ const HEALTH_WORDS: Readonly<Record<string, { state: 'warning' | 'error'; word: 
   error: { state: 'error', word: 'Error' },
 }
 
+type DeviceStatusProps = {
+  isConnected: boolean
+  status: string | undefined
+  /** Whether several machines take the connection of the device over from each other. */
+  hasSharedIdentity?: boolean | undefined
+}
+
 /** Connection state of a device. For a connected device that is not healthy, its health follows: "Connected · Warning". */
-export function DeviceStatus({ isConnected, status }: { isConnected: boolean; status: string | undefined }) {
+export function DeviceStatus({ isConnected, status, hasSharedIdentity = false }: DeviceStatusProps) {
   const health = isConnected && status ? HEALTH_WORDS[status] : undefined
   return (
     <span className="status">
@@ -16,6 +23,12 @@ export function DeviceStatus({ isConnected, status }: { isConnected: boolean; st
         {isConnected ? 'Connected' : 'Disconnected'}
         <AsOf />
       </Mark>
+      {hasSharedIdentity && (
+        <>
+          <span className="muted"> · </span>
+          <Mark state="error">Shared identity</Mark>
+        </>
+      )}
       {health && (
         <>
           <span className="muted"> · </span>

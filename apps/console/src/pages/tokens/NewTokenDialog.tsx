@@ -49,6 +49,8 @@ function Facts({ name, flags, limits }: TokenChoices) {
       <dd>{name}</dd>
       <dt>Auto-accept</dt>
       <dd>{flags?.autoAccept ? 'On' : 'Off'}</dd>
+      <dt>A certificate of its own</dt>
+      <dd>{flags?.ownCertificate ? 'On' : 'Off'}</dd>
       <dt>Expires</dt>
       <dd>{expiresAt ? dateAndMinute(Date.parse(expiresAt)) : 'Never'}</dd>
     </dl>

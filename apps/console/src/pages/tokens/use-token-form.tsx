@@ -13,26 +13,38 @@ import '../../styles/token-form.css'
 /** Name, flags and limits of a new deployment token. */
 export type TokenChoices = Pick<ActionInput<'projects_CreateDeploymentToken'>, 'name' | 'flags' | 'limits'>
 
-type TokenForm = { name: string; autoAccept: boolean; expiry: Expiry; expiresOn: string }
+type TokenForm = {
+  name: string
+  autoAccept: boolean
+  ownCertificate: boolean
+  expiry: Expiry
+  expiresOn: string
+}
 
 /**
- * A form for name, automatic acceptance and expiry of a new deployment token. `defaultName` is the initial value of the name field.
+ * A form for name, flags and expiry of a new deployment token. `defaultName` is the initial value of the name field.
  * `fields` is an element with the fields and the error of `create`.
  */
 export function useTokenForm(defaultName: string, create: (choices: TokenChoices) => Promise<unknown>) {
   const [failure, setFailure] = useState<unknown>()
-  const defaultValues: TokenForm = { name: defaultName, autoAccept: true, expiry: 'never', expiresOn: '' }
+  const defaultValues: TokenForm = {
+    name: defaultName,
+    autoAccept: true,
+    ownCertificate: true,
+    expiry: 'never',
+    expiresOn: '',
+  }
   const form = useTextForm({
     defaultValues,
     validate: ({ name, expiry, expiresOn }) => ({
       name: name.trim() ? undefined : 'Name must not be empty.',
       expiresOn: expiry === 'date' ? wrongDate(expiresOn) : undefined,
     }),
-    submit: async ({ name, autoAccept, expiry, expiresOn }) => {
+    submit: async ({ name, autoAccept, ownCertificate, expiry, expiresOn }) => {
       setFailure(undefined)
       const expiresAtMs = expiryTimeMs(expiry, expiresOn, Date.now())
       const limits = expiresAtMs === undefined ? {} : { expiresAt: new Date(expiresAtMs).toISOString() }
-      await create({ name: name.trim(), flags: { autoAccept }, limits }).catch(setFailure)
+      await create({ name: name.trim(), flags: { autoAccept, ownCertificate }, limits }).catch(setFailure)
     },
   })
   const { expiry, expiresOn } = useStore(form.store, ({ values }) => values)
@@ -54,6 +66,13 @@ export function useTokenForm(defaultName: string, create: (choices: TokenChoices
         {field => (
           <CheckPanel {...bindChecked(field)} label="Auto-accept">
             Devices with this token connect at once. Without it each certificate waits for a person.
+          </CheckPanel>
+        )}
+      </form.Field>
+      <form.Field name="ownCertificate">
+        {field => (
+          <CheckPanel {...bindChecked(field)} label="A certificate of its own">
+            A new device that shows the certificate of another one waits for a person.
           </CheckPanel>
         )}
       </form.Field>

@@ -1,6 +1,9 @@
 import { isOfOneself, type Said } from './entry.ts'
 import type { Kind } from './kinds.ts'
 
+/** Flags of a deployment token in an event. */
+type TokenFlags = { autoAccept?: boolean; ownCertificate?: boolean } | undefined
+
 /**
  * Kind of an event or action, and the phrase that follows the actor's name. In the phrase, `{deviceId}` stands for the object with that id
  * in the event's data, `[name]` for a value of the data, and `<propertyName>` for a value in the monospace font. `old.name` is the value
@@ -114,10 +117,17 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
   },
   projects_DeploymentTokenFlagsChanged: {
     kind: 'token',
-    say: ({ data }) =>
-      (data.flags as { autoAccept?: boolean } | undefined)?.autoAccept
-        ? 'turned auto-accept of the token {tokenId} on'
-        : 'turned auto-accept of the token {tokenId} off',
+    say: ({ data, old }) => {
+      const flags = data.flags as TokenFlags
+      const before = old?.flags as TokenFlags
+      if (
+        before &&
+        before.autoAccept === flags?.autoAccept &&
+        before.ownCertificate !== flags?.ownCertificate
+      )
+        return `turned the certificate of its own of the token {tokenId} ${flags?.ownCertificate ? 'on' : 'off'}`
+      return `turned auto-accept of the token {tokenId} ${flags?.autoAccept ? 'on' : 'off'}`
+    },
   },
   projects_DeploymentTokenLimitsChanged: { kind: 'token', say: 'changed the limits of the token {tokenId}' },
   projects_RepositoryAdded: {
@@ -286,6 +296,10 @@ export const EVENT_SENTENCES: Record<string, SentenceRow> = {
     kind: 'device',
     say: entry =>
       `stopped ${bulkWords(entry)} of {projectId} after [doneCount], because the rights of the person ended`,
+  },
+  devices_IdentityShared: {
+    kind: 'device',
+    say: 'found machines that share the identity of {deviceId}: [takeovers] takeovers in 10 minutes',
   },
   devices_PortForwarded: {
     kind: 'device',

@@ -131,7 +131,7 @@ function EndedConnections({ deviceId }: { deviceId: string }) {
           </thead>
           <tbody>
             <TimesTogether>
-              {shown.map(({ connectionId, connectedAt, durationSecs, nodeId, nodeName, endReason }) => (
+              {shown.map(({ connectionId, connectedAt, durationSecs, nodeId, nodeName, ...end }) => (
                 <tr key={connectionId}>
                   <td data-k="Id">
                     <Id id={connectionId} what="connection id" />
@@ -145,9 +145,7 @@ function EndedConnections({ deviceId }: { deviceId: string }) {
                   <td className="mono" data-k="Node">
                     <NodeName name={nodeName ?? nodeId} />
                   </td>
-                  <td data-k="Ended By">
-                    {endReason === undefined ? REASON.Unknown : lookUp(REASON, endReason, endReason)}
-                  </td>
+                  <td data-k="Ended By">{reasonOf(end)}</td>
                 </tr>
               ))}
             </TimesTogether>
@@ -163,6 +161,13 @@ function EndedConnections({ deviceId }: { deviceId: string }) {
       )}
     </>
   )
+}
+
+type End = Pick<ActionOutput<'devices_QueryConnections'>['connections'][number], 'endReason' | 'wasTakenOver'>
+
+function reasonOf({ endReason, wasTakenOver }: End): string {
+  if (wasTakenOver) return 'Newer connection'
+  return endReason === undefined ? REASON.Unknown : lookUp(REASON, endReason, endReason)
 }
 
 function NodeName({ name }: { name: string }) {

@@ -7,7 +7,7 @@ import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { cut } from './cut.ts'
 import { EVENT_LIMIT, eventsInput } from './device-queries.ts'
-import { EventText } from './timeline/Sentence.tsx'
+import { EventText, WrongClock } from './timeline/Sentence.tsx'
 import { severityLook } from './timeline/severity-look.ts'
 
 type DeviceEvent = ActionOutput<'devices_QueryEvents'>['events'][number]
@@ -49,7 +49,8 @@ function Events({ deviceId }: { deviceId: string }) {
   )
 }
 
-function EventRow({ event: { severity, category, body, attributes, emittedAt } }: { event: DeviceEvent }) {
+function EventRow({ event }: { event: DeviceEvent }) {
+  const { severity, category, body, attributes, emittedAt, receivedAt, clockErrorSecs } = event
   const { tone, icon: Icon } = severityLook(severity)
   return (
     <li className={`ev ${tone}`}>
@@ -62,9 +63,10 @@ function EventRow({ event: { severity, category, body, attributes, emittedAt } }
           </>
         )}
         <EventText body={body} /> <Attributes attributes={attributes} />
+        <WrongClock errorSecs={clockErrorSecs} />
       </div>
       <span className="when">
-        <Time at={emittedAt} />
+        <Time at={clockErrorSecs === undefined ? emittedAt : receivedAt} />
       </span>
     </li>
   )

@@ -122,6 +122,7 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
             )}
             <TwinFacts details={details} certificateId={certificateId} />
           </Fact>
+          <OwnerFacts certificate={certificate} />
         </dl>
       </div>
       <div className="decide">
@@ -245,5 +246,26 @@ function TwinFacts({ details, certificateId }: { details: Details; certificateId
         <bdi>{twin.name ?? twin.deviceId}</bdi>
       </Link>
     </span>
+  )
+}
+
+/** Names another device on which the waiting certificate is accepted, which is why it may wait. */
+function OwnerFacts({ certificate: { sharedWith = [] } }: { certificate: Certificate }) {
+  const owner = sharedWith.find(({ status }) => status === 'Active')
+  if (!owner) return null
+  return (
+    <Fact label="Certificate">
+      <span>
+        Accepted on{' '}
+        <Link
+          from="/org_{$organization}/projects/$projectId"
+          to="./devices/$deviceId"
+          params={{ deviceId: owner.deviceId }}
+        >
+          <bdi>{owner.name ?? owner.hostname ?? owner.deviceId}</bdi>
+        </Link>
+      </span>
+      <span className="facts">Two devices with one certificate can act as each other.</span>
+    </Fact>
   )
 }

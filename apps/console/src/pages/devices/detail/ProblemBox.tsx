@@ -1,4 +1,7 @@
+import { Link } from '@tanstack/react-router'
 import { CircleCheck, OctagonAlert, TriangleAlert } from 'lucide-react'
+import { Fragment } from 'react'
+import { formatCount } from '../../../lib/app/format.ts'
 import { hourAndMinute } from '../../../lib/app/local-time.ts'
 import { durationInWords } from '../../../lib/app/relative-time.ts'
 import { Moment } from '../../../ui/app/Moment.tsx'
@@ -29,6 +32,7 @@ export function ProblemBox({ deviceId, problems }: ProblemBoxProps) {
           <p>
             <Ended problem={worst} />
             <Period deviceId={deviceId} problem={worst} update={undefined} />
+            <Advice problem={worst} />
             {worst.update && <NeededSpace deviceId={deviceId} update={worst.update} />}
             {worst.update?.currentVersion !== undefined && (
               <>
@@ -49,6 +53,7 @@ export function ProblemBox({ deviceId, problems }: ProblemBoxProps) {
             </b>{' '}
             <Ended problem={problem} />
             <Period deviceId={deviceId} problem={problem} update={update} />
+            <Advice problem={problem} />
           </span>
           <StepLink step={aroundStep(problem)}>{aroundStep(problem).label}</StepLink>
         </div>
@@ -90,6 +95,37 @@ function Ended({ problem: { endedAtMs } }: { problem: ShownProblem }) {
   return <span role="status">{endedAtMs !== undefined && `Ended at ${hourAndMinute(endedAtMs)}. `}</span>
 }
 
+/** The other devices of a shared certificate, and what to do about a problem. */
+function Advice({ problem: { sharedWith, advice } }: { problem: Problem }) {
+  if (advice === undefined) return null
+  return (
+    <>
+      {' '}
+      {sharedWith && (
+        <>
+          {sharedWith.devices.map(({ deviceId, name, hostname, status }, index) => (
+            <Fragment key={deviceId}>
+              {index > 0 && ', '}
+              <Link
+                from="/org_{$organization}/projects/$projectId"
+                to="./devices/$deviceId"
+                params={{ deviceId }}
+              >
+                <bdi>{name ?? hostname ?? deviceId}</bdi>
+              </Link>
+              {status === 'Pending' && ' (waits for approval)'}
+            </Fragment>
+          ))}
+          {sharedWith.count > sharedWith.devices.length &&
+            ` and ${formatCount(sharedWith.count - sharedWith.devices.length)} more`}
+          .{' '}
+        </>
+      )}
+      {advice}
+    </>
+  )
+}
+
 /** A health problem that began within this time, in milliseconds, after a failed update is shown with the time since that update. */
 const SOON_AFTER_MS = 3_600_000
 
@@ -102,10 +138,17 @@ type PeriodProps = { deviceId: string; problem: Problem; update: Problem | undef
 function Period({ deviceId, problem, update }: PeriodProps) {
   const { lastAt } = problem
   const firstAt = useBeginning(deviceId, problem)
+  if (problem.kind === 'certificate') return null
   if (problem.kind === 'offline')
     return (
       <>
         Last connected <Moment at={lastAt} />.
+      </>
+    )
+  if (problem.kind === 'clock')
+    return (
+      <>
+        Seen in its event of <Moment at={lastAt} />.
       </>
     )
   if (problem.kind === 'health') {

@@ -67,8 +67,82 @@ describe('problemsOf', () => {
       ['Health: degraded', 'warn'],
     ])
     expect(all[0]).toMatchObject({ firstAt: '2026-11-22T07:00:00Z', lastAt: AT, address: '203.0.113.7' })
+    const shared = {
+      ...details,
+      isConnected: false,
+      sharedIdentity: { takeovers: 13, addresses: ['203.0.113.7', '203.0.113.9'], firstAt: AT, lastAt: AT },
+      certificates: [
+        {
+          status: 'Active',
+          sharedWith: [{ deviceId: 'd_2', status: 'Active' }],
+          sharedCount: 1,
+          firstSeen: AT,
+        },
+      ] as never,
+    }
+    const clock = { clockErrorSecs: 5 * 366 * 86_400, receivedAt: AT }
+    expect(problemsOf(shared, properties(health('degraded')), clock).map(({ kind }) => kind)).toEqual([
+      'refused',
+      'identity',
+      'health',
+      'certificate',
+      'clock',
+    ])
     expect(problemsOf({ ...details, isConnected: true }, {})).toEqual([])
     expect(problemsOf(NO_REFUSAL, properties(health('error')))[0]).toMatchObject({ tone: 'bad' })
+  })
+})
+
+describe('a shared identity', () => {
+  const identity = (values: object) => {
+    const sharedIdentity = {
+      takeovers: 13,
+      addresses: ['203.0.113.7', '203.0.113.9'],
+      firstAt: AT,
+      lastAt: AT,
+    }
+    return problemsOf({ ...NO_REFUSAL, sharedIdentity: { ...sharedIdentity, ...values } }, {})[0]!
+  }
+
+  it('D1: is a sentence with the number of takeovers and the addresses, and with what to do', () => {
+    expect(identity({}).sentence).toBe(
+      'Two machines share this identity: 13 takeovers in 10 minutes, from 203.0.113.7 and 203.0.113.9',
+    )
+    expect(identity({}).advice).toContain('stop its agent, delete its key')
+    expect(identity({ takeovers: 200, addresses: ['203.0.113.7'], isOneMachine: true }).sentence).toBe(
+      'Two agents on one machine share this identity: 200 or more takeovers in 10 minutes, from 203.0.113.7',
+    )
+  })
+})
+
+describe('a shared certificate', () => {
+  it('D2: is a problem of each device where it is accepted, with the other devices', () => {
+    const sharedWith = [{ deviceId: 'd_2', status: 'Pending' }]
+    const of = (status: string, sharedCount: number) =>
+      problemsOf(
+        { ...NO_REFUSAL, certificates: [{ status, sharedWith, sharedCount, firstSeen: AT }] as never },
+        {},
+      )
+    expect(of('Active', 1)).toMatchObject([
+      {
+        sentence: 'Another device has the certificate of this one',
+        sharedWith: { devices: sharedWith, count: 1 },
+      },
+    ])
+    expect(of('Active', 7)[0]!.sentence).toBe('7 other devices have the certificate of this one')
+    expect(of('Revoked', 1)).toEqual([])
+  })
+})
+
+describe('a wrong clock', () => {
+  it.each([
+    [-56.9 * 365 * 86_400, '56 years'],
+    [5 * 366 * 86_400, '5 years'],
+    [6 * 60, '6 minutes'],
+  ])('D3: is a problem with its error in words: %i s', (clockErrorSecs, words) => {
+    const [problem] = problemsOf(NO_REFUSAL, {}, { clockErrorSecs, receivedAt: AT })
+    expect(problem).toMatchObject({ sentence: `Device clock wrong by ${words}`, tone: 'warn', lastAt: AT })
+    expect(problemsOf(NO_REFUSAL, {}, { receivedAt: AT })).toEqual([])
   })
 })
 

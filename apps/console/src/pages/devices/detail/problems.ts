@@ -1,6 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted } from '../../../lib/app/format.ts'
 import { dayAndMonth, hourAndMinute } from '../../../lib/app/local-time.ts'
+import { inWords } from '../../../lib/app/relative-time.ts'
 import { hasFailed } from '../has-failed.ts'
 import { cut } from './cut.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
@@ -8,12 +9,15 @@ import { healthOf, type Properties, readOtaStatus } from './well-known.ts'
 
 type Details = Pick<
   ActionOutput<'devices_GetDetails'>,
-  'isConnected' | 'lastRefusal' | 'refusals' | 'certificates'
+  'isConnected' | 'lastRefusal' | 'refusals' | 'certificates' | 'sharedIdentity'
 >
+type DeviceEvent = ActionOutput<'devices_QueryEvents'>['events'][number]
+
+type Certificate = Details['certificates'][number]
 
 /** Something that is wrong with a device. */
 export type Problem = {
-  kind: 'refused' | 'update' | 'health' | 'offline'
+  kind: 'refused' | 'identity' | 'update' | 'health' | 'certificate' | 'clock' | 'offline'
   tone: 'bad' | 'warn'
   /** The problem as a sentence without a period: "Update to 2.23.0 failed 6 times: no space left on device". */
   sentence: string
@@ -23,6 +27,10 @@ export type Problem = {
   firstAt?: string | undefined
   /** Address of the last refused connection. */
   address?: string | undefined
+  /** What to do about the problem, as sentences. */
+  advice?: string
+  /** Other devices with the same certificate, and the number of all of them. */
+  sharedWith?: { devices: NonNullable<Certificate['sharedWith']>; count: number }
   /** Property whose past values show when the problem began; absent for connections. */
   property?: string
   /** The failed update as the device reports it, with texts of any length. */
@@ -34,20 +42,24 @@ export type Problem = {
 }
 
 /**
- * The problems of a device, the gravest first: connection refused, update failed, health error, health degraded. Texts that the
- * device reports are part of the sentences, each truncated to 300 characters.
+ * The problems of a device, the gravest first: connection refused, identity shared with another machine, update failed, health error,
+ * health degraded, certificate shared with another device, wrong clock. `newest` is the newest event. Texts that the device reports are part of the sentences, each truncated to 300 characters.
  */
 export function problemsOf(
   // A node of an older release, in a rolling upgrade, answers without refusals.
-  { isConnected, lastRefusal, refusals = [], certificates }: Details,
+  { isConnected, lastRefusal, refusals = [], certificates, sharedIdentity }: Details,
   properties: Properties,
+  newest?: Pick<DeviceEvent, 'clockErrorSecs' | 'receivedAt'>,
 ): Problem[] {
   // `PendingBox` shows a pending certificate, which explains refused connections, so they are not reported as a problem as well.
   const isPending = certificates.some(({ status }) => status === 'Pending')
   return [
     ...(lastRefusal && !isConnected && !isPending ? [refused(lastRefusal, refusals[0]?.address)] : []),
+    ...(sharedIdentity ? [shared(sharedIdentity)] : []),
     ...failedUpdate(properties),
     ...badHealth(properties),
+    ...sharedCertificate(certificates),
+    ...(newest?.clockErrorSecs === undefined ? [] : [wrongClock(newest.clockErrorSecs, newest.receivedAt)]),
   ]
 }
 
@@ -57,6 +69,58 @@ function refused(
 ): Problem {
   const sentence = `Refused ${times(count)}: ${cut(reason)}`
   return { kind: 'refused', tone: 'bad', sentence, firstAt: since, lastAt: at, address }
+}
+
+/** Number from which on the hub does not count takeovers. */
+const MAX_TAKEOVERS = 200
+
+function shared({
+  takeovers,
+  addresses,
+  isOneMachine,
+  firstAt,
+  lastAt,
+}: NonNullable<Details['sharedIdentity']>): Problem {
+  const who = isOneMachine ? 'Two agents on one machine' : 'Two machines'
+  const count =
+    takeovers >= MAX_TAKEOVERS ? `${MAX_TAKEOVERS} or more takeovers` : counted(takeovers, 'takeover')
+  const from = addresses.length === 0 ? '' : `, from ${addresses.join(' and ')}`
+  return {
+    kind: 'identity',
+    tone: 'bad',
+    sentence: `${who} share this identity: ${count} in 10 minutes${from}`,
+    firstAt,
+    lastAt,
+    advice: isOneMachine
+      ? 'Each takes the connection from the other. Stop one of the two.'
+      : 'Each takes the connection from the other. To make one of them a device of its own, stop its agent, delete its key, its certificate and the data that its agent keeps, and start it again.',
+  }
+}
+
+function sharedCertificate(certificates: readonly Certificate[]): Problem[] {
+  const certificate = certificates.find(({ status, sharedWith }) => status === 'Active' && sharedWith)
+  if (!certificate?.sharedWith) return []
+  const { sharedWith: devices, sharedCount: count = devices.length, firstSeen } = certificate
+  return [
+    {
+      kind: 'certificate',
+      tone: 'warn',
+      sentence: `${count === 1 ? 'Another device has' : `${counted(count, 'other device')} have`} the certificate of this one`,
+      lastAt: firstSeen,
+      sharedWith: { devices, count },
+      advice: 'Anyone with its key can act as each of them. Give each device a certificate of its own.',
+    },
+  ]
+}
+
+function wrongClock(errorSecs: number, receivedAt: string): Problem {
+  return {
+    kind: 'clock',
+    tone: 'warn',
+    sentence: `Device clock wrong by ${inWords(Math.abs(errorSecs))}`,
+    lastAt: receivedAt,
+    advice: 'Its events are listed by the time at which the hub received them.',
+  }
 }
 
 function failedUpdate(properties: Properties): Problem[] {

@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { useQuery } from '@tanstack/react-query'
 import { useActionState } from '../../../api/queries.ts'
-import { connectionsQuery } from './device-queries.ts'
+import { connectionsQuery, eventsInput } from './device-queries.ts'
 import { offlineProblem, type Problem, problemsOf } from './problems.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
 import { foundProperties } from './well-known.ts'
@@ -13,11 +13,12 @@ export function useProblems(
 ): Problem[] | undefined {
   const ota = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS }).data
   const health = useActionState('devices_GetProperty', { deviceId, name: HEALTH }).data
+  const events = useActionState('devices_QueryEvents', eventsInput(deviceId))
   const connections = useQuery(connectionsQuery(deviceId))
-  if (!details || !ota || !health) return undefined
+  if (!details || !ota || !health || events.isPending) return undefined
   const { data, dataUpdatedAt } = connections
   const offline = data && !details.isConnected ? offlineProblem(data.connections, dataUpdatedAt) : []
-  return [...problemsOf(details, foundProperties([ota, health])), ...offline]
+  return [...problemsOf(details, foundProperties([ota, health]), events.data?.events[0]), ...offline]
 }
 
 /**

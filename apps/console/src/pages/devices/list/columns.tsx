@@ -43,7 +43,7 @@ const COLUMNS: Readonly<Record<ColumnId, Column>> = {
     className: 'c-stat',
     widthPx: 190,
     sort: 'status',
-    cell: ({ isConnected, status }) => <DeviceStatus isConnected={isConnected} status={status} />,
+    cell: device => <DeviceStatus {...device} />,
   },
   pendingCertificatesCount: {
     label: 'Pending Certificates',

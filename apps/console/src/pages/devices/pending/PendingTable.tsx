@@ -265,9 +265,10 @@ function factsOf(loaded: readonly PendingCertificate[]): string[] {
   return loaded.length > 1 ? [] : loaded.flatMap(certificateFacts)
 }
 
-/** Warnings about a pending certificate: its device has another certificate, or another device has the same host name. */
-function certificateFacts({ known, sameHostname, hostname }: PendingCertificate): string[] {
+/** Warnings about a pending certificate: its device has another one, or another device has the certificate or the host name too. */
+function certificateFacts({ known, sameCertificate, sameHostname, hostname }: PendingCertificate): string[] {
   return [
+    ...(sameCertificate ? [`${deviceNameText(sameCertificate)} has this certificate too.`] : []),
     ...(known ? [knownWords(known)] : []),
     ...(sameHostname
       ? [`${sameHostname.name ?? sameHostname.deviceId} has the host name ${hostname} too.`]
@@ -298,7 +299,8 @@ function CertificateRow({
   isLeaving: boolean
   onToggle: (isRange: boolean) => void
 }) {
-  const { certificateId, deviceId, firstSeen, fingerprint, known, sameHostname } = certificate
+  const { certificateId, deviceId, firstSeen, fingerprint, known, sameCertificate, sameHostname } =
+    certificate
   const nowMs = useNow()
   const name = deviceNameText(certificate)
   const seenMs = Date.parse(firstSeen)
@@ -334,10 +336,11 @@ function CertificateRow({
       </td>
       <td {...CELL} className="a-fp" data-k="Fingerprint">
         <Fingerprint text={fingerprint} of={name} />
-        {(known || sameHostname) && (
+        {(known || sameCertificate || sameHostname) && (
           <small className="a-fact">
             {[
               known && 'Known device with another certificate',
+              sameCertificate && 'Certificate of another device too',
               sameHostname && 'Host name of another device too',
             ]
               .filter(Boolean)

@@ -118,6 +118,36 @@ function stepsOf(problem: Problem): Step[] {
           target: { href: '#conn' },
         },
       ]
+    case 'identity':
+      return [
+        {
+          label: 'See its connections',
+          why: 'When each began, and which were taken over.',
+          target: { href: '#conn' },
+        },
+        { ...happened(problem), why: 'Everything around the last takeover.' },
+      ]
+    case 'certificate':
+      return [
+        {
+          label: 'See its certificates',
+          why: 'Revoke the shared one after the device has another.',
+          target: { href: '#certs' },
+        },
+      ]
+    case 'clock':
+      return [
+        {
+          label: 'See its events',
+          why: 'Those with a wrong time say by how much.',
+          target: { href: '#ev' },
+        },
+        {
+          label: 'See the system',
+          why: 'Versions, memory and disks of this device.',
+          target: { href: '#sys' },
+        },
+      ]
     case 'offline':
       return [
         {

@@ -8,7 +8,15 @@ export type ShownProblem = Problem & { endedAtMs?: number }
 const ENDED_SHOWN_MS = 60_000
 
 /** Kinds in the sort order of `problemsOf`. A problem that has ended is shown at the place of its kind. */
-const ORDER: readonly Problem['kind'][] = ['refused', 'update', 'health', 'offline']
+const ORDER: readonly Problem['kind'][] = [
+  'refused',
+  'identity',
+  'update',
+  'health',
+  'certificate',
+  'clock',
+  'offline',
+]
 
 /** The problems of a device, and problems that ended less than 60 s ago while the page was open. `undefined` until they have loaded. */
 export function useShownProblems(problems: readonly Problem[] | undefined): ShownProblem[] | undefined {

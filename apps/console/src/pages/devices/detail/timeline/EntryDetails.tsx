@@ -87,13 +87,19 @@ async function copyLink(entry: Entry) {
 function Facts({ entry }: { entry: Entry }): ReactNode {
   switch (entry.type) {
     case 'event': {
-      const isOff = Math.abs(Date.parse(entry.receivedAt) - Date.parse(entry.at)) > CLOCKS_DIFFER_MS
+      const { at, emittedAt = at, receivedAt } = entry
+      const isOff = Math.abs(Date.parse(receivedAt) - Date.parse(at)) > CLOCKS_DIFFER_MS
       return (
         <>
           <Fact label="Severity">{entry.severity}</Fact>
           {isOff && (
             <Fact label="Received by the hub">
-              <span className="num">{utcTime(entry.receivedAt)}</span>
+              <span className="num">{utcTime(receivedAt)}</span>
+            </Fact>
+          )}
+          {entry.clockErrorSecs !== undefined && (
+            <Fact label="Clock of the device">
+              <span className="num">{utcTime(emittedAt)}</span>
             </Fact>
           )}
           <Fact label="Event" mono>

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { lookUp } from '../../../../lib/app/look-up.ts'
-import { durationInWords } from '../../../../lib/app/relative-time.ts'
+import { durationInWords, inWords } from '../../../../lib/app/relative-time.ts'
 import { cut, LONGEST_TEXT } from '../cut.ts'
 import type { Entry, EntryOf } from './entry.ts'
 import { ShortValue } from './ShortValue.tsx'
@@ -10,7 +10,12 @@ import { changedMembers, healthChangeOf, updateChangeOf, updateDuration } from '
 export function Sentence({ entry }: { entry: Entry }): ReactNode {
   switch (entry.type) {
     case 'event':
-      return <EventText body={entry.body} />
+      return (
+        <>
+          <EventText body={entry.body} />
+          <WrongClock errorSecs={entry.clockErrorSecs} />
+        </>
+      )
     case 'connected':
       return (
         <>
@@ -50,6 +55,12 @@ export function EventText({ body }: { body: unknown }) {
   const message = typeof body === 'string' ? body : messageIn(body)
   if (message === undefined) return <ShortValue value={body} chars={LONGEST_TEXT} />
   return <bdi>{cut(message.trim() || 'An event without text')}</bdi>
+}
+
+/** Note behind an event whose device had a wrong clock: " · device clock wrong by 5 years". */
+export function WrongClock({ errorSecs }: { errorSecs: number | undefined }) {
+  if (errorSecs === undefined) return null
+  return <span className="muted"> · device clock wrong by {inWords(Math.abs(errorSecs))}</span>
 }
 
 /** The text in bodies like `{"message": …}`, which programs often write. */
