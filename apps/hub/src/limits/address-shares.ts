@@ -3,7 +3,13 @@ import type { Socket } from 'node:net'
 import type { Config } from '../config.ts'
 import { familyOf, networkList } from '../net/networks.ts'
 import { CONNECT_PATH, isHealthPath, pathOf } from '../net/paths.ts'
-import { isLoopbackAddress, remoteAddress, remoteReader, unwrapped } from '../net/trusted-proxy.ts'
+import {
+  isLoopbackAddress,
+  remoteAddress,
+  remoteReader,
+  trustedProxy,
+  unwrapped,
+} from '../net/trusted-proxy.ts'
 import type { Logger } from '../runtime/log.ts'
 import { countedAs } from './counted-address.ts'
 import { LimitReached } from './limit-reached.ts'
@@ -74,6 +80,7 @@ const LOG_INTERVAL_MS = 60_000
 export class AddressShares {
   readonly #options: AddressSharesOptions
   readonly #remoteOf: (request: IncomingMessage) => string
+  readonly #isProxy: (request: IncomingMessage) => boolean
   readonly #isProxyAddress: (address: string) => boolean
   readonly #max: number
   readonly #maxUnfinished: number
@@ -87,6 +94,7 @@ export class AddressShares {
     const { config, maxDescriptors } = options
     this.#options = options
     this.#remoteOf = remoteReader(config)
+    this.#isProxy = trustedProxy(config)
     const proxies = networkList(config.trustedProxies)
     this.#isProxyAddress = address => proxies.check(address, familyOf(address))
     this.#maxUnfinished = Math.max(1, Math.floor(maxDescriptors * MAX_SHARE))
@@ -121,8 +129,8 @@ export class AddressShares {
   take(address: string, socket: Socket): void {
     const holder = this.#holderOf(address, false)
     holder.count++
-    socket.once('close', () => this.#subtract(holder))
     if (socket.destroyed) this.#subtract(holder)
+    else socket.once('close', () => this.#subtract(holder))
     if (this.#isOver(holder) && !this.#closeIdle(holder)) throw this.#refused(holder)
   }
 
@@ -193,7 +201,8 @@ export class AddressShares {
       one.holder.idle.delete(one)
       if (one.holder.unfinished.delete(one)) this.#unfinished--
       // A client in the network of the proxies that is no proxy counts as any other.
-      if (client === peer && one.holder.key !== countedAs(peer)) this.#move(one, peer)
+      if (client === peer && one.holder.key !== countedAs(peer) && !this.#isProxy(request))
+        this.#move(one, peer)
     }
     if (client === peer) return undefined
     const holder = this.#holderOf(client, false)
