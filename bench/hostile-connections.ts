@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { openWebSocket } from '@muster/testkit/device'
 import {
   countRefusal,
+  HOSTILE_ADDRESS,
   type HostileKind,
   type HostileRun,
   type HostileTarget,
@@ -45,12 +46,12 @@ export const CONNECTION_KINDS: HostileKind[] = [
 ]
 
 /** Keeps a number of connections open that have sent the same bytes. Replaces those that the hub closes. */
-async function keepOpen({ addressUrl, run, isOver }: Attack, count: number, bytes: string): Promise<void> {
-  const { hostname, port } = new URL(addressUrl)
+async function keepOpen({ url, run, isOver }: Attack, count: number, bytes: string): Promise<void> {
+  const { hostname, port } = new URL(url)
   const open = new Set<Socket>()
   const one = (): Promise<void> =>
     new Promise(done => {
-      const socket = connect({ host: hostname, port: Number(port) })
+      const socket = connect({ host: hostname, port: Number(port), localAddress: HOSTILE_ADDRESS })
       open.add(socket)
       socket.on('error', () => {})
       socket.once('connect', () => {

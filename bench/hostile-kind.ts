@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
+/** Address of the connections of a hostile address. The normal callers have 127.0.0.1. */
+export const HOSTILE_ADDRESS = '127.0.0.2'
+
 /** The hub under attack, and the credentials of one hostile person and of devices. */
 export type HostileTarget = {
   url: string
-  /** URL of the hub under an address of this machine that is not loopback, so that connections count for their address. */
-  addressUrl: string
   deploymentToken: string
   userToken: string
   /** Session cookie of the hostile person. */

@@ -1,4 +1,6 @@
-import { networkInterfaces } from 'node:os'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient, type Invoke, newId, publicIdOf } from '@muster/actions'
 import { connectDevice } from '@muster/testkit/device'
@@ -6,7 +8,7 @@ import { hashSecret } from '../apps/hub/src/credentials/secrets.ts'
 import { freePort } from '../testkit/src/free-port.ts'
 import { ask, forked, median, quantile } from './child.ts'
 import type { HostileCommand } from './hostile-client.ts'
-import type { HostileKind, HostileRun, HostileTarget } from './hostile-kind.ts'
+import { HOSTILE_ADDRESS, type HostileKind, type HostileRun, type HostileTarget } from './hostile-kind.ts'
 import { HOSTILE_KINDS } from './hostile-kinds.ts'
 import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
 import type { PublishRun } from './load-client.ts'
@@ -29,6 +31,7 @@ const HEAD_START_SECS = 3
 const NORMAL_LARGE_VALUE = 128 * 1024
 /** Descriptors of the hub, so few that one hostile caller could take all of them. */
 const MAX_DESCRIPTORS = 1_000
+const LOOPBACK_HUB = join(import.meta.dirname, 'loopback-hub.ts')
 const OPERATOR_TOKEN = 'an-operator-token-of-32-characters'
 
 /** What the normal callers got in one measurement. */
@@ -42,13 +45,13 @@ type Normal = { eventsMs: number; actionsMs: number; signInMs: number; refusals:
 export async function hostile(only = ''): Promise<void> {
   const kinds = HOSTILE_KINDS.filter(({ name }) => name.includes(only))
   const operatorPort = await freePort()
-  await using hub = await startBenchHub({
+  const settings = {
     MUSTER_LOG_LEVEL: 'error',
-    MUSTER_HOST: '0.0.0.0',
     MUSTER_MAX_DESCRIPTORS: String(MAX_DESCRIPTORS),
     MUSTER_OPERATOR_PORT: String(operatorPort),
     MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
-  })
+  }
+  await using hub = await startBenchHub(settings, undefined, LOOPBACK_HUB)
   const devices = startLoadClient()
   await devices.ask({ connect: { url: hub.url, token: hub.token, count: DEVICES, parallel: 16 } })
   await using device = await connectDevice({ url: hub.url, token: hub.token })
@@ -74,7 +77,7 @@ export async function hostile(only = ''): Promise<void> {
       actions(person, organizationId, note('an action')),
       signIn(hub).then(() => performance.now() - started, note('sign-in')),
       healthy(hub.url).catch(note('a health check')),
-      healthy(target.addressUrl).catch(note('a health check from the hostile address')),
+      healthy(hub.url, HOSTILE_ADDRESS).catch(note('a health check from the hostile address')),
       device
         .invoke('devices_SetProperty', {
           deviceId: device.deviceId,
@@ -173,9 +176,12 @@ async function actions(
   )
 }
 
-async function healthy(url: string): Promise<void> {
-  const { status } = await fetch(`${url}/healthz`, { headers: { connection: 'close' } })
-  if (status !== 200) throw new Error(`answered ${status}`)
+/** Throws if a health check on a new connection, from `localAddress`, is not answered with 200. */
+async function healthy(url: string, localAddress?: string): Promise<void> {
+  const asked = get(`${url}/healthz`, { agent: false, localAddress })
+  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  response.resume()
+  if (response.statusCode !== 200) throw new Error(`answered ${response.statusCode}`)
 }
 
 /** Creates the hostile person with a session, a user token and a package, without the time that a password takes. */
@@ -200,22 +206,12 @@ async function hostilePerson(hub: BenchHub, foreignOrganizationId: string): Prom
   if (made.result !== 'Created') throw new Error(made.result)
   return {
     url: hub.url,
-    addressUrl: addressUrlOf(hub),
     deploymentToken: hub.token,
     userToken,
     cookie: `muster=${session}`,
     packageId: made.packageId,
     foreignOrganizationId,
   }
-}
-
-/** URL of the hub under an IPv4 address of this machine that is not loopback. */
-function addressUrlOf(hub: BenchHub): string {
-  const found = Object.values(networkInterfaces())
-    .flat()
-    .find(one => one?.family === 'IPv4' && !one.internal)
-  if (!found) throw new Error('Found no IPv4 address but loopback. Connect this machine to a network.')
-  return hub.url.replace('127.0.0.1', found.address)
 }
 
 /** Reports of limits in the audit log, each with the number of reports for one subject. */

@@ -32,11 +32,12 @@ export type BenchHub = AsyncDisposable & {
 
 /**
  * Starts the hub with its embedded database in a temporary folder; `settings` are added to its environment. `checkout` is the folder of
- * the hub's source, this one by default.
+ * the hub's source, this one by default. `entry` is the file to run, the hub's entry file by default.
  */
 export async function startBenchHub(
   settings: Record<string, string> = {},
   checkout = join(import.meta.dirname, '..'),
+  entry = join(checkout, 'apps/hub/muster-hub.js'),
 ): Promise<BenchHub> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'))
   // The database runs under its own account, which must be able to enter the folder.
@@ -48,7 +49,7 @@ export async function startBenchHub(
   process.once('exit', () => hub.kill('SIGKILL'))
   const start = (): Promise<string> => {
     const env = { MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(port), MUSTER_LOG_LEVEL: 'warn', ...settings }
-    hub = spawn(process.execPath, [join(checkout, 'apps/hub/muster-hub.js')], {
+    hub = spawn(process.execPath, [entry], {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

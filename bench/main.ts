@@ -11,6 +11,7 @@ import { fleet } from './fleet.ts'
 import { flood } from './flood.ts'
 import { fuzz } from './fuzz.ts'
 import { hostile } from './hostile.ts'
+import { hostileDatabase } from './hostile-database.ts'
 import { ingest } from './ingest.ts'
 import { interact } from './interactions.ts'
 import { lists } from './lists.ts'
@@ -35,7 +36,7 @@ const BENCHES: Record<string, Bench> = {
   people: { run: people, limitMinutes: 10 },
   flood: { run: flood, limitMinutes: 10 },
   fuzz: { run: fuzz },
-  hostile: { run: hostile, limitMinutes: 20 },
+  hostile: { run: hostileCallers, limitMinutes: 30 },
   ingest: { run: ingest, limitMinutes: 10 },
   compare: { run: compare, limitMinutes: 20 },
   fleet: { run: fleet, limitMinutes: 15 },
@@ -54,6 +55,12 @@ const BENCHES: Record<string, Bench> = {
   agent: { run: agent, limitMinutes: 10 },
   start: { run: start, limitMinutes: 10 },
   interact: { run: interact, limitMinutes: 15 },
+}
+
+/** Runs the attacks on connections, rates and rows, and without `only` those on the database. */
+async function hostileCallers(only?: string): Promise<void> {
+  await hostile(only)
+  if (only === undefined) await hostileDatabase()
 }
 
 // On an interrupt, exit handlers stop the processes that the bench started.
