@@ -16,7 +16,7 @@ const LARGE_BYTES = 60 * 1024
 const COMMANDS_PER_SEC = 20
 
 /** Calls of a hostile member of an organization. */
-export type DatabaseAttack = {
+type DatabaseAttack = {
   url: string
   cookie: string
   projectId: string
@@ -24,10 +24,10 @@ export type DatabaseAttack = {
   isOver: () => boolean
 }
 /** Number of calls that the hub answered and refused, with the message of the first refusal. */
-export type DatabaseRun = { answered: number; refused: number; refusal?: string }
+type DatabaseRun = { answered: number; refused: number; refusal?: string }
 
 /** Attacks with which one person takes the database from all tenants, by kind. */
-export const DATABASE_KINDS = {
+const DATABASE_KINDS = {
   'previews deletions with eight conditions on a property of 60 KB': attack =>
     inParallel(attack, 24, 'devices_CreateBulkDeletion', ({ projectId }) => {
       const properties = Array.from({ length: 8 }, (_, at) => ({
@@ -48,9 +48,6 @@ export const DATABASE_KINDS = {
       columns: columns(MAX_COLUMN_PATH_PARTS),
     })),
 } satisfies Record<string, (attack: DatabaseAttack) => Promise<void>>
-
-/** Kind of an attack. */
-export type DatabaseKind = keyof typeof DATABASE_KINDS
 
 /** Eight paths of columns with as many parts. */
 function columns(parts: number): string[] {

@@ -3,7 +3,7 @@ import { wireTime } from '../../../runtime/times.ts'
 import type { Db } from '../../client/connection.ts'
 
 /** Time in which the takeovers of a device are counted, in minutes. The problem ends this long after the last takeover. */
-export const WINDOW_MINUTES = 10
+const WINDOW_MINUTES = 10
 /** Takeovers within the window from which on machines share an identity. */
 const LEAST_TAKEOVERS = 3
 /**
