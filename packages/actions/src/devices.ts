@@ -81,9 +81,11 @@ const Certificate = z.object({
     )
     .optional()
     .describe(
-      'Other devices of the project on which it is neither rejected nor revoked, the earliest first, at most 5. Absent without such a device.',
+      'Other devices of the project on which it is neither rejected nor revoked, at most 5. Absent without such a device.',
     ),
-  sharedCount: U32.optional().describe('Number of those devices, with `sharedWith`.'),
+  sharedCount: U32.optional().describe(
+    'Number of those devices, at most 100 are counted; with `sharedWith`.',
+  ),
 })
 
 const Connection = z.object({

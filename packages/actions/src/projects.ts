@@ -271,10 +271,6 @@ export const projects = {
           status: DeviceStatus,
           isConnected: z.boolean(),
           pendingCertificatesCount: U32,
-          hasSharedIdentity: z
-            .boolean()
-            .optional()
-            .describe('Present and true while machines take its connection over from each other.'),
           lastConnectedAt: Timestamp.optional(),
           lastSeenAt: Timestamp.optional().describe(
             'End of the last connection of a disconnected device; only with `limit`.',
@@ -294,6 +290,10 @@ export const projects = {
             .describe(
               'Values of `columns` by path, cut to 200 characters: texts without quotes, others as JSON. Without those that are not set.',
             ),
+          hasSharedIdentity: z
+            .boolean()
+            .optional()
+            .describe('Present and true while machines take its connection over from each other.'),
         }),
       ),
       memberColumns: z

@@ -164,7 +164,11 @@ it('reads an instance made from the fixtures and verifies its audit log', async 
     odd: { value: '\0' },
   })
   const { events } = await hub.pipeline.run(SYSTEM, 'devices_QueryEvents', { deviceId: device.device_id })
-  expect(events).toMatchObject([{ severity: 'Critical' }, { body: 'checking for updates' }])
+  expect(events).toMatchObject([
+    { severity: 'Critical' },
+    { body: 'no space left', clockErrorSecs: expect.any(Number) },
+    { body: 'checking for updates' },
+  ])
 
   const path = { repository: 'firmware', package: 'system', tag: 'stable' }
   const found = await hub.pipeline.run(SYSTEM, 'repositories_ResolveVersionByPath', path)

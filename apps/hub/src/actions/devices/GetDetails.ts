@@ -20,6 +20,8 @@ type SharedWith = {
 
 /** Maximum number of other devices that are named for one certificate. */
 const MAX_SHARED = 5
+/** Maximum number of other devices that are counted for one certificate. Whole fleets may share one, and look-ups must be fast. */
+const MAX_SHARED_COUNT = 100
 
 type Row = RefusalColumns & {
   last_refusal_since: Date | null
@@ -66,12 +68,16 @@ const DETAILS = `
                       'sharedWith', s.devices, 'sharedCount', s.count)
                     order by c.first_seen desc, c.certificate_id)
                from device_certificate c left join lateral (
-                 select count(*), (array_agg(jsonb_build_object('deviceId', od.device_id, 'name', od.name, 'hostname', od.hostname,
+                 select count(*), (array_agg(jsonb_build_object('deviceId', o.device_id, 'name', o.name, 'hostname', o.hostname,
                                                                 'status', o.status)
-                                   order by o.first_seen, od.device_id))[:${MAX_SHARED}] as devices
-                   from device_certificate o join device od using (device_id)
-                  where o.fingerprint = c.fingerprint and o.device_id <> d.device_id and od.project_id = d.project_id
-                    and o.status in ('Pending', 'Active')
+                                   order by o.first_seen, o.device_id))[:${MAX_SHARED}] as devices
+                   from (
+                     select od.device_id, od.name, od.hostname, o.status, o.first_seen
+                       from device_certificate o join device od using (device_id)
+                      where o.fingerprint = c.fingerprint and o.device_id <> d.device_id and od.project_id = d.project_id
+                        and o.status in ('Pending', 'Active')
+                      limit ${MAX_SHARED_COUNT}
+                   ) o
                ) s on true
               where c.device_id = d.device_id), '[]') as certificates,
            coalesce((

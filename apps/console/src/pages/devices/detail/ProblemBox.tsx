@@ -8,7 +8,7 @@ import { Moment } from '../../../ui/app/Moment.tsx'
 import { NeededSpace } from './problem/NeededSpace.tsx'
 import { aroundStep, NextSteps, StepLink } from './problem/NextSteps.tsx'
 import type { ShownProblem } from './problem/use-shown-problems.ts'
-import type { Problem } from './problems.ts'
+import { MAX_SHARED, type Problem } from './problems.ts'
 import { useBeginning } from './use-problems.ts'
 
 type ProblemBoxProps = { deviceId: string; problems: readonly ShownProblem[] }
@@ -117,7 +117,7 @@ function Advice({ problem: { sharedWith, advice } }: { problem: Problem }) {
             </Fragment>
           ))}
           {sharedWith.count > sharedWith.devices.length &&
-            ` and ${formatCount(sharedWith.count - sharedWith.devices.length)} more`}
+            ` and ${sharedWith.count >= MAX_SHARED ? 'others' : `${formatCount(sharedWith.count - sharedWith.devices.length)} more`}`}
           .{' '}
         </>
       )}

@@ -105,12 +105,20 @@ function sharedCertificate(certificates: readonly Certificate[]): Problem[] {
     {
       kind: 'certificate',
       tone: 'warn',
-      sentence: `${count === 1 ? 'Another device has' : `${counted(count, 'other device')} have`} the certificate of this one`,
+      sentence: `${otherDevices(count)} the certificate of this one`,
       lastAt: firstSeen,
       sharedWith: { devices, count },
       advice: 'Anyone with its key can act as each of them. Give each device a certificate of its own.',
     },
   ]
+}
+
+/** Number from which on the hub does not count the devices with a certificate. */
+export const MAX_SHARED = 100
+
+function otherDevices(count: number): string {
+  if (count >= MAX_SHARED) return `${MAX_SHARED} or more other devices have`
+  return count === 1 ? 'Another device has' : `${counted(count, 'other device')} have`
 }
 
 function wrongClock(errorSecs: number, receivedAt: string): Problem {

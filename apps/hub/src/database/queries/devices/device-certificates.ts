@@ -42,7 +42,6 @@ export async function deviceWithActive(
     .where('d.project_id', '=', projectId)
     .where('d.device_id', '<>', deviceId)
     .select('d.device_id')
-    .orderBy('c.first_seen')
     .limit(1)
     .executeTakeFirst()
   return row?.device_id

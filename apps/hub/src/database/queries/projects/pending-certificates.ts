@@ -116,7 +116,7 @@ export function pendingPage(
         select o.device_id, o.name, o.hostname from device_certificate c join device o using (device_id)
          where c.fingerprint = p.fingerprint and c.status = 'Active' and c.device_id <> p.device_id
            and o.project_id = ${input.projectId}
-         order by c.first_seen, o.device_id limit 1
+         limit 1
       ) owner on true
      order by p.group_seen desc, p.group_key, p.first_seen desc, p.certificate_id`
 }
