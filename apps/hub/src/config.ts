@@ -160,6 +160,9 @@ const Settings = z.object({
   MUSTER_ALLOW_PLAINTEXT_DEVICES: Flag.default(false),
   MUSTER_DISK_LOW_BYTES: byteSize(1024 ** 2).default(256 * 1024 ** 2),
   MUSTER_DISK_RESERVE_BYTES: byteSize(1024 ** 2).default(64 * 1024 ** 2),
+  MUSTER_PROXY_SILENCE_SECS: wholeNumber(0, 86_400, 'a number of seconds from 0 (never) to 86400').default(
+    300,
+  ),
   MUSTER_EVENT_RETENTION_DAYS: wholeNumber(1, 3650, 'a number of days from 1 to 3650').default(90),
   MUSTER_AUDIT_RETENTION_DAYS: wholeNumber(30, 36500, 'a number of days from 30 to 36500').optional(),
   MUSTER_INSTANCE_KEY: Hex32.optional(),
@@ -311,6 +314,8 @@ export type Config = {
   proxySecret: string | undefined
   /** Domain below which each device has a host name for its web pages; undefined when device pages are off. */
   proxyDomain: string | undefined
+  /** Time without data within an answer of a device's page after which it is cut off, in seconds; 0 for never. */
+  proxySilenceSecs: number
   allowPlaintextDevices: boolean
   /**
    * Free space in bytes on the embedded database's disk below which writes of devices are restricted, and on the disk of the files below
@@ -432,6 +437,7 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config
     proxySecret: settings.MUSTER_PROXY_SECRET,
     // Browsers resolve every name below `localhost` to their own machine, so a local hub needs no DNS entries for device pages.
     proxyDomain: settings.MUSTER_PROXY_DOMAIN ?? (isLoopback(publicUrl) ? 'localhost' : undefined),
+    proxySilenceSecs: settings.MUSTER_PROXY_SILENCE_SECS,
     allowPlaintextDevices: settings.MUSTER_ALLOW_PLAINTEXT_DEVICES,
     diskLowBytes: settings.MUSTER_DISK_LOW_BYTES,
     diskReserveBytes: settings.MUSTER_DISK_RESERVE_BYTES,

@@ -251,7 +251,17 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   const sessions = new Sessions(db, limits, uses, rights)
   const hosts = new ProxyHosts(config, publicUrl)
   const tokens = new ProxyTokens(db, jwts)
-  const proxy = createHttpProxy({ publicUrl, hosts, tokens, reach, rights, shares, measures: metrics, log })
+  const proxy = createHttpProxy({
+    publicUrl,
+    hosts,
+    tokens,
+    reach,
+    rights,
+    shares,
+    measures: metrics,
+    log,
+    silenceSecs: config.proxySilenceSecs,
+  })
   const blobUrls = new BlobUrls(key, publicUrl)
   const blobs = await openBlobs({ config, key, previousKey, db, urls: blobUrls, live, log })
   const mailer = stack.use(

@@ -2,6 +2,7 @@ import { Agent } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { openPort, type ReachableDevice } from '../links/registry.ts'
 import type { ForwardCounts } from '../runtime/measures.ts'
+import { AnswerReader } from './answer-reader.ts'
 import { ChannelSocket } from './channel-socket.ts'
 
 /** Limit of concurrent requests to one port of a device. It is below the limit of the published Nexigon agents (docs/protocol.md 3.3). */
@@ -27,7 +28,7 @@ export class ChannelAgent extends Agent {
     done?: (error: Error | null, socket: Duplex) => void,
   ): undefined {
     openPort(this.#session, this.#port).then(
-      channel => done?.(null, new ChannelSocket(channel, this.#counts)),
+      channel => done?.(null, new ChannelSocket(channel, this.#counts, new AnswerReader())),
       error => done?.(error as Error, undefined as never),
     )
   }

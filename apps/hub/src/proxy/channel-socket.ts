@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { Channel } from '@muster/link'
 import type { ForwardCounts } from '../runtime/measures.ts'
+import type { AnswerReader } from './answer-reader.ts'
 
 /**
  * Gives a channel the socket interface that Node's HTTP client needs. Back-pressure works in both directions: data is read only on demand,
@@ -9,16 +10,19 @@ import type { ForwardCounts } from '../runtime/measures.ts'
 export class ChannelSocket extends Duplex {
   readonly #channel: Channel
   readonly #counts: ForwardCounts | undefined
+  /** Writes the answers of the device anew; undefined if the bytes are passed on as they are. */
+  readonly answers: AnswerReader | undefined
   #written: ((error?: Error | null) => void) | undefined
   #idleTimer: NodeJS.Timeout | undefined
   #isPumping = false
   /** Timeout set by `setTimeout`, in milliseconds. Node's HTTP client reads it from this property. */
   timeout = 0
 
-  constructor(channel: Channel, counts?: ForwardCounts) {
+  constructor(channel: Channel, counts?: ForwardCounts, answers?: AnswerReader) {
     super({ allowHalfOpen: false })
     this.#channel = channel
     this.#counts = counts
+    this.answers = answers
     if (counts) counts.open++
     // The HTTP client removes its error listener when it hands the socket over. Until the next owner adds one, a broken link would become
     // an uncaught exception.
@@ -89,17 +93,48 @@ export class ChannelSocket extends Duplex {
   }
 
   #deliver(): void {
+    let hasDelivered = false
     while (!this.destroyed) {
       const bytes = this.#channel.tryRead()
       if (bytes === undefined) return
       this.#idleTimer?.refresh()
       if (bytes === null) {
-        if (this.#channel.isTruncated) this.destroy(this.#failure())
-        else this.push(null)
+        // Node's HTTP client drops the begin of an answer that breaks off in the turn in which its head arrives.
+        if (hasDelivered) setImmediate(() => this.#end())
+        else this.#end()
         return
       }
+      hasDelivered = true
       if (this.#counts) this.#counts.fromDeviceBytes += bytes.length
-      if (!this.push(bytes)) return
+      if (!this.#accept(bytes)) return
+    }
+  }
+
+  /** Passes bytes of the device on. Returns false while no more are wanted. */
+  #accept(bytes: Uint8Array): boolean {
+    if (this.answers === undefined) return this.push(bytes)
+    let isWanted = true
+    try {
+      const { buffer, byteOffset, byteLength } = bytes
+      for (const part of this.answers.read(Buffer.from(buffer, byteOffset, byteLength)))
+        isWanted = this.push(part)
+    } catch (error) {
+      this.destroy(error as Error)
+      return false
+    }
+    if (this.answers.isOver) this.push(null)
+    return isWanted && !this.answers.isOver
+  }
+
+  /** Handles the end of the device's data. */
+  #end(): void {
+    if (this.destroyed) return
+    if (this.#channel.isTruncated) return void this.destroy(this.#failure())
+    try {
+      this.answers?.end()
+      if (!this.answers?.isOver) this.push(null)
+    } catch (error) {
+      this.destroy(error as Error)
     }
   }
 

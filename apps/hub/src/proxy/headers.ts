@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Unreachable } from './pages.ts'
 
 /** Headers that concern one connection and not the message (RFC 9110, 7.6.1). */
@@ -36,9 +36,7 @@ const FORWARDED = /^(forwarded|x-forwarded-.*|x-real-ip|x-client-cert|x-muster-.
 const DIRECTIONS =
   /^(x-accel-(?!buffering$).*|x-sendfile|x-lighttpd-send-file|surrogate-control|cdn-cache-control)$/
 /** The hub's own cookies. Browsers send them to a device's host too if their cookie domain includes that host. */
-const OWN_COOKIE = /^(__(host|secure)-)?muster/i
-/** Valid text of a header. It may contain bytes above ASCII. */
-const HEAD_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/
+export const OWN_COOKIE = /^(__(host|secure)-)?muster/i
 /** Start of an absolute HTTP URL, as in redirects. The first group is the host name. */
 const ADDRESS = /^https?:\/\/([^/?#:@]+)(:\d*)?(?=[/?#]|$)/i
 
@@ -108,8 +106,6 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
   const kept = pairsOf(answer.rawHeaders).flatMap(([name, value]): string[] => {
     const lower = name.toLowerCase()
     if (dropped.has(lower) || DIRECTIONS.test(lower)) return []
-    // Drops a length beside chunked encoding: Node read the body by its chunks, so the length may be wrong.
-    if (lower === 'content-length' && !isReadByLength(answer)) return []
     // `Clear-Site-Data` would clear the cookies of every host below the registrable domain of the device's page, perhaps of the
     // console's host.
     if (lower === 'clear-site-data') return []
@@ -121,52 +117,10 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
   return kept
 }
 
-/**
- * Whether `Content-Length` determines the end of a response's body. Chunked encoding takes precedence over `Content-Length`.
- * `identity` means no encoding (RFC 2616, 4.4).
- */
-function isReadByLength({ headers }: IncomingMessage): boolean {
-  const encoding = headers['transfer-encoding']
-  return encoding === undefined || (isIdentity(encoding) && /^\d+$/.test(headers['content-length'] ?? ''))
-}
-
-function isIdentity(encoding: string): boolean {
-  return encoding.trim().toLowerCase() === 'identity'
-}
-
-/**
- * The body of a device's response to a request with this method. With `Transfer-Encoding: identity`, Node reads until the
- * connection closes, but a device may keep the connection open. An `identity` body is therefore truncated at its
- * `Content-Length`.
- */
-export function bodyOf(answer: IncomingMessage, method: string | undefined): AsyncIterable<Buffer> {
-  const { 'transfer-encoding': encoding, 'content-length': length } = answer.headers
-  const hasNoBody = method === 'HEAD' || answer.statusCode === 204 || answer.statusCode === 304
-  if (hasNoBody || encoding === undefined || length === undefined || !isReadByLength(answer)) return answer
-  return firstBytes(answer, Number(length))
-}
-
-/** Yields the first `length` bytes of a response and then closes its connection. Throws if the response is shorter. */
-async function* firstBytes(answer: IncomingMessage, length: number): AsyncGenerator<Buffer> {
-  let left = length
-  if (left === 0) return void answer.destroy()
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    if (chunk.length >= left) return yield chunk.subarray(0, left)
-    left -= chunk.length
-    yield chunk
-  }
-  throw new Error(`the answer ended ${left} bytes too soon`)
-}
-
 /** Rewrites a URL on the device's own host to the origin that browsers use. Other URLs stay unchanged. */
 function reachable(address: string, { host, origin }: Place): string {
   const [start, named] = ADDRESS.exec(address) ?? []
   return named?.toLowerCase() === host ? origin + address.slice(start!.length) : address
-}
-
-/** The reason phrase of a device's response, or the standard phrase of its status if the device's phrase is not valid header text. */
-export function reasonOf({ statusCode, statusMessage = '' }: IncomingMessage): string {
-  return HEAD_TEXT.test(statusMessage) ? statusMessage : (STATUS_CODES[statusCode!] ?? '')
 }
 
 /** The head of a response for a raw socket without an HTTP server, in Latin-1. */
@@ -174,7 +128,7 @@ export function headText(answer: IncomingMessage, isUpgrade: boolean, place: Pla
   const pairs = pairsOf(responseHeaders(answer, isUpgrade, place))
   const lines = pairs.map(([name, value]) => `${name}: ${value}\r\n`)
   const rest = isUpgrade ? '' : 'connection: close\r\n'
-  return `HTTP/1.1 ${answer.statusCode} ${reasonOf(answer)}\r\n${lines.join('')}${rest}\r\n`
+  return `HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n${lines.join('')}${rest}\r\n`
 }
 
 /** Name-value pairs in a `Cookie` header. */

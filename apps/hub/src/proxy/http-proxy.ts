@@ -6,7 +6,8 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { finished, pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { ChannelRejectedError } from '@muster/link'
 import type { EndedRights } from '../bus/ended-rights.ts'
@@ -18,17 +19,10 @@ import { limitTime } from '../net/time-limit.ts'
 import type { Reach } from '../node-links/reach.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Measures } from '../runtime/measures.ts'
+import { MAX_HEAD_BYTES } from './answer-reader.ts'
 import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
-import {
-  bodyOf,
-  cookiesOf,
-  hasBody,
-  headText,
-  isSafe,
-  reasonOf,
-  requestHeaders,
-  responseHeaders,
-} from './headers.ts'
+import type { ChannelSocket } from './channel-socket.ts'
+import { cookiesOf, hasBody, headText, isSafe, requestHeaders, responseHeaders } from './headers.ts'
 import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
 import { PAGES, type PageName, pageHtml, Unreachable } from './pages.ts'
 import type { ProxyTokens } from './proxy-tokens.ts'
@@ -37,8 +31,10 @@ import type { ProxyTokens } from './proxy-tokens.ts'
 const ANSWER_TIMEOUT_MS = 120_000
 /** Deadline for receiving the rest of a request's body after the device's service has stopped reading it, in milliseconds. */
 const REST_TIMEOUT_MS = 120_000
-/** Largest size of a response's head, in bytes. Browsers have the same limit. */
-const MAX_HEAD_BYTES = 256 * 1024
+/** Longest wait for a browser to take the rest of a response that is cut off, in milliseconds. */
+const CUT_OFF_MS = 5_000
+/** Time without data within the body of a response after which the response is cut off, in seconds. */
+const SILENCE_SECS = 300
 
 type ProxyOptions = {
   publicUrl: string
@@ -53,6 +49,10 @@ type ProxyOptions = {
   answerTimeoutMs?: number
   /** Longest wait of a request for a connection to the device's port, in milliseconds; `WAIT_TIMEOUT_MS` by default. */
   waitTimeoutMs?: number
+  /**
+   * Time without data within the body of a response after which the response is cut off, in seconds; 0 for never. `SILENCE_SECS` by default.
+   */
+  silenceSecs?: number
 }
 
 /** Limit of waiting requests to one port of a device. Further requests get the "busy" page. */
@@ -85,6 +85,7 @@ export function createHttpProxy({
   log,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
   waitTimeoutMs = WAIT_TIMEOUT_MS,
+  silenceSecs = SILENCE_SECS,
 }: ProxyOptions): HttpProxy {
   const isSecure = publicUrl.startsWith('https:')
   const cookieName = isSecure ? '__Host-muster-device' : 'muster-device'
@@ -175,11 +176,12 @@ export function createHttpProxy({
         host,
         headers: requestHeaders(request, isSecure, isUpgrade) as never,
         setHost: false,
-        maxHeaderSize: MAX_HEAD_BYTES,
-        // Browsers accept the imprecise HTTP of small devices, such as bare line feeds, so the hub does too. The hub writes a
-        // new head for the browser, so imprecise syntax is not passed on.
-        insecureHTTPParser: !isUpgrade,
+        // `AnswerReader` has the same limit, and may write a head that is longer than the device's by some bytes.
+        maxHeaderSize: 2 * MAX_HEAD_BYTES,
       })
+      // Heads with more than 2,000 lines would lose the rest of them. `MAX_HEAD_BYTES` bounds their number.
+      upstream.maxHeadersCount = 0
+      upstream.once('socket', socket => (socket as Duplex as ChannelSocket).answers!.expect(request.method!))
       over.once('close', () => upstream.destroy())
       upstream.once('close', () => takeRest(request))
       // A truncated request must not look complete to the device.
@@ -218,15 +220,16 @@ export function createHttpProxy({
         throw new Unreachable('nonsense')
       }
       const headers = responseHeaders(answer, false, { host, origin: hosts.originOf(host) })
-      response.writeHead(answer.statusCode!, reasonOf(answer), headers)
+      response.writeHead(answer.statusCode!, answer.statusMessage, headers)
       // Sends the head without waiting for the first byte of the body: with server-sent events, that byte may come much later. The
       // encoding Latin-1 passes on the bytes of the device's headers unchanged. `flushHeaders` would encode them as UTF-8.
       response.write('', 'latin1')
-      await pipeline(bodyOf(answer, request.method), response)
+      endSilence(answer, response, silenceSecs)
+      await passOn(answer, response)
     } catch (error) {
       const page = pageOf(error)
       log.debug({ err: error, host, page }, 'proxy request failed')
-      if (response.headersSent) response.destroy()
+      if (response.headersSent) await cutOff(response, response.socket)
       else sendPage(response, page, request.method === 'HEAD', error)
     }
   }
@@ -241,7 +244,8 @@ export function createHttpProxy({
       socket.write(headText(answer, device !== undefined, { host, origin: hosts.originOf(host) }), 'latin1')
       if (!device) {
         socket.once('finish', () => socket.destroy())
-        return await pipeline(bodyOf(answer, request.method), socket)
+        endSilence(answer, socket, silenceSecs)
+        return await passOn(answer, socket)
       }
       // Forwards the bytes that arrived together with the head of the request or of the response.
       device.write(head)
@@ -249,7 +253,7 @@ export function createHttpProxy({
       await Promise.all([pipeline(socket, device), pipeline(device, socket)])
     } catch (error) {
       // After the head of the device's response, the hub cannot send another response.
-      if (hasBegun) return void socket.destroy()
+      if (hasBegun) return await cutOff(socket, socket)
       const { status, title } = PAGES[pageOf(error)]
       endWithResponse(socket, `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
     }
@@ -324,6 +328,45 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
     failed(isStale ? new StaleConnection(error) : error)
   })
   return promise
+}
+
+/** Pipes the body of a response to the browser. Rejects if the device breaks off, and leaves the connection to the browser open then. */
+function passOn(answer: IncomingMessage, browser: ServerResponse | Duplex): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  finished(answer, { writable: false }).catch(reject)
+  finished(browser, { readable: false }).then(resolve, reject)
+  answer.pipe(browser)
+  return promise
+}
+
+/** Ends a response that is not complete. What has arrived of it is sent first, because browsers show it. */
+async function cutOff(browser: ServerResponse | Duplex, socket: Duplex | null): Promise<void> {
+  if (socket?.writable) {
+    const sent = new Promise<unknown>(done => socket.write('', done))
+    await Promise.race([sent, sleep(CUT_OFF_MS, undefined, { ref: false })])
+  }
+  browser.destroy()
+}
+
+/**
+ * Cuts a response off when the device sends nothing of its body for `silenceSecs`. Event streams may be silent for any time. Time in which the
+ * browser takes no data does not count.
+ */
+function endSilence(answer: IncomingMessage, browser: ServerResponse | Duplex, silenceSecs: number): void {
+  if (
+    silenceSecs === 0 ||
+    answer.complete ||
+    /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '')
+  )
+    return
+  const { socket } = answer
+  const onTimeout = (): void => {
+    if (browser.writableNeedDrain) socket.setTimeout(silenceSecs * 1000)
+    else answer.destroy(new Error(`the device sent nothing for ${silenceSecs} s within its answer`))
+  }
+  socket.setTimeout(silenceSecs * 1000)
+  socket.on('timeout', onTimeout)
+  answer.once('close', () => socket.off('timeout', onTimeout))
 }
 
 /**
