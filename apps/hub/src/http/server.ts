@@ -27,6 +27,7 @@ import { bareAnswer, responseWith, securityHeaders } from '../net/security-heade
 import { hasTwoHosts, ServedHosts, twoHostsError } from '../net/served-hosts.ts'
 import { limitTime } from '../net/time-limit.ts'
 import { remoteReader, requestIdReader, traceParentReader } from '../net/trusted-proxy.ts'
+import { largeCookiesAnswer } from '../proxy/large-cookies.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { RequestSpan, Tracer } from '../runtime/tracer.ts'
 import type { SessionCookie } from '../sessions/request-caller.ts'
@@ -134,7 +135,9 @@ export async function createServer({
         )
         handle(request, response)
       }),
-    clientErrorHandler: (error, socket) => refuseJunk(error, socket, headers),
+    clientErrorHandler: (error, socket) => {
+      if (!removeLargeCookies(error, socket, config)) refuseJunk(error, socket, headers)
+    },
     genReqId: request => requestIdOf(request) ?? crypto.randomUUID(),
     requestIdHeader: false,
     routerOptions: { maxParamLength: 256 },
@@ -371,6 +374,27 @@ function refuseJunk(
         : [400, 'The request is no HTTP.']
   if (socket.writable) socket.write(bareAnswer(headers, new ActionError('Invalid', message, { status })))
   socket.destroy()
+}
+
+/** Connections whose last answer is on the way. Node reports the rest of their request as further errors. */
+const answered = new WeakSet<Socket>()
+/** Time in which a browser may send the rest of a refused head, in milliseconds. Unread bytes would reset the connection before the answer. */
+const REST_OF_HEAD_MS = 2_000
+
+/** Answers a request whose head is too large because of cookies of device pages. Returns false for all other errors. */
+function removeLargeCookies(
+  { code, rawPacket }: Pick<ConnectionError, 'code'> & { rawPacket?: unknown },
+  socket: Socket,
+  { proxyDomain: domain, publicUrl }: Config,
+): boolean {
+  if (answered.has(socket)) return true
+  if (code !== 'HPE_HEADER_OVERFLOW' || domain === undefined || !Buffer.isBuffer(rawPacket)) return false
+  const answer = largeCookiesAnswer(rawPacket, { domain, isSecure: publicUrl.startsWith('https:') })
+  if (answer === undefined || !socket.writable) return false
+  answered.add(socket)
+  socket.end(answer)
+  setTimeout(() => socket.destroy(), REST_OF_HEAD_MS).unref()
+  return true
 }
 
 class NotReady extends ActionError {

@@ -33,6 +33,12 @@ export const PAGES = {
     text: 'The device might read this request in another way than the hub.',
     help: 'Load this page again, or check the program that asked.',
   },
+  largeCookies: {
+    status: 431,
+    title: 'Too many cookies',
+    text: 'The cookies for this page were too large. A page of a device has set them for all devices. They have been removed.',
+    help: 'Load this page again. If that does not help, remove the cookies of this site in your browser.',
+  },
   offline: {
     status: 503,
     title: 'The device is not connected',
