@@ -66,6 +66,7 @@ export const organizations = {
           warningProjects: U32,
           errorProjects: U32,
           pendingProjects: U32,
+          countedAt: Timestamp.optional().describe('Time of the oldest of the counts, or earlier.'),
         })
         .optional()
         .describe('Counts over all projects of the organization, up to 10 minutes old.'),

@@ -185,9 +185,10 @@ export const projects = {
           targetVersion: z.string().optional(),
           error: z.string().optional().describe('`updateError` of the devices.'),
           deviceCount: U32,
+          countedAt: Timestamp.optional().describe('Time of the count, if it is older than the others.'),
         })
         .optional()
-        .describe('The most frequent error of failed updates, up to 10 minutes old.'),
+        .describe('The most frequent error of failed updates. Each device counts that failed with it.'),
       isKept: z
         .literal(true)
         .optional()

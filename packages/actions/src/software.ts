@@ -8,6 +8,9 @@ const doing = { running: U32, updating: U32, failed: U32 }
 
 /** Numbers of devices by their relation to one version. Each device counts once. */
 const usage = {
+  reportCount: U32.optional().describe(
+    'Devices that report a version of the package, the `deviceCount` of `projects_GetSoftware`.',
+  ),
   runs: U32.describe('Devices that run the version.'),
   installs: U32.describe('Devices that install it and run another version, or none.'),
   fails: U32.describe('Devices that failed to install it and run another version, or none.'),
@@ -41,6 +44,7 @@ export const software = {
       projectId: ProjectId,
       deviceCount: U32.optional(),
       unknown: U32.optional().describe('Devices that report no version.'),
+      failed: U32.optional().describe('Devices whose update failed, whether or not they report a version.'),
       packages: z
         .array(
           z.object({

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { BY_PROBLEMS, isInState, totalsOf } from '../../database/queries/projects/project-status.ts'
 import { handler } from '../../handler.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 /** Lists the projects of an organization, sorted by name. */
 export const organizations_QueryProjects = handler(
@@ -21,6 +22,11 @@ export const organizations_QueryProjects = handler(
       devices: { by: sql`coalesce(s.device_count, 0)`, type: 'integer' },
     } as const
     const { rows, ...rest } = await queryPage(query, page, sorts, sql`p.project_id`, 'name')
-    return { projects: rows, totals: wantsTotals ? await totalsOf(db, organizationId) : undefined, ...rest }
+    const totals = wantsTotals ? await totalsOf(db, organizationId) : undefined
+    return {
+      projects: rows,
+      totals: totals && { ...totals, countedAt: totals.countedAt ? wireTime(totals.countedAt) : undefined },
+      ...rest,
+    }
   },
 )

@@ -1,13 +1,17 @@
 import { MAX_MARKED_DEVICES } from '@muster/actions'
 import { sql } from 'kysely'
+import { tryBrief } from '../../database/client/brief.ts'
 import type { Db } from '../../database/client/connection.ts'
 import {
   type Bin,
+  countUpdateFailure,
   keepCounts,
   keptStatus,
   type ProjectCounts,
   STEP_SECS,
+  type UpdateFailure,
 } from '../../database/queries/projects/project-status.ts'
+import { KeptAnswers } from '../../database/queries/software/kept-answers.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
@@ -24,8 +28,8 @@ const STATES = sql<string | null>`string_agg(
  */
 export const projects_GetSummary = handler(
   'projects_GetSummary',
-  async ({ db }, { projectId, maxBins = DEFAULT_MAX_BINS, series: wantsSeries = false }) => {
-    const { counts: kept, series, updateFailure } = await keptStatus(db, projectId)
+  async ({ db, signal }, { projectId, maxBins = DEFAULT_MAX_BINS, series: wantsSeries = false }) => {
+    const { counts: kept, series, sampledFailure } = await keptStatus(db, projectId)
     const { counts, states, isShared } = kept
       ? { counts: kept, states: undefined, isShared: true }
       : await countOnce(db, projectId)
@@ -38,6 +42,10 @@ export const projects_GetSummary = handler(
       .limit(1)
       .executeTakeFirst()
     const { devices, connected, warnings, errors, pending } = counts
+    const counted = await updateFailureOf(db, signal, projectId, devices)
+    // A count that takes longer than 2 s is replaced by that of the sampling job, with its time.
+    const failure = counted.failure === undefined ? sampledFailure : counted.failure
+    const countedAtSecs = counted.failure === undefined ? sampledFailure?.countedAtSecs : undefined
     const isLarge = wantsSeries && devices > MAX_MARKED_DEVICES
     let { bins } = counts
     if (isLarge) bins = []
@@ -66,15 +74,40 @@ export const projects_GetSummary = handler(
               counts: series.counts,
             }
           : undefined,
-      updateFailure: updateFailure && {
-        targetVersion: updateFailure.targetVersion ?? undefined,
-        error: updateFailure.error ?? undefined,
-        deviceCount: updateFailure.devices,
-      },
-      isKept: isShared ? (true as const) : undefined,
+      updateFailure: failure
+        ? {
+            targetVersion: failure.targetVersion ?? undefined,
+            error: failure.error ?? undefined,
+            deviceCount: failure.devices,
+            countedAt: countedAtSecs === undefined ? undefined : wireTime(new Date(countedAtSecs * 1000)),
+          }
+        : undefined,
+      isKept: isShared || counted.isKept ? (true as const) : undefined,
     }
   },
 )
+
+const keptFailures = new KeptAnswers<UpdateFailure | null>()
+
+/**
+ * The most frequent error of failed updates in a project, null without one. The result of a project with many devices is cached for 2 s.
+ * Its `failure` is undefined if the count takes longer than 2 s.
+ */
+async function updateFailureOf(
+  db: Db,
+  signal: AbortSignal,
+  projectId: string,
+  devices: number,
+): Promise<{ failure: UpdateFailure | null | undefined; isKept: boolean }> {
+  if (devices === 0) return { failure: null, isKept: false }
+  if (devices <= MAX_MARKED_DEVICES)
+    return { failure: await countUpdateFailure(db, projectId), isKept: false }
+  const kept = keptFailures.find(db, projectId)
+  if (kept !== undefined) return { failure: kept, isKept: true }
+  const failure = await tryBrief(db, signal, tx => countUpdateFailure(tx, projectId))
+  if (failure !== undefined) keptFailures.keep(db, projectId, failure)
+  return { failure, isKept: false }
+}
 
 type Counted = { counts: ProjectCounts; states: string }
 

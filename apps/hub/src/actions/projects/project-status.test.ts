@@ -141,3 +141,55 @@ it('lists projects with problems first, by state, and with the totals of all', a
   expect((await query({})).totals).toBeUndefined()
   await owner.invoke('projects_Delete', { projectId: calmId as never })
 })
+
+it('C20: counts the most frequent update failure anew, and says when it is that of the last sample', async () => {
+  const fail = (id: string, count: number) =>
+    hub.pool.query(
+      `insert into device_update (device_id, property_version, state, target_version, error)
+       select device_id, 1, 'failed', '2.24.0', 'no space left on device' from device where project_id = $1 limit $2
+       on conflict (device_id) do update set property_version = 1, state = 'failed', target_version = '2.24.0',
+         error = 'no space left on device'`,
+      [id, count],
+    )
+  const failure = { targetVersion: '2.24.0', error: 'no space left on device' }
+  const failureOf = async (id: string) =>
+    (await owner.invoke('projects_GetSummary', { projectId: id as never })).updateFailure
+  const listed = async (id: string) =>
+    (
+      await owner.invoke('projects_QueryDevices', {
+        projectId: id as never,
+        limit: 1,
+        filter: { updateFailure: failure },
+      })
+    ).total
+  await fail(projectId, 5)
+  await hub.pool.query('update project_status set sampled_step = sampled_step - 1')
+  await sample()
+  // Two more devices fail after the sample.
+  await fail(projectId, 7)
+  await expect.poll(() => failureOf(projectId)).toEqual({ ...failure, deviceCount: 7 })
+  expect(await listed(projectId)).toBe(7)
+  await fail(smallId, 3)
+  expect(await failureOf(smallId)).toMatchObject({ deviceCount: await listed(smallId) })
+
+  // While the table is locked, the count takes too long, and the stored one is answered with its time.
+  await using session = await lockedTable('device_update')
+  await expect.poll(async () => (await failureOf(projectId))?.countedAt).toMatch(/^\d{4}-/)
+  expect(await failureOf(projectId)).toMatchObject({ ...failure, deviceCount: 5 })
+  await session.release()
+  await expect.poll(() => failureOf(projectId)).toEqual({ ...failure, deviceCount: 7 })
+})
+
+/** Locks a table in a session of its own. */
+async function lockedTable(table: string) {
+  const client = await hub.pool.connect()
+  await client.query(`begin; lock table ${table} in access exclusive mode`)
+  let isLocked = true
+  const release = async () => {
+    if (!isLocked) return
+    isLocked = false
+    await client.query('rollback')
+    client.release()
+  }
+  return { release, [Symbol.asyncDispose]: release }
+}

@@ -177,7 +177,15 @@ describe('software of a project', () => {
 
   it('counts the devices of a version over the projects that the caller can see', async () => {
     const usage = await usageOf('2.23.0')
-    expect(usage.counts).toEqual({ deviceCount: 14, runs: 5, installs: 2, fails: 3, others: 1, unknown: 3 })
+    expect(usage.counts).toEqual({
+      deviceCount: 14,
+      reportCount: 10,
+      runs: 5,
+      installs: 2,
+      fails: 3,
+      others: 1,
+      unknown: 3,
+    })
     expect(usage).toMatchObject({
       reportedAs: '2.23.0',
       newer: { name: '2.24.0' },
@@ -221,6 +229,32 @@ describe('software of a project', () => {
       ['canary', true],
       ['stable', true],
     ])
+  })
+
+  it('C19: divides by the devices that report the package, the same number in every answer', async () => {
+    const ids = [projectId, second]
+    const software = await Promise.all(ids.map(softwareOf))
+    const reporting = software.map(({ packages }) => packages[0]!.deviceCount)
+    expect(reporting).toEqual([8, 2])
+    const usage = await usageOf('2.23.0')
+    expect(usage.projects.map(({ counts }) => counts?.reportCount)).toEqual(reporting)
+    expect(usage.counts?.reportCount).toBe(10)
+    const { packages } = await owner.invoke('repositories_QueryPackageUsage', { repositoryId })
+    expect(packages[0]!.deviceCount).toBe(10)
+    const filter = { packageId, versions: 'any' }
+    expect(await Promise.all(ids.map(id => listed(id, filter)))).toEqual(reporting)
+  })
+
+  it('C20: counts each device whose update failed, as the preset of the device list', async () => {
+    const failing = await newProject(repositoryId)
+    await addDevices(failing, 2, { path: STABLE, current: '2.21.4', target: '2.23.0', state: 'failed' })
+    await addDevices(failing, 1, { path: STABLE, target: '2.23.0', state: 'failed' })
+    await addDevices(failing, 1, { path: STABLE, current: '2.23.0', state: 'completed' })
+    expect((await softwareOf(failing)).failed).toBe(3)
+    const filter = { preset: 'updateFailed' } as const
+    const { total } = await owner.invoke('projects_QueryDevices', { projectId: failing, limit: 1, filter })
+    expect(total).toBe(3)
+    await owner.invoke('projects_Delete', { projectId: failing as never })
   })
 
   it('lists the devices behind every number', async () => {

@@ -23,7 +23,17 @@ import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
 type Output = HandlerOutput<'repositories_GetVersionUsage'>
-type Counts = NonNullable<Output['counts']>
+type Counts = NonNullable<Output['counts']> & { reportCount: number }
+
+const NO_DEVICES: Counts = {
+  deviceCount: 0,
+  reportCount: 0,
+  runs: 0,
+  installs: 0,
+  fails: 0,
+  others: 0,
+  unknown: 0,
+}
 
 /** Maximum number of projects in the answer. */
 const MAX_PROJECTS = 100
@@ -151,9 +161,10 @@ async function countWithin(
 
 /** Numbers of devices of a project that run or install the version, fail to install it, or have another or an unknown version. */
 function usageOf({ versions, aims }: SoftwareCounts, packageId: string, versionId: string): Counts {
-  const usage = { deviceCount: 0, runs: 0, installs: 0, fails: 0, others: 0, unknown: 0 }
+  const usage = { ...NO_DEVICES }
   for (const version of versions) {
     const isOfPackage = version.packageId === packageId
+    if (isOfPackage && hasVersion(version)) usage.reportCount += version.devices
     if (version.versionId === versionId) usage.runs += version.devices
     else if (isOfPackage && hasVersion(version)) usage.others += version.devices
     else if (!hasVersion(version) && (isOfPackage || (version.packageId === null && !version.isElsewhere)))
@@ -169,7 +180,7 @@ function usageOf({ versions, aims }: SoftwareCounts, packageId: string, versionI
 }
 
 function sumOf(all: readonly Counts[]): Counts {
-  const sum = { deviceCount: 0, runs: 0, installs: 0, fails: 0, others: 0, unknown: 0 }
+  const sum = { ...NO_DEVICES }
   for (const counts of all) for (const key of Object.keys(sum) as (keyof Counts)[]) sum[key] += counts[key]
   return sum
 }

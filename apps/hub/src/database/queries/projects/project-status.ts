@@ -29,8 +29,11 @@ export type ProjectCounts = {
  */
 export type ConnectedSeries = { fromSecs: number; counts: (number | null)[] }
 
-/** The most frequent error of failed updates in a project, as the sampling job found it. */
+/** The most frequent error of failed updates in a project. */
 export type UpdateFailure = { targetVersion: string | null; error: string | null; devices: number }
+
+/** An `UpdateFailure` as the sampling job stored it, with the time of the count in seconds since 1970. */
+type SampledFailure = UpdateFailure & { countedAtSecs: number }
 
 type StatusRow = {
   is_fresh: boolean | null
@@ -40,7 +43,8 @@ type StatusRow = {
   error_count: number
   pending_count: number
   bins: Bin[]
-  update_failure: UpdateFailure | null
+  /** `at` is absent in rows of older nodes. */
+  update_failure: (UpdateFailure & { at?: number }) | null
   step: number
   sampled_step: number | null
   connected_counts: (number | null)[]
@@ -56,7 +60,7 @@ export async function keptStatus(
 ): Promise<{
   counts: ProjectCounts | undefined
   series: ConnectedSeries | undefined
-  updateFailure: UpdateFailure | undefined
+  sampledFailure: SampledFailure | undefined
 }> {
   const [row] = await select<StatusRow>(
     db,
@@ -65,7 +69,7 @@ export async function keptStatus(
        from project_status where project_id = $1`,
     [projectId, KEPT_MS / 1000, STEP_SECS],
   )
-  if (!row) return { counts: undefined, series: undefined, updateFailure: undefined }
+  if (!row) return { counts: undefined, series: undefined, sampledFailure: undefined }
   return {
     counts: row.is_fresh
       ? {
@@ -78,8 +82,23 @@ export async function keptStatus(
         }
       : undefined,
     series: seriesOf(row),
-    updateFailure: row.update_failure ?? undefined,
+    sampledFailure: row.update_failure
+      ? {
+          ...row.update_failure,
+          countedAtSecs: row.update_failure.at ?? (row.sampled_step ?? row.step) * STEP_SECS,
+        }
+      : undefined,
   }
+}
+
+/** Counts the most frequent error of failed updates in a project; null without one. Reads each failed update of the instance. */
+export async function countUpdateFailure(db: Db, projectId: string): Promise<UpdateFailure | null> {
+  const { rows } = await sql<UpdateFailure>`
+    select u.target_version as "targetVersion", u.error, count(*) as devices
+      from device_update u join device d using (device_id)
+     where d.project_id = ${projectId} and ${HAS_FAILED}
+     group by 1, 2 order by devices desc, u.error limit 1`.execute(db)
+  return rows[0] ?? null
 }
 
 /** Returns the samples up to now, oldest first. The steps since the newest sample are null. */
@@ -135,7 +154,8 @@ export async function sampleConnected(db: Db): Promise<void> {
   await sql`
     with failure as (
       select distinct on (project_id) project_id,
-             jsonb_build_object('targetVersion', target_version, 'error', error, 'devices', devices) as failure
+             jsonb_build_object('targetVersion', target_version, 'error', error, 'devices', devices,
+                                'at', extract(epoch from now())) as failure
         from (select d.project_id, u.target_version, u.error, count(*) as devices
                 from device_update u join device d using (device_id)
                where ${HAS_FAILED} group by 1, 2, 3) g
@@ -206,6 +226,10 @@ export async function totalsOf(db: Db, organizationId: string) {
     .innerJoin('project_status as s', 's.project_id', 'p.project_id')
     .where('p.organization_id', '=', organizationId)
     .select([
+      // The job that samples all projects stores no time but its step of 10 minutes, so the begin of that step is the oldest time of a count.
+      sql<Date | null>`min(greatest(s.counted_at, to_timestamp(s.sampled_step * ${STEP_SECS}::integer)))`.as(
+        'countedAt',
+      ),
       sumOf(sql`s.device_count`).as('deviceCount'),
       sumOf(sql`s.connected_count`).as('connectedCount'),
       sumOf(sql`s.warning_count`).as('warningCount'),
