@@ -403,7 +403,10 @@ it('links the failed update of a device to the devices that failed with the same
   await rows().first().locator('a.nm').click()
   await page.getByRole('link', { name: '10 devices fail with this error' }).click()
   await page.getByText('10 of 300 devices').waitFor()
-  expect(new URL(page.url()).searchParams.get('error')).toBe('no space on disk #')
-  await page.getByRole('button', { name: 'Remove condition: update failed with no space on disk #' }).click()
+  const { searchParams } = new URL(page.url())
+  expect([searchParams.get('error'), searchParams.get('target')]).toEqual(['no space on disk #', '=2.23.0'])
+  await page
+    .getByRole('button', { name: 'Remove condition: update to 2.23.0 failed with no space on disk #' })
+    .click()
   await page.getByText('300 devices', { exact: true }).waitFor()
 })

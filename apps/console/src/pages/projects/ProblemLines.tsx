@@ -2,6 +2,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { OctagonAlert, ShieldAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { counted } from '../../lib/app/format.ts'
+import { CountAge } from '../../ui/app/CountAge.tsx'
 import type { DeviceSearch } from '../devices/list/devices-input.ts'
 import type { Summary } from './summary.ts'
 
@@ -38,7 +39,7 @@ export function ProblemLines(summary: Summary) {
 
 type FailedUpdatesProps = { projectId: string } & NonNullable<Summary['updateFailure']>
 
-function FailedUpdates({ projectId, targetVersion, error, deviceCount }: FailedUpdatesProps) {
+function FailedUpdates({ projectId, targetVersion, error, deviceCount, countedAt }: FailedUpdatesProps) {
   return (
     <Line tone="bad">
       Update{targetVersion && ` to ${targetVersion}`} failed on{' '}
@@ -48,6 +49,7 @@ function FailedUpdates({ projectId, targetVersion, error, deviceCount }: FailedU
         search={{ target: `=${targetVersion ?? ''}`, ...(error !== undefined && { error }) }}
       />
       {error && `: ${error}`}
+      {countedAt !== undefined && <CountAge atMs={Date.parse(countedAt)} before=", " />}
     </Line>
   )
 }

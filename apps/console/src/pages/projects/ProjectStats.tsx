@@ -4,7 +4,9 @@ import { Link, useParams } from '@tanstack/react-router'
 import { ArrowRight } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { actionQuery } from '../../api/queries.ts'
+import { useNow } from '../../lib/app/clock.ts'
 import { counted } from '../../lib/app/format.ts'
+import { shortAge } from '../../lib/app/relative-time.ts'
 import { Stat, Stats } from '../../ui/app/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
 import type { DeviceSearch } from '../devices/list/devices-input.ts'
@@ -74,6 +76,7 @@ export function ProjectStats({ totals, summaries = [], failure }: ProjectStatsPr
         label="Devices"
         value={devices}
         failure={failure}
+        note={totals?.countedAt && <StoredAge at={totals.countedAt} />}
         link={label => (
           <Link from="/org_{$organization}/projects" to="." search={{ sort: '-devices' }}>
             {label}
@@ -123,6 +126,16 @@ export function ProjectStats({ totals, summaries = [], failure }: ProjectStatsPr
     </Stats>
   )
 }
+
+/** Age of stored counts that are older than 10 s. It is an upper bound, because the counts of a project are stored every 10 minutes. */
+function StoredAge({ at }: { at: string }) {
+  const nowMs = useNow()
+  const atMs = Date.parse(at)
+  return nowMs - atMs > OLD_MS && <span className="aged">up to {shortAge(atMs, nowMs)} old</span>
+}
+
+/** Age, in milliseconds, from which counts show their age. */
+const OLD_MS = 10_000
 
 const DEVICES_IN: Record<ProjectState, { search: DeviceSearch; countOf: (summary: Summary) => number }> = {
   connected: { search: { status: 'connected' }, countOf: ({ connectedCount }) => connectedCount },

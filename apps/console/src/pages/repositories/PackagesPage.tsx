@@ -210,7 +210,7 @@ function Share({ usage, instead }: { usage: PackageUsage | undefined; instead: s
         ]}
       />
       <span className="c">
-        {formatCount(latest.runs)} <span className="muted">of {formatCount(deviceCount)}</span>
+        {formatCount(latest.runs)} <span className="muted">of {formatCount(deviceCount)} that report it</span>
       </span>
     </span>
   )

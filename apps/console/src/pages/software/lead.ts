@@ -1,21 +1,25 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted, formatCount, formatPercent } from '../../lib/app/format.ts'
+import { reporting } from './reporting.ts'
 
 type Software = ActionOutput<'projects_GetSoftware'>
 
-/** First sentences of the page, in bold and plain, and the number of devices whose update failed. */
+/**
+ * First sentences of the page: a share with the set that it divides by, and what the other devices of this set do. `failed` is the number of
+ * devices whose update failed.
+ */
 export type Lead = { first: string; rest: string; failed: number }
 
 /**
- * Sentences about the package with most devices: which share of the devices runs its version with the tag `stable`, or else its latest
- * version. Undefined if no device reports a package.
+ * Sentences about the package with most devices: which share of the devices that report it runs its version with the tag `stable`, or
+ * else its latest version. Undefined if no device reports a package.
  */
-export function leadOf({ packages, deviceCount = 0, reported }: Software): Lead | undefined {
+export function leadOf({ packages, reported, failed: allFailed }: Software): Lead | undefined {
   const main = packages.find(one => one.deviceCount > 0)
-  if (!main || deviceCount === 0) return undefined
+  if (!main) return undefined
   const aim = main.stable ?? main.latest
   const all = [...packages.flatMap(one => [...one.versions, ...one.reported]), ...reported]
-  const failed = all.reduce((sum, version) => sum + version.failed, 0)
+  const failed = allFailed ?? all.reduce((sum, version) => sum + version.failed, 0)
   const updating = all.reduce((sum, version) => sum + version.updating, 0)
   const onAim = main.versions.find(({ versionId }) => versionId === aim?.versionId)
   const running = onAim ? onAim.running + onAim.updating + onAim.failed : 0
@@ -23,7 +27,7 @@ export function leadOf({ packages, deviceCount = 0, reported }: Software): Lead 
   const elsewhere = main.deviceCount - running
   const aimWords = main.stable ? 'what stable points to' : 'the latest version'
   return {
-    first: `${formatPercent(running / deviceCount)} run ${aimWords}${packages.length > 1 ? ` in ${main.name}` : ''}.`,
+    first: `${formatPercent(running / main.deviceCount)} of ${reporting(main.deviceCount, main.name)} run ${aimWords}.`,
     rest: [
       ...(elsewhere > 0 && others > 0
         ? [

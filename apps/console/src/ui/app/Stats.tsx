@@ -15,7 +15,7 @@ type StatProps = {
   /** Error message, if the value could not be loaded. */
   failure?: string | undefined
   /** Small text beside the number. */
-  note?: string | undefined
+  note?: ReactNode
   /** Wraps the label in a link to what was counted. */
   link?: (label: ReactNode) => ReactNode
 }

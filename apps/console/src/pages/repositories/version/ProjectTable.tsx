@@ -4,7 +4,8 @@ import { organizationParam } from '../../../organization.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { Cell, Row, Table } from '../../../ui/app/Table.tsx'
 import { CountLink } from '../../software/CountLink.tsx'
-import type { Relation, Usage } from './usage.ts'
+import { reporting } from '../../software/reporting.ts'
+import { type Relation, reportCountOf, type Usage } from './usage.ts'
 
 /** Columns after "Run it", with the words after a number for screen readers. */
 const COLUMNS: readonly { relation: Relation; label: string; words: string }[] = [
@@ -15,7 +16,7 @@ const COLUMNS: readonly { relation: Relation; label: string; words: string }[] =
 ]
 
 /** Devices by project. Projects that the person cannot see are neither listed nor counted. */
-export function ProjectTable({ usage }: { usage: Usage }) {
+export function ProjectTable({ usage, packageName }: { usage: Usage; packageName: string }) {
   const { projects, projectCount, versionId } = usage
   return (
     <Section title="Projects" padded={false}>
@@ -47,7 +48,12 @@ export function ProjectTable({ usage }: { usage: Usage }) {
                 <Cell label="Run it">
                   <span>
                     {number('runs', 'run it')}{' '}
-                    <span className="muted">of {formatCount(counts?.deviceCount ?? 0)}</span>
+                    <span
+                      className="muted"
+                      title={reporting(counts ? reportCountOf(counts) : 0, packageName)}
+                    >
+                      of {formatCount(counts ? reportCountOf(counts) : 0)} that report it
+                    </span>
                   </span>
                 </Cell>
                 {COLUMNS.map(({ relation, label, words }) => (

@@ -141,14 +141,14 @@ export function VersionPage() {
           <div className="top muted">– Counting took longer than 2 s. The page tries again.</div>
         </div>
       )}
-      {usage?.counts && isRunning && <WhoRunsIt usage={usage} counts={usage.counts} />}
+      {usage?.counts && isRunning && <WhoRunsIt usage={usage} counts={usage.counts} packageName={packageName} />}
       <div className="side-cols">
         <div className="stack ov">
           {usage?.counts && !isRunning && (
             <NextSteps version={version} name={name} usage={usage} path={fixedPath} />
           )}
           {usage && usage.failures.length > 0 && <FailureTable usage={usage} />}
-          {usage && isRunning && <ProjectTable usage={usage} />}
+          {usage && isRunning && <ProjectTable usage={usage} packageName={packageName} />}
           {usage?.series && isRunning && (
             <VersionChart series={usage.series} moves={usage.moves} name={name} />
           )}

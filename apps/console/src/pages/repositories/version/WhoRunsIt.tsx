@@ -3,9 +3,10 @@ import { counted, formatCount, formatPercent } from '../../../lib/app/format.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { useWidth } from '../../../lib/app/use-width.ts'
 import { CountLink } from '../../software/CountLink.tsx'
+import { reporting } from '../../software/reporting.ts'
 import { TickRow, TickSign } from '../../software/TickRow.tsx'
 import { devicesPerTick, ticksOf, tickText } from '../../software/ticks.ts'
-import { projectsBy, type Relation, type Usage, type UsageCounts } from './usage.ts'
+import { projectsBy, type Relation, reportCountOf, type Usage, type UsageCounts } from './usage.ts'
 
 /** Width of a tick with its gap in pixels, as in `software.css`. */
 const STEP_PX = 6
@@ -20,20 +21,23 @@ const CELLS: readonly { relation: Relation; label: string; words: string }[] = [
   { relation: 'unknown', label: 'Unknown version', words: 'devices report no version' },
 ]
 
+type WhoRunsItProps = { usage: Usage; counts: UsageCounts; packageName: string }
+
 /** The devices of all projects that the person can see, by what they do with the version. Each number lists its devices. */
-export function WhoRunsIt({ usage, counts }: { usage: Usage; counts: UsageCounts }) {
+export function WhoRunsIt({ usage, counts, packageName }: WhoRunsItProps) {
   const row = useRef<HTMLDivElement>(null)
   const widthPx = useWidth(row)
   const stepPx = useIsNarrow() ? STEP_ON_PHONES_PX : STEP_PX
   const parts = CELLS.filter(({ relation }) => counts[relation] > 0)
+  const reportCount = reportCountOf(counts)
   const perTick = devicesPerTick(counts.deviceCount, parts.length, Math.floor((widthPx ?? 0) / stepPx) || 1)
   return (
     <section className="sheet who-runs" aria-label="Devices">
       <div className="top">
         <div className="cap">
           <h2>
-            {formatPercent(counts.deviceCount === 0 ? 0 : counts.runs / counts.deviceCount)}{' '}
-            <small>of {counted(counts.deviceCount, 'device')} run it</small>
+            {formatPercent(reportCount === 0 ? 0 : counts.runs / reportCount)}{' '}
+            <small>of {reporting(reportCount, packageName)} run it</small>
           </h2>
           <span className="end">
             {tickText(perTick)} · {projectText(usage)}
