@@ -7,26 +7,35 @@ const HEALTH_WORDS: Readonly<Record<string, { state: 'warning' | 'error'; word: 
   error: { state: 'error', word: 'Error' },
 }
 
-type DeviceStatusProps = {
+type StatusProps = {
   isConnected: boolean
-  status: string | undefined
+  status?: string | undefined
   /** Whether several machines take the connection of the device over from each other. */
   hasSharedIdentity?: boolean | undefined
 }
 
+/** The words of a device's state: its connection, and its health if it is connected and not healthy. */
+export function statusWords({ isConnected, status, hasSharedIdentity = false }: StatusProps) {
+  return {
+    sharedIdentity: hasSharedIdentity ? 'Shared identity' : undefined,
+    connection: isConnected ? 'Connected' : 'Disconnected',
+    health: isConnected && status ? HEALTH_WORDS[status] : undefined,
+  }
+}
+
 /** Connection state of a device. For a connected device that is not healthy, its health follows: "Connected · Warning". */
-export function DeviceStatus({ isConnected, status, hasSharedIdentity = false }: DeviceStatusProps) {
-  const health = isConnected && status ? HEALTH_WORDS[status] : undefined
+export function DeviceStatus(props: StatusProps) {
+  const { connection, sharedIdentity, health } = statusWords(props)
   return (
     <span className="status">
-      <Mark state={isConnected ? 'on' : 'off'}>
-        {isConnected ? 'Connected' : 'Disconnected'}
+      <Mark state={props.isConnected ? 'on' : 'off'}>
+        {connection}
         <AsOf />
       </Mark>
-      {hasSharedIdentity && (
+      {sharedIdentity && (
         <>
           <span className="muted"> · </span>
-          <Mark state="error">Shared identity</Mark>
+          <Mark state="error">{sharedIdentity}</Mark>
         </>
       )}
       {health && (
