@@ -37,7 +37,7 @@ export async function consoleRoutes(
     })
     return
   }
-  const index = readFileSync(join(folder, 'index.html'), 'utf8')
+  const index = withBanner(readFileSync(join(folder, 'index.html'), 'utf8'), config)
   const policy = contentSecurityPolicy(index, config)
   const policies = ownPolicies(folder)
   const files = new Set(
@@ -71,6 +71,20 @@ export async function consoleRoutes(
       .header('content-security-policy', policy)
       .send(index)
   })
+}
+
+/**
+ * The index page with the text of the banner, so that the first paint has its height. The console replaces it by the banner with its links.
+ * The text is without elements and escaped.
+ */
+function withBanner(index: string, { console: { banner } }: Config): string {
+  if (!banner?.text) return index
+  const text = banner.text
+    .replace(/<[^>]*>/g, '')
+    .replace(/[<>"']/g, character => `&#${character.codePointAt(0)};`)
+  const placeholder = `<div class="banner"><span class="i"></span><span>${text}</span></div>`
+  // A function, because a replacement text would give `$` a meaning.
+  return index.replace('<!--banner-->', () => placeholder)
 }
 
 /** The path of a request for a page. Throws `Invalid` for paths of the API or of assets, and for methods other than GET and HEAD. */

@@ -31,7 +31,7 @@ export function SessionsPage() {
       what="sessions"
       list={list}
       shown={sessions?.length}
-      actions={others > 0 && <EndOthersButton userId={userId} count={others} />}
+      actions={<EndOthersButton userId={userId} count={others} />}
     >
       <Table caption="Sessions" head={HEAD} busy={!sessions} rowsOnPhones>
         {sessions?.map(session => <SessionRow key={session.sessionId} session={session} />) ?? (
@@ -42,7 +42,7 @@ export function SessionsPage() {
   )
 }
 
-/** Button that ends all sessions of the user except the current one. */
+/** Button that ends all sessions of the user except the current one. Without others it is disabled and keeps its place. */
 function EndOthersButton({ userId, count }: { userId: string; count: number }) {
   const end = useCommand('users_TerminateSessions', { invalidates: ['users_QuerySessions'] })
   async function endOthers() {
@@ -55,7 +55,7 @@ function EndOthersButton({ userId, count }: { userId: string; count: number }) {
     }
   }
   return (
-    <Button busy={end.isPending} busyLabel="Ending…" onClick={() => void endOthers()}>
+    <Button busy={end.isPending} busyLabel="Ending…" disabled={count === 0} onClick={() => void endOthers()}>
       End all other sessions
     </Button>
   )

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Outlet, useParams } from '@tanstack/react-router'
+import { Outlet, useMatches, useParams } from '@tanstack/react-router'
 import { actionPagesQuery, useActionState } from '../../api/queries.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { OwnerRedirect } from '../../shell/app/OwnerRedirect.tsx'
@@ -15,6 +15,9 @@ const FROM = '/authenticated/org_{$organization}/projects/$projectId'
 export function ProjectLayout() {
   const { organization, projectId } = useParams({ from: FROM })
   const { data, error, refetch } = useActionState('projects_GetDetails', { projectId })
+  const hasOwnHead = useMatches({
+    select: matches => matches.some(({ routeId }) => routeId === `${FROM}/devices/$deviceId`),
+  })
   const tokenCount = useCachedTokenCount(projectId)
   if (data && data.organizationId !== organizationIdOf({ organization })) {
     return <OwnerRedirect organizationId={data.organizationId} />
@@ -27,7 +30,12 @@ export function ProjectLayout() {
       name={data?.name ?? (error ? 'Project' : undefined)}
       id={{ id: projectId, what: 'project id' }}
       label="Project"
-      links={projectPages(base).map(link => ({ ...link, count: counts[link.label] }))}
+      links={projectPages(base).map(link => ({
+        ...link,
+        count: counts[link.label],
+        isCounted: link.label === 'Devices',
+      }))}
+      hasOwnHead={hasOwnHead}
     >
       {/* The project may be deleted, or the user may lose access, while the page is open. */}
       {error && (!data || isAbsent(error)) ? (

@@ -5,6 +5,7 @@ import { NameForm } from '../../form/NameForm.tsx'
 import { counted } from '../../lib/app/format.ts'
 import { DangerLine, DangerZone } from '../../ui/app/DangerZone.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { Settled, SheetSkeleton } from '../../ui/app/Settled.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { PinnedPropertiesSection } from './PinnedPropertiesSection.tsx'
 import { RetentionSection } from './RetentionSection.tsx'
@@ -35,30 +36,42 @@ export function ProjectSettingsPage() {
   return (
     <Page width="settings">
       <PageHead title="Settings" />
-      <div className="stack">
-        <NameForm
-          title="Project"
-          name={data?.name}
-          note="Devices and tokens are not affected."
-          save={name => rename.mutateAsync({ projectId, name })}
-        />
-        <PinnedPropertiesSection projectId={projectId} />
-        {data && <RetentionSection {...data.retention} />}
-        <DangerZone>
-          <DangerLine
-            name="Delete Project"
-            consequence={`Removes the project with its ${what} for everyone and disconnects ${connected}. This cannot be undone.`}
-            icon={Trash2}
-            busyLabel="Deleting…"
-            question="Are you sure you want to delete this project?"
-            act={async () => {
-              await remove.mutateAsync({ projectId })
-              toast(`Project ${data?.name ?? projectId} deleted.`)
-            }}
-            failure="Could not delete the project"
+      <Settled
+        label="Loading settings"
+        skeleton={
+          <div className="stack">
+            <SheetSkeleton heightPx={146} />
+            <SheetSkeleton heightPx={180} />
+            <SheetSkeleton heightPx={210} />
+            <SheetSkeleton heightPx={145} />
+          </div>
+        }
+      >
+        <div className="stack">
+          <NameForm
+            title="Project"
+            name={data?.name}
+            note="Devices and tokens are not affected."
+            save={name => rename.mutateAsync({ projectId, name })}
           />
-        </DangerZone>
-      </div>
+          <PinnedPropertiesSection projectId={projectId} />
+          {data && <RetentionSection {...data.retention} />}
+          <DangerZone>
+            <DangerLine
+              name="Delete Project"
+              consequence={`Removes the project with its ${what} for everyone and disconnects ${connected}. This cannot be undone.`}
+              icon={Trash2}
+              busyLabel="Deleting…"
+              question="Are you sure you want to delete this project?"
+              act={async () => {
+                await remove.mutateAsync({ projectId })
+                toast(`Project ${data?.name ?? projectId} deleted.`)
+              }}
+              failure="Could not delete the project"
+            />
+          </DangerZone>
+        </div>
+      </Settled>
     </Page>
   )
 }

@@ -16,6 +16,7 @@ import { ListPage } from '../../ui/app/ListPage.tsx'
 import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
 import { Menu, MenuChoice } from '../../ui/app/Menu.tsx'
 import { NoCardMatches } from '../../ui/app/NoMatch.tsx'
+import { Settled } from '../../ui/app/Settled.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { InvitationHint } from '../account/InvitationHint.tsx'
@@ -76,7 +77,7 @@ export function ProjectsPage() {
         width="grid"
         list={{ ...list, refetch }}
         shown={projects?.length}
-        stamp={projects && <Stamp list={list} projectIds={projects.map(({ projectId }) => projectId)} />}
+        stamp={<Stamp list={list} projectIds={projects?.map(({ projectId }) => projectId) ?? []} />}
         actions={
           (isFiltered || !isEmpty) && (
             <>
@@ -98,7 +99,7 @@ export function ProjectsPage() {
         {isSummedUp ? (
           <FreshProjectStats projectIds={projects.map(({ projectId }) => projectId)} />
         ) : (
-          totals && totals.deviceCount > 0 && text === '' && <ProjectStats totals={totals} />
+          !isEmpty && !list.error && text === '' && <ProjectStats totals={totals} />
         )}
         {state && (
           <div className="tools">
@@ -120,11 +121,22 @@ export function ProjectsPage() {
           <NoCardMatches what="projects" onClear={() => change({ q: '', state: undefined })} />
         )}
         {!isEmpty && (projects || !list.error) && (
-          <CardGrid busyLabel={projects && !list.isPlaceholderData ? undefined : 'Loading projects'}>
-            {projects?.map(project => (
-              <ProjectCard key={project.projectId} {...project} isShownAlways={Boolean(isSummedUp)} />
-            )) ?? <CardSkeletons />}
-          </CardGrid>
+          <Settled
+            label="Loading projects"
+            skeleton={
+              <CardGrid>
+                <CardSkeletons />
+              </CardGrid>
+            }
+          >
+            {projects && (
+              <CardGrid busyLabel={list.isPlaceholderData ? 'Loading projects' : undefined}>
+                {projects.map(project => (
+                  <ProjectCard key={project.projectId} {...project} isShownAlways={Boolean(isSummedUp)} />
+                ))}
+              </CardGrid>
+            )}
+          </Settled>
         )}
       </ListPage>
       <Suspense>
@@ -166,5 +178,5 @@ function Stamp({ list, projectIds }: StampProps) {
     })),
   })
   const age = ageOf([list, ...summaries])
-  return age && <LiveStamp {...age} />
+  return <LiveStamp {...(age ?? { updatedAt: 0 })} />
 }

@@ -59,10 +59,10 @@ export function PackagePage() {
               Packages
             </Link>,
           ]}
-          here={name}
+          here={details?.name}
         />
       }
-      title={name}
+      title={details?.name ?? (error ? packageId : undefined)}
       what="versions"
       list={list}
       shown={versions?.length}

@@ -8,6 +8,7 @@ import { DangerLine, DangerZone } from '../../ui/app/DangerZone.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../ui/app/SectionBoundary.tsx'
+import { Settled, SheetSkeleton } from '../../ui/app/Settled.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { RepositoryNamesForm } from './RepositoryNamesForm.tsx'
 import { S3Form } from './S3Form.tsx'
@@ -29,29 +30,40 @@ export function RepositorySettingsPage() {
   return (
     <Page width="settings">
       <PageHead title="Settings" />
-      <div className="stack">
-        <Section title="S3 Configuration" padded={false}>
-          <SectionBoundary what="the S3 configuration">
-            <S3Form repositoryId={repositoryId} />
-          </SectionBoundary>
-        </Section>
-        {data && <RepositoryNamesForm repository={data} />}
-        <DangerZone>
-          {data && <VisibilityLine repositoryId={repositoryId} visibility={data.visibility} />}
-          <DangerLine
-            name="Delete Repository"
-            consequence={`Removes the repository with its ${data ? contentOf(data) : 'packages, versions and assets'} for everyone; devices can no longer download them. This cannot be undone.`}
-            icon={Trash2}
-            busyLabel="Deleting…"
-            question="Are you sure you want to delete this repository?"
-            act={async () => {
-              await remove.mutateAsync({ repositoryId })
-              toast(`Repository ${data?.name ?? repositoryId} deleted.`)
-            }}
-            failure="Could not delete the repository"
-          />
-        </DangerZone>
-      </div>
+      <Settled
+        label="Loading settings"
+        skeleton={
+          <div className="stack">
+            <SheetSkeleton heightPx={420} />
+            <SheetSkeleton heightPx={220} />
+            <SheetSkeleton heightPx={210} />
+          </div>
+        }
+      >
+        <div className="stack">
+          <Section title="S3 Configuration" padded={false}>
+            <SectionBoundary what="the S3 configuration">
+              <S3Form repositoryId={repositoryId} />
+            </SectionBoundary>
+          </Section>
+          {data && <RepositoryNamesForm repository={data} />}
+          <DangerZone>
+            {data && <VisibilityLine repositoryId={repositoryId} visibility={data.visibility} />}
+            <DangerLine
+              name="Delete Repository"
+              consequence={`Removes the repository with its ${data ? contentOf(data) : 'packages, versions and assets'} for everyone; devices can no longer download them. This cannot be undone.`}
+              icon={Trash2}
+              busyLabel="Deleting…"
+              question="Are you sure you want to delete this repository?"
+              act={async () => {
+                await remove.mutateAsync({ repositoryId })
+                toast(`Repository ${data?.name ?? repositoryId} deleted.`)
+              }}
+              failure="Could not delete the repository"
+            />
+          </DangerZone>
+        </div>
+      </Settled>
     </Page>
   )
 }

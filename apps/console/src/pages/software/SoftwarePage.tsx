@@ -45,7 +45,7 @@ export function SoftwarePage() {
   return (
     <Page width="list">
       <PageHead title="Software" count={data?.deviceCount}>
-        {data && <LiveStamp updatedAt={dataUpdatedAt} failedAt={errorUpdatedAt} />}
+        <LiveStamp updatedAt={dataUpdatedAt} {...(data && { failedAt: errorUpdatedAt })} />
         <RefreshButton onRefresh={() => invalidateActions(queryClient, ['projects_GetSoftware'])} />
       </PageHead>
       <ErrorAlert

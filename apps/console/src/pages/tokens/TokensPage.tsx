@@ -86,10 +86,12 @@ export function TokensPage() {
             ))}
             onClear={() => change({ q: '' })}
           />
-          <p className="tnote">
-            A token lets new devices enrol. When it expires, new devices are refused. Deleting it also
-            disconnects the devices that are connected with it.
-          </p>
+          {tokens && (
+            <p className="tnote">
+              A token lets new devices enrol. When it expires, new devices are refused. Deleting it also
+              disconnects the devices that are connected with it.
+            </p>
+          )}
         </>
       )}
     </ListPage>

@@ -9,7 +9,11 @@ import { Main } from '../../ui/Main.tsx'
 import { TitleScope } from '../../ui/Title.tsx'
 import type { PageLink } from './pages.ts'
 
-type SideLink = PageLink & { count?: number | undefined }
+type SideLink = PageLink & {
+  /** Number of entries on the page. While it is unknown, its room is kept. */
+  count?: number | undefined
+  isCounted?: boolean
+}
 
 type SideLayoutProps = {
   back?: { to: string; label: string }
@@ -20,15 +24,17 @@ type SideLayoutProps = {
   /** Label of the navigation for screen readers. */
   label: string
   links: SideLink[]
+  /** Whether the current page has a head of its own. On phones, the sidebar is then hidden. */
+  hasOwnHead?: boolean
   children: ReactNode
 }
 
 /** A sidebar with the entity's name and links to its pages. On phones the links are a row of tabs. */
-export function SideLayout({ back, name, id, label, links, children }: SideLayoutProps) {
+export function SideLayout({ back, name, id, label, links, hasOwnHead = false, children }: SideLayoutProps) {
   const nav = useCurrentInView(name !== undefined)
   return (
     <TitleScope name={name ?? id?.id}>
-      <div className="body">
+      <div className={hasOwnHead ? 'body own-head' : 'body'}>
         <aside className="side">
           {back && (
             <Link className="back" to={back.to} activeOptions={{ exact: true }}>
@@ -68,15 +74,15 @@ function useCurrentInView(isLoaded: boolean) {
   return ref
 }
 
-function SideItem({ to, icon: Icon, label, count }: SideLink) {
+function SideItem({ to, icon: Icon, label, count, isCounted = false }: SideLink) {
   return (
     <li>
       <Link to={to}>
         <Icon className="i" aria-hidden />
         {label}
-        {count !== undefined && (
+        {(isCounted || count !== undefined) && (
           <span className="n" aria-hidden="true">
-            {formatCount(count)}
+            {count !== undefined && formatCount(count)}
           </span>
         )}
       </Link>

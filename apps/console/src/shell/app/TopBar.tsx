@@ -80,14 +80,17 @@ function PagesMenu({ organizationId, onShortcuts }: PagesMenuProps) {
 const MOST_WITHOUT_FILTER = 8
 
 function OrganizationMenu({ current }: { current: Organization }) {
-  const organizations = useOrganizations() ?? []
+  const answer = useOrganizations()
+  const organizations = answer ?? []
+  // Until the hub has answered, the name of the organization may be unknown, and its id stands for it.
+  const isNamed = answer !== undefined || current.name !== current.organizationId
   const trigger = (
-    <button type="button" className="switch">
+    <button type="button" className="switch org">
       <span className="av" aria-hidden="true">
-        {initialsOf(current.name)}
+        {isNamed && initialsOf(current.name)}
       </span>
       <span className="sr">Organization </span>
-      <span className="trunc">{current.name}</span>
+      {isNamed ? <span className="trunc">{current.name}</span> : <span className="skel" />}
       <ChevronsUpDown className="i i-14" aria-hidden />
     </button>
   )

@@ -1,8 +1,14 @@
 import { ChevronRight } from 'lucide-react'
 import { Fragment, type ReactNode } from 'react'
 
+type BreadcrumbProps = {
+  links: readonly ReactNode[]
+  /** Name of the current page; `undefined` while it loads. */
+  here: string | undefined
+}
+
 /** Links to the parent pages, then the name of the current page. */
-export function Breadcrumb({ links, here }: { links: readonly ReactNode[]; here: string }) {
+export function Breadcrumb({ links, here }: BreadcrumbProps) {
   return (
     <nav className="crumb" aria-label="Breadcrumb">
       <ol>
@@ -15,7 +21,7 @@ export function Breadcrumb({ links, here }: { links: readonly ReactNode[]; here:
             </li>
           </Fragment>
         ))}
-        <li aria-current="page">{here}</li>
+        <li aria-current="page">{here ?? '…'}</li>
       </ol>
     </nav>
   )

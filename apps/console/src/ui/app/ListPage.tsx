@@ -26,7 +26,8 @@ export const ListFailed = createContext(false)
 type ListPageProps = {
   /** Breadcrumb above the heading. */
   crumb?: ReactNode
-  title: string
+  /** Title of the page; `undefined` while it loads. */
+  title: string | undefined
   /** Plural noun for the listed entities, in lower case, for example "users". */
   what: string
   list: ListState
@@ -71,11 +72,13 @@ export function ListPage({
   return (
     <Page width={width}>
       {crumb}
-      <PageHead title={title} count={total}>
-        {stamp ??
-          (list.data !== undefined && (
-            <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />
-          ))}
+      <PageHead title={title} count={total} isCounting={list.data === undefined && !isFailed}>
+        {stamp ?? (
+          <LiveStamp
+            updatedAt={list.dataUpdatedAt}
+            {...(list.data !== undefined && { failedAt: list.errorUpdatedAt })}
+          />
+        )}
         <RefreshButton onRefresh={list.refetch} />
         {actions}
       </PageHead>

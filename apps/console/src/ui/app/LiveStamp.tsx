@@ -3,7 +3,7 @@ import { useNow } from '../../lib/app/clock.ts'
 import { relativeTime, shortAge } from '../../lib/app/relative-time.ts'
 
 type LiveStampProps = {
-  /** Time at which the data on screen arrived, in milliseconds since 1970. */
+  /** Time at which the data on screen arrived, in milliseconds since 1970; 0 keeps the room of the text until the data has arrived. */
   updatedAt: number
   /** Time of the last failed refresh, in milliseconds since 1970; 0 or absent if no refresh has failed. */
   failedAt?: number
@@ -18,6 +18,13 @@ export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
   const isFailing = failedAt > updatedAt
   const [hasFailed, setHasFailed] = useState(false)
   if (isFailing && !hasFailed) setHasFailed(true)
+  if (updatedAt === 0 && !isFailing)
+    return (
+      <span className="live to-come" aria-hidden="true">
+        <i />
+        Updated just now
+      </span>
+    )
   return (
     <span className={isFailing ? 'live failing' : 'live'}>
       <i aria-hidden="true" />

@@ -19,19 +19,23 @@ export function Page({ width = 'detail', children }: PageProps) {
 }
 
 type PageHeadProps = {
-  title: string
+  /** Title of the page; `undefined` while it loads. */
+  title: string | undefined
   count?: number | undefined
+  /** Whether the number beside the title is still to come. Its room is kept. */
+  isCounting?: boolean
   /** Time of the last refresh, filter and buttons at the end of the line. */
   children?: ReactNode
 }
 
 /** The heading of a page, and its document title. A route change moves the focus to it. */
-export function PageHead({ title, count, children }: PageHeadProps) {
+export function PageHead({ title, count, isCounting = false, children }: PageHeadProps) {
   return (
     <div className="phead">
-      <Title page={title} />
-      <h1 tabIndex={-1}>{title}</h1>
+      {title !== undefined && <Title page={title} />}
+      <h1 tabIndex={-1}>{title ?? <span className="skel" />}</h1>
       {count !== undefined && <span className="cnt">{formatCount(count)}</span>}
+      {count === undefined && isCounting && <span className="cnt" aria-hidden="true" />}
       <span className="grow" />
       {children}
     </div>

@@ -19,13 +19,22 @@ type SegmentsProps<T extends string> = {
   onChange: (value: T) => void
   /** Reason why counts are null. */
   uncounted?: string
+  /** Number of characters whose room each count keeps, also while it loads. Options that never have a count lack the key `count`. */
+  digits?: number
 }
 
 /**
  * A filter with a few options. Their counts are not part of the accessible names. Where the row is wider than the screen, the chosen
  * option scrolls into view.
  */
-export function Segments<T extends string>({ label, value, options, onChange, uncounted }: SegmentsProps<T>) {
+export function Segments<T extends string>({
+  label,
+  value,
+  options,
+  onChange,
+  uncounted,
+  digits,
+}: SegmentsProps<T>) {
   const [shown, choose] = useShownFirst(value, onChange)
   const box = useRef<HTMLDivElement>(null)
   const countCount = options.filter(({ count }) => count !== undefined).length
@@ -52,9 +61,13 @@ export function Segments<T extends string>({ label, value, options, onChange, un
           >
             {option.mark && <Mark state={option.mark} />}
             {option.label}
-            {option.count !== undefined && (
-              <span className="c" aria-hidden="true">
-                {option.count === null ? '–' : formatCount(option.count)}
+            {(option.count !== undefined || (digits !== undefined && 'count' in option)) && (
+              <span
+                className="c"
+                aria-hidden="true"
+                style={digits === undefined ? undefined : { minWidth: `${digits}ch` }}
+              >
+                {option.count === null ? '–' : option.count !== undefined && formatCount(option.count)}
               </span>
             )}
           </button>

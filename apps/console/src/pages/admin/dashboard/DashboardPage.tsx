@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../../ui/Alert.tsx'
 import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
 import { Page, PageHead } from '../../../ui/app/Page.tsx'
 import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
+import { Settled, SheetSkeleton } from '../../../ui/app/Settled.tsx'
 import { Stat, Stats } from '../../../ui/app/Stats.tsx'
 import { messageOf } from '../../../ui/ErrorText.tsx'
 import { NodeTable } from '../NodeTable.tsx'
@@ -35,62 +36,76 @@ export function DashboardPage() {
   return (
     <Page width="list">
       <PageHead title="Dashboard">
-        {age && <LiveStamp {...age} />}
+        <LiveStamp {...(age ?? { updatedAt: 0 })} />
         <RefreshButton
           onRefresh={() => Promise.all([statistics.refetch(), cluster.refetch(), health.refetch()])}
         />
       </PageHead>
-      <ErrorAlert title="Could not load the health of the hub." error={health.error} />
-      {health.data && <NeedsAttention problems={health.data.problems} answeredAt={health.dataUpdatedAt} />}
-      <Stats>
-        <Stat
-          label="Devices"
-          value={statistics.data?.devices}
-          failure={failure}
-          note={connected === undefined ? undefined : `${formatCount(connected)} connected`}
-          link={leadTo('/admin/projects')}
-        />
-        <Stat
-          label="Projects"
-          value={statistics.data?.projects}
-          failure={failure}
-          note={people?.value && `in ${counted(people.value.organizations, 'organization')}`}
-          link={leadTo('/admin/projects')}
-        />
-        <Stat
-          label="Users"
-          value={statistics.data?.users}
-          failure={failure}
-          note={people?.value && counted(people.value.administrators, 'administrator')}
-          link={leadTo('/admin/users')}
-        />
-        <Stat
-          label="Cluster Nodes"
-          value={cluster.data?.nodes.length}
-          failure={cluster.error ? messageOf(cluster.error) : undefined}
-          link={leadTo('/admin/cluster')}
-        />
-      </Stats>
-      {events && database && (
-        <div className="duo">
-          <EventsPanel part={events} />
-          <DatabasePanel part={database} />
-        </div>
-      )}
-      {nodes?.value ? (
-        <NodesPanel nodes={nodes.value} answeredAt={health.dataUpdatedAt} />
-      ) : (
-        (cluster.data || !cluster.error) && (
-          <NodeTable nodes={cluster.data?.nodes} answeredAt={cluster.dataUpdatedAt} />
-        )
-      )}
-      {nodes && database && seals && jobs && backup && (
-        <div className="trio">
-          <VersionPanel nodes={nodes} database={database} seals={seals} backup={backup} />
-          <CertificatesPanel nodes={nodes} />
-          <JobsPanel jobs={jobs} />
-        </div>
-      )}
+      <Settled
+        label="Loading dashboard"
+        skeleton={
+          <>
+            <SheetSkeleton heightPx={92} />
+            <div className="duo">
+              <SheetSkeleton heightPx={240} />
+              <SheetSkeleton heightPx={240} />
+            </div>
+            <SheetSkeleton heightPx={200} />
+          </>
+        }
+      >
+        <ErrorAlert title="Could not load the health of the hub." error={health.error} />
+        {health.data && <NeedsAttention problems={health.data.problems} answeredAt={health.dataUpdatedAt} />}
+        <Stats>
+          <Stat
+            label="Devices"
+            value={statistics.data?.devices}
+            failure={failure}
+            note={connected === undefined ? undefined : `${formatCount(connected)} connected`}
+            link={leadTo('/admin/projects')}
+          />
+          <Stat
+            label="Projects"
+            value={statistics.data?.projects}
+            failure={failure}
+            note={people?.value && `in ${counted(people.value.organizations, 'organization')}`}
+            link={leadTo('/admin/projects')}
+          />
+          <Stat
+            label="Users"
+            value={statistics.data?.users}
+            failure={failure}
+            note={people?.value && counted(people.value.administrators, 'administrator')}
+            link={leadTo('/admin/users')}
+          />
+          <Stat
+            label="Cluster Nodes"
+            value={cluster.data?.nodes.length}
+            failure={cluster.error ? messageOf(cluster.error) : undefined}
+            link={leadTo('/admin/cluster')}
+          />
+        </Stats>
+        {events && database && (
+          <div className="duo">
+            <EventsPanel part={events} />
+            <DatabasePanel part={database} />
+          </div>
+        )}
+        {nodes?.value ? (
+          <NodesPanel nodes={nodes.value} answeredAt={health.dataUpdatedAt} />
+        ) : (
+          (cluster.data || !cluster.error) && (
+            <NodeTable nodes={cluster.data?.nodes} answeredAt={cluster.dataUpdatedAt} />
+          )
+        )}
+        {nodes && database && seals && jobs && backup && (
+          <div className="trio">
+            <VersionPanel nodes={nodes} database={database} seals={seals} backup={backup} />
+            <CertificatesPanel nodes={nodes} />
+            <JobsPanel jobs={jobs} />
+          </div>
+        )}
+      </Settled>
     </Page>
   )
 }

@@ -73,7 +73,7 @@ export function DeviceHead({ projectId, deviceId, details, answeredAt }: DeviceH
           </div>
         </div>
         <div className="row acts">
-          {age && <LiveStamp {...age} />}
+          <LiveStamp {...(age ?? { updatedAt: 0 })} />
           <Button
             icon={ExternalLink}
             data-tip={`Link valid for ${PROXY_LINK_HOURS} hours`}

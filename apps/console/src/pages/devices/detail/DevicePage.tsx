@@ -1,9 +1,11 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { useActionState } from '../../../api/queries.ts'
 import { ErrorAlert } from '../../../ui/Alert.tsx'
+import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
 import { Page } from '../../../ui/app/Page.tsx'
+import { Settled, SheetSkeleton } from '../../../ui/app/Settled.tsx'
 import { isAbsent } from '../../../ui/is-absent.ts'
 import { Absent } from '../../../ui/NotFound.tsx'
 import { deviceNameText } from '../device-name.ts'
@@ -47,47 +49,82 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
 
   return (
     <Page>
-      <DeviceHead projectId={projectId} deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
-      {details && <PendingBox details={details} />}
-      {problems && <ProblemBox deviceId={deviceId} problems={problems} />}
-      {details && problems?.length === 0 && !isPending && !isNew && (
-        <CalmLine deviceId={deviceId} isConnected={details.isConnected} />
-      )}
-      <AnchorNav deviceId={deviceId} />
-      <div className="order">
-        {details && (
-          <>
-            <ErrorAlert title="Could not load the device." error={error} />
-            <LimitsNotice {...details} />
-          </>
+      <Settled label="Loading device" skeleton={<DeviceSkeleton deviceId={deviceId} />}>
+        <DeviceHead projectId={projectId} deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
+        {details && <PendingBox details={details} />}
+        {problems && <ProblemBox deviceId={deviceId} problems={problems} />}
+        {details && problems?.length === 0 && !isPending && !isNew && (
+          <CalmLine deviceId={deviceId} isConnected={details.isConnected} />
         )}
-        <div className="lead" id="ov">
-          <ConnectionSection deviceId={deviceId} problemBeganAt={beganAt} />
-          {isNew ? (
-            <div className="stack">
-              <EventsSection deviceId={deviceId} />
-              <OtaSection deviceId={deviceId} />
-            </div>
-          ) : (
-            <EventsSection deviceId={deviceId} />
+        <AnchorNav deviceId={deviceId} />
+        <div className="order">
+          {details && (
+            <>
+              <ErrorAlert title="Could not load the device." error={error} />
+              <LimitsNotice {...details} />
+            </>
           )}
+          <div className="lead" id="ov">
+            <ConnectionSection deviceId={deviceId} problemBeganAt={beganAt} />
+            {isNew ? (
+              <div className="stack">
+                <EventsSection deviceId={deviceId} />
+                <OtaSection deviceId={deviceId} />
+              </div>
+            ) : (
+              <EventsSection deviceId={deviceId} />
+            )}
+          </div>
+          {!isNew && <OtaSection deviceId={deviceId} />}
+          <div className={isNew ? 'lead even' : 'order'}>
+            <PropertiesSection projectId={projectId} deviceId={deviceId} />
+            <SystemInfoSection deviceId={deviceId} />
+          </div>
+          <CertificatesSection deviceId={deviceId} />
+          <div className="lead rev">
+            <ConnectionsSection deviceId={deviceId} />
+            <ProxySection deviceId={deviceId} />
+          </div>
+          <div className="lead even">
+            <RenameSection deviceId={deviceId} />
+            <DangerSection projectId={projectId} deviceId={deviceId} name={deviceNameText(details ?? {})} />
+          </div>
         </div>
-        {!isNew && <OtaSection deviceId={deviceId} />}
-        <div className={isNew ? 'lead even' : 'order'}>
-          <PropertiesSection projectId={projectId} deviceId={deviceId} />
-          <SystemInfoSection deviceId={deviceId} />
-        </div>
-        <CertificatesSection deviceId={deviceId} />
-        <div className="lead rev">
-          <ConnectionsSection deviceId={deviceId} />
-          <ProxySection deviceId={deviceId} />
-        </div>
-        <div className="lead even">
-          <RenameSection deviceId={deviceId} />
-          <DangerSection projectId={projectId} deviceId={deviceId} name={deviceNameText(details ?? {})} />
+      </Settled>
+    </Page>
+  )
+}
+
+/** Placeholder with the shape of the page of a device without a problem. */
+function DeviceSkeleton({ deviceId }: { deviceId: string }) {
+  return (
+    <>
+      <Breadcrumb
+        links={[
+          <Link key="devices" from="/org_{$organization}/projects/$projectId" to="./devices">
+            Devices
+          </Link>,
+        ]}
+        here={deviceId}
+      />
+      <div className="dhead">
+        <div className="grow">
+          <h1 tabIndex={-1} className="any">
+            {deviceId}
+          </h1>
+          <div className="meta">
+            <span className="mono">{deviceId}</span>
+          </div>
         </div>
       </div>
-    </Page>
+      <div className="anchor" />
+      <div className="lead">
+        <SheetSkeleton heightPx={420} title="Connection" />
+        <SheetSkeleton heightPx={420} title="Recent Events" />
+      </div>
+      <SheetSkeleton heightPx={124} title="OTA Update Status" />
+      <SheetSkeleton heightPx={320} title="Properties" />
+    </>
   )
 }
 

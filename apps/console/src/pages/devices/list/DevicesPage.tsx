@@ -8,6 +8,7 @@ import { useChangeSearch } from '../../../lib/app/search.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
 import { loadCode } from '../../../lib/load-code.ts'
+import { knownCounts } from '../../../offline/known-counts.ts'
 import { Alert } from '../../../ui/Alert.tsx'
 import { CreateButton } from '../../../ui/app/CreateButton.tsx'
 import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
@@ -125,7 +126,9 @@ function Devices({ projectId }: { projectId: string }) {
   )
   const isFiltered = isSearched || search.status !== undefined
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
+  const expectedCount = useExpectedCount(projectId)
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
+  const isLarge = (deviceCount ?? expectedCount) > MAX_MARKED_DEVICES
   const isLoaded = list.data !== undefined && !list.isPlaceholderData
   const counts = useDeviceCounts(projectId, list.input.filter, isLoaded)
   const found = isSearched ? counts.total : countOf(summary, search.status)
@@ -191,7 +194,7 @@ function Devices({ projectId }: { projectId: string }) {
 
   return (
     <Page width="list">
-      <PageHead title="Devices" count={deviceCount}>
+      <PageHead title="Devices" count={deviceCount} isCounting={!list.error}>
         {/* The notice of new devices is in the head, because above the table it would move the rows. */}
         {list.heldCount > 0 && (
           <div className="arrived">
@@ -206,7 +209,7 @@ function Devices({ projectId }: { projectId: string }) {
             </Button>
           </div>
         )}
-        {list.data && <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />}
+        <LiveStamp updatedAt={list.dataUpdatedAt} {...(list.data && { failedAt: list.errorUpdatedAt })} />
         <RefreshButton
           onRefresh={() => invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])}
         />
@@ -237,14 +240,15 @@ function Devices({ projectId }: { projectId: string }) {
         </Suspense>
       ) : (
         <>
-          {summary &&
-            (summary.deviceCount > MAX_MARKED_DEVICES ? (
-              <Suspense fallback={<div className="sheet fleet-place" />}>
-                <FleetSheet summary={summary} search={search} onChange={changeFilter} />
-              </Suspense>
-            ) : (
-              <FleetSummary summary={summary} />
-            ))}
+          {!summary ? (
+            <div className={isLarge ? 'sheet fleet-place' : 'sheet fleet-place few'} />
+          ) : summary.deviceCount > MAX_MARKED_DEVICES ? (
+            <Suspense fallback={<div className="sheet fleet-place" />}>
+              <FleetSheet summary={summary} search={search} onChange={changeFilter} />
+            </Suspense>
+          ) : (
+            <FleetSummary summary={summary} />
+          )}
           {list.error && !isLost && (
             <Alert
               tone="bad"
@@ -296,7 +300,14 @@ function Devices({ projectId }: { projectId: string }) {
                 />
               </Suspense>
             )}
-            <Filters search={search} summary={summary} counts={counts} onChange={changeFilter} />
+            <Filters
+              search={search}
+              summary={summary}
+              counts={counts}
+              isLarge={isLarge}
+              deviceCount={deviceCount ?? expectedCount}
+              onChange={changeFilter}
+            />
             {isNarrow && total !== deviceCount && (
               <Matches total={total} of={deviceCount} isUncounted={isUncounted} />
             )}
@@ -379,6 +390,16 @@ function Devices({ projectId }: { projectId: string }) {
       )}
     </Page>
   )
+}
+
+/**
+ * Number of devices for the shape of the page while the summary loads: from the details of the project, which the sidebar needs too, else
+ * from the last visit. A project that nobody has visited in this browser counts as large.
+ */
+function useExpectedCount(projectId: string): number {
+  const details = useActionState('projects_GetDetails', { projectId }).data
+  const [known] = useState(() => knownCounts().find(({ path }) => path.includes(projectId))?.total)
+  return details?.deviceCount ?? known ?? Number.POSITIVE_INFINITY
 }
 
 /** The search parameters with the known values of `show` and `health`. A health in `show`, as in links, becomes `health`. */

@@ -1,5 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { MAX_MARKED_DEVICES } from '@muster/actions/client'
+import { formatCount } from '../../../lib/app/format.ts'
 import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
 import { ATTENTION_LABELS, type Attention, type Health } from './attention.ts'
 import type { DeviceSearch } from './devices-input.ts'
@@ -18,13 +18,17 @@ type FiltersProps = {
   search: DeviceSearch
   summary: Summary
   counts: ReturnType<typeof useDeviceCounts>
+  /** Whether the project has so many devices that their summary has the filters by connection and health. */
+  isLarge: boolean
+  /** Number of devices of the project. Counts keep the room of its digits, so that the filters do not move when counts arrive. */
+  deviceCount: number
   onChange: (next: { [Name in 'status' | 'show' | 'health']?: string | undefined }) => void
 }
 
 /** One-click filters: presets with their counts and, for projects of at most 200 devices, also connection and health. */
-export function Filters({ search, summary, counts, onChange }: FiltersProps) {
+export function Filters({ search, summary, counts, isLarge, deviceCount, onChange }: FiltersProps) {
   const { all, presets, reason } = counts
-  const isLarge = summary !== undefined && summary.deviceCount > MAX_MARKED_DEVICES
+  const digits = Number.isFinite(deviceCount) ? formatCount(deviceCount).length : 3
   // Small lists have Pending among the filters by status.
   const names = isLarge ? PRESETS : PRESETS.slice(0, -1)
   const presetFilter = (
@@ -32,6 +36,7 @@ export function Filters({ search, summary, counts, onChange }: FiltersProps) {
       label="Presets"
       value={search.show ?? 'all'}
       uncounted={reason}
+      digits={digits}
       options={[
         { value: 'all', label: isLarge ? 'All' : 'No preset', count: all },
         ...names.map((value, index) => ({
@@ -51,12 +56,14 @@ export function Filters({ search, summary, counts, onChange }: FiltersProps) {
           <Segments
             label="Status"
             value={search.status ?? 'all'}
+            digits={digits}
             options={segmentsOf(summary)}
             onChange={status => onChange({ status: status === 'all' ? undefined : status })}
           />
           <Segments<Health | 'all'>
             label="Health"
             value={search.health ?? 'all'}
+            digits={digits}
             options={[
               { value: 'all', label: 'Any health' },
               ...HEALTHS.map(value => ({

@@ -12,6 +12,7 @@ import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
 import { Page } from '../../../ui/app/Page.tsx'
 import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
+import { Settled, SheetSkeleton } from '../../../ui/app/Settled.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
@@ -74,119 +75,153 @@ export function VersionPage() {
   return (
     <Page width="list">
       <Title page={title} />
-      <Breadcrumb
-        links={[
-          <Link key="packages" from={REPOSITORY} to="./packages">
-            Packages
-          </Link>,
-          <Link key="package" from={REPOSITORY} to="./packages/$packageId" params={{ packageId }}>
-            {packageName}
-          </Link>,
-        ]}
-        here={name}
-      />
-      <div className="dhead">
-        <div className="grow">
-          <h1 tabIndex={-1} className="any">
-            {title}
-          </h1>
-          <div className="meta">
-            <Id id={versionId} what="version id" />
-            <span>
-              Created <Time at={createdAt} />
-            </span>
-            {neighbour && (
+      <Settled
+        label="Loading version"
+        skeleton={
+          <>
+            <nav className="crumb" aria-hidden="true">
+              <ol>
+                <li>Packages</li>
+              </ol>
+            </nav>
+            <div className="dhead">
+              <div className="grow">
+                <h1 tabIndex={-1} className="any">
+                  {title}
+                </h1>
+                <div className="meta">
+                  <span className="mono">{versionId}</span>
+                </div>
+              </div>
+            </div>
+            <SheetSkeleton heightPx={180} />
+            <SheetSkeleton heightPx={240} />
+          </>
+        }
+      >
+        <Breadcrumb
+          links={[
+            <Link key="packages" from={REPOSITORY} to="./packages">
+              Packages
+            </Link>,
+            <Link key="package" from={REPOSITORY} to="./packages/$packageId" params={{ packageId }}>
+              {packageName}
+            </Link>,
+          ]}
+          here={name}
+        />
+        <div className="dhead">
+          <div className="grow">
+            <h1 tabIndex={-1} className="any">
+              {title}
+            </h1>
+            <div className="meta">
+              <Id id={versionId} what="version id" />
               <span>
-                {usage?.newer ? 'Newer:' : 'Before:'} <SiblingLink {...neighbour} />
+                Created <Time at={createdAt} />
               </span>
+              {neighbour && (
+                <span>
+                  {usage?.newer ? 'Newer:' : 'Before:'} <SiblingLink {...neighbour} />
+                </span>
+              )}
+            </div>
+          </div>
+          <div className="row acts">
+            <LiveStamp
+              updatedAt={counting.dataUpdatedAt}
+              {...(usage && { failedAt: counting.errorUpdatedAt })}
+            />
+            <RefreshButton
+              onRefresh={() =>
+                invalidateActions(queryClient, [
+                  'repositories_GetVersionUsage',
+                  'repositories_GetVersionDetails',
+                ])
+              }
+            />
+            {isRunning && (
+              <a className="btn" href="#move">
+                <Tag className="i" aria-hidden />
+                Move a tag
+              </a>
             )}
           </div>
         </div>
-        <div className="row acts">
-          {usage && <LiveStamp updatedAt={counting.dataUpdatedAt} failedAt={counting.errorUpdatedAt} />}
-          <RefreshButton
-            onRefresh={() =>
-              invalidateActions(queryClient, [
-                'repositories_GetVersionUsage',
-                'repositories_GetVersionDetails',
-              ])
-            }
-          />
-          {isRunning && (
-            <a className="btn" href="#move">
-              <Tag className="i" aria-hidden />
-              Move a tag
-            </a>
-          )}
-        </div>
-      </div>
-      {usage && <Problem usage={usage} name={name} />}
-      <ErrorAlert
-        title="Could not count devices."
-        error={counting.error}
-        action={
-          <Button size="sm" onClick={() => void counting.refetch()}>
-            Try again
-          </Button>
-        }
-      />
-      {!usage && !counting.error && (
-        <div className="sheet who-runs" role="status">
-          <div className="top muted">Counting…</div>
-          <Skeleton label="Counting devices" />
-        </div>
-      )}
-      {usage?.tookTooLong && (
-        <div className="sheet who-runs" role="status">
-          <div className="top muted">– Counting took longer than 2 s. The page tries again.</div>
-        </div>
-      )}
-      {usage?.counts && isRunning && <WhoRunsIt usage={usage} counts={usage.counts} packageName={packageName} />}
-      <div className="side-cols">
-        <div className="stack ov">
-          {usage?.counts && !isRunning && (
-            <NextSteps version={version} name={name} usage={usage} path={fixedPath} />
-          )}
-          {usage && usage.failures.length > 0 && <FailureTable usage={usage} />}
-          {usage && isRunning && <ProjectTable usage={usage} packageName={packageName} />}
-          {usage?.series && isRunning && (
-            <VersionChart series={usage.series} moves={usage.moves} name={name} />
-          )}
-        </div>
-        <div className="stack rail">
-          <TagRail title="Tags" tags={tags} usage={usage} />
-          {otherTags.length > 0 && (
-            <TagRail title={`Other tags of ${packageName}`} tags={otherTags} usage={usage} withVersions />
-          )}
-          <Metadata metadata={metadata} />
-        </div>
-        <div className="stack rest">
-          <Section title="Assets" padded={false}>
-            {assets.length > 0 ? (
-              <FileTable files={assets} />
-            ) : (
-              <EmptyState
-                bare
-                icon={File}
-                title="This version has no assets."
-                action={
-                  <Code text={uploadCommand(...path).command} label="Copy the command: Upload files" prompt />
-                }
-              />
+        {usage && <Problem usage={usage} name={name} />}
+        <ErrorAlert
+          title="Could not count devices."
+          error={counting.error}
+          action={
+            <Button size="sm" onClick={() => void counting.refetch()}>
+              Try again
+            </Button>
+          }
+        />
+        {!usage && !counting.error && (
+          <div className="sheet who-runs" role="status">
+            <div className="top muted">Counting…</div>
+            <Skeleton label="Counting devices" />
+          </div>
+        )}
+        {usage?.tookTooLong && (
+          <div className="sheet who-runs" role="status">
+            <div className="top muted">– Counting took longer than 2 s. The page tries again.</div>
+          </div>
+        )}
+        {usage?.counts && isRunning && (
+          <WhoRunsIt usage={usage} counts={usage.counts} packageName={packageName} />
+        )}
+        <div className="side-cols">
+          <div className="stack ov">
+            {usage?.counts && !isRunning && (
+              <NextSteps version={version} name={name} usage={usage} path={fixedPath} />
             )}
-          </Section>
-          {usage?.counts && !isRunning && (
-            <Section title="Projects" padded={false}>
-              <p className="quiet-text">
-                {usage.projectCount === 0
-                  ? 'No project that you may see is linked to this repository.'
-                  : `${counted(usage.projectCount, 'project')} that you may see can use this version. Counts, failures by reason and the last 14 days stand here from the first device that reports it.`}
-              </p>
+            {usage && usage.failures.length > 0 && <FailureTable usage={usage} />}
+            {usage && isRunning && <ProjectTable usage={usage} packageName={packageName} />}
+            {usage?.series && isRunning && (
+              <VersionChart series={usage.series} moves={usage.moves} name={name} />
+            )}
+          </div>
+          <div className="stack rail">
+            <TagRail title="Tags" tags={tags} usage={usage} />
+            {otherTags.length > 0 && (
+              <TagRail title={`Other tags of ${packageName}`} tags={otherTags} usage={usage} withVersions />
+            )}
+            <Metadata metadata={metadata} />
+          </div>
+          <div className="stack rest">
+            <Section title="Assets" padded={false}>
+              {assets.length > 0 ? (
+                <FileTable files={assets} />
+              ) : (
+                <EmptyState
+                  bare
+                  icon={File}
+                  title="This version has no assets."
+                  action={
+                    <Code
+                      text={uploadCommand(...path).command}
+                      label="Copy the command: Upload files"
+                      prompt
+                    />
+                  }
+                />
+              )}
             </Section>
-          )}
-          {usage && isRunning && <MoveTags usage={usage} name={name} path={fixedPath} />}
+            {usage?.counts && !isRunning && (
+              <Section title="Projects" padded={false}>
+                <p className="quiet-text">
+                  {usage.projectCount === 0
+                    ? 'No project that you may see is linked to this repository.'
+                    : `${counted(usage.projectCount, 'project')} that you may see can use this version. Counts, failures by reason and the last 14 days stand here from the first device that reports it.`}
+                </p>
+              </Section>
+            )}
+            {usage && isRunning && <MoveTags usage={usage} name={name} path={fixedPath} />}
+          </div>
         </div>
-      </div>
+      </Settled>
     </Page>
   )
 }
