@@ -49,7 +49,7 @@ const BENCHES: Record<string, Bench> = {
   sizes: { run: sizes, limitMinutes: 10 },
   blobs: { run: blobs, limitMinutes: 15 },
   backup: { run: backup, limitMinutes: 30 },
-  paint: { run: paint, limitMinutes: 5 },
+  paint: { run: paint, limitMinutes: 20 },
   overload: { run: overload, limitMinutes: 5 },
   soak: { run: soak },
   agent: { run: agent, limitMinutes: 10 },

@@ -1,19 +1,16 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
 import { launchBrowser } from '../e2e/browser.ts'
 import { median } from './child.ts'
 import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
+import { FAST_3G, measureShifts } from './layout-shifts.ts'
 import { treeProcessorSecs } from './processes.ts'
 import { report, reportGoal } from './yardsticks.ts'
 
 const LOADS = 7
-/** "Fast 3G" of Chromium's developer tools. */
-const NETWORK = {
-  offline: false,
-  latency: 150,
-  downloadThroughput: (1.6 * 1024 * 1024) / 8,
-  uploadThroughput: (750 * 1024) / 8,
-}
 const CPU_SLOWDOWN = 4
 const LIMIT_MS = 1_500
 const SILENCES = 5
@@ -22,12 +19,15 @@ const CONSOLES = 1_000
 const IDLE_SECS = 20
 
 /**
- * Measures the first paint of the console on a slow phone, each time with empty caches (docs/goals.md P24). Also measures what 1,000 open
- * consoles cost the hub while nothing happens. Argument: number of loads of each page (default 7).
+ * Measures the first paint of the console on a slow phone, each time with empty caches (docs/goals.md P24), and how far each page moves
+ * while it loads (P30). Also measures what 1,000 open consoles cost the hub while nothing happens. Arguments: number of loads of each page
+ * (default 7), and a text. With 0 loads, only layout shifts are measured; with a text, only those of pages whose path contains it.
  */
-export async function paint(loads = String(LOADS)): Promise<void> {
+export async function paint(loads = String(LOADS), part = ''): Promise<void> {
   // Builds the console before the hub starts, because the hub serves the files that it finds at its start.
   await import('../tools/build-console.ts')
+  await measureMoves(part)
+  if (Number(loads) === 0) return
   await using hub = await startBenchHub()
   const browser = await launchBrowser()
   try {
@@ -54,6 +54,24 @@ export async function paint(loads = String(LOADS)): Promise<void> {
     await browser.close()
   }
   await measureConsoles(hub)
+}
+
+/** Text of the banner while layout shifts are measured. On a phone it takes two lines. */
+const BANNER = 'Maintenance on <b>Sunday</b>, 02:00 to 04:00 UTC. <a href="https://status.example">Status</a>'
+
+/** Measures layout shifts with a banner, which is above everything else. */
+async function measureMoves(part: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-bench-'))
+  await using _removed = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+  const file = join(folder, 'config.json')
+  await writeFile(file, JSON.stringify({ banner: { text: BANNER } }))
+  await using hub = await startBenchHub({ MUSTER_CONFIG_JSON: file })
+  const browser = await launchBrowser()
+  try {
+    await measureShifts(browser, hub, await signInByForm(browser, hub), part)
+  } finally {
+    await browser.close()
+  }
 }
 
 type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>
@@ -86,7 +104,7 @@ async function loadSlowly(browser: Browser, url: string, cookies: Cookies, ready
     const page = await context.newPage()
     const devtools = await context.newCDPSession(page)
     await devtools.send('Network.enable')
-    await devtools.send('Network.emulateNetworkConditions', NETWORK)
+    await devtools.send('Network.emulateNetworkConditions', FAST_3G)
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN })
     await page.goto(url, { waitUntil: 'commit' })
     await page.locator(ready).first().waitFor({ state: 'attached' })
