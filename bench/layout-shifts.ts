@@ -51,21 +51,12 @@ export async function measureShifts(
   cookies: Cookies,
   part = '',
 ): Promise<void> {
-  await measurePages(browser, hub.url, await seedPages(hub), cookies, part)
-}
-
-export async function measurePages(
-  browser: Browser,
-  address: string,
-  ids: Readonly<Record<string, string>>,
-  cookies: Cookies,
-  part: string,
-): Promise<void> {
+  const ids = await seedPages(hub)
   const paths = CONSOLE_PATHS.filter(path => !REDIRECTS.has(path) && path.includes(part))
   const queue = paths.values()
   const worker = async () => {
     for (const path of queue) {
-      const url = address + path.replace(/\{?\$(\w+)\}?/g, (_, name: string) => ids[name]!)
+      const url = hub.url + path.replace(/\{?\$(\w+)\}?/g, (_, name: string) => ids[name]!)
       const loads: Load[] = []
       for (const { width, slow } of LOOKS)
         loads.push({
@@ -176,7 +167,7 @@ async function untilQuiet(page: Page): Promise<void> {
 }
 
 /** Fills the hub with rows for every page, and returns the ids of the paths by their names. */
-export async function seedPages(hub: BenchHub): Promise<Record<string, string>> {
+async function seedPages(hub: BenchHub): Promise<Record<string, string>> {
   const [first] = (await hub.query(
     'select project_id, organization_id from project order by created_at limit 1',
   )) as { project_id: string; organization_id: string }[]

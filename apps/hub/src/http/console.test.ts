@@ -160,6 +160,19 @@ describe('a page of the console', () => {
     expect(policy['script-src']).not.toContain('https://collect.example')
   })
 
+  it('C22: has the text of the banner, so that the first paint has its height', async () => {
+    const dist = join(folder, 'with-banner')
+    await mkdir(join(dist, 'assets'), { recursive: true })
+    await writeFile(join(dist, 'index.html'), `${INDEX}<div id="boot"><!--banner--></div>`)
+    const text = 'Closed on <b>Sunday</b> &amp; "Monday" <<script>alert(1)</script> $&'
+    const { text: page } = await ask(await served({ console: { banner: { text } } }, dist), '/')
+    expect(page).toBe(
+      `${INDEX}<div id="boot"><div class="banner"><span class="i"></span><span>Closed on Sunday &amp; &#34;Monday&#34; alert(1) $&</span></div></div>`,
+    )
+    const { text: without } = await ask(await served({}, dist), '/')
+    expect(without).toBe(`${INDEX}<div id="boot"><!--banner--></div>`)
+  })
+
   it('answers HEAD like GET without a body', async () => {
     const answer = await ask(hub, '/login', { method: 'HEAD' })
     expect(answer.status).toBe(200)
