@@ -72,11 +72,13 @@ function wordsOf(devices: readonly DeviceRow[]): Words | undefined {
           (hostname ? HOST_GAP_PX + NAME_SPARE_PX + textWidth(hostname, medium) : 0),
       )
     need('deviceId', textWidth(deviceId, mono) + COPY_PX)
-    const { connection, health } = statusWords(device)
-    const healthPx = health
-      ? DOT_GAPS_PX + textWidth('·', plain) + MARK_PX + textWidth(health.word, plain)
-      : 0
-    need('status', MARK_PX + textWidth(connection, plain) + healthPx)
+    const { connection, sharedIdentity, health } = statusWords(device)
+    const further = [sharedIdentity, health?.word].filter(word => word !== undefined)
+    const furtherPx = further.reduce(
+      (sum, word) => sum + DOT_GAPS_PX + textWidth('·', plain) + MARK_PX + textWidth(word, plain),
+      0,
+    )
+    need('status', MARK_PX + textWidth(connection, plain) + furtherPx)
     need('version', textWidth(currentVersion ?? '–', mono))
     const update = updateWords(device)
     need('update', textWidth(update.text, plain) + (update.tone === 'plain' ? 0 : ICON_PX))
