@@ -49,7 +49,7 @@ function asPerson({ url, userToken }: Attack): Invoke {
 }
 
 async function refusedCommand({ foreignOrganizationId }: Attack, invoke: Invoke): Promise<void> {
-  await invoke('projects_Create', { organizationId: foreignOrganizationId, name: 'Not permitted' })
+  await invoke('organizations_SetName', { organizationId: foreignOrganizationId, name: 'Not permitted' })
 }
 
 /** Runs a call again and again on several loops. */

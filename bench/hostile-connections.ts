@@ -42,7 +42,7 @@ export const CONNECTION_KINDS: HostileKind[] = [
     ),
   },
   { name: 'opens 666 live streams of one session', limit: 'person-streams', start: untilStopped(streams) },
-  { name: 'opens 401 links of one user token', limit: 'person-links', start: untilStopped(links) },
+  { name: 'opens 401 links of one user token', limit: 'person-link-share', start: untilStopped(links) },
 ]
 
 /** Keeps a number of connections open that have sent the same bytes. Replaces those that the hub closes. */
