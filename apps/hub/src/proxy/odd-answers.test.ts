@@ -16,8 +16,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { AnswerReader } from './answer-reader.ts'
 
-// The browser test e2e/odd-answers.test.ts compares the same answers with what Chromium shows without the hub.
-
 let hub: TestHub
 beforeAll(async () => {
   hub = await testHub({ proxySilenceSecs: 1 })
