@@ -56,10 +56,9 @@ export async function openBus({ config, key, node, log, readiness }: OpenBusOpti
         `the bus between nodes is away (${bus.kind}); changes made on other nodes arrive by polling`,
       )
   })
-  const starts = buses.map(one => {
-    if (one.kind === 'NATS' || node.hasOthers) return one.start()
-    void node.otherSeen.then(() => one.start())
-    return undefined
+  const starts = buses.map(async one => {
+    if (one.kind === 'NATS' || node.hasOthers) await one.start()
+    else void node.otherSeen.then(() => one.start())
   })
   await waitUpTo(FIRST_ATTEMPT_MS, Promise.all(starts))
   return bus
