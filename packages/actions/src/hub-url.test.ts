@@ -26,7 +26,7 @@ it.each([
   ['https://hub.example', ''],
   ['http://10.0.0.1:6878', ' --dangerous-allow-plaintext'],
 ])('the command for %s is one that the agent takes', (url, option) => {
-  expect(agentCommand(url, 'deployment_x')).toBe(
-    `npm run agent -- run --hub ${url} --token deployment_x${option}`,
+  expect(agentCommand(url, '/srv/muster/first-token')).toBe(
+    `npm run agent -- run --hub ${url} --token-file /srv/muster/first-token${option}`,
   )
 })

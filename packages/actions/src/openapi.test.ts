@@ -153,7 +153,7 @@ describe('the page of actions', () => {
   it('shows shapes that a person can read', () => {
     expect(page).not.toContain('undefined')
     expect(page).not.toContain('[object')
-    expect(page).toContain('flags: {autoAccept?: boolean}')
+    expect(page).toContain('flags: {autoAccept?: boolean, ownCertificate?: boolean}')
   })
 })
 

@@ -153,7 +153,14 @@ beforeAll(async () => {
   const settings = { trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET }
   const { limits } = loadConfig({})
   // Many entries of `ACTION_ROWS` add certificates to the same device, so the limit of pending certificates is raised.
-  const roomy = { ...limits, 'device-pending-certificates': 1000 }
+  // Each actor is refused thousands of commands here.
+  const roomy = {
+    ...limits,
+    'device-pending-certificates': 1000,
+    'device-refused-commands': 1_000_000,
+    'person-refused-commands': 1_000_000,
+    'address-refused-commands': 1_000_000,
+  }
   const hub = await testHub({ limits: roomy, ...settings, outboundAllow: ['127.0.0.0/8'] }, captured.log)
   const instanceOwn = await hub.pool.query<{ id: string }>(
     `select organization_id as id from organization union all select project_id from project
