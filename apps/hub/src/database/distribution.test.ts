@@ -19,10 +19,6 @@ const TABLE = new RegExp(`\\b(${TABLES.join('|')})(_\\w+)?\\b`)
 
 /** Files with statements on the tables of events and property changes. Each time a file names a table it has a part of that statement here. */
 const STATEMENTS: Record<string, RegExp[]> = {
-  'actions/devices/QueryEvents.ts': [
-    /from device_event\s+where device_id = \$1 and emitted_at/,
-    /from "device_event" as "e"/,
-  ],
   'actions/devices/QueryProperties.ts': [/select c\.actor from device_property_change c/],
   'actions/devices/QueryPropertyHistory.ts': [/from "device_property_change" as "c"/],
   'database/queries/devices/device-events.ts': [
@@ -33,6 +29,10 @@ const STATEMENTS: Record<string, RegExp[]> = {
   'database/queries/devices/device-properties.ts': [/^insert into "device_property_change"/],
   'database/queries/devices/problem-run.ts': [
     /octet_length\(c\.value::text\) <= .* from device_property_change c/s,
+  ],
+  'database/queries/devices/events-by-time.ts': [
+    /from device_event e\s+where e\.device_id = /,
+    /from device_event_default e\s+where e\.device_id = /,
   ],
   'jobs/MeasureStored.ts': [
     /^(?=.*sum\(bytes\) over).*"device_event"/s,
@@ -49,7 +49,6 @@ const STATEMENTS: Record<string, RegExp[]> = {
     /join device_property_change c\s+on c\.device_id/,
     /select b\.value, b\.changed_at from device_property_change b/,
   ],
-  'timeline/event-source.ts': [/select \* from device_event e/],
   'timeline/followed-tags.ts': [/to_json\(changed_at\) .* from device_property_change/s],
   'timeline/property-source.ts': [/select \* from device_property_change c/],
 }

@@ -281,6 +281,9 @@ describe('the presence of a device', () => {
 
 describe('a node taken for dead', () => {
   it('has its connections ended as NodeCrashed and its pending actions as Panicked; live nodes keep theirs', async () => {
+    // A node that has just joined evicts no other one for four heartbeats.
+    const heartbeatMs = 250
+    await using hub = await testHub({ heartbeatMs })
     const { owner, token, organizationId, projectId } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     const { deviceId } = device
@@ -305,7 +308,7 @@ describe('a node taken for dead', () => {
       node_id,
       request_id: 'test',
     }))
-    // The rows are inserted in one transaction. The hub evicts a dead node only once, at a check every 5 s, and a check between
+    // The rows are inserted in one transaction. The hub evicts a dead node only once, at one of its heartbeats, and a heartbeat between
     // two inserts would miss the later rows.
     await hub.db.transaction().execute(async tx => {
       await tx
@@ -313,7 +316,7 @@ describe('a node taken for dead', () => {
         .values([
           { node_id: dead, name: 'dead', last_heartbeat: minuteAgo },
           { node_id: left, name: 'left', last_heartbeat: minuteAgo, left_at: minuteAgo },
-          { node_id: alive, name: 'alive' },
+          { node_id: alive, name: 'alive', last_heartbeat: new Date(Date.now() + 3_600_000) },
         ])
         .execute()
       await tx
@@ -338,8 +341,8 @@ describe('a node taken for dead', () => {
       await tx.insertInto('audit_action').values(actions).execute()
     })
 
-    await using _second = await secondNode(hub)
-    expect(await isShownConnected(owner, gone.deviceId)).toBe(false)
+    await using _second = await secondNode(hub, { heartbeatMs })
+    await until('the dead node is evicted', async () => !(await isShownConnected(owner, gone.deviceId)))
     const reasons = await endReasonsOf(owner, gone.deviceId)
     expect(reasons.toSorted()).toEqual(['Disconnected', 'NodeCrashed', 'NodeCrashed', undefined])
     // A connection of a dead node ends at the node's last heartbeat, not at the time of its eviction. `lateId` began after that

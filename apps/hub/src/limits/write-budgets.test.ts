@@ -56,8 +56,8 @@ it('S2: refuses further writes of a device that rewrites a large property, and r
     await expect(set(device, 'log', filler(30 * KIB))).rejects.toMatchObject(TOO_MUCH)
   await expect(publish(device, newEvent(filler(50 * KIB)))).resolves.toEqual({})
   await expect(publish(device, newEvent(filler(60 * KIB)))).rejects.toMatchObject({
-    // The hub sends `Internal` instead of `RateLimited` until it knows that the client understands `RateLimited` (docs/protocol.md R-19).
-    kind: 'Internal',
+    // The mark in the Hello tells the hub that this client understands `RateLimited` (docs/protocol.md R-19, R-25).
+    kind: 'RateLimited',
     message: expect.stringMatching(
       /^Limit device-event-bytes-per-hour: found 1\d{5}, expected at most 102400 bytes an hour\. Try again in \d+ s; until then 60 values and events of up to 4096 bytes are stored an hour\.$/,
     ),

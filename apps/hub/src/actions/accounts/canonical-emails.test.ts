@@ -271,6 +271,7 @@ it('S28: accounts that would collide are not merged, each signs in with its own 
     MUSTER_DATABASE_URL: hub.pool.options.connectionString!,
     MUSTER_DATA_DIR: hub.dataDir,
     MUSTER_PUBLIC_URL: hub.url,
+    MUSTER_INSTANCE_KEY: KEY,
   })
   expect(code).toBe(0)
   const { findings } = JSON.parse(out) as { findings: { check: string; finding: string; advice?: string }[] }

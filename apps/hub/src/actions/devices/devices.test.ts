@@ -210,6 +210,11 @@ describe('devices_Delete', () => {
         return refusals.length === 1
       })
     }
+    await hub.pool.query(
+      `insert into device_shared_identity (device_id, takeovers, addresses, is_one_machine, first_at, last_at)
+       select device_id, 3, '[]', false, now(), now() from device where device_id = any($1)`,
+      [[device.deviceId, neighbour.deviceId]],
+    )
     await hub.services.storedBytes.flush()
     await using console = await liveStream(hub, owner)
 
@@ -224,7 +229,7 @@ describe('devices_Delete', () => {
     const { rows: tables } = await hub.pool.query<{ table: string }>(`
       select table_name as table from information_schema.columns
        where table_schema = 'public' and column_name = 'device_id' and table_name not like 'audit_%'
-         and table_name !~ '_(\\d{8}|default)$' and table_name not in ('device_removal', 'bulk_action_item')`)
+         and table_name !~ '_(\\d{8}|default|wrong_clock)$' and table_name not in ('device_removal', 'bulk_action_item')`)
     expect(tables.map(({ table }) => table).sort()).toEqual([
       'device',
       'device_address',
@@ -236,6 +241,7 @@ describe('devices_Delete', () => {
       'device_property',
       'device_property_change',
       'device_refusals',
+      'device_shared_identity',
       'device_stored_bytes',
       'device_update',
       'proxy_host',

@@ -169,12 +169,15 @@ it('S26: a look-up that waits for a lock moves to a second connection, and holds
     [ask('locked').then(() => 'locked'), ask('free').then(() => 'free')].slice(1),
   )
   expect(later).toEqual(['free'])
+  const waitingSessions = async () => {
+    const { rows } = await database.pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows.length
+  }
+  await until('a look-up waits', async () => (await waitingSessions()) > 0)
+  expect(await waitingSessions()).toBe(1)
   expect(answered).toBe(0)
-  const { rows } = await blocker.query(
-    `select count(*)::int as count from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`,
-  )
-  expect(rows).toEqual([{ count: 1 }])
   await blocker.query('rollback')
   const rowsOfLocked = (await Promise.all(waiting)).flat()
   expect(rowsOfLocked.map(({ n }) => n)).toEqual(waiting.map(() => 1))
