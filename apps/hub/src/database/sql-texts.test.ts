@@ -19,6 +19,7 @@ const KNOWN: Record<string, [times: number, what: string]> = {
   'backup/move.ts': [1, 'names quoted by pg'],
   'backup/snapshot.ts': [2, 'names quoted by pg, and a constant number'],
   'backup/testing/fixture-database.ts': [1, 'names of tables of a test'],
+  'cluster/testing/shared-outage.ts': [3, 'numbers and ids of a test'],
   'database/client/connection.ts': [1, 'statements that callers hold as constants'],
   'database/queries/devices/device-events.ts': [1, 'one constant statement'],
   'actions/devices/QueryEvents.ts': [5, 'constant columns and numbers of parameters'],
@@ -29,15 +30,18 @@ const KNOWN: Record<string, [times: number, what: string]> = {
     'ranks of the kinds of matches, which are constant numbers',
   ],
   'database/queries/devices/property-order.ts': [3, 'sort directions and a comparison by a flag'],
+  'database/queries/repositories/repositories.ts': [1, 'constant conditions of a path'],
   'database/server/embedded.ts': [
     2,
     'the names of its two roles, and passwords that it generated in base64url',
   ],
+  'database/server/lock-waits.ts': [1, 'a whole number of milliseconds'],
   'database/server/migrate.ts': [
     2,
     'the name of an index that a migration creates, and one of two functions for locks',
   ],
   'database/server/table-lock.ts': [2, 'the constant key of a lock'],
+  'jobs/install.ts': [1, 'constant names and columns of indexes'],
   'sessions/person-uses.ts': [2, 'a condition on a constant column'],
   'database/client/page.ts': [3, 'sort direction and comparison by a flag, a type from a closed list'],
 }

@@ -82,6 +82,11 @@ export class PreparingClient extends pg.Client {
     // listener, the next statement fails instead.
     this.on('error', () => {})
     this.connection.on('error', markSocketError)
+    // PostgreSQL closes the connection after a fatal error. The statement fails before the socket ends, and the pool would give the
+    // connection to the next caller in between.
+    this.connection.prependListener('errorMessage', ({ severity }: { severity?: string }) => {
+      if (severity === 'FATAL') (this as unknown as { _queryable: boolean })._queryable = false
+    })
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the driver has many overloads, of which one matters here
