@@ -37,6 +37,12 @@ beforeAll(async () => {
          from project, generate_series(1, ${count}) i where name = '${project}'`,
     )
   await devices(CRANES, 260, `'error'`)
+  await changeDatabase(
+    stage.hub,
+    `insert into device_update (device_id, property_version, target_version, state, failure_count, error)
+     select device_id, 1, '2.23.0', 'failed', 1, 'no space left on device' from device join project using (project_id)
+      where project.name = '${CRANES}' order by first_seen, device_id limit 31`,
+  )
   await devices('Weather masts', 31, `'degraded'`)
   await devices('Gate cameras', 24, 'null')
   await addPending(

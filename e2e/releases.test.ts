@@ -158,9 +158,15 @@ it('releases a version to a tag by the command that the page shows, and shows th
   })
   await page.getByText('stable is here').waitFor()
   await update(followers[0]!)
-  await polled(region('Devices').getByRole('heading', { name: /33 % of 3 devices that report gateway-os run it/ }), POLL_MS)
+  await polled(
+    region('Devices').getByRole('heading', { name: /33 % of 3 devices that report gateway-os run it/ }),
+    POLL_MS,
+  )
   await Promise.all(followers.slice(1).map(update))
-  await polled(region('Devices').getByRole('heading', { name: /100 % of 3 devices that report gateway-os run it/ }), POLL_MS)
+  await polled(
+    region('Devices').getByRole('heading', { name: /100 % of 3 devices that report gateway-os run it/ }),
+    POLL_MS,
+  )
   expect(done).toHaveLength(3)
   expect(new URL(page.url()).pathname).toBe(new URL(versionPage('2.23.0')).pathname)
   const back = 'muster versions tag fleet/gateway-os/2.22.4 --tag stable,reassign'

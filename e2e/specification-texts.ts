@@ -617,7 +617,7 @@ export const DECIDED_OTHERWISE: readonly DecidedOtherwise[] = [
     section: '7',
     statement: 'users_SetPassword {userId, password}.',
     heading: 'Passwords and tokens',
-    decision: 'need a session whose sign-in is younger than 15 min, or the current',
+    decision: 'need a session, whose sign-in is younger than 15 min or',
   },
   {
     section: '7',

@@ -253,10 +253,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     }
     const { scope } = authorization
     const logged = scopeOfFailure(action, authorization)
-    const transactionOf = (
-      tx: Tx,
-      effects: Effect[],
-    ): Pick<CommandContext, 'tx' | 'events' | 'enqueue'> => ({
+    const transactionOf = (tx: Tx, effects: Effect[]): Pick<CommandContext, 'tx' | 'events' | 'enqueue'> => ({
       tx,
       events: {
         emit: async (event, data, options) => {

@@ -42,8 +42,7 @@ export const projects_GetSoftware = handler('projects_GetSoftware', async ({ db,
     deviceCount: counts && rows.reduce((sum, { devices }) => sum + devices, 0),
     unknown: counts && rows.filter(row => !hasVersion(row)).reduce((sum, { devices }) => sum + devices, 0),
     failed:
-      counts &&
-      rows.filter(({ doing }) => doing === 'failed').reduce((sum, { devices }) => sum + devices, 0),
+      counts && rows.filter(({ doing }) => doing === 'failed').reduce((sum, { devices }) => sum + devices, 0),
     packages: packages.map(({ deviceCount, ...named }): Package => {
       const { packageId } = named
       const own = rows.filter(row => row.packageId === packageId)
