@@ -62,8 +62,8 @@ function EventRow({ event }: { event: DeviceEvent }) {
             <bdi className="cat">{cut(category, MAX_ATTRIBUTE_CHARS)}</bdi>{' '}
           </>
         )}
-        <EventText body={body} /> <Attributes attributes={attributes} />
-        <WrongClock errorSecs={clockErrorSecs} />
+        <EventText body={body} />
+        <WrongClock errorSecs={clockErrorSecs} /> <Attributes attributes={attributes} />
       </div>
       <span className="when">
         <Time at={clockErrorSecs === undefined ? emittedAt : receivedAt} />
