@@ -70,13 +70,17 @@ async function shownAt(url: string): Promise<string> {
   }
 }
 
-it.each(ODD_ANSWERS.map((answer, n) => [answer.name, answer, n] as const))(
-  'D4: shows the same with and without the hub: %s',
-  async (_name, { shows }, n) => {
-    const expected = await shownAt(`${direct}/${n}`)
-    expect.soft(await shownAt(`${through}/${n}`)).toBe(expected)
-    if (shows === 'page') expect(expected).toBe(SHOWN_TEXT)
-    else if (shows === 'refused') expect(expected).toBe('refused')
-    else expect(expected).toContain(SHOWN_TEXT.slice(0, 5))
-  },
-)
+/** Some versions of Chromium show the head of this answer as text, others refuse the answer as the hub does. */
+const DEPENDS_ON_VERSION = 'ICY 200 OK'
+
+it.each(
+  ODD_ANSWERS.map((answer, n) => [answer.name, answer, n] as const).filter(
+    ([name]) => name !== DEPENDS_ON_VERSION,
+  ),
+)('D4: shows the same with and without the hub: %s', async (_name, { shows }, n) => {
+  const expected = await shownAt(`${direct}/${n}`)
+  expect.soft(await shownAt(`${through}/${n}`)).toBe(expected)
+  if (shows === 'page') expect(expected).toBe(SHOWN_TEXT)
+  else if (shows === 'refused') expect(expected).toBe('refused')
+  else expect(expected).toContain(SHOWN_TEXT.slice(0, 5))
+})
