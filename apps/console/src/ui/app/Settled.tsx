@@ -16,7 +16,7 @@ type SettledProps = {
 }
 
 /**
- * Content whose parts load one by one. It is laid out but hidden until all of its first answers and its code have arrived, so that no part
+ * Content whose parts load one by one. It is laid out but hidden until all of its first answers, its code and its fonts have arrived, so that no part
  * moves another one that a person already reads. Afterwards it stays visible.
  */
 export function Settled({ skeleton, label, children }: SettledProps) {
@@ -45,7 +45,8 @@ export function Settled({ skeleton, label, children }: SettledProps) {
       }
       loadingBefore = loading
       clearTimeout(quiet)
-      if (loading > 0) return
+      // Text in the font of the system has other widths, so its lines break elsewhere.
+      if (loading > 0 || document.fonts.status === 'loading') return
       quiet = setTimeout(() => {
         if (!content.current?.querySelector('.skel')) show()
       }, QUIET_MS)
@@ -54,9 +55,11 @@ export function Settled({ skeleton, label, children }: SettledProps) {
     // Code that has loaded changes the document without an event of the cache.
     const observer = new MutationObserver(look)
     if (content.current) observer.observe(content.current, { childList: true, subtree: true })
+    document.fonts.addEventListener('loadingdone', look)
     look()
     return () => {
       unsubscribe()
+      document.fonts.removeEventListener('loadingdone', look)
       observer.disconnect()
       clearTimeout(quiet)
       clearTimeout(deadline)
