@@ -86,8 +86,9 @@ export function VersionPage() {
             </nav>
             <div className="dhead">
               <div className="grow">
+                {/* The name of the package comes later and may need another number of lines. */}
                 <h1 tabIndex={-1} className="any">
-                  {title}
+                  Version
                 </h1>
                 <div className="meta">
                   <span className="mono">{versionId}</span>
