@@ -395,8 +395,8 @@ withRoot('installs the agent by hand with the commands of docs/operating.md', as
   const hand = join(root, 'root/hand')
   await mkdir(hand)
   await packApp('agent', join(hand, 'muster-agent'))
-  const unit = 'muster-agent.service'
-  await copyFile(join(ROOT, 'apps/agent/examples', unit), join(hand, unit))
+  for (const file of ['muster-agent.service', 'fingerprint'])
+    await copyFile(join(ROOT, 'apps/agent/examples', file), join(hand, file))
   await copyFile(process.execPath, join(root, 'usr/bin/node'))
   await chmod(join(root, 'usr/bin/node'), 0o755)
   const commands = block!
