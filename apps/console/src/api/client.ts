@@ -1,11 +1,10 @@
 import { type ActionName, createClient, type Invoke } from '@muster/actions/client'
-import { parseLossless } from '@muster/actions/exact-json'
+import { loadCode } from '../lib/load-code.ts'
 
 /** Older action names that the console must send instead of the current names (docs/specification.md 7). */
 const names = { users_Create: 'users_CreateUser', users_Delete: 'users_DeleteUser' }
 
 const plain = createClient({ names })
-const exact = createClient({ names, parse: parseLossless })
 
 /**
  * Actions whose answers contain JSON written by devices. Its numbers may exceed the range or precision of JavaScript
@@ -20,4 +19,11 @@ const OF_DEVICES: ReadonlySet<ActionName> = new Set<ActionName>([
 ])
 
 /** Runs an action on the hub that served this page. Rejects with `ActionError`. */
-export const invoke: Invoke = (name, ...rest) => (OF_DEVICES.has(name) ? exact : plain)(name, ...rest)
+export const invoke: Invoke = (name, ...rest) =>
+  OF_DEVICES.has(name) ? invokeExactly(name, ...rest) : plain(name, ...rest)
+
+/** Runs an action of `OF_DEVICES`. The parser is code of its own, which lists and public pages do not load. */
+const invokeExactly: Invoke = async (name, ...rest) => {
+  const { parseLossless } = await loadCode(() => import('@muster/actions/exact-json'))
+  return createClient({ names, parse: parseLossless })(name, ...rest)
+}

@@ -2,9 +2,9 @@ import { useState } from 'react'
 import { useActionState } from '../../../../api/queries.ts'
 import { formatBytes } from '../../../../lib/app/format.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
-import { copyTextOf, JsonValue } from '../../../../ui/app/JsonValue.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { CopyButton } from '../../../../ui/CopyButton.tsx'
+import { copyTextOf, JsonValue } from '../../../../ui/lazy/JsonValue.tsx'
 
 type CutValueProps = { deviceId: string; name: string; start: string; sizeBytes: number }
 
