@@ -227,6 +227,7 @@ it('lists all events by severity, category, text and time', async () => {
     emittedAt,
   })
   const secondsAgo = (secs: number) => new Date(Date.now() - secs * 1000).toISOString()
+  const tenDaysAgo = secondsAgo(10 * 86_400).slice(0, 10)
   await device.invoke('devices_PublishEvents', {
     deviceId: device.deviceId,
     events: [
@@ -234,6 +235,7 @@ it('lists all events by severity, category, text and time', async () => {
       event('Warning', 'system', { message: 'Log rotation skipped' }, secondsAgo(2)),
       event('Error', 'ota', 'Grüße an 世界'),
       event('Info', 'clock', 'Started without time', '1970-01-01T00:00:04Z'),
+      event('Info', 'system', 'Unpacked', secondsAgo(20 * 86_400)),
     ],
   })
   await page.goto(`${list}/${device.deviceId}`)
@@ -259,12 +261,12 @@ it('lists all events by severity, category, text and time', async () => {
   await page.getByText('Clock of the device').waitFor()
   await expectGoodScreen(page, 'device-events')
   await page.getByRole('button', { name: 'Between…' }).click()
-  await page.getByRole('dialog').getByLabel(/^From/).fill('2026-02-02T10:00')
-  await page.getByRole('dialog').getByLabel(/^To/).fill('2026-02-02T09:00')
+  await page.getByRole('dialog').getByLabel(/^From/).fill(`${tenDaysAgo}T10:00`)
+  await page.getByRole('dialog').getByLabel(/^To/).fill(`${tenDaysAgo}T09:00`)
   await page.getByRole('button', { name: 'Show', exact: true }).click()
   await page.getByText('The end must be after the beginning.').waitFor()
   await expectGoodScreen(page, 'device-between')
-  await page.getByRole('dialog').getByLabel(/^To/).fill('2026-02-02T11:00')
+  await page.getByRole('dialog').getByLabel(/^To/).fill(`${tenDaysAgo}T11:00`)
   await page.getByRole('button', { name: 'Show', exact: true }).click()
   await page.getByText('Nothing happened in this time.').waitFor()
   await page.getByText('The nearest time when something happened is').waitFor()

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Breadcrumb } from '../../ui/app/Breadcrumb.tsx'
+import { Breadcrumb } from '../../ui/lazy/Breadcrumb.tsx'
 
 /** Breadcrumb from a page of the administration to the dashboard. */
 export function AdminCrumb({ here }: { here: string }) {

@@ -6,8 +6,8 @@ import { organizationParam } from '../../organization.ts'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { ListTable } from '../../ui/app/ListTable.tsx'
 import { Cell, Row, SortHead } from '../../ui/app/Table.tsx'
+import { ListTable } from '../../ui/lazy/ListTable.tsx'
 import { AdminCrumb } from './AdminCrumb.tsx'
 
 type ProjectSearch = { q?: string; sort?: string }

@@ -1,7 +1,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useActionState } from '../../api/queries.ts'
-import { Breadcrumb } from '../../ui/app/Breadcrumb.tsx'
 import { isAbsent } from '../../ui/is-absent.ts'
+import { Breadcrumb } from '../../ui/lazy/Breadcrumb.tsx'
 import { Absent } from '../../ui/NotFound.tsx'
 import { deviceNameText } from '../devices/device-name.ts'
 import { EventLog } from './EventLog.tsx'

@@ -7,35 +7,26 @@ const HEALTH_WORDS: Readonly<Record<string, { state: 'warning' | 'error'; word: 
   error: { state: 'error', word: 'Error' },
 }
 
-type StatusProps = {
+type DeviceStatusProps = {
   isConnected: boolean
-  status?: string | undefined
+  status: string | undefined
   /** Whether several machines take the connection of the device over from each other. */
   hasSharedIdentity?: boolean | undefined
 }
 
-/** The words of a device's state: its connection, and its health if it is connected and not healthy. */
-export function statusWords({ isConnected, status, hasSharedIdentity = false }: StatusProps) {
-  return {
-    sharedIdentity: hasSharedIdentity ? 'Shared identity' : undefined,
-    connection: isConnected ? 'Connected' : 'Disconnected',
-    health: isConnected && status ? HEALTH_WORDS[status] : undefined,
-  }
-}
-
 /** Connection state of a device. For a connected device that is not healthy, its health follows: "Connected · Warning". */
-export function DeviceStatus(props: StatusProps) {
-  const { connection, sharedIdentity, health } = statusWords(props)
+export function DeviceStatus({ isConnected, status, hasSharedIdentity = false }: DeviceStatusProps) {
+  const health = isConnected && status ? HEALTH_WORDS[status] : undefined
   return (
     <span className="status">
-      <Mark state={props.isConnected ? 'on' : 'off'}>
-        {connection}
+      <Mark state={isConnected ? 'on' : 'off'}>
+        {isConnected ? 'Connected' : 'Disconnected'}
         <AsOf />
       </Mark>
-      {sharedIdentity && (
+      {hasSharedIdentity && (
         <>
           <span className="muted"> · </span>
-          <Mark state="error">{sharedIdentity}</Mark>
+          <Mark state="error">Shared identity</Mark>
         </>
       )}
       {health && (

@@ -9,9 +9,9 @@ import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { ListTable } from '../../ui/app/ListTable.tsx'
 import { ActionsHead, Cell, Row } from '../../ui/app/Table.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
+import { ListTable } from '../../ui/lazy/ListTable.tsx'
 import { LinkRepositoryForm } from './LinkRepositoryForm.tsx'
 
 const PAGE_SIZE = 100

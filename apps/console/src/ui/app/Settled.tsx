@@ -79,23 +79,3 @@ export function Settled({ skeleton, label, children }: SettledProps) {
     </div>
   )
 }
-
-type SheetSkeletonProps = {
-  /** Height of the panel in pixels. */
-  heightPx: number
-  /** Title of the panel, if it is known. */
-  title?: string
-}
-
-/** Placeholder of a panel. */
-export function SheetSkeleton({ heightPx, title }: SheetSkeletonProps) {
-  return (
-    <div className="sheet sec" style={{ height: heightPx, overflow: 'hidden' }}>
-      <header>{title === undefined ? <span className="skel part" /> : <h2>{title}</h2>}</header>
-      <div className="in">
-        <span className="skel line" />
-        <span className="skel line short" />
-      </div>
-    </div>
-  )
-}

@@ -1,6 +1,6 @@
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
 import { Page, PageHead } from '../../../ui/app/Page.tsx'
+import { Breadcrumb } from '../../../ui/lazy/Breadcrumb.tsx'
 import { ConnectGuide } from './ConnectGuide.tsx'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/devices/connect')

@@ -7,9 +7,9 @@ import { lookUp } from '../../../lib/app/look-up.ts'
 import { Elapsed } from '../../../ui/app/Elapsed.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
-import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
 import { Time, TimesTogether } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
+import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
 import { connectionsQuery } from './device-queries.ts'
 
 type EndReason = NonNullable<ActionOutput<'devices_QueryConnections'>['connections'][number]['endReason']>

@@ -1,5 +1,5 @@
 import { Trash2 } from 'lucide-react'
-import { DangerLine, DangerZone } from '../../../ui/app/DangerZone.tsx'
+import { DangerLine, DangerZone } from '../../../ui/lazy/DangerZone.tsx'
 import { useDelete } from './DeviceMenu.tsx'
 
 type DangerSectionProps = { projectId: string; deviceId: string; name: string }

@@ -4,10 +4,10 @@ import { actionPagesQuery } from '../../../api/queries.ts'
 import { ErrorAlert } from '../../../ui/Alert.tsx'
 import { Dialog, DialogBody } from '../../../ui/app/Dialog.tsx'
 import { LoadMore } from '../../../ui/app/LoadMore.tsx'
-import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { copyTextOf, JsonValue } from '../../../ui/lazy/JsonValue.tsx'
+import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
 import { ActorChip } from '../../audit/ActorChip.tsx'
 
 /** Number of values per page. It is low, because the dialog scrolls as a whole and its foot must stay reachable. */

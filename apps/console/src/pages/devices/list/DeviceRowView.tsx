@@ -1,6 +1,5 @@
 import { memo, type Ref, useState } from 'react'
 import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
-import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { RowLink } from '../../../ui/app/RowLink.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
@@ -91,17 +90,11 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
           return (
             <td {...CELL} key={id} className={className}>
               <div className="row grow" title={name ?? hostname}>
-                <RowLink
-                  href={href}
-                  className={name === undefined ? 'nm trunc whole' : 'nm trunc'}
-                  aria-label={name}
-                >
-                  {name === undefined ? <span className="un">unnamed</span> : <CutMiddle text={name} />}
+                <RowLink href={href} className={name === undefined ? 'nm trunc whole' : 'nm trunc'}>
+                  {name ?? <span className="un">unnamed</span>}
                 </RowLink>
                 {name === undefined && hostname !== undefined && (
-                  <span className="host trunc">
-                    <CutMiddle text={hostname} />
-                  </span>
+                  <span className="host trunc">{hostname}</span>
                 )}
               </div>
               {deletion && <NotDeleted deletion={deletion} />}

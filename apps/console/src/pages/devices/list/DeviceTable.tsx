@@ -13,9 +13,8 @@ import { propertyColumn, propertyOf } from './column-ids.ts'
 import type { ColumnView } from './column-view.ts'
 import { columnOf } from './columns.tsx'
 import { DeviceRowView } from './DeviceRowView.tsx'
-import { shownColumns, useDeviceTable } from './device-table.ts'
+import { useDeviceTable } from './device-table.ts'
 import type { Selection } from './selection.ts'
-import { useColumnFit } from './use-column-fit.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
 const ROW_HEIGHT = 44
@@ -23,6 +22,10 @@ const ROW_HEIGHT = 44
 const CARD_HEIGHT = 64
 /** Height in pixels of the line of a card for one property that the person added as a column. */
 const CARD_LINE_HEIGHT = 18
+/** Width in pixels of the column of checkboxes. */
+const SELECT_PX = 42
+/** Width in pixels of the column of buttons. */
+const VIEW_PX = 60
 
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
 const TABLE = { role: 'table' }
@@ -48,6 +51,8 @@ type DeviceTableProps = {
   matched: readonly string[]
   /** Properties that the filter's conditions compare. */
   filtered: readonly string[]
+  /** Whether no device of the project has a warning or an error. The column Status is then narrower, because it shows no health. */
+  isCalm: boolean
   /** Columns that show a member of a JSON property, such as `a.b`, on the first page of devices. */
   memberPaths: readonly string[]
   selection: Selection
@@ -74,6 +79,7 @@ export function DeviceTable({
   matched,
   filtered,
   memberPaths,
+  isCalm,
   selection,
   isSelecting,
   onSelecting,
@@ -81,15 +87,11 @@ export function DeviceTable({
 }: DeviceTableProps) {
   const element = useRef<HTMLTableElement>(null)
   const isNarrow = useIsNarrow()
-  const ids = useMemo(() => shownColumns(view, matched), [view, matched])
-  const roomPx = useWidth(element)
-  const fit = useColumnFit({ devices, ids, chosen: view.widths, roomPx, mayHide: isDefaultView && !isNarrow })
   const table = useDeviceTable({
     devices,
     view,
     onView: onColumns,
     matched,
-    sizes: fit.widths,
     selection: selection.rowIds,
     onSelection: selection.setRowIds,
   })
@@ -134,21 +136,18 @@ export function DeviceTable({
     onSelect(device.deviceId, { target: { checked: true } })
   })
 
-  const isBroad = fit.isBroad && !isNarrow
+  const roomPx = useWidth(element)
+  const widthPx = columns.reduce((sum, column) => sum + column.getSize(), SELECT_PX + VIEW_PX)
+  const isBroad = !isDefaultView && !isNarrow && roomPx !== undefined && widthPx > roomPx
+  const nameWidthPx = view.widths.name
   const head = { sort, onSort }
   const isEverySelected = isAll || (devices.length > 0 && table.getIsAllRowsSelected())
   return (
     <table
       {...TABLE}
       ref={element}
-      className={[
-        'tbl stackable devices',
-        ...fit.hidden.map(id => `without-${columnOf(id).className}`),
-        ...(fit.hasWholeIds ? ['whole-ids'] : []),
-        ...(isBroad ? ['broad'] : []),
-        ...(isSelecting ? ['selecting'] : []),
-      ].join(' ')}
-      style={isBroad ? { width: fit.sumPx } : undefined}
+      className={`tbl stackable devices${isDefaultView ? ' standard' : ''}${isCalm ? ' connection-only' : ''}${isBroad ? ' broad' : ''}${isSelecting ? ' selecting' : ''}`}
+      style={isBroad ? { width: widthPx } : undefined}
       aria-busy={isBusy}
       aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
       onFocus={virtual.onFocus}
@@ -161,7 +160,12 @@ export function DeviceTable({
         {columns.map(column => (
           <col
             key={column.id}
-            style={{ width: fit.hidden.includes(column.id) ? 0 : fit.widths[column.id] }}
+            className={isDefaultView ? columnOf(column.id).className.replace('c-', 'w-') : undefined}
+            style={
+              isDefaultView || (column.id === 'name' && !nameWidthPx && !isBroad)
+                ? undefined
+                : { width: column.getSize() }
+            }
           />
         ))}
         <col className="w-view" />

@@ -12,8 +12,10 @@ import type { DeviceRow } from './use-device-list.ts'
 
 type Column = {
   label: string
-  /** Class of the column's cells. */
+  /** Class of the column's cells. The same class with `w-` instead of `c-` gives the `col` element its default width. */
   className: string
+  /** Width in pixels in a view with chosen columns, unless the person has changed this width. */
+  widthPx: number
   /** Sort field of `projects_QueryDevices`; absent if the hub cannot sort by the column. */
   sort?: string
   cell: (device: DeviceRow) => ReactNode
@@ -21,52 +23,52 @@ type Column = {
 
 /** Columns of the device list that do not show a property. The first columns have the names and the order of docs/specification.md 2. */
 const COLUMNS: Readonly<Record<ColumnId, Column>> = {
-  name: { label: 'Name', className: 'c-name', sort: 'name', cell: () => null },
+  name: { label: 'Name', className: 'c-name', widthPx: 200, sort: 'name', cell: () => null },
   deviceId: {
     label: 'Id',
     className: 'c-id',
-
+    widthPx: 118,
     sort: 'deviceId',
     cell: ({ deviceId }) => <Id id={deviceId} what="device id" cutMiddle />,
   },
   firstSeen: {
     label: 'First Seen',
     className: 'c-seen',
-
+    widthPx: 122,
     sort: 'firstSeen',
     cell: ({ firstSeen }) => <Time at={firstSeen} />,
   },
   status: {
     label: 'Status',
     className: 'c-stat',
-
+    widthPx: 190,
     sort: 'status',
     cell: device => <DeviceStatus {...device} />,
   },
   pendingCertificatesCount: {
     label: 'Pending Certificates',
     className: 'c-pend',
-
+    widthPx: 94,
     sort: 'pendingCertificatesCount',
     cell: ({ pendingCertificatesCount: count }) => <PendingCount count={count} />,
   },
   lastSeen: {
     label: 'Last seen or connected for',
     className: 'c-last',
-
+    widthPx: 122,
     sort: 'lastSeenAt',
     cell: device => <LastSeen {...device} />,
   },
   version: {
     label: 'Version',
     className: 'c-ver',
-
+    widthPx: 70,
     cell: ({ currentVersion }) => <Version version={currentVersion} />,
   },
   update: {
     label: 'Update',
     className: 'c-upd',
-
+    widthPx: 132,
     cell: device => <Update {...updateWords(device)} error={device.updateError} />,
   },
 }
@@ -78,7 +80,7 @@ export function columnOf(id: string): Column {
   return {
     label: path,
     className: 'c-prop',
-
+    widthPx: 160,
     sort: id,
     cell: ({ properties }) => <PropertyText text={properties?.[path]} />,
   }

@@ -9,9 +9,9 @@ import {
   useTable,
 } from '@tanstack/react-table'
 import { useMemo } from 'react'
-import { NAME_PX } from './column-fit.ts'
 import { COLUMN_IDS, propertyColumn } from './column-ids.ts'
 import type { ColumnView } from './column-view.ts'
+import { columnOf } from './columns.tsx'
 import type { DeviceRow } from './use-device-list.ts'
 
 const features = tableFeatures({
@@ -29,19 +29,12 @@ export const MAX_WIDTH_PX = 800
 /** Ids of selected devices. */
 export type RowSelection = Record<string, true>
 
-/** Ids of the columns that are shown, in their order: Name, the properties beside it, and the columns of the view. */
-export function shownColumns({ columns }: Pick<ColumnView, 'columns'>, matched: readonly string[]): string[] {
-  return ['name', ...matched.map(propertyColumn).filter(id => !columns.includes(id)), ...columns]
-}
-
 type DeviceTableOptions = {
   devices: readonly DeviceRow[]
   view: ColumnView
   onView: (view: ColumnView) => void
   /** Properties of the filter's conditions and of the sort order. Their values are shown beside the device's name. */
   matched: readonly string[]
-  /** Width of each column in pixels. */
-  sizes: Readonly<Record<string, number>>
   selection: RowSelection
   onSelection: (selection: RowSelection) => void
 }
@@ -52,27 +45,27 @@ export function useDeviceTable({
   view,
   onView,
   matched,
-  sizes,
   selection,
   onSelection,
 }: DeviceTableOptions) {
   const state = useMemo(() => {
-    const shown = shownColumns(view, matched)
-    const hidden = COLUMN_IDS.filter(id => !shown.includes(id))
+    const chosen = new Set(view.columns)
+    const beside = matched.map(propertyColumn).filter(id => !chosen.has(id))
+    const hidden = COLUMN_IDS.filter(id => id !== 'name' && !chosen.has(id))
     return {
-      columnOrder: [...shown, ...hidden],
+      columnOrder: ['name', ...beside, ...view.columns, ...hidden],
       columnVisibility: Object.fromEntries(hidden.map(id => [id, false])),
     }
-  }, [view, matched])
+  }, [view.columns, matched])
   const columns = useMemo(
     () =>
       state.columnOrder.map(id => ({
         id,
-        size: sizes[id] ?? NAME_PX,
+        size: columnOf(id).widthPx,
         minSize: MIN_WIDTH_PX,
         maxSize: MAX_WIDTH_PX,
       })),
-    [state.columnOrder, sizes],
+    [state.columnOrder],
   )
   return useTable({
     features,

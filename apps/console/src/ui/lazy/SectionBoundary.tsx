@@ -2,11 +2,11 @@ import { QueryErrorResetBoundary, useQueryClient } from '@tanstack/react-query'
 import { CircleAlert, RefreshCw } from 'lucide-react'
 import { type ReactNode, Suspense, useEffect } from 'react'
 import { hashOfFailed } from '../../api/queries.ts'
+import { EmptyState } from '../app/EmptyState.tsx'
+import { ErrorBoundary } from '../app/ErrorBoundary.tsx'
 import { Button } from '../Button.tsx'
 import { ErrorText } from '../ErrorText.tsx'
 import { Skeleton } from '../Skeleton.tsx'
-import { EmptyState } from './EmptyState.tsx'
-import { ErrorBoundary } from './ErrorBoundary.tsx'
 
 type SectionBoundaryProps = {
   /** Name of the content in lower case, for messages such as "Could not load events" and "Loading events". */

@@ -1,8 +1,8 @@
 import { type ComponentProps, type ReactNode, useContext } from 'react'
+import { ListFailed } from '../app/ListPage.tsx'
+import { NoMatch } from '../app/NoMatch.tsx'
+import { Cell, Row, Table } from '../app/Table.tsx'
 import { SkeletonRows } from '../Skeleton.tsx'
-import { ListFailed } from './ListPage.tsx'
-import { NoMatch } from './NoMatch.tsx'
-import { Cell, Row, Table } from './Table.tsx'
 
 type ListTableProps = Omit<ComponentProps<typeof Table>, 'busy' | 'rowsOnPhones' | 'bare' | 'children'> & {
   /** Plural noun for the listed entities, in lower case, for example "users". */

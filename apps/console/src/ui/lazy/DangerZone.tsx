@@ -1,8 +1,8 @@
 import { type ReactNode, useId, useState } from 'react'
 import { confirmed } from '../../lib/app/confirm.ts'
+import { toastError } from '../app/toast.ts'
 import { Button } from '../Button.tsx'
 import type { IconType } from '../icon.ts'
-import { toastError } from './toast.ts'
 
 /** The last panel of a page, with destructive actions. */
 export function DangerZone({ id, children }: { id?: string; children: ReactNode }) {
