@@ -16,7 +16,7 @@ export type HostileTarget = {
   foreignOrganizationId: string
 }
 
-/** What an attack achieved. */
+/** Results of an attack. */
 export type HostileRun = {
   accepted: number
   refused: number

@@ -34,7 +34,7 @@ const MAX_DESCRIPTORS = 1_000
 const LOOPBACK_HUB = join(import.meta.dirname, 'loopback-hub.ts')
 const OPERATOR_TOKEN = 'an-operator-token-of-32-characters'
 
-/** What the normal callers got in one measurement. */
+/** Times and refusals of the normal callers in one measurement. */
 type Normal = { eventsMs: number; actionsMs: number; signInMs: number; refusals: string[] }
 
 /**

@@ -3,7 +3,7 @@ import { liveStream, secondNode, testHub, until } from '@muster/testkit'
 import { expect, it } from 'vitest'
 
 it('O20: a console of an older node loads again once a node has joined, and then gets its changes, without a heartbeat', async () => {
-  // So long that no heartbeat but the first one is stored during the test.
+  // Longer than the test, so that each node stores its first heartbeat only.
   const heartbeatMs = 600_000
   await using hub = await testHub({ heartbeatMs })
   const { owner, projectId } = await hub.fleet()

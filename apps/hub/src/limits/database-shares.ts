@@ -35,7 +35,7 @@ const MAX_KEPT = 1_000
 type Owner = { key: `${Kind} ${string}`; subject: LimitSubject }
 type Kind = 'person' | 'device' | 'address'
 
-/** What one call may use of the database. */
+/** Access of one call to the database, within the share of its caller. */
 export type DatabaseShare = {
   /**
    * Database whose statements wait until the caller holds fewer connections than its limit. Look-ups never wait. Code that has a

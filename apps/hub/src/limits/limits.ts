@@ -18,7 +18,7 @@ type LimitScope =
   | 'person'
   | 'address'
 
-/** What a limit that was hit is counted per, such as a device or an address. At least the id of the limit's scope is set. */
+/** Device, address or other subject by which a limit that was hit is counted. At least the id of the limit's scope is set. */
 export type LimitSubject = {
   organizationId?: string
   projectId?: string

@@ -27,7 +27,7 @@ export type Problem = {
   firstAt?: string | undefined
   /** Address of the last refused connection. */
   address?: string | undefined
-  /** What to do about the problem, as sentences. */
+  /** Advice on the problem, as sentences. */
   advice?: string
   /** Other devices with the same certificate, and the number of all of them. */
   sharedWith?: { devices: NonNullable<Certificate['sharedWith']>; count: number }
