@@ -126,6 +126,68 @@ it('C20: shows on the card of a project what its list shows, without waiting for
   await page.getByText(`7 of ${DEVICES} devices`).first().waitFor()
 })
 
+it('C21: keeps the ends of long names, and gives the column Name what the others leave', async () => {
+  for (const width of [1440, 1280, 1200, 1024]) {
+    await page.setViewportSize({ width, height: 1000 })
+    await page.goto(`${project}/devices`)
+    const rows = page.locator('tr[data-index]')
+    await rows.nth(11).waitFor()
+    await page.getByRole('link', { name: nameOf(1), exact: true }).waitFor()
+    const found = await page.evaluate<
+      { namePx: number; name: string; tail: string; isTailShown: boolean }[]
+    >(`
+      [...document.querySelectorAll('tr[data-index]')].map(row => {
+        const cell = row.querySelector('.c-name'), tail = row.querySelector('.cut-name').lastChild
+        const range = document.createRange()
+        range.selectNode(tail)
+        const [outer, inner] = [cell.getBoundingClientRect(), range.getBoundingClientRect()]
+        return {
+          namePx: outer.width, name: row.querySelector('a.nm').textContent, tail: tail.textContent,
+          isTailShown: inner.width > 0 && inner.right <= outer.right,
+        }
+      })`)
+    expect(found.length).toBeGreaterThan(11)
+    for (const { namePx, name, tail, isTailShown } of found) {
+      expect(namePx).toBeGreaterThanOrEqual(240)
+      expect(name).toMatch(/^warehouse-north-hall-07-gateway-\d{6}$/)
+      expect(tail).toBe(name.slice(-8))
+      expect(isTailShown).toBe(true)
+    }
+    // A copied name is one line.
+    expect(
+      await page.evaluate(`(() => {
+        const selection = getSelection()
+        selection.selectAllChildren(document.querySelector('tr[data-index] a.nm'))
+        return selection.toString()
+      })()`),
+    ).toBe(nameOf(1))
+    // Status and Update are as wide as their longest words, with the padding of a cell.
+    for (const column of width > 1100 ? ['c-stat', 'c-upd'] : ['c-stat']) {
+      const spare =
+        await page.evaluate<number>(`Math.min(...[...document.querySelectorAll('tr[data-index] .${column}')].map(cell => {
+        const range = document.createRange()
+        range.selectNodeContents(cell)
+        return cell.getBoundingClientRect().width - range.getBoundingClientRect().width
+      }))`)
+      const paddingPx = width > 1100 ? 20 : 12
+      expect(spare).toBeGreaterThanOrEqual(paddingPx - 2)
+      expect(spare).toBeLessThanOrEqual(paddingPx + 8)
+    }
+  }
+  // With few columns there is room for whole ids.
+  await page.setViewportSize({ width: 1440, height: 1000 })
+  await page.goto(`${project}/devices`)
+  await page.getByRole('button', { name: 'Columns', exact: true }).click()
+  for (const name of ['Last seen or connected for', 'Version', 'Update'])
+    await page.getByRole('checkbox', { name, exact: true }).click()
+  await page.keyboard.press('Escape')
+  await page.locator('table.whole-ids').waitFor()
+  expect(
+    await page.evaluate(`[...document.querySelectorAll('tr[data-index] .c-id .trunc, tr[data-index] .cut-name .trunc')]
+      .filter(part => part.scrollWidth > part.clientWidth).length`),
+  ).toBe(0)
+})
+
 /** Pages whose parts load one by one, each with an element that its last part shows. */
 const LOADING: [name: string, path: () => string, ready: string][] = [
   ['devices', () => `${project}/devices`, '.seg button .c:not(:empty)'],

@@ -2,11 +2,11 @@ import type { ActionOutput } from '@muster/actions/client'
 import { CircleCheck, CircleX, ClockAlert, LogOut } from 'lucide-react'
 import { formatCount, formatDuration } from '../../lib/app/format.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
-import { Elapsed } from '../../ui/app/Elapsed.tsx'
 import { Id } from '../../ui/app/Id.tsx'
-import { StateBadge, type StateLook } from '../../ui/app/StateBadge.tsx'
 import { Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
+import { Elapsed } from '../../ui/lazy/Elapsed.tsx'
+import { StateBadge, type StateLook } from '../../ui/lazy/StateBadge.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 
 type Details = ActionOutput<'cluster_GetDetails'>

@@ -1,5 +1,5 @@
 import { CircleCheck, Clock, OctagonAlert, X } from 'lucide-react'
-import type { StateLook } from '../../ui/app/StateBadge.tsx'
+import type { StateLook } from '../../ui/lazy/StateBadge.tsx'
 
 /** Tone and icon of each status of an action (docs/specification.md 4), in the order in which the filter offers them. */
 export const STATUS_LOOKS = {

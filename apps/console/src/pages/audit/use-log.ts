@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { useMemo } from 'react'
-import { useGrowingList } from '../../api/app/growing-list.ts'
 import { invoke } from '../../api/client.ts'
+import { useGrowingList } from '../../api/lazy/growing-list.ts'
 import { useActionState } from '../../api/queries.ts'
 import { LOG_PAGE_SIZE } from './audit-params.ts'
 import type { Entry, Sealing, Subjects } from './sentences/entry.ts'

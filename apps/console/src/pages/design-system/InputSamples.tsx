@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { SearchBox } from '../../ui/app/SearchBox.tsx'
 import { Segments } from '../../ui/app/Segments.tsx'
-import { SelectField } from '../../ui/app/SelectField.tsx'
 import { Switch } from '../../ui/app/Switch.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { ComboBox } from '../../ui/lazy/ComboBox.tsx'
+import { SelectField } from '../../ui/lazy/SelectField.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 

@@ -1,8 +1,8 @@
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import { useNow } from '../../../lib/app/clock.ts'
 import { formatCount } from '../../../lib/app/format.ts'
-import { Elapsed } from '../../../ui/app/Elapsed.tsx'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
+import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
 import type { Problem } from './health.ts'
 import { problemWords } from './problem-words.ts'
 

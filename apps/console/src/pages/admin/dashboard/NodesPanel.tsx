@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import type { CSSProperties } from 'react'
 import { formatBytes, formatCount, formatPercent } from '../../../lib/app/format.ts'
-import { Elapsed } from '../../../ui/app/Elapsed.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
 import { Cell, Row, Table } from '../../../ui/app/Table.tsx'
+import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
 import type { HealthNode } from './health.ts'
 
 /** Share of free space below which the bar is drawn as a warning. The hub adds the disk to the list of problems at the same share. */

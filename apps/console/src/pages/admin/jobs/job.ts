@@ -1,6 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Ban, CircleCheck, Clock, Hourglass, OctagonAlert } from 'lucide-react'
-import type { StateLook } from '../../../ui/app/StateBadge.tsx'
+import type { StateLook } from '../../../ui/lazy/StateBadge.tsx'
 
 /** A background job as the hub lists it. */
 export type Job = ActionOutput<'jobs_Query'>['jobs'][number]

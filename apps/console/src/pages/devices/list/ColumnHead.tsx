@@ -16,12 +16,14 @@ type ColumnHeadProps = {
   isMatched: boolean
   /** Whether the column shows a member of a JSON property, such as `a.b`. The hub cannot sort by members. */
   isMember: boolean
+  /** Longest text of the loaded rows. In the default view the column is as wide as this text, whichever rows are rendered. */
+  longest: string | undefined
   sort: string
   onSort: (sort: string) => void
 }
 
 /** Head of a column: its name, which sorts the list if the hub can sort by this column, and an edge that changes the width. */
-export function ColumnHead({ column, isMatched, isMember, sort, onSort }: ColumnHeadProps) {
+export function ColumnHead({ column, isMatched, isMember, longest, sort, onSort }: ColumnHeadProps) {
   const { label, sort: field, className } = columnOf(column.id)
   const path = propertyOf(column.id)
   const words =
@@ -36,7 +38,12 @@ export function ColumnHead({ column, isMatched, isMember, sort, onSort }: Column
         </span>
       </span>
     )
-  const edge = <Edge column={column} label={label} />
+  const edge = (
+    <>
+      {longest !== undefined && <span className="longest" data-text={longest} />}
+      <Edge column={column} label={label} />
+    </>
+  )
   if (field && !isMember)
     return (
       <SortHead className={className} field={field} sort={sort} onSort={onSort} after={edge} label={label}>

@@ -1,5 +1,6 @@
 import { memo, type Ref, useState } from 'react'
 import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
+import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { RowLink } from '../../../ui/app/RowLink.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
@@ -90,11 +91,17 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
           return (
             <td {...CELL} key={id} className={className}>
               <div className="row grow" title={name ?? hostname}>
-                <RowLink href={href} className={name === undefined ? 'nm trunc whole' : 'nm trunc'}>
-                  {name ?? <span className="un">unnamed</span>}
+                <RowLink
+                  href={href}
+                  className={name === undefined ? 'nm trunc whole' : 'nm trunc'}
+                  aria-label={name}
+                >
+                  {name === undefined ? <span className="un">unnamed</span> : <CutMiddle text={name} />}
                 </RowLink>
                 {name === undefined && hostname !== undefined && (
-                  <span className="host trunc">{hostname}</span>
+                  <span className="host trunc">
+                    <CutMiddle text={hostname} />
+                  </span>
                 )}
               </div>
               {deletion && <NotDeleted deletion={deletion} />}

@@ -1,10 +1,20 @@
-import { Fragment, type ReactNode, useEffect, useMemo, useRef } from 'react'
+import {
+  Fragment,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { useLongPress } from '../../../lib/app/use-long-press.ts'
 import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
 import { useStable } from '../../../lib/app/use-stable.ts'
 import { useWidth } from '../../../lib/app/use-width.ts'
+import { nameWidth } from '../../../ui/app/CutMiddle.tsx'
 import { ActionsHead } from '../../../ui/app/Table.tsx'
 import { TimesTogether } from '../../../ui/app/Time.tsx'
 import { Gap, useVirtualRows } from '../../../ui/app/virtual-rows.tsx'
@@ -26,6 +36,12 @@ const CARD_LINE_HEIGHT = 18
 const SELECT_PX = 42
 /** Width in pixels of the column of buttons. */
 const VIEW_PX = 60
+/** Width in pixels that a cell has for its text and for the padding, which is 20. A name is measured before its font has loaded. */
+const NAME_PADDING_PX = 24
+/** Minimum width of the column Name in pixels, as in the CSS rule `.standard .c-name`. */
+const MIN_NAME_PX = 240
+/** Width in pixels of the column Id with whole ids and their copy buttons, as in the CSS rule `.whole-ids .c-id`. */
+const WHOLE_ID_PX = 212
 
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
 const TABLE = { role: 'table' }
@@ -51,8 +67,6 @@ type DeviceTableProps = {
   matched: readonly string[]
   /** Properties that the filter's conditions compare. */
   filtered: readonly string[]
-  /** Whether no device of the project has a warning or an error. The column Status is then narrower, because it shows no health. */
-  isCalm: boolean
   /** Columns that show a member of a JSON property, such as `a.b`, on the first page of devices. */
   memberPaths: readonly string[]
   selection: Selection
@@ -79,7 +93,6 @@ export function DeviceTable({
   matched,
   filtered,
   memberPaths,
-  isCalm,
   selection,
   isSelecting,
   onSelecting,
@@ -136,17 +149,28 @@ export function DeviceTable({
     onSelect(device.deviceId, { target: { checked: true } })
   })
 
+  const longest = useMemo(
+    () =>
+      Object.fromEntries(
+        columnIds.map(id => {
+          const { words } = columnOf(id)
+          return [id, words && longestOf(devices, words)]
+        }),
+      ),
+    [devices, columnIds],
+  )
   const roomPx = useWidth(element)
   const widthPx = columns.reduce((sum, column) => sum + column.getSize(), SELECT_PX + VIEW_PX)
   const isBroad = !isDefaultView && !isNarrow && roomPx !== undefined && widthPx > roomPx
   const nameWidthPx = view.widths.name
+  const hasWholeIds = useWholeIds(element, columnIds, devices, roomPx)
   const head = { sort, onSort }
   const isEverySelected = isAll || (devices.length > 0 && table.getIsAllRowsSelected())
   return (
     <table
       {...TABLE}
       ref={element}
-      className={`tbl stackable devices${isDefaultView ? ' standard' : ''}${isCalm ? ' connection-only' : ''}${isBroad ? ' broad' : ''}${isSelecting ? ' selecting' : ''}`}
+      className={`tbl stackable devices${isDefaultView ? ' standard' : ''}${hasWholeIds ? ' whole-ids' : ''}${isBroad ? ' broad' : ''}${isSelecting ? ' selecting' : ''}`}
       style={isBroad ? { width: widthPx } : undefined}
       aria-busy={isBusy}
       aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
@@ -160,11 +184,15 @@ export function DeviceTable({
         {columns.map(column => (
           <col
             key={column.id}
-            className={isDefaultView ? columnOf(column.id).className.replace('c-', 'w-') : undefined}
             style={
               isDefaultView || (column.id === 'name' && !nameWidthPx && !isBroad)
                 ? undefined
-                : { width: column.getSize() }
+                : {
+                    width:
+                      hasWholeIds && column.id === 'deviceId' && !view.widths.deviceId
+                        ? WHOLE_ID_PX
+                        : column.getSize(),
+                  }
             }
           />
         ))}
@@ -190,6 +218,7 @@ export function DeviceTable({
               column={column}
               isMatched={matched.some(path => propertyColumn(path) === column.id && filtered.includes(path))}
               isMember={memberPaths.some(path => propertyColumn(path) === column.id)}
+              longest={isDefaultView ? longest[column.id] : undefined}
             />
           ))}
           <ActionsHead />
@@ -221,6 +250,32 @@ export function DeviceTable({
       </tbody>
     </table>
   )
+}
+
+/** Whether the list has room for whole ids: all names are whole beside them. */
+function useWholeIds(
+  table: RefObject<HTMLTableElement | null>,
+  columnIds: readonly string[],
+  devices: readonly DeviceRow[],
+  roomPx: number | undefined,
+): boolean {
+  const [isWhole, setWhole] = useState(false)
+  const longest = useMemo(
+    () => longestOf(devices, ({ name, hostname }) => name ?? `unnamed ${hostname}`),
+    [devices],
+  )
+  useLayoutEffect(() => {
+    const nameHead = table.current?.querySelector<HTMLElement>('th.c-name')
+    if (!nameHead || !columnIds.includes('deviceId') || roomPx === undefined) return setWhole(false)
+    const sparePx = nameHead.offsetWidth - (isWhole ? 0 : WHOLE_ID_PX - columnOf('deviceId').widthPx)
+    setWhole(sparePx >= Math.max(MIN_NAME_PX, nameWidth(longest) + NAME_PADDING_PX))
+  }, [table, columnIds, roomPx, longest, isWhole])
+  return isWhole
+}
+
+/** Longest of the words of a column in the loaded rows. */
+function longestOf(devices: readonly DeviceRow[], words: (device: DeviceRow) => string | undefined): string {
+  return devices.map(device => words(device) ?? '').reduce((a, b) => (b.length > a.length ? b : a), '')
 }
 
 type SelectAllProps = {

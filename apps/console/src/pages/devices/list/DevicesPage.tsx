@@ -344,7 +344,6 @@ function Devices({ projectId }: { projectId: string }) {
               matched={matched}
               filtered={filtered}
               memberPaths={list.memberPaths}
-              isCalm={summary?.warningCount === 0 && summary.errorCount === 0}
               selection={selection}
               isSelecting={isSelecting || hasSelection}
               onSelecting={() => setSelecting(true)}

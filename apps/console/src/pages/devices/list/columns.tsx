@@ -12,12 +12,14 @@ import type { DeviceRow } from './use-device-list.ts'
 
 type Column = {
   label: string
-  /** Class of the column's cells. The same class with `w-` instead of `c-` gives the `col` element its default width. */
+  /** Class of the column's cells. In the default view it gives the column its minimum width. */
   className: string
   /** Width in pixels in a view with chosen columns, unless the person has changed this width. */
   widthPx: number
   /** Sort field of `projects_QueryDevices`; absent if the hub cannot sort by the column. */
   sort?: string
+  /** Text of a cell whose words differ in length. The longest one of the loaded rows gives the column its width in the default view. */
+  words?: (device: DeviceRow) => string | undefined
   cell: (device: DeviceRow) => ReactNode
 }
 
@@ -43,6 +45,8 @@ const COLUMNS: Readonly<Record<ColumnId, Column>> = {
     className: 'c-stat',
     widthPx: 190,
     sort: 'status',
+    words: ({ isConnected, status = '', hasSharedIdentity }) =>
+      `${isConnected && status !== 'connected' ? 'Connected · ' : ''}${status}${hasSharedIdentity ? ' · Shared identity' : ''}`,
     cell: device => <DeviceStatus {...device} />,
   },
   pendingCertificatesCount: {
@@ -63,12 +67,14 @@ const COLUMNS: Readonly<Record<ColumnId, Column>> = {
     label: 'Version',
     className: 'c-ver',
     widthPx: 70,
+    words: ({ currentVersion }) => currentVersion,
     cell: ({ currentVersion }) => <Version version={currentVersion} />,
   },
   update: {
     label: 'Update',
     className: 'c-upd',
     widthPx: 132,
+    words: device => updateWords(device).text,
     cell: device => <Update {...updateWords(device)} error={device.updateError} />,
   },
 }

@@ -1,7 +1,7 @@
 import { Braces, Plug, ShieldCheck, Unplug, UserRound } from 'lucide-react'
 import { memo, useId } from 'react'
-import { FoldButton } from '../../../../ui/app/FoldButton.tsx'
 import type { IconType } from '../../../../ui/icon.ts'
+import { FoldButton } from '../../../../ui/lazy/FoldButton.tsx'
 import { HEALTH, OTA_STATUS } from '../property-names.ts'
 import { ClockTime, wallTime } from './ClockTime.tsx'
 import { EntryDetails } from './EntryDetails.tsx'

@@ -1,6 +1,6 @@
 import type { ActionInput, ActionOutput } from '@muster/actions/client'
-import { useGrowingList } from '../../../../api/app/growing-list.ts'
 import { invoke } from '../../../../api/client.ts'
+import { useGrowingList } from '../../../../api/lazy/growing-list.ts'
 import { useActionState } from '../../../../api/queries.ts'
 import type { Entry } from './entry.ts'
 

@@ -6,8 +6,8 @@ import { bindText, submitForm, useTextForm } from '../../../../form/form.ts'
 import { SubmitButton } from '../../../../form/SubmitButton.tsx'
 import { counted, formatCount } from '../../../../lib/app/format.ts'
 import { useDebounced } from '../../../../lib/app/use-debounced.ts'
-import { SelectField } from '../../../../ui/app/SelectField.tsx'
 import { Button } from '../../../../ui/Button.tsx'
+import { SelectField } from '../../../../ui/lazy/SelectField.tsx'
 import { TextField } from '../../../../ui/TextField.tsx'
 import {
   CONDITION_COLUMNS,

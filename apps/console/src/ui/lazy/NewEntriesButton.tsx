@@ -1,5 +1,5 @@
 import { ArrowUp } from 'lucide-react'
-import type { NewEntries } from '../../api/app/growing-list.ts'
+import type { NewEntries } from '../../api/lazy/growing-list.ts'
 import { formatCount } from '../../lib/app/format.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { Button } from '../Button.tsx'

@@ -1,7 +1,7 @@
 import { CircleQuestionMark } from 'lucide-react'
 import { lookUp } from '../../lib/app/look-up.ts'
+import { Badge, type Tone } from '../app/Badge.tsx'
 import type { IconType } from '../icon.ts'
-import { Badge, type Tone } from './Badge.tsx'
 
 /** Tone and icon of one state. */
 export type StateLook = { tone: Tone; icon: IconType }
