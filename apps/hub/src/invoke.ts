@@ -10,7 +10,7 @@ import {
   MAX_JSON_DEPTH,
   RECENT_SIGN_IN_SECS,
 } from '@muster/actions'
-import { jsonDepth, stringify } from '@muster/actions/exact-json'
+import { jsonDepth } from '@muster/actions/exact-json'
 import { Batcher, InFlight } from '@muster/concurrency'
 import type { z } from 'zod'
 import { type Authorization, authorize, RefusedMember } from './access/authorize.ts'
@@ -38,6 +38,7 @@ import { LimitReached } from './limits/limit-reached.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import { RefusedCommands } from './limits/refused-commands.ts'
 import type { LiveHub } from './live/live-hub.ts'
+import { outputText } from './output-text.ts'
 import type { Logger } from './runtime/log.ts'
 import type { Services } from './services.ts'
 
@@ -168,7 +169,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
         signal,
       )
       if (anonymousAddress !== undefined) await limits.giveBack('no credentials', anonymousAddress)
-      return stringify(found.action.output.parse(output))
+      return await outputText(found.action.output, output)
     } catch (error) {
       if (error instanceof LimitReached) services.limitReports.add(error.limit, error.subject, error.message)
       services.diskSpace.note(error)

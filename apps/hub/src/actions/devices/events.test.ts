@@ -422,7 +422,8 @@ describe('devices_QueryEvents', () => {
       await publish(
         event({ body: 'past', emittedAt: '1970-01-01T00:00:09Z', eventId: 'd_ev_19700101-0000-11111111' }),
       )
-      await publish(dated(0, { body: 'after', severity: 'Critical' }))
+      // Its time has milliseconds only, so in the same millisecond it would lie before the arrival of the event of 1970.
+      await publish(dated(1, { body: 'after', severity: 'Critical' }))
       const expected = [
         'after',
         'past',

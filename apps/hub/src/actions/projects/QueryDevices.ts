@@ -1,6 +1,7 @@
-import { readDevicePage } from '../../database/queries/devices/device-pages.ts'
+import { type DeviceRow, readDevicePage } from '../../database/queries/devices/device-pages.ts'
 import { statusOf } from '../../database/queries/devices/device-status.ts'
 import { handler } from '../../handler.ts'
+import { mapInPortions } from '../../runtime/portions.ts'
 import { secsBetween, wireTimeOf } from '../../runtime/times.ts'
 
 /** Lists the devices of a project that match a filter, with chosen properties as columns. */
@@ -9,34 +10,36 @@ export const projects_QueryDevices = handler('projects_QueryDevices', async ({ d
   const { rows, ...rest } = await readDevicePage(db, signal, input)
   const now = new Date()
   return {
-    devices: rows.map(row => {
-      const [currentVersion, updateTargetVersion, updateState, failures, updateError] = row.update ?? []
-      const lastConnectedAt = row.last_connected_at === null ? undefined : wireTimeOf(row.last_connected_at)
-      return {
-        deviceId: row.device_id,
-        name: row.name ?? undefined,
-        hostname: row.hostname || undefined,
-        firstSeen: wireTimeOf(row.first_seen),
-        status: statusOf(row.is_connected, row.health),
-        isConnected: row.is_connected,
-        pendingCertificatesCount: row.pending_certificates,
-        hasSharedIdentity: row.has_shared_identity || undefined,
-        lastConnectedAt,
-        lastSeenAt: row.last_seen_at === null ? undefined : wireTimeOf(row.last_seen_at),
-        currentConnectionDurationSecs:
-          row.is_connected && lastConnectedAt ? secsBetween(new Date(lastConnectedAt), now) : undefined,
-        currentVersion: currentVersion ?? undefined,
-        updateTargetVersion: updateTargetVersion ?? undefined,
-        updateState: updateState ?? undefined,
-        updateFailureCount: failures == null ? undefined : Number(failures),
-        updateError: updateError ?? undefined,
-        properties: columns.length > 0 ? propertiesOf(columns, row.texts ?? []) : undefined,
-      }
-    }),
+    devices: await mapInPortions(rows, portion => portion.map(row => deviceOf(row, columns, now))),
     ...rest,
     ...(columns.length > 0 && { memberColumns: memberColumns(columns, rows) }),
   }
 })
+
+function deviceOf(row: DeviceRow, columns: readonly string[], now: Date) {
+  const [currentVersion, updateTargetVersion, updateState, failures, updateError] = row.update ?? []
+  const lastConnectedAt = row.last_connected_at === null ? undefined : wireTimeOf(row.last_connected_at)
+  return {
+    deviceId: row.device_id,
+    name: row.name ?? undefined,
+    hostname: row.hostname || undefined,
+    firstSeen: wireTimeOf(row.first_seen),
+    status: statusOf(row.is_connected, row.health),
+    isConnected: row.is_connected,
+    pendingCertificatesCount: row.pending_certificates,
+    hasSharedIdentity: row.has_shared_identity || undefined,
+    lastConnectedAt,
+    lastSeenAt: row.last_seen_at === null ? undefined : wireTimeOf(row.last_seen_at),
+    currentConnectionDurationSecs:
+      row.is_connected && lastConnectedAt ? secsBetween(new Date(lastConnectedAt), now) : undefined,
+    currentVersion: currentVersion ?? undefined,
+    updateTargetVersion: updateTargetVersion ?? undefined,
+    updateState: updateState ?? undefined,
+    updateFailureCount: failures == null ? undefined : Number(failures),
+    updateError: updateError ?? undefined,
+    properties: columns.length > 0 ? propertiesOf(columns, row.texts ?? []) : undefined,
+  }
+}
 
 function propertiesOf(columns: readonly string[], texts: readonly (string | null)[]): Record<string, string> {
   return Object.fromEntries(

@@ -50,7 +50,8 @@ const LAST_SEEN_OF_PAGE = sql<string | null>`case when not d.is_connected then (
  */
 const FIRST_SEEN_ORDERS: readonly (string | undefined)[] = [undefined, 'firstSeen', '-firstSeen']
 
-type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesQuery>['execute']>>[number] & {
+/** A row of the device list. */
+export type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesQuery>['execute']>>[number] & {
   update: (string | null)[] | null
   last_seen_at: string | null
 }
