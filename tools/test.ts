@@ -40,8 +40,13 @@ const RUNS: Record<string, () => Promise<void>> = {
     await check('console', 'node', ['tools/build-console.ts'])
     await tests('slow')
     await tests('e2e-slow')
-    await Promise.all([tests('long'), tests('releases'), tests('e2e-long'), tests('e2e-network')])
-    await tests('journeys')
+    // The tests of the network are the shortest of these, so the journeys follow them.
+    await Promise.all([
+      tests('long'),
+      tests('releases'),
+      tests('e2e-long'),
+      tests('e2e-network').then(() => tests('journeys')),
+    ])
   },
   /** Runs the browser tests and checks the accessibility of each screen with axe, in all sizes and themes. */
   async axe() {
