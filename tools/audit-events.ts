@@ -1,5 +1,5 @@
 /**
- * Table of the audit events for docs/api.md. `declarations` is the text of `apps/hub/src/audit/events.ts`. Throws for an event
+ * Table of the audit events for docs/api.md. `declarations` is the text of `apps/hub/src/platform/audit/events.ts`. Throws for an event
  * whose docstring does not begin with "Written by", for an event whose name is missing from all texts in `otherSources`, and for a field
  * with an id that the event does not declare.
  */

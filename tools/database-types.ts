@@ -18,7 +18,7 @@ const TYPES: Record<string, { read: string; write?: string }> = {
 
 type Column = { table: string; column: string; type: string; nullable: boolean; hasDefault: boolean }
 
-/** Types of a migrated database's tables for Kysely: the text of `apps/hub/src/database/schema.ts`. */
+/** Types of a migrated database's tables for Kysely: the text of `apps/hub/src/platform/database/schema.ts`. */
 export async function databaseTypes(connection: pg.PoolConfig): Promise<string> {
   const client = new pg.Client(connection)
   await client.connect()

@@ -22,8 +22,8 @@ const files: Record<string, string> = {
   'docs/actions.md': actionsMarkdown(),
   'docs/permissions.md': permissionsMarkdown(),
   'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n`,
-  'apps/hub/src/database/schema.ts': await schemaOfMigrations(),
-  'apps/hub/src/database/migrations.sha256': await migrationChecksums('apps/hub/src/database'),
+  'apps/hub/src/platform/database/schema.ts': await schemaOfMigrations(),
+  'apps/hub/src/platform/database/migrations.sha256': await migrationChecksums('apps/hub/src/database'),
   'docs/api.md': withTable('docs/api.md', await textOf('docs/api.md'), 'events', await auditEvents()),
   'docs/operating.md': withTable(
     'docs/operating.md',

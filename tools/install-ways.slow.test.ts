@@ -189,8 +189,8 @@ describe.runIf(canFollow)(
 
     /** Runs a statement in the database of the running hub. */
     async function query(statement: string): Promise<void> {
-      const code = `const { instanceAccess } = await import('${HUB}/apps/hub/src/database/server/instance-access.ts')
-      const { withClient } = await import('${HUB}/apps/hub/src/database/server/with-client.ts')
+      const code = `const { instanceAccess } = await import('${HUB}/apps/hub/src/platform/database/server/instance-access.ts')
+      const { withClient } = await import('${HUB}/apps/hub/src/platform/database/server/with-client.ts')
       const { quietLog } = await import('${HUB}/apps/hub/src/commands/instance-database.ts')
       const instance = await instanceAccess({ dataDir: '/var/lib/muster-hub' }, quietLog({ logLevel: 'warn' }))
       await withClient(instance.access.owner, client => client.query(process.argv[2]))

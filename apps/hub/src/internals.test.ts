@@ -20,9 +20,9 @@ import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { expect, it, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { binaryArray } from './database/client/binary-array.ts'
-import { isConnectionError } from './database/client/errors.ts'
-import { isQueueCurrent } from './jobs/install.ts'
+import { binaryArray } from './platform/database/client/binary-array.ts'
+import { isConnectionError } from './platform/database/client/errors.ts'
+import { isQueueCurrent } from './platform/jobs/install.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const LIST = readFileSync(join(ROOT, 'docs/internals.md'), 'utf8')

@@ -1,5 +1,5 @@
 // Written by `npm run gen` from the files below this folder.
-import type { Handlers } from '../handler.ts'
+import type { Handlers } from '../platform/pipeline/handler.ts'
 import { users_AcceptOrganizationInvitation } from './accounts/AcceptOrganizationInvitation.ts'
 import { users_ChangePassword } from './accounts/ChangePassword.ts'
 import { users_CompletePasswordReset } from './accounts/CompletePasswordReset.ts'

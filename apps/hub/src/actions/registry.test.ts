@@ -37,9 +37,9 @@ import {
 import { actionWorld } from '@muster/testkit/action-rows/world'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Caller } from '../caller.ts'
-import { loadConfig } from '../config.ts'
-import type { Handlers } from '../handler.ts'
+import type { Caller } from '../platform/pipeline/caller.ts'
+import { loadConfig } from '../platform/config/config.ts'
+import type { Handlers } from '../platform/pipeline/handler.ts'
 import { handlers } from './index.ts'
 
 const PROXY_SECRET = 'only our proxy knows'

@@ -1,20 +1,20 @@
 import { findAction, type ParsedInput } from '@muster/actions'
 import { type Command, Option } from 'commander'
-import { recordEvent } from '../audit/events.ts'
-import { EndedRights } from '../bus/ended-rights.ts'
-import { SYSTEM } from '../caller.ts'
-import type { CommandTransaction } from '../command-transaction.ts'
-import type { Config } from '../config.ts'
-import { refuseGuessable } from '../credentials/guessable-password.ts'
-import { hashOnce, Passwords } from '../credentials/passwords.ts'
-import { readablePassword } from '../credentials/readable-password.ts'
+import { recordEvent } from '../platform/audit/events.ts'
+import { EndedRights } from '../platform/bus/ended-rights.ts'
+import { SYSTEM } from '../platform/pipeline/caller.ts'
+import type { CommandTransaction } from '../platform/pipeline/command-transaction.ts'
+import type { Config } from '../platform/config/config.ts'
+import { refuseGuessable } from '../platform/credentials/guessable-password.ts'
+import { hashOnce, Passwords } from '../platform/credentials/passwords.ts'
+import { readablePassword } from '../platform/credentials/readable-password.ts'
 import {
   createAccount,
   isAccountOf,
   setIsActive,
   setPassword,
 } from '../database/queries/accounts/accounts.ts'
-import { openQueue } from '../jobs/queue.ts'
+import { openQueue } from '../platform/jobs/queue.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { askSecret } from './ask-secret.ts'
 import { CommandError, type CommandLine } from './command-line.ts'

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { SealKeys } from '../audit/chain.ts'
-import { type AuditReport, verifyAuditLog } from '../audit/verify.ts'
-import type { Config } from '../config.ts'
-import { instanceKeyOf, loadInstanceKey } from '../credentials/instance-key.ts'
+import { SealKeys } from '../platform/audit/chain.ts'
+import { type AuditReport, verifyAuditLog } from '../platform/audit/verify.ts'
+import type { Config } from '../platform/config/config.ts'
+import { instanceKeyOf, loadInstanceKey } from '../platform/credentials/instance-key.ts'
 import { type CommandLine, EXIT } from './command-line.ts'
 import { openInstance } from './instance-database.ts'
 

@@ -6,11 +6,11 @@ import {
   settingWarnings,
   unknownSettings,
   unshownBannerTags,
-} from '../config.ts'
-import { hasInstanceKey } from '../credentials/instance-key.ts'
-import { externalConnection } from '../database/server/external.ts'
-import { readTls } from '../http/tls.ts'
-import { checkDataDir } from '../runtime/data-folder.ts'
+} from '../platform/config/config.ts'
+import { hasInstanceKey } from '../platform/credentials/instance-key.ts'
+import { externalConnection } from '../platform/database/server/external.ts'
+import { readTls } from '../platform/http/tls.ts'
+import { checkDataDir } from '../platform/runtime/data-folder.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { type CommandLine, EXIT } from './command-line.ts'
 

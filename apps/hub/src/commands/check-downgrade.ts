@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { instanceAccess } from '../database/server/instance-access.ts'
-import { requireSuitableFor } from '../database/server/migrate.ts'
-import { withClient } from '../database/server/with-client.ts'
+import { instanceAccess } from '../platform/database/server/instance-access.ts'
+import { requireSuitableFor } from '../platform/database/server/migrate.ts'
+import { withClient } from '../platform/database/server/with-client.ts'
 import type { CommandLine } from './command-line.ts'
 import { quietLog } from './instance-database.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Config } from '../config.ts'
+import type { Config } from '../platform/config/config.ts'
 
 /**
  * Exit codes of commands: done, and what the command checks is in order; something is wrong, or the command failed; wrong usage.

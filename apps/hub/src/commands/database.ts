@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { inOneLine } from '../backup/backup-error.ts'
-import { moveDatabase } from '../backup/move.ts'
+import { inOneLine } from '../platform/backup/backup-error.ts'
+import { moveDatabase } from '../platform/backup/move.ts'
 import type { CommandLine } from './command-line.ts'
 import { quietLog } from './instance-database.ts'
 

@@ -21,7 +21,7 @@ import {
   until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { EMBEDDED_RELEASE, releasesSince } from '../database/server/embedded-release.ts'
+import { EMBEDDED_RELEASE, releasesSince } from '../platform/database/server/embedded-release.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { runHere } from './testing/run-here.ts'
 

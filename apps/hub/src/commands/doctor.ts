@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Config, checkSettings } from '../config.ts'
+import { type Config, checkSettings } from '../platform/config/config.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { checkedSettings } from './check-config.ts'
 import { type CommandLine, EXIT } from './command-line.ts'

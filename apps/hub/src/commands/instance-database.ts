@@ -1,8 +1,8 @@
-import type { Config } from '../config.ts'
-import { type Database, openDatabase } from '../database/client/connection.ts'
-import { instanceAccess } from '../database/server/instance-access.ts'
-import { MigrationError, plannedMigrations } from '../database/server/migrate.ts'
-import { createLog, type Logger } from '../runtime/log.ts'
+import type { Config } from '../platform/config/config.ts'
+import { type Database, openDatabase } from '../platform/database/client/connection.ts'
+import { instanceAccess } from '../platform/database/server/instance-access.ts'
+import { MigrationError, plannedMigrations } from '../platform/database/server/migrate.ts'
+import { createLog, type Logger } from '../platform/runtime/log.ts'
 
 /** Log of a command, without the lines of an ordinary start, such as those of the embedded database server. */
 export function quietLog({ logLevel }: Pick<Config, 'logLevel'>): Logger {

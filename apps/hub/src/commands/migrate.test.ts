@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { runHere } from './testing/run-here.ts'
 import { startProcess } from './testing/start-process.ts'
 
-const NAMES = (await readdir(join(import.meta.dirname, '../database/migrations'))).toSorted()
+const NAMES = (await readdir(join(import.meta.dirname, '../platform/database/migrations'))).toSorted()
 
 it('lists migrations without applying them, applies them after a killed run, and then finds nothing to do', async () => {
   await using database = await scratchDatabase()

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander'
-import { describeSettings } from '../config.ts'
+import { describeSettings } from '../platform/config/config.ts'
 import type { CommandLine } from './command-line.ts'
 
 /** Adds `muster-hub --print-config`, which prints all settings with their origins and without secrets, as a configuration file. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { inOneLine } from '../backup/backup-error.ts'
-import { type RestoreReport, restore } from '../backup/restore.ts'
+import { inOneLine } from '../platform/backup/backup-error.ts'
+import { type RestoreReport, restore } from '../platform/backup/restore.ts'
 import { askSecret } from './ask-secret.ts'
 import type { CommandLine } from './command-line.ts'
 import { quietLog } from './instance-database.ts'

@@ -8,7 +8,7 @@ import { testHub } from '@muster/testkit'
 import { hasPrograms } from '@muster/testkit/programs'
 import type { Command } from 'commander'
 import { expect, it } from 'vitest'
-import { ConfigError } from '../config-error.ts'
+import { ConfigError } from '../platform/config/config-error.ts'
 import type { CommandLine } from './command-line.ts'
 import { runHere } from './testing/run-here.ts'
 

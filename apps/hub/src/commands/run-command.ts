@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import { Command, CommanderError, Option } from 'commander'
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../platform/config/config.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { addAdminCommand } from './admin.ts'
 import { addAuditCommand } from './audit.ts'

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { connectDevice, deviceIdentity, testHub } from '@muster/testkit'
 import { describe, expect, it } from 'vitest'
-import { type Config, loadConfig } from '../config.ts'
-import { remoteReader } from '../net/trusted-proxy.ts'
+import { type Config, loadConfig } from '../platform/config/config.ts'
+import { remoteReader } from '../platform/net/trusted-proxy.ts'
 import { certificateReader } from './client-certificate.ts'
 
 const NOT_BELIEVED = {

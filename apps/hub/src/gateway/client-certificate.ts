@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import { isLoopback } from '@muster/actions'
-import type { Config } from '../config.ts'
-import { isLoopbackAddress, remoteAddress, trustedProxy } from '../net/trusted-proxy.ts'
+import type { Config } from '../platform/config/config.ts'
+import { isLoopbackAddress, remoteAddress, trustedProxy } from '../platform/net/trusted-proxy.ts'
 import { Refusal } from './refusal.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { LinkEnd } from '@muster/link'
-import type { Logger } from '../runtime/log.ts'
+import type { Logger } from '../platform/runtime/log.ts'
 import type { RefusalReason } from './refusal.ts'
 
 /** Interval of the log lines, in milliseconds. */

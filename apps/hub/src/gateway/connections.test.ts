@@ -16,7 +16,7 @@ import {
 } from '@muster/testkit'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { SYSTEM } from '../caller.ts'
+import { SYSTEM } from '../platform/pipeline/caller.ts'
 
 const hub = await testHub()
 afterAll(() => hub[Symbol.asyncDispose]())

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { Logger } from '../runtime/log.ts'
-import { isDue, LastUses } from '../sessions/last-uses.ts'
+import type { Logger } from '../platform/runtime/log.ts'
+import { isDue, LastUses } from '../platform/sessions/last-uses.ts'
 
 const RECORD = {
   name: 'deployment-token-uses',

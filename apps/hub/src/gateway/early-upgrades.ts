@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { ActionError } from '@muster/actions'
-import { endWithResponse } from '../net/last-answer.ts'
-import { bareAnswer } from '../net/security-headers.ts'
-import { hasTwoHosts, twoHostsError } from '../net/served-hosts.ts'
+import { endWithResponse } from '../platform/net/last-answer.ts'
+import { bareAnswer } from '../platform/net/security-headers.ts'
+import { hasTwoHosts, twoHostsError } from '../platform/net/served-hosts.ts'
 
 type Upgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void
 type Held = { request: IncomingMessage; socket: Socket; head: Buffer; deadline: NodeJS.Timeout }

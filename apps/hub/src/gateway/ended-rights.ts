@@ -1,12 +1,12 @@
 import { every } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
-import type { Bus } from '../bus/bus.ts'
-import { type EndedRights, PendingChecks } from '../bus/ended-rights.ts'
-import { hadOtherNodeRecently } from '../cluster/node.ts'
-import type { Db } from '../database/client/connection.ts'
+import type { Bus } from '../platform/bus/bus.ts'
+import { type EndedRights, PendingChecks } from '../platform/bus/ended-rights.ts'
+import { hadOtherNodeRecently } from '../platform/cluster/node.ts'
+import type { Db } from '../platform/database/client/connection.ts'
 import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
-import type { Logger } from '../runtime/log.ts'
+import type { Logger } from '../platform/runtime/log.ts'
 
 /** Interval at which a node polls for rights that ended at other nodes, in milliseconds. With the time of a poll they end within 5 s. */
 const LOOK_MS = 4_000

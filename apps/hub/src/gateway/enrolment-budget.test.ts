@@ -15,8 +15,8 @@ import {
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { loadConfig } from '../config.ts'
-import type { RateLimits } from '../limits/rate-limits.ts'
+import { loadConfig } from '../platform/config/config.ts'
+import type { RateLimits } from '../platform/limits/rate-limits.ts'
 import { EnrolmentBudget } from './enrolment-budget.ts'
 
 const PROXY_SECRET = 'sixteen letters!'

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
-import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
-import { LimitReached } from '../limits/limit-reached.ts'
-import type { LimitValues } from '../limits/limits.ts'
-import type { RateLimits } from '../limits/rate-limits.ts'
+import { BATCHED_WRITES } from '../platform/database/client/batched-writes.ts'
+import { LimitReached } from '../platform/limits/limit-reached.ts'
+import type { LimitValues } from '../platform/limits/limits.ts'
+import type { RateLimits } from '../platform/limits/rate-limits.ts'
 import { Refusal, type RefusalSubject } from './refusal.ts'
 
 /** A new device that requests enrolment. `address` is its client IP. `about` holds the ids under which its refusal is recorded. */

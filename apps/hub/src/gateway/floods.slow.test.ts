@@ -12,7 +12,7 @@ import {
   until,
 } from '@muster/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../platform/config/config.ts'
 
 // These tests send floods that a single device can send without violating the protocol.
 

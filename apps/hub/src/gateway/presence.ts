@@ -1,9 +1,9 @@
 import { newId } from '@muster/actions'
 import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
-import type { Bus } from '../bus/bus.ts'
-import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
-import { isUniqueViolation } from '../database/client/errors.ts'
+import type { Bus } from '../platform/bus/bus.ts'
+import { BATCHED_WRITES } from '../platform/database/client/batched-writes.ts'
+import { isUniqueViolation } from '../platform/database/client/errors.ts'
 
 type Opening = {
   connectionId: string

@@ -1,6 +1,6 @@
 import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
-import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
+import { BATCHED_WRITES } from '../platform/database/client/batched-writes.ts'
 
 type Refused = { tokenId: string; deviceId: string | undefined; reason: string; address: string }
 /**

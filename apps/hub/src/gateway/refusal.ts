@@ -1,6 +1,6 @@
 import { ActionError, type ErrorKind } from '@muster/actions'
 import { LimiterRejection } from '@muster/concurrency'
-import type { LimitReached } from '../limits/limit-reached.ts'
+import type { LimitReached } from '../platform/limits/limit-reached.ts'
 
 /** Reason why a connection of a device or a command-line client was refused, for logs and metrics. */
 export type RefusalReason =

@@ -1,13 +1,13 @@
-import { recordEvent } from '../audit/events.ts'
-import { type DeviceCaller, SYSTEM } from '../caller.ts'
-import type { Db } from '../database/client/connection.ts'
+import { recordEvent } from '../platform/audit/events.ts'
+import { type DeviceCaller, SYSTEM } from '../platform/pipeline/caller.ts'
+import type { Db } from '../platform/database/client/connection.ts'
 import {
   recentConnections,
   type SharedIdentity,
   sharedIdentity,
   storeSharedIdentity,
 } from '../database/queries/devices/shared-identity.ts'
-import type { Logger } from '../runtime/log.ts'
+import type { Logger } from '../platform/runtime/log.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 
 /** Devices per query. */

@@ -13,7 +13,7 @@ import {
   testHub,
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TlsFiles } from '../config.ts'
+import type { TlsFiles } from '../platform/config/config.ts'
 
 // A device that resumes a TLS session does not prove again that it has its private key. So the hub reads the device's rights from
 // the database at each connect.

@@ -394,7 +394,7 @@ describe('a file by its path', () => {
     }
     expect([...refusals].filter(status => ![400, 403, 404, 414].includes(status))).toEqual([])
     // A hostile file name cannot add a parameter to `Content-Disposition` or another header to the response.
-    const { attachment } = await import('../net/attachment.ts')
+    const { attachment } = await import('../platform/net/attachment.ts')
     for (const name of names)
       expect(attachment(decodeURIComponentSafely(name))).toMatch(
         /^attachment; filename="[ -~]*"(; filename\*=UTF-8''[\w%.~!*-]*)?$/,

@@ -3,9 +3,9 @@ import { ActionError, findAction, MAX_JSON_DEPTH, MAX_PAGE_SIZE } from '@muster/
 import { jsonDepth, parseExact, stringify } from '@muster/actions/exact-json'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { actorId, personOf } from '../caller.ts'
-import type { Core } from '../core.ts'
-import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
+import { actorId, personOf } from '../platform/pipeline/caller.ts'
+import type { Core } from '../platform/pipeline/core.ts'
+import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../platform/sessions/request-caller.ts'
 
 type Row = Record<string, unknown>
 type Format = {

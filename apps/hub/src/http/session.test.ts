@@ -9,7 +9,7 @@ import {
   withWrongEnd,
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hashSecret } from '../credentials/secrets.ts'
+import { hashSecret } from '../platform/credentials/secrets.ts'
 
 const REFUSED = 'Invalid username or password!'
 const DAY_SECS = 24 * 60 * 60

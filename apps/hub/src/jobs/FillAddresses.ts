@@ -1,6 +1,6 @@
 import { fillAddresses } from '../database/queries/devices/device-addresses.ts'
-import { fillInPortions } from './fill-portions.ts'
-import { jobHandler } from './job-handler.ts'
+import { fillInPortions } from '../platform/jobs/fill-portions.ts'
+import { jobHandler } from '../platform/jobs/job-handler.ts'
 
 /**
  * Devices per portion. It may be large, because the query for a portion reads only version numbers of properties. The system information

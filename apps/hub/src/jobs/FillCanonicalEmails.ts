@@ -1,5 +1,5 @@
 import { fillCanonicalEmails } from '../database/queries/accounts/canonical-emails.ts'
-import { jobHandler } from './job-handler.ts'
+import { jobHandler } from '../platform/jobs/job-handler.ts'
 
 /** Accounts per portion. Each account is committed by itself. */
 const PORTION = 500

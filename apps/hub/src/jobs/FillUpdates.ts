@@ -1,6 +1,6 @@
 import { fillUpdates } from '../database/queries/devices/device-updates.ts'
-import { fillInPortions } from './fill-portions.ts'
-import { jobHandler } from './job-handler.ts'
+import { fillInPortions } from '../platform/jobs/fill-portions.ts'
+import { jobHandler } from '../platform/jobs/job-handler.ts'
 
 /** Devices per portion. A value has up to 1 MiB, so one portion reads up to 50 MiB. */
 const PORTION = 50

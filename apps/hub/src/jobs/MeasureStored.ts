@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import { type Db, unlimitedTransaction } from '../database/client/connection.ts'
+import { type Db, unlimitedTransaction } from '../platform/database/client/connection.ts'
 import { CLAIMED_AT } from '../database/queries/devices/device-events.ts'
 import { WRONG_CLOCK_DAY } from '../database/queries/devices/event-times.ts'
-import { LimitReached } from '../limits/limit-reached.ts'
-import type { LimitName, LimitValues } from '../limits/limits.ts'
-import { ROW_BYTES, type WriteSubject } from '../limits/write-budgets.ts'
-import { jobHandler } from './job-handler.ts'
+import { LimitReached } from '../platform/limits/limit-reached.ts'
+import type { LimitName, LimitValues } from '../platform/limits/limits.ts'
+import { ROW_BYTES, type WriteSubject } from '../platform/limits/write-budgets.ts'
+import { jobHandler } from '../platform/jobs/job-handler.ts'
 
 /** Number of rows per delete statement. */
 const ROWS = 5_000

@@ -1,6 +1,6 @@
 import { passwordMail } from '../mail/password.ts'
-import { jobHandler } from './job-handler.ts'
-import { sendLink } from './send-mail.ts'
+import { jobHandler } from '../platform/jobs/job-handler.ts'
+import { sendLink } from '../platform/mail/send-mail.ts'
 
 /** Mails a link that sets the password of an account. */
 export const users_SendPasswordEmail = jobHandler('users_SendPasswordEmail', (context, { jwtId }, job) =>

@@ -1,6 +1,6 @@
 import { activationMail } from '../mail/activation.ts'
-import { jobHandler } from './job-handler.ts'
-import { sendLink } from './send-mail.ts'
+import { jobHandler } from '../platform/jobs/job-handler.ts'
+import { sendLink } from '../platform/mail/send-mail.ts'
 
 /** Mails a link that activates a new account. */
 export const users_SendRegistrationEmail = jobHandler(

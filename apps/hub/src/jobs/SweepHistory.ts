@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db } from '../database/client/connection.ts'
-import { jobHandler } from './job-handler.ts'
+import type { Db } from '../platform/database/client/connection.ts'
+import { jobHandler } from '../platform/jobs/job-handler.ts'
 
 // The batch sizes keep each statement far below the statement timeout, and its locks short.
 /** Number of rows of `project_removal` or `device_removal` that are processed together. */

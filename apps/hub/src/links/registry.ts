@@ -1,5 +1,5 @@
 import type { Channel, OpenOptions } from '@muster/link'
-import type { EndedRight } from '../bus/messages.ts'
+import type { EndedRight } from '../platform/bus/messages.ts'
 
 /** Timeout for a device to accept a connection to one of its ports, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000

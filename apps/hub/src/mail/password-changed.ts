@@ -1,5 +1,5 @@
-import { mailOf, readableTime } from './mail-template.ts'
-import type { Mail } from './mailer.ts'
+import { mailOf, readableTime } from '../platform/mail/mail-template.ts'
+import type { Mail } from '../platform/mail/mailer.ts'
 
 /** Kind of password change: by a person signed in to the account, by an administrator of the instance, or with a mailed link. */
 export type PasswordChanger = 'owner' | 'administrator' | 'link'

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
-import type { InstanceKey } from '../credentials/instance-key.ts'
+import type { InstanceKey } from '../platform/credentials/instance-key.ts'
 
 /** Path of the upgrade request that opens a link to another node. */
 export const NODE_LINK_PATH = '/api/v1/node-link'

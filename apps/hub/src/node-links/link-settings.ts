@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS, type LinkEnd, type LinkLimits } from '@muster/link'
-import type { Logger } from '../runtime/log.ts'
+import type { Logger } from '../platform/runtime/log.ts'
 
 /** Largest WebSocket message in bytes: the longest frame of a link. */
 export const MAX_MESSAGE_BYTES = DEFAULT_LIMITS.maxFrameBytes

@@ -12,7 +12,7 @@ import {
 } from '@muster/link'
 import { WebSocket } from 'ws'
 import type { ReachableDevice } from '../links/registry.ts'
-import type { Logger } from '../runtime/log.ts'
+import type { Logger } from '../platform/runtime/log.ts'
 import {
   bindingOf,
   challengeHeaders,

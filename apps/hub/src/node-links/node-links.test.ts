@@ -20,8 +20,8 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { loadConfig } from '../config.ts'
-import { instanceKeyOf } from '../credentials/instance-key.ts'
+import { loadConfig } from '../platform/config/config.ts'
+import { instanceKeyOf } from '../platform/credentials/instance-key.ts'
 import { DeviceRegistry } from '../links/registry.ts'
 import {
   bindingOf,

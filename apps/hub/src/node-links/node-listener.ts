@@ -5,10 +5,10 @@ import type { AddressInfo, Socket } from 'node:net'
 import { type ChannelRequest, Link, WebSocketTransport } from '@muster/link'
 import { createCertificate } from '@muster/link/certificate'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { endWithResponse } from '../net/last-answer.ts'
-import { isLoopbackAddress, remoteAddress } from '../net/trusted-proxy.ts'
-import { LineBudget } from '../runtime/line-budget.ts'
-import type { Logger } from '../runtime/log.ts'
+import { endWithResponse } from '../platform/net/last-answer.ts'
+import { isLoopbackAddress, remoteAddress } from '../platform/net/trusted-proxy.ts'
+import { LineBudget } from '../platform/runtime/line-budget.ts'
+import type { Logger } from '../platform/runtime/log.ts'
 import {
   bindingOf,
   challengeHeaders,

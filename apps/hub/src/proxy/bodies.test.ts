@@ -13,7 +13,7 @@ import {
   until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../database/client/connection.ts'
+import { openDatabase } from '../platform/database/client/connection.ts'
 import { createHttpProxy } from './http-proxy.ts'
 import { ProxyTokens } from './proxy-tokens.ts'
 

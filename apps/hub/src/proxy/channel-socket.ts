@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream'
 import type { Channel } from '@muster/link'
-import type { ForwardCounts } from '../runtime/measures.ts'
+import type { ForwardCounts } from '../platform/runtime/measures.ts'
 import type { AnswerReader } from './answer-reader.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ActionError, encodeRadix } from '@muster/actions'
-import type { Config } from '../config.ts'
+import type { Config } from '../platform/config/config.ts'
 
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz'
 /** Length in characters of a host label that is derived from a device id (docs/protocol.md 6.6). */

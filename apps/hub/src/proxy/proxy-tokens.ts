@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
-import type { Jwts } from '../credentials/jwts.ts'
-import { type Db, select, type Tx } from '../database/client/connection.ts'
+import type { Jwts } from '../platform/credentials/jwts.ts'
+import { type Db, select, type Tx } from '../platform/database/client/connection.ts'
 import type { ProxyHosts } from './hosts.ts'
 
 /** The device and port that a token opens, the person who requested it, and its remaining lifetime. */

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { publicIdOf } from '@muster/actions'
-import { SYSTEM } from '../caller.ts'
+import { SYSTEM } from '../platform/pipeline/caller.ts'
 import { createFirstProject } from '../database/queries/projects/first-project.ts'
 import type { Hub } from '../hub.ts'
-import type { Logger } from '../runtime/log.ts'
+import type { Logger } from '../platform/runtime/log.ts'
 
 const DEVICE_COUNT = 24
 /** Interval at which unnamed devices of the fleet get a name, in milliseconds. */

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ActionError } from '@muster/actions'
-import { BackupError } from '../backup/backup-error.ts'
+import { BackupError } from '../platform/backup/backup-error.ts'
 import { CommandError } from '../commands/command-line.ts'
-import { ConfigError } from '../config-error.ts'
-import { EmbeddedDatabaseError } from '../database/server/embedded-home.ts'
-import { MigrationError } from '../database/server/migrate.ts'
+import { ConfigError } from '../platform/config/config-error.ts'
+import { EmbeddedDatabaseError } from '../platform/database/server/embedded-home.ts'
+import { MigrationError } from '../platform/database/server/migrate.ts'
 
 /** Errors whose message is one line with what was found and what to do. */
 const CLEAR = [ActionError, BackupError, CommandError, ConfigError, EmbeddedDatabaseError, MigrationError]

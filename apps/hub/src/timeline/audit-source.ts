@@ -1,6 +1,6 @@
 import type { TimelineKind } from '@muster/actions'
 import { sql } from 'kysely'
-import { matchesText } from '../database/client/page.ts'
+import { matchesText } from '../platform/database/client/page.ts'
 import { matchesPerson } from '../database/queries/accounts/shown-name.ts'
 import type { Reader } from './budget.ts'
 import { type At, atOf, comesAfter, type Start } from './place.ts'

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { matchesText } from '../database/client/page.ts'
+import { matchesText } from '../platform/database/client/page.ts'
 import { DAY_MS, MAX_DAYS_LATE } from '../database/queries/devices/device-events.ts'
 import { eventsByTime } from '../database/queries/devices/events-by-time.ts'
 import type { Reader } from './budget.ts'

@@ -1,6 +1,6 @@
 import type { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
-import { matchesText } from '../database/client/page.ts'
+import { matchesText } from '../platform/database/client/page.ts'
 import { matchesPerson } from '../database/queries/accounts/shown-name.ts'
 import { OTA_STATUS } from '../database/queries/devices/device-updates.ts'
 import type { Reader } from './budget.ts'

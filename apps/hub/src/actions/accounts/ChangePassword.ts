@@ -1,6 +1,6 @@
-import { refuseGuessable } from '../../credentials/guessable-password.ts'
+import { refuseGuessable } from '../../platform/credentials/guessable-password.ts'
 import { setPassword } from '../../database/queries/accounts/accounts.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 const WRONG = { result: 'InvalidCurrentPassword' as const }
 

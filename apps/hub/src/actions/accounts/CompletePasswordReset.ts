@@ -1,7 +1,7 @@
-import { refuseGuessable } from '../../credentials/guessable-password.ts'
+import { refuseGuessable } from '../../platform/credentials/guessable-password.ts'
 import { emailOf, setPassword } from '../../database/queries/accounts/accounts.ts'
 import { redeemMailedToken } from '../../database/queries/accounts/mailed-tokens.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 const INVALID = { result: 'InvalidToken' as const }
 

@@ -4,7 +4,7 @@ import {
   redeemMailedToken,
 } from '../../database/queries/accounts/mailed-tokens.ts'
 import { createOwnOrganization } from '../../database/queries/organizations/organizations.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /**
  * Activates an account with the JWT of a mailed activation link and creates an organization for it. An account without a password

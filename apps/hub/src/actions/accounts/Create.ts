@@ -1,7 +1,7 @@
-import { refuseGuessable } from '../../credentials/guessable-password.ts'
+import { refuseGuessable } from '../../platform/credentials/guessable-password.ts'
 import { createAccount } from '../../database/queries/accounts/accounts.ts'
 import { FIRST_PASSWORD_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /**
  * Creates an active account and an organization for it. Without a password, the owner of the account gets a mail with a link to

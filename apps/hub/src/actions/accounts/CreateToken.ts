@@ -1,10 +1,10 @@
 import { newId, publicIdOf } from '@muster/actions'
-import { hashSecret } from '../../credentials/secrets.ts'
+import { hashSecret } from '../../platform/credentials/secrets.ts'
 import { lockAccount } from '../../database/queries/accounts/account-lock.ts'
 import { requireLiveCredential } from '../../database/queries/accounts/accounts.ts'
-import { handler } from '../../handler.ts'
-import { requireRoom } from '../../limits/require-room.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { requireRoom } from '../../platform/limits/require-room.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 /** Creates a user token. The answer is the only place with its secret, because the database stores a hash. */
 export const users_CreateToken = handler(

@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions'
-import { personOf } from '../../caller.ts'
+import { personOf } from '../../platform/pipeline/caller.ts'
 import { keepAnAdministrator } from '../../database/queries/accounts/accounts.ts'
 import { organizationIdsOf } from '../../database/queries/organizations/organization-members.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /**
  * Deletes an account. Foreign keys with `on delete cascade` delete its tokens, sessions and memberships. An organization that loses its

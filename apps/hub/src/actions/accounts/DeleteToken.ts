@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Deletes a user token. Its name is kept in the audit event. */
 export const users_DeleteToken = handler('users_DeleteToken', async (context, { tokenId }) => {

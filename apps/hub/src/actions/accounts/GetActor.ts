@@ -1,5 +1,5 @@
-import { wireActor } from '../../caller.ts'
-import { handler } from '../../handler.ts'
+import { wireActor } from '../../platform/pipeline/caller.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Returns the identity that the hub derived from the credentials of the call. */
 export const actor_GetActor = handler('actor_GetActor', async ({ caller }) => ({

@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Returns the profile of an account. */
 export const users_GetDetails = handler('users_GetDetails', async ({ db }, { userId }) => {

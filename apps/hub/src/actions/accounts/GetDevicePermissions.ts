@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Returns whether an active account is a member of the organization that owns a device. */
 export const users_GetDevicePermissions = handler(

@@ -1,6 +1,6 @@
 import { type HandlerOutput, isColumnPath } from '@muster/actions'
-import { actorId } from '../../caller.ts'
-import { handler } from '../../handler.ts'
+import { actorId } from '../../platform/pipeline/caller.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 type Columns = NonNullable<HandlerOutput<'users_GetView'>['columns']>
 

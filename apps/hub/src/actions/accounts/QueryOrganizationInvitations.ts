@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { queryPage } from '../../database/client/page.ts'
+import { queryPage } from '../../platform/database/client/page.ts'
 import { emailOf } from '../../database/queries/accounts/accounts.ts'
 import { isInvitationTo, isOpen } from '../../database/queries/organizations/invitations.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Lists the open invitations to the email address of an account. */
 export const users_QueryOrganizationInvitations = handler(

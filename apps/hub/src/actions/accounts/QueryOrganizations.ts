@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Lists the organizations that a person is a member of, sorted by name. */
 export const users_QueryOrganizations = handler('users_QueryOrganizations', async ({ db }, { userId }) => ({

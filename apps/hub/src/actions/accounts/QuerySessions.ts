@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { queryPage } from '../../database/client/page.ts'
-import { handler } from '../../handler.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { queryPage } from '../../platform/database/client/page.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 /** Lists the unexpired sessions of an account. `isCurrent` marks the session that makes the call. */
 export const users_QuerySessions = handler(

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/client/page.ts'
-import { handler } from '../../handler.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { matchesText, queryPage } from '../../platform/database/client/page.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 /** Lists the user tokens of an account, including expired tokens that are not deleted yet. */
 export const users_QueryTokens = handler('users_QueryTokens', async ({ db }, { userId, filter, ...page }) => {

@@ -1,13 +1,13 @@
 import { ActionError, newId } from '@muster/actions'
 import { sql } from 'kysely'
-import { refuseGuessable } from '../../credentials/guessable-password.ts'
-import type { Db } from '../../database/client/connection.ts'
+import { refuseGuessable } from '../../platform/credentials/guessable-password.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
 import { isTakenBy } from '../../database/queries/accounts/accounts.ts'
 import { ACTIVATION_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
 import { isInvitationTo, isOpen } from '../../database/queries/organizations/invitations.ts'
-import { isSameEmail, requireCanonical } from '../../email-address.ts'
-import { handler } from '../../handler.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { isSameEmail, requireCanonical } from '../../platform/pipeline/email-address.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 /**
  * Signs a person up. The account is inactive until the mailed activation link is opened. Throws `Forbidden` when sign-up is

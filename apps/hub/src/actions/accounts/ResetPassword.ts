@@ -4,7 +4,7 @@ import {
   mailLink,
   PASSWORD_RESET_SECS,
 } from '../../database/queries/accounts/mailed-tokens.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /**
  * Mails a link to set a password. The answer is always `{}`, and the account is looked up after it, so neither the answer nor its time reveals

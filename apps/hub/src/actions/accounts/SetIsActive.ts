@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions'
-import { personOf } from '../../caller.ts'
+import { personOf } from '../../platform/pipeline/caller.ts'
 import { setIsActive } from '../../database/queries/accounts/accounts.ts'
 import { organizationIdsOf } from '../../database/queries/organizations/organization-members.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /**
  * Enables or disables an account. Disabling deletes its sessions, user tokens and mailed links to set a password. Enabling does not

@@ -1,5 +1,5 @@
 import { keepAnAdministrator } from '../../database/queries/accounts/accounts.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /**
  * Makes an account an administrator of the instance, or revokes that role. Throws `Invalid` when the last active administrator would lose

@@ -1,8 +1,8 @@
-import { refusal } from '../../access/authorize.ts'
-import { personOf } from '../../caller.ts'
-import { refuseGuessable } from '../../credentials/guessable-password.ts'
+import { refusal } from '../../platform/access/authorize.ts'
+import { personOf } from '../../platform/pipeline/caller.ts'
+import { refuseGuessable } from '../../platform/credentials/guessable-password.ts'
 import { emailOf, setPassword } from '../../database/queries/accounts/accounts.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Sets the password of an account and ends its sessions except the session that makes the call. */
 export const users_SetPassword = handler('users_SetPassword', {

@@ -1,8 +1,8 @@
 import { MAX_PROPERTY_COLUMNS } from '@muster/actions'
-import { refusal } from '../../access/authorize.ts'
-import { personOf } from '../../caller.ts'
-import { handler } from '../../handler.ts'
-import { requireDistinct, ruleBroken } from '../../input-rules.ts'
+import { refusal } from '../../platform/access/authorize.ts'
+import { personOf } from '../../platform/pipeline/caller.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { requireDistinct, ruleBroken } from '../../platform/pipeline/input-rules.ts'
 
 /**
  * Stores the columns and the sort order that the caller has chosen for the device list of a project. Throws `Invalid` (409) for a column

@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Ends a session. Each request reads its session from the database, so the next request with this session is anonymous. */
 export const users_TerminateSession = handler(

@@ -12,7 +12,7 @@ import {
   testHub,
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { ANONYMOUS } from '../../caller.ts'
+import { ANONYMOUS } from '../../platform/pipeline/caller.ts'
 
 const PASSWORD = 'a staple of horses'
 const LAST = 'This is the last administrator of the instance: name another one first.'

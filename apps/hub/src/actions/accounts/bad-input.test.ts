@@ -1,7 +1,7 @@
 import { ActionError, type ActionName } from '@muster/actions'
 import { type TestHub, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ANONYMOUS, type Caller } from '../../caller.ts'
+import { ANONYMOUS, type Caller } from '../../platform/pipeline/caller.ts'
 
 let hub: TestHub
 let admin: Caller

@@ -1,7 +1,7 @@
 import { newId } from '@muster/actions'
 import { deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '../../caller.ts'
+import { SYSTEM } from '../../platform/pipeline/caller.ts'
 
 let hub: TestHub
 let owner: TestUser

@@ -12,7 +12,7 @@ import {
 } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { ANONYMOUS } from '../../caller.ts'
+import { ANONYMOUS } from '../../platform/pipeline/caller.ts'
 import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
 
 const PASSWORD = 'a staple of horses'

@@ -14,9 +14,9 @@ import {
   withWrongEnd,
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { hashSecret } from '../../credentials/secrets.ts'
-import { createLog } from '../../runtime/log.ts'
-import { userTokenUses } from '../../sessions/person-uses.ts'
+import { hashSecret } from '../../platform/credentials/secrets.ts'
+import { createLog } from '../../platform/runtime/log.ts'
+import { userTokenUses } from '../../platform/sessions/person-uses.ts'
 
 const REFUSED = { kind: 'Forbidden', status: 403, message: 'You are not permitted to do this.' }
 

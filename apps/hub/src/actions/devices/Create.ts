@@ -1,6 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { addDevice, EMPTY_FINGERPRINT } from '../../database/queries/devices/devices.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Registers a device by its fingerprint before it connects. */
 export const devices_Create = handler(

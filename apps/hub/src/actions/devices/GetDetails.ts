@@ -1,14 +1,14 @@
 import type { CertificateStatus } from '@muster/actions'
-import { refusal } from '../../access/authorize.ts'
-import { select } from '../../database/client/connection.ts'
+import { refusal } from '../../platform/access/authorize.ts'
+import { select } from '../../platform/database/client/connection.ts'
 import { type RefusalColumns, refusalOf } from '../../database/queries/devices/refusals.ts'
 import {
   SHARED_IDENTITY,
   type StoredSharedIdentity,
   wireSharedIdentity,
 } from '../../database/queries/devices/shared-identity.ts'
-import { handler } from '../../handler.ts'
-import { secsBetween, wireTime } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { secsBetween, wireTime } from '../../platform/runtime/times.ts'
 
 /** Another device that has the same certificate. */
 type SharedWith = {

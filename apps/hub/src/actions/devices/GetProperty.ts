@@ -1,5 +1,5 @@
 import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/device-properties.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Returns the current value of a property. */
 export const devices_GetProperty = handler('devices_GetProperty', async ({ db }, { deviceId, name }) => {

@@ -1,8 +1,8 @@
 import { ActionError, MAX_DEVICE_JWT_LENGTH, type ParsedInput } from '@muster/actions'
 import { memberText, RawJson } from '@muster/actions/exact-json'
-import type { Caller } from '../../caller.ts'
-import type { CommandContext } from '../../command-context.ts'
-import { handler } from '../../handler.ts'
+import type { Caller } from '../../platform/pipeline/caller.ts'
+import type { CommandContext } from '../../platform/pipeline/command-context.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 const DEFAULT_SECS = 3_600
 /** Longest validity of a JWT that a device issues for itself: 24 h, in seconds. Limits the use of a stolen device key. */

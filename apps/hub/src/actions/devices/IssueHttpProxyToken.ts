@@ -1,6 +1,6 @@
 import { ActionError } from '@muster/actions'
-import { personOf } from '../../caller.ts'
-import { handler } from '../../handler.ts'
+import { personOf } from '../../platform/pipeline/caller.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Longest validity of an HTTP proxy URL, in seconds. A longer validity is shortened (docs/decisions.md, "HTTP proxy"). */
 const MAX_SECS = 7_200

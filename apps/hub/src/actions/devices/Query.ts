@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { isVisibleTo } from '../../access/visible.ts'
-import { queryPage } from '../../database/client/page.ts'
-import { handler } from '../../handler.ts'
-import { secsBetween, wireTime } from '../../runtime/times.ts'
+import { isVisibleTo } from '../../platform/access/visible.ts'
+import { queryPage } from '../../platform/database/client/page.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { secsBetween, wireTime } from '../../platform/runtime/times.ts'
 
 /** Lists the devices that the caller can see, sorted by id. */
 export const devices_Query = handler('devices_Query', async ({ db, caller }, { filter: _, ...page }) => {

@@ -1,6 +1,6 @@
 import type { ConnectionEndReason } from '@muster/actions'
-import { handler } from '../../handler.ts'
-import { secsBetween, wireTime } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { secsBetween, wireTime } from '../../platform/runtime/times.ts'
 
 const DEFAULT_LIMIT = 100
 

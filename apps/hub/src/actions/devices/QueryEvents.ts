@@ -1,13 +1,13 @@
 import { type EventSeverity, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { z } from 'zod'
-import { type Db, select } from '../../database/client/connection.ts'
-import { cutPage, type RowPlace, readCursor, rowsWithin } from '../../database/client/page.ts'
+import { type Db, select } from '../../platform/database/client/connection.ts'
+import { cutPage, type RowPlace, readCursor, rowsWithin } from '../../platform/database/client/page.ts'
 import { DAY_MS, MAX_DAYS_LATE } from '../../database/queries/devices/device-events.ts'
 import { clockErrorSecs } from '../../database/queries/devices/event-times.ts'
 import { eventsByTime } from '../../database/queries/devices/events-by-time.ts'
-import { handler } from '../../handler.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 /** Default page size, in events. 100 events of the largest size (`MAX_EVENT_BYTES`, 64 KiB) fit into an answer of 8 MiB. */
 const DEFAULT_LIMIT = 100

@@ -1,6 +1,6 @@
 import { ActionError, type ParsedInput } from '@muster/actions'
-import type { DeviceCaller } from '../../caller.ts'
-import { handler } from '../../handler.ts'
+import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 import { auditSource } from '../../timeline/audit-source.ts'
 import { withinBudget } from '../../timeline/budget.ts'
 import { connectionSource } from '../../timeline/connection-source.ts'

@@ -1,5 +1,5 @@
 import { isShownInLists, removeProperty } from '../../database/queries/devices/device-properties.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Deletes a property. A call by the device is telemetry; any other call is an audited command. */
 export const devices_RemoveProperty = handler('devices_RemoveProperty', {

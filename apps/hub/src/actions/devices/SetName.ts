@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Sets the name of a device, or removes it. */
 export const devices_SetName = handler(

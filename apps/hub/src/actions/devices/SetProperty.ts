@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions'
 import { memberText } from '@muster/actions/exact-json'
 import { isShownInLists, writeProperty } from '../../database/queries/devices/device-properties.ts'
-import { handler } from '../../handler.ts'
-import { writeSubject } from '../../limits/write-budgets.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { writeSubject } from '../../platform/limits/write-budgets.ts'
 import { checkedSize } from '../../telemetry/ingest.ts'
 
 /** Creates or replaces a property. A call by the device is telemetry; any other call is an audited command. */

@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Checks a device JWT: its signature, its expiry and an active certificate of the device. */
 export const devices_ValidateDeviceToken = handler(

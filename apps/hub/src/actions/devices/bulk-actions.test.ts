@@ -516,10 +516,10 @@ it('continues a bulk action after its process was killed, and decides nothing tw
   )
   const { host, user, password, database, connectionString } = hub.pool.options
   const script = `
-    import { openDatabase } from '${join(import.meta.dirname, '../../database/client/connection.ts')}'
+    import { openDatabase } from '${join(import.meta.dirname, '../../platform/database/client/connection.ts')}'
     import { BulkActions } from '${join(import.meta.dirname, '../../bulk/bulk-actions.ts')}'
-    import { Sessions } from '${join(import.meta.dirname, '../../sessions/sessions.ts')}'
-    import { createLog } from '${join(import.meta.dirname, '../../runtime/log.ts')}'
+    import { Sessions } from '${join(import.meta.dirname, '../../platform/sessions/sessions.ts')}'
+    import { createLog } from '${join(import.meta.dirname, '../../platform/runtime/log.ts')}'
     const { db } = openDatabase(${JSON.stringify({ host, user, password, database, connectionString })}, () => {})
     const live = { changed() {} }
     const devices = { endRight() {} }

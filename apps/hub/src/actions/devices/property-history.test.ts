@@ -10,7 +10,7 @@ import {
   testHub,
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Caller } from '../../caller.ts'
+import type { Caller } from '../../platform/pipeline/caller.ts'
 
 let hub: TestHub
 let owner: TestUser

@@ -12,7 +12,7 @@ import {
 } from '@muster/testkit'
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DeviceCaller } from '../../caller.ts'
+import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
 import { auditSource } from '../../timeline/audit-source.ts'
 import type { Reader } from '../../timeline/budget.ts'
 import { connectionSource } from '../../timeline/connection-source.ts'

@@ -10,9 +10,9 @@ import {
 } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { InProcessBus } from '../../bus/in-process-bus.ts'
-import { startNodeReports } from '../../cluster/node-facts.ts'
-import { createLog } from '../../runtime/log.ts'
+import { InProcessBus } from '../../platform/bus/in-process-bus.ts'
+import { startNodeReports } from '../../platform/cluster/node-facts.ts'
+import { createLog } from '../../platform/runtime/log.ts'
 
 const LONG_AGO_SECS = 60 * 60
 

@@ -1,5 +1,5 @@
 import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Withdraws an invitation and notifies the members and the invited person. */
 export const organizations_DeleteInvitation = handler(

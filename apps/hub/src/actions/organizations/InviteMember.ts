@@ -1,6 +1,6 @@
 import { ActionError, newId } from '@muster/actions'
 import { sql } from 'kysely'
-import { personOf } from '../../caller.ts'
+import { personOf } from '../../platform/pipeline/caller.ts'
 import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
 import {
   countMail,
@@ -9,9 +9,9 @@ import {
   queuedMail,
 } from '../../database/queries/organizations/invitations.ts'
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
-import { isSameEmail, requireCanonical } from '../../email-address.ts'
-import { handler } from '../../handler.ts'
-import { requireRoom } from '../../limits/require-room.ts'
+import { isSameEmail, requireCanonical } from '../../platform/pipeline/email-address.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { requireRoom } from '../../platform/limits/require-room.ts'
 
 /**
  * Invites an email address by mail. If the address already has an open invitation, returns that invitation. An invitation that has

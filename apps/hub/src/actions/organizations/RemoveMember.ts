@@ -3,7 +3,7 @@ import {
   lockMembers,
   requireAnotherAdmin,
 } from '../../database/queries/organizations/organization-members.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Removes a member. Throws `Invalid` for a person who is no member (404) and for the last administrator (409). */
 export const organizations_RemoveMember = handler(

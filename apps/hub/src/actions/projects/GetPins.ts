@@ -1,5 +1,5 @@
-import { personOf } from '../../caller.ts'
-import { handler } from '../../handler.ts'
+import { personOf } from '../../platform/pipeline/caller.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 type ProjectPin = { name: string; label?: string }
 

@@ -1,7 +1,7 @@
 import type { HandlerOutput } from '@muster/actions'
 import { sql } from 'kysely'
-import { tryBrief } from '../../database/client/brief.ts'
-import type { Db } from '../../database/client/connection.ts'
+import { tryBrief } from '../../platform/database/client/brief.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
 import { latestVersions, versionsById } from '../../database/queries/repositories/releases.ts'
 import {
   countSoftware,
@@ -12,8 +12,8 @@ import {
   type SoftwareCounts,
   type VersionCount,
 } from '../../database/queries/software/software-counts.ts'
-import { handler } from '../../handler.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 type Output = HandlerOutput<'projects_GetSoftware'>
 type Package = Output['packages'][number]

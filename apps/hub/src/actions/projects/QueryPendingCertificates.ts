@@ -1,9 +1,9 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { ActionError, type ParsedInput } from '@muster/actions'
 import { sql } from 'kysely'
-import { runBrief } from '../../database/client/brief.ts'
-import type { Db } from '../../database/client/connection.ts'
-import { isCancelled } from '../../database/client/errors.ts'
+import { runBrief } from '../../platform/database/client/brief.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
+import { isCancelled } from '../../platform/database/client/errors.ts'
 import {
   type PendingGroup,
   type PendingRow,
@@ -16,8 +16,8 @@ import {
   tokenAddresses,
   writePendingCursor,
 } from '../../database/queries/projects/pending-certificates.ts'
-import { handler } from '../../handler.ts'
-import { wireTime, wireTimeOf } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime, wireTimeOf } from '../../platform/runtime/times.ts'
 
 const DEFAULT_LIMIT = 50
 /** Maximum number of addresses in the field `newAddress` of a group: addresses from which accepted certificates of the token came. */

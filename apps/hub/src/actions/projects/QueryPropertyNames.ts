@@ -1,6 +1,6 @@
-import { tryBrief } from '../../database/client/brief.ts'
+import { tryBrief } from '../../platform/database/client/brief.ts'
 import { suggestNames } from '../../database/queries/devices/property-suggestions.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 const DEFAULT_LIMIT = 50
 

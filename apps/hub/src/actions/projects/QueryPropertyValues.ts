@@ -1,7 +1,7 @@
-import { tryBrief } from '../../database/client/brief.ts'
+import { tryBrief } from '../../platform/database/client/brief.ts'
 import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
 import { suggestValues } from '../../database/queries/devices/property-suggestions.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 const DEFAULT_LIMIT = 20
 

@@ -15,7 +15,7 @@ import {
 } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { hashSecret } from '../../credentials/secrets.ts'
+import { hashSecret } from '../../platform/credentials/secrets.ts'
 
 let hub: TestHub
 let owner: TestUser

@@ -1,6 +1,6 @@
 import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { addFile } from '../../database/queries/repositories/repository-files.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Adds a blob to a version under a file name. */
 export const repositories_AddVersionAsset = handler(

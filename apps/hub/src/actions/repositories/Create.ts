@@ -1,9 +1,9 @@
 import { NewPathName, newId } from '@muster/actions'
 import { sql } from 'kysely'
-import type { Tx } from '../../database/client/connection.ts'
+import type { Tx } from '../../platform/database/client/connection.ts'
 import { isSlugTaken, lockSlugs } from '../../database/queries/repositories/former-names.ts'
 import { requireRoomForRepository } from '../../database/queries/repositories/repositories.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /**
  * Creates a repository. Older clients send one `name`, which is the display name and, if valid in a path, the slug. Newer clients send

@@ -1,6 +1,6 @@
 import { ActionError, newId } from '@muster/actions'
 import { sql } from 'kysely'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /**
  * Registers a blob before its upload, or returns the existing blob with the same digest. When two calls register a digest

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { deleteRepositories } from '../../database/queries/repositories/deletion.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Deletes a repository with its packages, versions, blobs and links. */
 export const repositories_Delete = handler(

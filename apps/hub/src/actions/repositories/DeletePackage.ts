@@ -1,5 +1,5 @@
 import { lockTags, refuseWhileLocked } from '../../database/queries/repositories/repository-tags.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Deletes a package with its versions, unless a version has a locked tag. */
 export const repositories_DeletePackage = handler(

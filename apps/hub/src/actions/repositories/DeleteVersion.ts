@@ -3,7 +3,7 @@ import {
   refuseWhileLocked,
   removeAllTags,
 } from '../../database/queries/repositories/repository-tags.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Deletes a version, unless it has a locked tag. */
 export const repositories_DeleteVersion = handler(

@@ -1,5 +1,5 @@
-import { handler } from '../../handler.ts'
-import { getAsset, markAvailable } from '../../storage/assets.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { getAsset, markAvailable } from '../../platform/storage/assets.ts'
 
 /** Checks the uploaded bytes of a blob outside of a transaction, then makes the blob available. */
 export const repositories_FinalizeAssetUpload = handler('repositories_FinalizeAssetUpload', {

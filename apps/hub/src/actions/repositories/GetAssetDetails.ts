@@ -3,7 +3,7 @@ import {
   countReferences,
   storageOf,
 } from '../../database/queries/repositories/repositories.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Returns size, digest and status of a blob, and the number of files that use it. */
 export const repositories_GetAssetDetails = handler(

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { metadataOf } from '../../database/queries/repositories/metadata.ts'
 import { filesOf } from '../../database/queries/repositories/repository-files.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Returns name, kind, version count, metadata and files of a package. */
 export const repositories_GetPackageDetails = handler(

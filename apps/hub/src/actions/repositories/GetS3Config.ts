@@ -1,5 +1,5 @@
-import { handler } from '../../handler.ts'
-import { shownSettings } from '../../storage/object-stores.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { shownSettings } from '../../platform/storage/object-stores.ts'
 
 /** Returns the object store of a repository without its secret. All strings are empty if the repository has no object store. */
 export const repositories_GetS3Config = handler(

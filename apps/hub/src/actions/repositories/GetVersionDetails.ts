@@ -1,8 +1,8 @@
 import { metadataOf } from '../../database/queries/repositories/metadata.ts'
 import { filesOf } from '../../database/queries/repositories/repository-files.ts'
 import { tagsOf } from '../../database/queries/repositories/repository-tags.ts'
-import { handler } from '../../handler.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 /** Returns files, tags and metadata of a version. */
 export const repositories_GetVersionDetails = handler(

@@ -1,7 +1,7 @@
 import type { HandlerOutput } from '@muster/actions'
-import { isAuditedReader } from '../../access/visible.ts'
-import { tryBrief } from '../../database/client/brief.ts'
-import type { Db } from '../../database/client/connection.ts'
+import { isAuditedReader } from '../../platform/access/visible.ts'
+import { tryBrief } from '../../platform/database/client/brief.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
 import { neighboursOf, releaseTags, tagMoves } from '../../database/queries/repositories/releases.ts'
 import { KeptAnswers } from '../../database/queries/software/kept-answers.ts'
 import {
@@ -19,8 +19,8 @@ import {
 } from '../../database/queries/software/software-samples.ts'
 import { readFailures, type UpdateFailures } from '../../database/queries/software/update-failures.ts'
 import { visibleProjects } from '../../database/queries/software/visible-projects.ts'
-import { handler } from '../../handler.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 type Output = HandlerOutput<'repositories_GetVersionUsage'>
 type Counts = NonNullable<Output['counts']> & { reportCount: number }

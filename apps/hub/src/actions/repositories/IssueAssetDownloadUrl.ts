@@ -1,7 +1,7 @@
-import type { Db } from '../../database/client/connection.ts'
-import { handler } from '../../handler.ts'
-import { getAsset } from '../../storage/assets.ts'
-import type { Blobs } from '../../storage/blobs.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { getAsset } from '../../platform/storage/assets.ts'
+import type { Blobs } from '../../platform/storage/blobs.ts'
 
 /** Issues a signed URL for downloading a blob. */
 export const repositories_IssueAssetDownloadUrl = handler('repositories_IssueAssetDownloadUrl', {

@@ -1,5 +1,5 @@
-import { handler } from '../../handler.ts'
-import { getAsset } from '../../storage/assets.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { getAsset } from '../../platform/storage/assets.ts'
 
 /** Issues signed URLs for uploading a blob. Runs outside of a transaction, because it may have to probe an object store. */
 export const repositories_IssueAssetUploadUrl = handler('repositories_IssueAssetUploadUrl', {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/client/page.ts'
+import { matchesText, queryPage } from '../../platform/database/client/page.ts'
 import type { AssetStatus } from '../../database/queries/repositories/repositories.ts'
-import { handler } from '../../handler.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 const SORTS = {
   createdAt: { by: sql`a.created_at`, type: 'timestamptz' },

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { tryBrief } from '../../database/client/brief.ts'
-import type { Db } from '../../database/client/connection.ts'
+import { tryBrief } from '../../platform/database/client/brief.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
 import { latestVersions } from '../../database/queries/repositories/releases.ts'
 import {
   countSoftware,
@@ -10,7 +10,7 @@ import {
   type SoftwareCounts,
 } from '../../database/queries/software/software-counts.ts'
 import { visibleProjects } from '../../database/queries/software/visible-projects.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Maximum number of packages in the answer. Packages with the most devices come first. */
 const MAX_PACKAGES = 500

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/client/page.ts'
+import { matchesText, queryPage } from '../../platform/database/client/page.ts'
 import { tagsOf } from '../../database/queries/repositories/repository-tags.ts'
-import { handler } from '../../handler.ts'
-import { wireTime } from '../../runtime/times.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 const SORTS = { createdAt: { by: sql`v.created_at`, type: 'timestamptz' } } as const
 

@@ -1,5 +1,5 @@
-import { handler } from '../../handler.ts'
-import { shownSettings } from '../../storage/object-stores.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { shownSettings } from '../../platform/storage/object-stores.ts'
 
 /** Stops storing new blobs of a repository in the object store of its S3 configuration. Existing blobs stay in that store. */
 export const repositories_RemoveS3Config = handler(

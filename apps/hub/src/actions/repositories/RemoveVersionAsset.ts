@@ -1,5 +1,5 @@
 import { removeFile } from '../../database/queries/repositories/repository-files.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Removes a file from a version. Its blob stays in the repository. */
 export const repositories_RemoveVersionAsset = handler(

@@ -1,5 +1,5 @@
 import { resolvePath } from '../../database/queries/repositories/repositories.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Finds a repository by slug, id or display name. */
 export const repositories_ResolveName = handler('repositories_ResolveName', async ({ db, caller }, path) => {

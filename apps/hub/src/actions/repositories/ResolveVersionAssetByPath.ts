@@ -1,5 +1,5 @@
 import { resolvePath } from '../../database/queries/repositories/repositories.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Finds a file by the path `repository/package/tag/filename`. */
 export const repositories_ResolveVersionAssetByPath = handler(

@@ -1,5 +1,5 @@
 import { resolvePath } from '../../database/queries/repositories/repositories.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Finds a version by the path `repository/package/tag`. */
 export const repositories_ResolveVersionByPath = handler(

@@ -5,7 +5,7 @@ import {
   freeSlugs,
   lockNames,
 } from '../../database/queries/repositories/names.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Changes display name and slug of a repository. If the slug is taken, nothing changes. An unchanged name writes no event. */
 export const repositories_SetNames = handler(

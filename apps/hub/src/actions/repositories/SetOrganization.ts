@@ -1,6 +1,6 @@
 import { requireRoomForRepository } from '../../database/queries/repositories/repositories.ts'
 import { unlinkOtherOrganizations } from '../../database/queries/repositories/repository-links.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /**
  * Moves a repository to another organization. A private repository loses its links to projects outside of the new organization.

@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Sets or clears the kind of a package. */
 export const repositories_SetPackageKind = handler(

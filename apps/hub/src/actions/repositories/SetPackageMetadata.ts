@@ -1,5 +1,5 @@
 import { metadataOf, metadataText } from '../../database/queries/repositories/metadata.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Replaces the metadata of a package. */
 export const repositories_SetPackageMetadata = handler(

@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Renames a package, unless another package of the repository has the name. */
 export const repositories_SetPackageName = handler(

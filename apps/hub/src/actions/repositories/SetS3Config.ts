@@ -1,9 +1,9 @@
 import { ActionError, type ParsedInput } from '@muster/actions'
-import { handler } from '../../handler.ts'
-import { AddressRefused } from '../../storage/guarded-http-client.ts'
-import { shownSettings } from '../../storage/object-stores.ts'
-import { S3Failure } from '../../storage/s3.ts'
-import { normalS3Settings } from '../../storage/s3-settings.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { AddressRefused } from '../../platform/storage/guarded-http-client.ts'
+import { shownSettings } from '../../platform/storage/object-stores.ts'
+import { S3Failure } from '../../platform/storage/s3.ts'
+import { normalS3Settings } from '../../platform/storage/s3-settings.ts'
 
 /** Sets the object store for new blobs of a repository, after probing it. */
 export const repositories_SetS3Config = handler('repositories_SetS3Config', {

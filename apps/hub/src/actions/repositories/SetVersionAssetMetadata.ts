@@ -1,6 +1,6 @@
 import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { setFileMetadata } from '../../database/queries/repositories/repository-files.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Replaces the metadata of a file of a version. */
 export const repositories_SetVersionAssetMetadata = handler(

@@ -1,4 +1,4 @@
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Sets or clears the name of a version. */
 export const repositories_SetVersionName = handler(

@@ -1,5 +1,5 @@
 import { unlinkOtherOrganizations } from '../../database/queries/repositories/repository-links.ts'
-import { handler } from '../../handler.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Makes a repository public or private. */
 export const repositories_SetVisibility = handler(

@@ -1,6 +1,6 @@
-import { handler } from '../../handler.ts'
-import { testObjectStore } from '../../storage/object-store-test.ts'
-import { normalS3Settings } from '../../storage/s3-settings.ts'
+import { handler } from '../../platform/pipeline/handler.ts'
+import { testObjectStore } from '../../platform/storage/object-store-test.ts'
+import { normalS3Settings } from '../../platform/storage/s3-settings.ts'
 
 /** Tests settings of an object store step by step, outside of the transaction. Saves nothing. */
 export const repositories_TestS3Config = handler('repositories_TestS3Config', {

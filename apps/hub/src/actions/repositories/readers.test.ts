@@ -9,7 +9,7 @@ import {
   testHub,
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '../../caller.ts'
+import { SYSTEM } from '../../platform/pipeline/caller.ts'
 
 /** Runs an action as a certain caller: people over HTTP, devices over their WebSocket link. */
 type Reader = (name: string, input: object) => Promise<unknown>

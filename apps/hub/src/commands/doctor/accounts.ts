@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { mappedEmail } from '../../email-address.ts'
+import { mappedEmail } from '../../platform/pipeline/email-address.ts'
 import { type Finding, warning } from './finding.ts'
 
 /** Accounts that are read with one statement. */

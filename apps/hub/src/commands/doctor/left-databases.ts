@@ -1,4 +1,4 @@
-import { elsewhereFolders } from '../../database/server/embedded-home.ts'
+import { elsewhereFolders } from '../../platform/database/server/embedded-home.ts'
 import { type Finding, ok, type Probe, warning } from './finding.ts'
 
 /**

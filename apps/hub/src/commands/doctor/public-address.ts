@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { getCACertificates, type TLSSocket } from 'node:tls'
 import { isLoopback } from '@muster/actions'
-import { CHECK_HEADER, CONNECT_PATH } from '../../net/paths.ts'
+import { CHECK_HEADER, CONNECT_PATH } from '../../platform/net/paths.ts'
 import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
 
 /** Days before the end of a certificate from which doctor warns, as the alert `MusterCertificateEnds` does. */

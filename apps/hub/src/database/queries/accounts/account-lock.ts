@@ -1,4 +1,4 @@
-import type { Tx } from '../../client/connection.ts'
+import type { Tx } from '../../../platform/database/client/connection.ts'
 
 /**
  * Locks an account until the end of the transaction, which serializes changes of everything that belongs to it. Every transaction

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { matchesText } from '../../client/page.ts'
+import { matchesText } from '../../../platform/database/client/page.ts'
 import { matchesEmail } from './accounts.ts'
 
 /** SQL for the name of the account `u` that logs show: the display name, else the email address. */

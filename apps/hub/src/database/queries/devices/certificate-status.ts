@@ -1,6 +1,6 @@
 import type { CertificateStatus } from '@muster/actions'
-import type { Caller } from '../../../caller.ts'
-import type { CommandTransaction } from '../../../command-transaction.ts'
+import type { Caller } from '../../../platform/pipeline/caller.ts'
+import type { CommandTransaction } from '../../../platform/pipeline/command-transaction.ts'
 import type { DeviceRegistry } from '../../../links/registry.ts'
 import { lockDevice, recordCertificateChange } from './device-certificates.ts'
 

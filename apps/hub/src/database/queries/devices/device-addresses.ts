@@ -1,7 +1,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
-import type { Db, Tx } from '../../client/connection.ts'
+import type { Db, Tx } from '../../../platform/database/client/connection.ts'
 
 /** Properties in which a device describes its system. Agents write them at each connect and every 30 min, so no history is kept. */
 export const SYSTEM_INFO = ['dev.nexigon.system.info', 'dev.nexigon.systemInfo']

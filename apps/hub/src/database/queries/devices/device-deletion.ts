@@ -1,4 +1,4 @@
-import type { CommandTransaction } from '../../../command-transaction.ts'
+import type { CommandTransaction } from '../../../platform/pipeline/command-transaction.ts'
 import type { DeviceRegistry } from '../../../links/registry.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import { partPattern } from '../../client/page.ts'
+import { partPattern } from '../../../platform/database/client/page.ts'
 import { HAS_FAILED } from '../software/reported-software.ts'
 import { matchesSoftware } from '../software/software-filter.ts'
 import { matchesHealth, matchesPreset } from './device-conditions.ts'

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { tryBrief } from '../../client/brief.ts'
-import type { Db, Tx } from '../../client/connection.ts'
-import { partPattern } from '../../client/page.ts'
+import { tryBrief } from '../../../platform/database/client/brief.ts'
+import type { Db, Tx } from '../../../platform/database/client/connection.ts'
+import { partPattern } from '../../../platform/database/client/page.ts'
 import { addressStartsOf } from './address-texts.ts'
 
 /**

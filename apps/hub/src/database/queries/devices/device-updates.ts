@@ -1,7 +1,7 @@
 import { MAX_NAME_LENGTH, MAX_PATH_NAME_LENGTH } from '@muster/actions'
 import { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
-import type { Db, Tx } from '../../client/connection.ts'
+import type { Db, Tx } from '../../../platform/database/client/connection.ts'
 
 /** Property in which update scripts report the state of a device's software (docs/protocol.md 4.4). */
 export const OTA_STATUS = 'dev.nexigon.ota.status'

@@ -1,6 +1,6 @@
 import { newId, publicIdOf } from '@muster/actions'
-import { hashSecret } from '../../../credentials/secrets.ts'
-import type { Tx } from '../../client/connection.ts'
+import { hashSecret } from '../../../platform/credentials/secrets.ts'
+import type { Tx } from '../../../platform/database/client/connection.ts'
 
 /** Fingerprint of every device whose fingerprint script prints nothing (docs/protocol.md 6.4). */
 export const EMPTY_FINGERPRINT = 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'

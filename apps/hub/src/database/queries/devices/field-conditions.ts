@@ -1,6 +1,6 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import { matchesText } from '../../client/page.ts'
+import { matchesText } from '../../../platform/database/client/page.ts'
 
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 type Condition = NonNullable<Filter['fields']>[number]

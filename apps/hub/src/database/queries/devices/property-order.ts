@@ -1,6 +1,6 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import type { Db } from '../../client/connection.ts'
-import { cutPage, type RowPlace, readCursor, wrongCursor } from '../../client/page.ts'
+import type { Db } from '../../../platform/database/client/connection.ts'
+import { cutPage, type RowPlace, readCursor, wrongCursor } from '../../../platform/database/client/page.ts'
 
 /**
  * Number of entries of the index `device_property_value` that are read in index order. If they contain too few devices of the project,

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Tx } from '../../client/connection.ts'
-import { partPattern } from '../../client/page.ts'
+import type { Tx } from '../../../platform/database/client/connection.ts'
+import { partPattern } from '../../../platform/database/client/page.ts'
 
 /** Maximum number of devices whose properties are read for suggestions. */
 const MAX_DEVICES = 2_000

@@ -1,4 +1,4 @@
-import { wireTime } from '../../../runtime/times.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
 
 /** Columns of a device or a deployment token that describe its last refused connection. */
 export type RefusalColumns = {

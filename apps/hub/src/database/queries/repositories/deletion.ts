@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Tx } from '../../client/connection.ts'
+import type { Tx } from '../../../platform/database/client/connection.ts'
 
 /**
  * Deletes repositories with everything in them. A job removes the bytes of their blobs later. Packages are deleted first,

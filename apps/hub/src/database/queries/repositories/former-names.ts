@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../client/connection.ts'
+import type { Tx } from '../../../platform/database/client/connection.ts'
 
 /** Maximum number of former names under which a repository is still found. The oldest names are forgotten. */
 const MAX_FORMER_NAMES = 5

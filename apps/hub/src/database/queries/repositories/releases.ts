@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { refusal } from '../../../access/authorize.ts'
-import type { Db } from '../../client/connection.ts'
+import { refusal } from '../../../platform/access/authorize.ts'
+import type { Db } from '../../../platform/database/client/connection.ts'
 import { VERSION_NAME, WORD } from '../software/reported-software.ts'
 
 /** Maximum number of tags that a list shows for a version. */

@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
-import { refusal } from '../../../access/authorize.ts'
-import type { Scope } from '../../../access/scope.ts'
-import type { Db, Tx } from '../../client/connection.ts'
+import { refusal } from '../../../platform/access/authorize.ts'
+import type { Scope } from '../../../platform/access/scope.ts'
+import type { Db, Tx } from '../../../platform/database/client/connection.ts'
 import { metadataOf } from './metadata.ts'
 import { type AssetStatus, storageOf } from './repositories.ts'
 

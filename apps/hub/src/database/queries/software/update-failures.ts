@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../../client/connection.ts'
+import type { Db } from '../../../platform/database/client/connection.ts'
 import { OTA_STATUS } from '../devices/device-updates.ts'
 import { HAS_FAILED, matchedSoftware, REPORT, WORD } from './reported-software.ts'
 

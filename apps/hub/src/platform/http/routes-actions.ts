@@ -1,0 +1,109 @@
+import { Readable } from 'node:stream'
+import { ActionError, findAction, MAX_ACTION_BODY_BYTES } from '@muster/actions'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
+import { actorId } from '../pipeline/caller.ts'
+import type { Core } from '../pipeline/core.ts'
+import { KnownBrowsers } from '../sessions/known-browsers.ts'
+import {
+  callerOfRequest,
+  isForeignOrigin,
+  refuseForeignOrigin,
+  requireSameOrigin,
+  type SessionCookie,
+} from '../sessions/request-caller.ts'
+import { compressed } from './compress.ts'
+
+/** Largest body of an unauthenticated request, in bytes: enough for a form. Authenticated callers may send `MAX_ACTION_BODY_BYTES`. */
+export const MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** The HTTP transport of the pipeline: `POST /api/v1/actions/invoke/{name}`, answered with the bare output (docs/api.md 1.1). */
+export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
+  /** Rejects large bodies of unauthenticated clients before they are buffered. Many such clients could otherwise fill the memory. */
+  const preParsing = async (
+    request: FastifyRequest,
+    _reply: unknown,
+    body: RequestPayload,
+  ): Promise<RequestPayload> => {
+    const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
+    if (encoding === undefined && Number(length) <= MAX_ANONYMOUS_BODY_BYTES) return body
+    const { actor } = await callerOfRequest(request, core().sessions, cookie)
+    if (actor !== 'Anonymous') return body
+    if (encoding === undefined) throw tooLarge()
+    return Readable.from(small(request.raw))
+  }
+  const knownBrowsers = new KnownBrowsers(core, cookie)
+  const options = { bodyLimit: MAX_ACTION_BODY_BYTES, preParsing }
+  app.post<{ Params: { name: string } }>('/api/v1/actions/invoke/:name', options, async (request, reply) => {
+    const { name } = request.params
+    const { pipeline, sessions } = core()
+    const caller = await callerOfRequest(request, sessions, cookie)
+    const found = findAction(name)
+    request.note = { actorId: actorId(caller), ...(found && { action: found.name }) }
+    if (found?.action.kind !== 'query') requireSameOrigin(request, caller, cookie)
+    // A page of another site cannot read the response of a query. But a query by an instance administrator writes an audit row, so a
+    // foreign origin is refused for queries as well.
+    else if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
+    let ownerId: string | undefined
+    const onOwnerProved = (userId: string): void => {
+      ownerId = userId
+    }
+    const text = textOf(request.body)
+    const output = await pipeline.invoke(caller, name, text, request.id, {
+      address: request.remote,
+      browser: request.headers['user-agent'],
+      onOwnerProved,
+      signal: found?.action.cost === undefined ? undefined : leavingSignal(reply),
+    })
+    // An attacker's site could make a visitor's browser redeem a mailed link of the attacker's own account. In this case the
+    // visitor's known-browser cookie must not be replaced.
+    if (ownerId !== undefined && !isForeignOrigin(request, cookie))
+      await knownBrowsers.remember(reply, ownerId)
+    reply
+      .type('application/json; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('vary', 'accept-encoding')
+    // Responses with a secret stay uncompressed. Their compressed length would reveal whether other text in the response resembles
+    // the secret (BREACH).
+    if (found!.action.shownOnce.length > 0) return reply.send(output)
+    const small = await compressed(output, request.headers['accept-encoding'])
+    return small ? reply.header('content-encoding', small.encoding).send(small.bytes) : reply.send(output)
+  })
+}
+
+/** Signal that aborts when the client closes the connection before it has the response. */
+function leavingSignal({ raw }: FastifyReply): AbortSignal {
+  const leaving = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableFinished)
+      leaving.abort(new ActionError('Invalid', 'The client closed the request.', { status: 400 }))
+  })
+  return leaving.signal
+}
+
+/** Streams a body without `Content-Length`. Throws `Invalid` with 413 above `MAX_ANONYMOUS_BODY_BYTES`. */
+async function* small(body: Readable): AsyncGenerator<Buffer> {
+  let bytes = 0
+  // Without this option, an error would destroy the connection, which is still needed for the response.
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    bytes += (chunk as Buffer).length
+    if (bytes > MAX_ANONYMOUS_BODY_BYTES) throw tooLarge()
+    yield chunk as Buffer
+  }
+}
+
+function tooLarge(): ActionError {
+  const message = `The body is larger than ${MAX_ANONYMOUS_BODY_BYTES} bytes, which is all that it may have without credentials.`
+  return new ActionError('Invalid', message, { status: 413 })
+}
+
+/** The body as text. An absent body becomes an empty string. Throws `Invalid` for bytes that are not UTF-8. */
+export function textOf(body: unknown): string {
+  if (!Buffer.isBuffer(body)) return ''
+  try {
+    return decoder.decode(body)
+  } catch (cause) {
+    throw new ActionError('Invalid', 'The body is not valid UTF-8.', { cause })
+  }
+}

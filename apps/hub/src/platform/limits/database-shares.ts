@@ -1,0 +1,175 @@
+import { ActionError } from '@muster/actions'
+import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
+import { type Caller, personOf } from '../pipeline/caller.ts'
+import { type Db, withPermits } from '../database/client/connection.ts'
+import { countedAs } from './counted-address.ts'
+import { LimitReached } from './limit-reached.ts'
+import { type LimitName, type LimitSubject, type LimitValues, POOL_CONNECTIONS } from './limits.ts'
+
+/**
+ * Maximum number of connections that all callers hold together. The others are for work of the hub itself, such as telemetry and connecting
+ * devices, which goes on while many people wait for a locked table.
+ */
+const MAX_CONNECTIONS = POOL_CONNECTIONS - 2
+/**
+ * Maximum number of queries that read many rows to return a few, such as filtered lists, and may run until the statement timeout. Together
+ * with the brief queries, they leave four connections of the pool to other statements.
+ */
+const MAX_LONG_QUERIES = 4
+
+/**
+ * Limits of counts, suggestions, searches and timelines, each of which may take 2 s. A caller may run one at a time, so typing occupies at
+ * most one connection of the pool. `waitMs` is the duration of two queries and a margin.
+ */
+const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 200, waitMs: 5_000 }
+
+/** Longest wait of a statement for a connection that its caller may hold, in milliseconds: that for a connection of the pool. */
+const WAIT_MS = 10_000
+/** Time after which a refused caller should try again, in seconds. */
+const RETRY_AFTER_SECS = 5
+
+/** Maximum number of callers whose databases are kept. */
+const MAX_KEPT = 1_000
+
+/** Caller as the subject of limits. Callers with the same `key` share their connections on a node. It begins with the kind of caller. */
+type Owner = { key: `${Kind} ${string}`; subject: LimitSubject }
+type Kind = 'person' | 'device' | 'address'
+
+/** Access of one call to the database, within the share of its caller. */
+export type DatabaseShare = {
+  /**
+   * Database whose statements wait until the caller holds fewer connections than its limit. Look-ups never wait. Code that has a
+   * connection of this database, such as in a transaction, must not ask it for another one: the connections of a caller could all wait for
+   * each other.
+   */
+  db: Db
+  /** Runs a query that may take until the statement timeout. Throws `RateLimited` after a wait of 10 s. */
+  long<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
+  /** Runs a query that takes at most 2 s. Throws `RateLimited` after a wait of 5 s. */
+  brief<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
+}
+
+/**
+ * Decides what one caller may hold of the connections to the database on this node, over all transports: at most a third of the pool, and
+ * of these a few for slow queries. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
+ * refused.
+ */
+export class DatabaseShares {
+  readonly #db: Db
+  readonly #values: LimitValues
+  readonly #connections: FairLimiter
+  readonly #long: FairLimiter
+  /** Databases of recent callers. Making one for each call would cost 8 us. */
+  readonly #dbs = new Map<string, Db>()
+  readonly #brief = new FairLimiter(BRIEF_QUERIES)
+
+  /** `waitMs` is the longest wait for a connection, and for the start of a long query. */
+  constructor(db: Db, values: LimitValues, { waitMs = WAIT_MS } = {}) {
+    this.#db = db
+    this.#values = values
+    this.#connections = new FairLimiter({
+      max: MAX_CONNECTIONS,
+      maxPerOwner: key => values[limitOf(key)],
+      waitMs,
+    })
+    this.#long = new FairLimiter({
+      max: MAX_LONG_QUERIES,
+      maxPerOwner: values['person-long-queries'],
+      waitMs,
+    })
+  }
+
+  /** Share of the caller of an action. `address` is the client address of a caller without credentials. */
+  of(caller: Caller, address: string | undefined): DatabaseShare {
+    const owner = ownerOf(caller, address)
+    return {
+      db: owner ? this.#dbOf(owner) : this.#db,
+      long: (signal, query) => this.#runLong(owner, signal, query),
+      brief: (signal, query) => this.#runBrief(owner, signal, query),
+    }
+  }
+
+  #dbOf(owner: Owner): Db {
+    const kept = this.#dbs.get(owner.key)
+    if (kept) return kept
+    const db = withPermits(this.#db, () => this.#enter(owner))
+    this.#dbs.set(owner.key, db)
+    const [oldest] = this.#dbs.keys()
+    if (this.#dbs.size > MAX_KEPT) this.#dbs.delete(oldest!)
+    return db
+  }
+
+  async #enter({ key, subject }: Owner): Promise<Permit> {
+    try {
+      return await this.#connections.enter({ owner: key })
+    } catch (error) {
+      if (!(error instanceof LimiterRejection)) throw error
+      const limit = limitOf(key)
+      if (this.#connections.runningOf(key) >= this.#values[limit]) throw this.#reached(limit, subject)
+      throw noConnection()
+    }
+  }
+
+  async #runLong<Result>(
+    owner: Owner | undefined,
+    signal: AbortSignal,
+    query: () => Promise<Result>,
+  ): Promise<Result> {
+    const key = owner?.key ?? ''
+    try {
+      return await this.#long.run(query, { owner: key, signal })
+    } catch (error) {
+      if (!(error instanceof LimiterRejection)) throw error
+      const isOwn = this.#long.runningOf(key) >= this.#values['person-long-queries']
+      if (isOwn && owner?.subject.userId !== undefined)
+        throw this.#reached('person-long-queries', owner.subject)
+      throw tooMany('Too many long queries run at once: try again later.')
+    }
+  }
+
+  async #runBrief<Result>(
+    owner: Owner | undefined,
+    signal: AbortSignal,
+    query: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await this.#brief.run(query, { owner: owner?.key ?? '', signal })
+    } catch (error) {
+      if (!(error instanceof LimiterRejection)) throw error
+      throw tooMany('Too many counts, searches and timelines run at once: try again later.')
+    }
+  }
+
+  #reached(limit: LimitName, subject: LimitSubject): LimitReached {
+    const max = this.#values[limit]
+    const remedy = 'Wait until other calls have ended, and send fewer at once.'
+    return new LimitReached({ limit, subject, max, found: max + 1, remedy, retryAfterSecs: RETRY_AFTER_SECS })
+  }
+}
+
+/** Caller as the subject of limits; undefined for the hub itself. */
+function ownerOf(caller: Caller, address: string | undefined): Owner | undefined {
+  const person = personOf(caller)
+  if (person) return { key: `person ${person.userId}`, subject: { userId: person.userId } }
+  if (caller.actor === 'Device') {
+    const { deviceId, projectId, organizationId } = caller
+    return { key: `device ${deviceId}`, subject: { deviceId, projectId, organizationId } }
+  }
+  if (caller.actor !== 'Anonymous' || address === undefined) return undefined
+  const counted = countedAs(address)
+  return { key: `address ${counted}`, subject: { address: counted } }
+}
+
+/** Limit of the connections of a caller, by its key. */
+function limitOf(key: string): `${Kind}-database-connections` {
+  return `${key.split(' ', 1)[0] as Kind}-database-connections`
+}
+
+/** Error for a caller who got no connection because others hold all of them. Its code makes the hub answer 503, as for a full pool. */
+function noConnection(): Error {
+  return Object.assign(new Error('All connections to the database are in use.'), { code: '53300' })
+}
+
+function tooMany(message: string): ActionError {
+  return new ActionError('RateLimited', message, { retryAfterSecs: RETRY_AFTER_SECS })
+}

@@ -1,0 +1,280 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { ask, askUpgrade, capturedLog, connectDevice, devicePage, liveStream, testHub } from '@muster/testkit'
+import { afterAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../config/config.ts'
+
+const { limits } = loadConfig({})
+const SECRET = 'secret of the proxy in these tests'
+const PROXY = '127.0.0.9'
+
+const { log, named } = capturedLog()
+/** Hub with 400 file descriptors, so one address may have 100 connections. Other addresses of this machine are those of other clients. */
+const hub = await testHub(
+  {
+    maxDescriptors: 400,
+    countsLoopback: true,
+    trustedProxies: [`${PROXY}/32`],
+    proxySecret: SECRET,
+    limits: { ...limits, 'person-links': 8, 'person-page-requests': 3 },
+  },
+  log,
+)
+const { port } = hub.address
+afterAll(() => hub[Symbol.asyncDispose]())
+
+/** A raw connection. `text` is all that the hub has sent. */
+type Raw = { socket: Socket; text: () => string }
+
+/** Opens a connection from a local address, sends this text, and leaves the connection open. */
+function open(localAddress: string, sent: string): Raw {
+  let text = ''
+  const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {})
+  socket.on('data', chunk => (text += String(chunk)))
+  socket.write(sent)
+  return { socket, text: () => text }
+}
+
+/** Sends a request whose head has these lines, over a connection of its own that stays open. */
+function send(localAddress: string, line: string, ...headers: string[]): Raw {
+  return open(localAddress, `${[`${line} HTTP/1.1`, 'Host: hub', ...headers].join('\r\n')}\r\n\r\n`)
+}
+
+/** Sends a POST whose body never comes. */
+function sendHalf(localAddress: string, ...headers: string[]): Raw {
+  const body = ['Content-Type: application/json', 'Content-Length: 100']
+  return send(localAddress, 'POST /api/v1/actions/invoke/actor_GetActor', ...body, ...headers)
+}
+
+/** Status of a health check from a local address over a connection of its own. */
+async function healthFrom(localAddress: string): Promise<number> {
+  const asked = request({ port, host: '127.0.0.1', localAddress, path: '/healthz', agent: false }).end()
+  const [response] = await once(asked, 'response')
+  response.resume()
+  return response.statusCode
+}
+
+const statusOf = ({ text }: Raw): number => Number(/^HTTP\/1\.1 (\d+)/.exec(text())?.[1] ?? 0)
+const countOf = (all: Raw[], status: number): number => all.filter(one => statusOf(one) === status).length
+const openOf = (all: Raw[]): Raw[] => all.filter(({ socket }) => !socket.destroyed && !socket.readableEnded)
+
+function destroyAll(all: Raw[]): void {
+  for (const { socket } of all) socket.destroy()
+}
+
+/** Log lines about limits of an address or person. */
+const hits = (subject: object) =>
+  named('a limit was hit').filter(line =>
+    Object.entries(subject).every(([field, value]) => line[field] === value),
+  )
+
+describe('connections of one address', () => {
+  it('S27: that stay idle after a request are closed beyond its bound, the longest idle first', async () => {
+    const other = send('127.0.0.3', 'GET /healthz')
+    await expect.poll(() => statusOf(other)).toBe(200)
+    const all: Raw[] = []
+    for (let count = 0; count < 160; count++) {
+      all.push(send('127.0.0.2', 'GET /healthz'))
+      if (count % 20 === 19) await expect.poll(() => countOf(all, 200)).toBe(count + 1)
+    }
+    // Each of them got its answer.
+    await expect.poll(() => openOf(all).length).toBeLessThanOrEqual(100)
+    expect(openOf(all).length).toBeGreaterThan(90)
+    expect(openOf(all).every(one => all.indexOf(one) >= 50)).toBe(true)
+    expect(other.socket.destroyed).toBe(false)
+    expect(hits({ address: '127.0.0.2' })).toMatchObject([{ limit: 'address-connections', count: 1 }])
+    expect(hits({ address: '127.0.0.3' })).toEqual([])
+    const reports = `select data->>'count' as count from audit_event
+                      where event = 'limits_Reached' and data->>'address' = '127.0.0.2'`
+    await expect.poll(async () => (await hub.pool.query(reports)).rows).toEqual([{ count: '1' }])
+    destroyAll([...all, other])
+  })
+
+  it('S27: whose bodies never come are refused beyond its bound; health checks and other addresses are answered', async () => {
+    const person = await hub.user()
+    const all = Array.from({ length: 160 }, () => sendHalf('127.0.0.4'))
+    await expect.poll(() => countOf(all, 429)).toBeGreaterThan(0)
+    await expect.poll(() => openOf(all).length).toBeLessThanOrEqual(100)
+    const refused = all.find(one => statusOf(one) === 429)!
+    expect(refused.text()).toMatch(/^retry-after: 10\r$/m)
+    expect(refused.text()).toMatch(
+      /"Limit address-connections: found \d+, expected at most 100 connections\. Close connections that are not used, or try again later\."/,
+    )
+    expect(await healthFrom('127.0.0.4')).toBe(200)
+    expect(await person.invoke('organizations_Query', {})).toHaveProperty('organizations')
+    expect(hits({ address: '127.0.0.4' })).toHaveLength(1)
+    destroyAll(all)
+    await expect.poll(async () => statusOf(await answered(sendHalf('127.0.0.4')))).toBe(0)
+  })
+
+  it('S27: through a trusted proxy count for the address of the client, once the head is read', async () => {
+    const through = (client: string) => [`X-Forwarded-For: ${client}`, `X-Muster-Proxy-Secret: ${SECRET}`]
+    const idle = Array.from({ length: 60 }, () => send(PROXY, 'GET /healthz', ...through('203.0.113.1')))
+    await expect.poll(() => countOf(idle, 200)).toBe(60)
+    const all = Array.from({ length: 110 }, () => sendHalf(PROXY, ...through('203.0.113.1')))
+    await expect.poll(() => countOf(all, 429)).toBe(10)
+    // Idle connections belong to the proxy.
+    expect(openOf(idle)).toHaveLength(60)
+    const others = Array.from({ length: 5 }, (_, at) => sendHalf(PROXY, ...through(`203.0.113.${at + 2}`)))
+    const check = send(PROXY, 'GET /healthz', ...through('203.0.113.1'))
+    await expect.poll(() => statusOf(check)).toBe(200)
+    expect(countOf(others, 429)).toBe(0)
+    expect(hits({ address: '203.0.113.1' })).toHaveLength(1)
+    expect(hits({ address: PROXY })).toEqual([])
+    destroyAll([...idle, ...all, ...others, check])
+
+    // A client with the address of a proxy and without its secret is a client.
+    const clients = Array.from({ length: 110 }, () => sendHalf(PROXY))
+    await expect.poll(() => countOf(clients, 429)).toBe(10)
+    destroyAll(clients)
+  })
+
+  it('S27: are closed when descriptors are short, and leave room for others', async () => {
+    const all: Raw[] = []
+    // 300 connections of eight addresses. HTTP connections and links may hold 300 of the 400 descriptors.
+    for (let address = 1; address <= 8; address++) {
+      const some = Array.from({ length: 45 }, () => send(`127.0.1.${address}`, 'GET /healthz'))
+      await expect.poll(() => countOf(some, 200)).toBe(45)
+      all.push(...some)
+    }
+    await expect.poll(() => openOf(all).length).toBeLessThanOrEqual(300)
+    expect(hub.shares.held().http).toBeLessThanOrEqual(300)
+    const { token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    expect(device.deviceId).toMatch(/^d_/)
+    expect(await healthFrom('127.0.0.5')).toBe(200)
+    expect(named('few file descriptors are free, so idle connections are closed')).toMatchObject([
+      { max: 300, remote: expect.stringMatching(/^127\.0\.1\./) },
+    ])
+    destroyAll(all)
+  })
+
+  it('S27: do not include links of devices', async () => {
+    await using small = await testHub({
+      countsLoopback: true,
+      limits: { ...limits, 'address-connections': 4 },
+    })
+    const { token } = await small.fleet()
+    await using devices = new AsyncDisposableStack()
+    for (let count = 0; count < 6; count++)
+      devices.use(await connectDevice({ url: small.url, token, register: count > 0 }))
+    expect(small.devices.count).toBe(6)
+    expect((await ask(small, '/healthz')).status).toBe(200)
+  })
+
+  it('S27: of this machine are not counted', async () => {
+    await using small = await testHub({ limits: { ...limits, 'address-connections': 2 } })
+    const person = await small.user()
+    const invokes = Array.from({ length: 8 }, () => person.invoke('organizations_Query', {}))
+    expect(await Promise.all(invokes)).toHaveLength(8)
+  })
+})
+
+/** Waits until the hub has answered or has had the time for it: a health check over another connection. */
+async function answered(one: Raw): Promise<Raw> {
+  await healthFrom('127.0.0.6')
+  return one
+}
+
+describe('connections of one person', () => {
+  it('S27: are at most 20 live streams, with any sessions; other people and the next stream after a close are served', async () => {
+    const [person, other] = [await hub.user(), await hub.user()]
+    const streams = await Promise.all(Array.from({ length: 20 }, () => liveStream(hub, person)))
+    const refused = await ask(hub, '/api/v1/live', { as: person })
+    expect(refused).toMatchObject({ status: 429 })
+    expect(refused.headers.get('retry-after')).toBe('30')
+    expect(refused.json()).toMatchObject({
+      kind: 'RateLimited',
+      message:
+        'Limit person-streams: found 21, expected at most 20 streams. Close consoles in other browsers, or wait until exports have ended.',
+    })
+    const token = await hub.userToken(person)
+    expect((await ask(hub, '/api/v1/export/organizations_Query.csv', { token })).status).toBe(429)
+    expect((await ask(hub, '/api/v1/export/organizations_Query.csv', { as: other })).status).toBe(200)
+    await using _other = await liveStream(hub, other)
+    expect(await person.invoke('organizations_Query', {})).toHaveProperty('organizations')
+    expect(hub.shares.held().most.person).toBe(20)
+    await streams.pop()![Symbol.asyncDispose]()
+    await expect.poll(() => hub.shares.held().most.person).toBe(19)
+    streams.push(await liveStream(hub, person))
+    for (const stream of streams) await stream[Symbol.asyncDispose]()
+    expect(hits({ userId: person.userId })).toMatchObject([{ limit: 'person-streams', count: 1 }])
+  })
+
+  it('S27: are at most as many links of command lines as the limit says; an old token is only warned about', async () => {
+    const person = await hub.user()
+    const token = await hub.userToken(person)
+    const openLinks = (bearer: string, count: number) =>
+      Promise.all(
+        Array.from({ length: count }, () => askUpgrade(hub.url, { authorization: `Bearer ${bearer}` })),
+      )
+    const links = await openLinks(token, 8)
+    expect(links.map(({ status }) => status)).toEqual(Array(8).fill(101))
+    const old = await hub.userToken(person)
+    // The answer to another token of the person is the same.
+    const [refused] = await openLinks(old, 1)
+    expect(refused).toMatchObject({
+      status: 429,
+      retryAfterSecs: 30,
+      body: {
+        kind: 'RateLimited',
+        message:
+          'Limit person-links: found 9, expected at most 8 links. Close links of command lines that are not used any more.',
+      },
+    })
+    await hub.pool.query('update user_token set predates_shares = true where user_id = $1', [person.userId])
+    const [warned] = await openLinks(old, 1)
+    expect(warned).toMatchObject({ status: 101 })
+    expect(hits({ userId: person.userId })).toMatchObject([{ limit: 'person-links', count: 1 }])
+    for (const { socket } of [...links, warned!]) socket!.destroy()
+  })
+
+  it('S27: leave three quarters of the descriptors to devices, also those of an old token', async () => {
+    const { owner, token } = await hub.fleet()
+    const bearer = await hub.userToken(owner)
+    await hub.pool.query('update user_token set predates_shares = true where user_id = $1', [owner.userId])
+    const links = []
+    for (let count = 0; count < 60; count++)
+      links.push(await askUpgrade(hub.url, { authorization: `Bearer ${bearer}` }))
+    const admitted = links.filter(({ status }) => status === 101)
+    // Links may hold 200 of the 400 descriptors; a person holds a quarter of those that are free.
+    expect(admitted.length).toBeGreaterThan(40)
+    expect(admitted.length).toBeLessThanOrEqual(50)
+    expect(links.at(-1)).toMatchObject({
+      status: 429,
+      body: {
+        message:
+          'Limit person-link-share: found 26, expected at most 25 percent of the free descriptors. Close links of command lines that are not used any more.',
+      },
+    })
+    await using device = await connectDevice({ url: hub.url, token })
+    expect(device.deviceId).toMatch(/^d_/)
+    for (const { socket } of admitted) socket!.destroy()
+  })
+
+  it('S27: include open requests to web pages of devices; further ones get a page that names the limit', async () => {
+    const service = createServer((_request, response) => void response.write('begun'))
+    await once(service.listen(0, '127.0.0.1'), 'listening')
+    await using page = await devicePage(hub, service)
+    const begun = await Promise.all([page.ask('/1'), page.ask('/2'), page.ask('/3')])
+    const refused = await page.ask('/4')
+    expect(refused.statusCode).toBe(429)
+    let html = ''
+    for await (const chunk of refused) html += String(chunk)
+    expect(html).toContain('Limit person-page-requests: found 4, expected at most 3 requests and WebSockets.')
+    expect(hits({ userId: page.owner.userId })).toHaveLength(1)
+    begun[0].destroy()
+    await expect
+      .poll(async () => {
+        const answer = await page.ask('/5')
+        const { statusCode } = answer
+        answer.destroy()
+        return statusCode
+      })
+      .toBe(200)
+    for (const answer of begun) answer.destroy()
+    service.closeAllConnections()
+    service.close()
+  })
+})

@@ -1,0 +1,183 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { PersonCaller } from '../pipeline/caller.ts'
+import type { Config } from '../config/config.ts'
+import {
+  descriptorsForConnections,
+  descriptorsForDevices,
+  processDescriptors,
+} from '../runtime/descriptors.ts'
+import type { Logger } from '../runtime/log.ts'
+import { AddressShares } from './address-shares.ts'
+import { add, subtract } from './counts.ts'
+import { LimitReached } from './limit-reached.ts'
+import type { LimitReports } from './limit-reports.ts'
+import type { LimitValues } from './limits.ts'
+import { type DeviceOwner, LinkShares, RETRY_AFTER_SECS } from './link-shares.ts'
+
+/** A response or socket whose close ends a connection. */
+type Closing = { once(event: 'close', listener: () => void): unknown }
+
+type PersonLimit = 'person-links' | 'person-streams' | 'person-page-requests'
+
+/** Advice in the error of each limit per person. */
+const REMEDIES: Record<PersonLimit, string> = {
+  'person-links': 'Close links of command lines that are not used any more.',
+  'person-streams': 'Close consoles in other browsers, or wait until exports have ended.',
+  'person-page-requests': 'Close pages of devices, or wait until they have loaded.',
+}
+
+type SharesOptions = {
+  config: Pick<Config, 'limits' | 'maxDescriptors' | 'trustedProxies' | 'proxySecret' | 'countsLoopback'>
+  log: Logger
+}
+
+/**
+ * Decides what one address, person, device and organization may hold of the connections and file descriptors of this node. Each entry
+ * point asks here: the HTTP listeners, the live stream, exports, links of devices and command lines, and the proxy of device pages. The
+ * counts are in memory, and each node has its own.
+ */
+export class Shares implements Disposable {
+  readonly #values: LimitValues
+  readonly #links: LinkShares
+  readonly #addresses: AddressShares
+  readonly #people: Record<PersonLimit, Map<string, number>> = {
+    'person-links': new Map(),
+    'person-streams': new Map(),
+    'person-page-requests': new Map(),
+  }
+  #reports: LimitReports | undefined
+
+  constructor({ config, log }: SharesOptions) {
+    const maxDescriptors = config.maxDescriptors ?? processDescriptors()
+    this.#values = config.limits
+    this.#links = new LinkShares({ capacity: descriptorsForDevices(maxDescriptors), values: config.limits })
+    this.#addresses = new AddressShares({
+      config,
+      maxDescriptors,
+      maxConnections: descriptorsForConnections(maxDescriptors),
+      heldByLinks: () => this.#links.heldCount,
+      reports: () => this.#reports,
+      log,
+    })
+  }
+
+  /** Reports limits to operators from now on. Before the database is open, limits hold and are not reported. */
+  reportTo(reports: LimitReports): void {
+    this.#reports = reports
+  }
+
+  /** Counts the HTTP connections of a server for their addresses. The server calls the returned function for each request. */
+  watch(server: Server): ReturnType<AddressShares['watch']> {
+    return this.#addresses.watch(server)
+  }
+
+  /**
+   * True when links hold all descriptors that they may hold. The other descriptors are reserved for people and health checks.
+   */
+  get isFull(): boolean {
+    return this.#links.heldCount >= this.#links.capacity
+  }
+
+  /** Number of file descriptors that links may hold. */
+  get linkCapacity(): number {
+    return this.#links.capacity
+  }
+
+  /** Counts the socket of an upgrade request for a link until it closes, whether it is admitted or not. */
+  holdLink(socket: Socket): void {
+    this.#links.hold(socket)
+  }
+
+  /** Number of unregistered links of a device on this node. */
+  linksOfDevice(deviceId: string): number {
+    return this.#links.countOf(deviceId)
+  }
+
+  /**
+   * Takes a slot for an unregistered link of a device until its socket closes. Waits while the share of its organization is used up.
+   * Throws `LimitReached`.
+   */
+  takeDeviceLink(owner: DeviceOwner, socket: Socket): Promise<void> {
+    return this.#links.takeOfDevice(owner, socket)
+  }
+
+  /** Counts a link of a command line for its person and address until its socket closes. Throws `LimitReached`. */
+  takePersonLink(person: PersonCaller, address: string, socket: Socket): void {
+    this.#takeOfPerson('person-links', person, socket)
+    this.#links.takeOfPerson(person.userId, socket)
+    this.#addresses.take(address, socket)
+  }
+
+  /** Counts a live stream or an export for its person until its response closes. Throws `LimitReached`. */
+  takeStream(person: PersonCaller, response: Closing): void {
+    this.#reported(() => this.#takeOfPerson('person-streams', person, response))
+  }
+
+  /** Counts a request or WebSocket to a web page of a device for its person until it closes. Throws `LimitReached`. */
+  takePageRequest(userId: string, over: Closing): void {
+    this.#reported(() => this.#takeOfPerson('person-page-requests', { userId }, over))
+  }
+
+  /** Numbers of connections that this node holds, in all and by the holder with the most, for metrics. */
+  held(): {
+    links: number
+    http: number
+    most: Record<'address' | 'device' | 'organization' | 'person', number>
+  } {
+    const { byDevice, byOwner } = this.#links.counts
+    const ofPeople = new Map<string, number>()
+    for (const counts of Object.values(this.#people))
+      for (const [userId, count] of counts) ofPeople.set(userId, (ofPeople.get(userId) ?? 0) + count)
+    const organizations = [...byOwner].filter(([id]) => !this.#people['person-links'].has(id))
+    return {
+      links: this.#links.heldCount,
+      http: this.#addresses.openCount,
+      most: {
+        address: this.#addresses.mostOfAddress,
+        device: largest(byDevice.values()),
+        organization: largest(organizations.map(([, count]) => count)),
+        person: largest(ofPeople.values()),
+      },
+    }
+  }
+
+  /** Refuses the links that wait. */
+  [Symbol.dispose](): void {
+    this.#links[Symbol.dispose]()
+  }
+
+  /** Reports a limit that `take` reaches. The gateway reports those of links together with its other refusals. */
+  #reported(take: () => void): void {
+    try {
+      take()
+    } catch (error) {
+      if (error instanceof LimitReached) this.#reports?.add(error.limit, error.subject, error.message)
+      throw error
+    }
+  }
+
+  #takeOfPerson(
+    limit: PersonLimit,
+    { userId, predatesShares = false }: { userId: string; predatesShares?: boolean },
+    over: Closing,
+  ): void {
+    const counts = this.#people[limit]
+    const found = (counts.get(userId) ?? 0) + 1
+    const max = this.#values[limit]
+    if (found > max) {
+      const reached = { limit, subject: { userId }, max, found, retryAfterSecs: RETRY_AFTER_SECS }
+      if (!predatesShares) throw new LimitReached({ ...reached, remedy: REMEDIES[limit] })
+      const remedy = `${REMEDIES[limit]} The next release refuses this.`
+      this.#reports?.add(limit, { userId }, new LimitReached({ ...reached, remedy }).message)
+    }
+    add(counts, userId)
+    over.once('close', () => subtract(counts, userId))
+  }
+}
+
+function largest(counts: Iterable<number>): number {
+  let most = 0
+  for (const count of counts) if (count > most) most = count
+  return most
+}

@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+import { type AuditEvents, recordEvent } from '../audit/events.ts'
+import { SYSTEM } from '../pipeline/caller.ts'
+import type { MailPurpose } from '../credentials/jwts.ts'
+import type { Db } from '../database/client/connection.ts'
+import { type Mail, MailRefused } from './mailer.ts'
+import type { JobContext } from '../jobs/job-handler.ts'
+import { PermanentFailure, type RunningJob } from '../jobs/queue.ts'
+
+/** Finds the account of a mailed link; undefined when the link was used, has expired or was deleted. */
+async function openMailedToken(db: Db, purpose: MailPurpose, jwtId: string) {
+  return db
+    .selectFrom('mailed_token as t')
+    .innerJoin('user as u', 'u.user_id', 't.user_id')
+    .where('t.jwt_id', '=', jwtId)
+    .where('t.purpose', '=', purpose)
+    .where('t.used_at', 'is', null)
+    .where('t.expires_at', '>', sql<Date>`now()`)
+    .select([
+      'u.user_id as userId',
+      'u.email',
+      'u.display_name as displayName',
+      't.expires_at as expiresAt',
+      sql<boolean>`u.password_hash is not null`.as('hasPassword'),
+    ])
+    .executeTakeFirst()
+}
+
+type OpenToken = NonNullable<Awaited<ReturnType<typeof openMailedToken>>>
+
+type LinkMail = {
+  purpose: MailPurpose
+  mailOf: (link: OpenToken & { jwt: string; publicUrl: string }) => Mail
+  /** Audit event that records the mail. */
+  event: 'users_PasswordResetEmailSent' | 'users_RegistrationEmailSent'
+}
+
+/** Sends the mail that contains a signed link, if the mailed token of the link is still valid. */
+export async function sendLink(
+  context: JobContext,
+  jwtId: string,
+  job: RunningJob,
+  { purpose, mailOf, event }: LinkMail,
+): Promise<void> {
+  const { db, jwts, publicUrl } = context
+  const token = await openMailedToken(db, purpose, jwtId)
+  if (!token) return
+  const { userId, email, expiresAt } = token
+  const jwt = await jwts.sign(purpose, { jwtId, userId }, expiresAt)
+  await sendMail(context, mailOf({ ...token, jwt, publicUrl }), job, event, { userId, email })
+}
+
+/** Sends the mail of a job and records an audit event. Throws `PermanentFailure` when the mail server rejects the mail for good. */
+export async function sendMail<E extends keyof AuditEvents>(
+  { db, mailer }: JobContext,
+  mail: Mail,
+  { jobId, signal }: RunningJob,
+  event: E,
+  data: AuditEvents[E],
+): Promise<void> {
+  try {
+    await mailer.send(mail, signal)
+  } catch (error) {
+    if (error instanceof MailRefused) throw new PermanentFailure(error.message, { cause: error })
+    throw error
+  }
+  await db.transaction().execute(tx => recordEvent(tx, { caller: SYSTEM, scope: {}, jobId }, event, data))
+}

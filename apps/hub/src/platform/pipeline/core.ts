@@ -1,0 +1,34 @@
+import type { EndedRights } from '../bus/ended-rights.ts'
+import type { Jwts } from '../credentials/jwts.ts'
+import type { Passwords } from '../credentials/passwords.ts'
+import type { Db } from '../database/client/connection.ts'
+import type { Readiness } from '../database/server/readiness.ts'
+import type { Pipeline } from './invoke.ts'
+import type { RateLimits } from '../limits/rate-limits.ts'
+import type { Shares } from '../limits/shares.ts'
+import type { LiveHub } from '../live/live-hub.ts'
+import type { HttpProxy } from '../../proxy/http-proxy.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { BlobUrls } from '../storage/blob-urls.ts'
+import type { Blobs } from '../storage/blobs.ts'
+
+/** The parts of a running hub that the HTTP entry points use. */
+export type Core = {
+  db: Db
+  pipeline: Pipeline
+  sessions: Sessions
+  jwts: Jwts
+  passwords: Passwords
+  live: LiveHub
+  rights: EndedRights
+  limits: RateLimits
+  /** Counts the connections and file descriptors that callers hold on this node. */
+  shares: Shares
+  /** Serves the web pages of devices, each device under its own host name. */
+  proxy: HttpProxy
+  /** Stores the files of repositories. `blobUrls` signs the hub's own URLs of those files. */
+  blobs: Blobs
+  blobUrls: BlobUrls
+  nodeId: string
+  readiness: Readiness
+}

@@ -1,0 +1,48 @@
+import type { BulkActions } from '../../bulk/bulk-actions.ts'
+import type { EndedRights } from '../bus/ended-rights.ts'
+import type { Jwts } from '../credentials/jwts.ts'
+import type { Passwords } from '../credentials/passwords.ts'
+import type { DiskSpace } from '../database/server/disk-space.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import type { LimitReports } from '../limits/limit-reports.ts'
+import type { LimitValues } from '../limits/limits.ts'
+import type { PropertyTotals } from '../limits/property-totals.ts'
+import type { Shares } from '../limits/shares.ts'
+import type { StoredBytes } from '../limits/stored-bytes.ts'
+import type { WriteBudgets } from '../limits/write-budgets.ts'
+import type { DeviceRegistry } from '../../links/registry.ts'
+import type { ProxyHosts } from '../../proxy/hosts.ts'
+import type { ProxyTokens } from '../../proxy/proxy-tokens.ts'
+import type { Blobs } from '../storage/blobs.ts'
+import type { Ingest } from '../../telemetry/ingest.ts'
+
+/** The parts of the hub that handlers use besides the database. */
+export type Services = {
+  ingest: Ingest
+  devices: DeviceRegistry
+  /** Ends open connections, here and on other nodes, when a right ends. */
+  rights: EndedRights
+  /** Counts the connections and file descriptors that callers hold on this node. */
+  shares: Shares
+  jobs: Jobs
+  bulkActions: BulkActions
+  jwts: Jwts
+  passwords: Passwords
+  /** Host names and tokens in links to web pages of devices. */
+  proxy: { hosts: ProxyHosts; tokens: ProxyTokens; publicUrl: string }
+  /** Files of repositories. */
+  blobs: Blobs
+  /** Sign-up policy: open to everybody, by invitation only, or closed. */
+  signup: 'open' | 'invite' | 'closed'
+  /** Values of the limits: the defaults, or the values of settings. */
+  limits: LimitValues
+  /** Days for which events and audit rows are kept; without `auditDays` audit rows are kept for ever. */
+  retention: { eventDays: number; auditDays: number | undefined }
+  limitReports: LimitReports
+  writeBudgets: WriteBudgets
+  propertyTotals: PropertyTotals
+  storedBytes: StoredBytes
+  diskSpace: DiskSpace
+  dataDir: string
+  nodeId: string
+}
