@@ -40,7 +40,7 @@ const LONG = [
   'apps/hub/src/platform/bus/nats.slow.test.ts',
   'apps/hub/src/platform/cluster/outage.slow.test.ts',
   'apps/hub/src/platform/database/server/pgbouncer.slow.test.ts',
-  'apps/hub/src/gateway/first-ping.test.ts',
+  'apps/hub/src/link/gateway/first-ping.test.ts',
   'apps/hub/src/gateway/{reverse-proxies,silent-devices}.slow.test.ts',
   'apps/hub/src/http/{install,openapi-conformance}.slow.test.ts',
   'apps/hub/src/platform/operator/failures.slow.test.ts',
@@ -70,7 +70,7 @@ const NETWORK = 'e2e/half-open.slow.test.ts'
  * Test files that change state of their process. The test files of the vitest project `hub` share processes, so that project
  * excludes these files.
  */
-const ISOLATED = ['apps/hub/src/platform/http/tls.test.ts', 'apps/hub/src/gateway/tls-sessions.test.ts']
+const ISOLATED = ['apps/hub/src/platform/http/tls.test.ts', 'apps/hub/src/link/gateway/tls-sessions.test.ts']
 
 /** Test files that take longer than their size suggests. */
 const LONGEST = ['e2e/hub-start.test.ts', 'e2e/screens.test.ts', 'e2e/disk-full.slow.test.ts']

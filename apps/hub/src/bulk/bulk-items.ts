@@ -7,7 +7,7 @@ import type { Tx } from '../platform/database/client/connection.ts'
 import { changeCertificateStatus } from '../database/queries/devices/certificate-status.ts'
 import { deleteDevice } from '../database/queries/devices/device-deletion.ts'
 import { type DeviceFilter, matchesFilter } from '../database/queries/devices/device-filter.ts'
-import type { DeviceRegistry } from '../links/registry.ts'
+import type { DeviceRegistry } from '../link/links/registry.ts'
 
 /** Fields of the row of a started bulk action. */
 export type BulkRun = {

@@ -1,4 +1,4 @@
-import { fillAddresses } from '../database/queries/devices/device-addresses.ts'
+import { fillAddresses } from '../link/telemetry/device-addresses.ts'
 import { fillInPortions } from '../platform/jobs/fill-portions.ts'
 import { jobHandler } from '../platform/jobs/job-handler.ts'
 

@@ -1,4 +1,4 @@
-import { fillUpdates } from '../database/queries/devices/device-updates.ts'
+import { fillUpdates } from '../link/telemetry/device-updates.ts'
 import { fillInPortions } from '../platform/jobs/fill-portions.ts'
 import { jobHandler } from '../platform/jobs/job-handler.ts'
 

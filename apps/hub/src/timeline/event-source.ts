@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { matchesText } from '../platform/database/client/page.ts'
-import { DAY_MS, MAX_DAYS_LATE } from '../database/queries/devices/device-events.ts'
+import { DAY_MS, MAX_DAYS_LATE } from '../link/telemetry/device-events.ts'
 import { eventsByTime } from '../database/queries/devices/events-by-time.ts'
 import type { Reader } from './budget.ts'
 import { atOf, comesAfter, type Start } from './place.ts'

@@ -3,7 +3,7 @@ import type { RawJson } from '@muster/actions/exact-json'
 import { type RawBuilder, sql } from 'kysely'
 import type { DeviceCaller } from '../platform/pipeline/caller.ts'
 import type { Db } from '../platform/database/client/connection.ts'
-import { OTA_STATUS } from '../database/queries/devices/device-updates.ts'
+import { OTA_STATUS } from '../link/telemetry/device-updates.ts'
 import { resolvePath } from '../database/queries/repositories/repositories.ts'
 
 /**

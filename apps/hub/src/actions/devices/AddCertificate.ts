@@ -1,5 +1,5 @@
 import { ActionError } from '@muster/actions'
-import { addCertificate, lockDevice } from '../../database/queries/devices/device-certificates.ts'
+import { addCertificate, lockDevice } from '../../link/gateway/device-certificates.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 import { requireRoomForCertificate } from '../../platform/limits/pending.ts'
 

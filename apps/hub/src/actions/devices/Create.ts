@@ -1,5 +1,5 @@
 import { ActionError } from '@muster/actions'
-import { addDevice, EMPTY_FINGERPRINT } from '../../database/queries/devices/devices.ts'
+import { addDevice, EMPTY_FINGERPRINT } from '../../link/gateway/devices.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Registers a device by its fingerprint before it connects. */

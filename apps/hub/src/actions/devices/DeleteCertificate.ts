@@ -1,4 +1,4 @@
-import { lockDevice, recordCertificateChange } from '../../database/queries/devices/device-certificates.ts'
+import { lockDevice, recordCertificateChange } from '../../link/gateway/device-certificates.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Deletes a certificate. For a rejected or revoked certificate a tombstone row is kept, so that the hub still refuses it. */

@@ -1,4 +1,4 @@
-import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/device-properties.ts'
+import { PROPERTY_COLUMNS, propertyOf } from '../../link/telemetry/device-properties.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Returns the current value of a property. */

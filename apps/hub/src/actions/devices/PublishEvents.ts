@@ -1,5 +1,5 @@
 import { elementTexts, memberText, RawJson } from '@muster/actions/exact-json'
-import { type DeviceEvent, eventRow, insertEvents } from '../../database/queries/devices/device-events.ts'
+import { type DeviceEvent, eventRow, insertEvents } from '../../link/telemetry/device-events.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 import { writeSubject } from '../../platform/limits/write-budgets.ts'
 

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { actorName } from '../../audit/log-query.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { queryPage, rowsWithin } from '../../platform/database/client/page.ts'
-import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/device-properties.ts'
+import { PROPERTY_COLUMNS, propertyOf } from '../../link/telemetry/device-properties.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 import { PROPERTY_OVERHEAD_BYTES } from '../../platform/limits/property-totals.ts'
 

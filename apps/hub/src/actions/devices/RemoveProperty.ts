@@ -1,4 +1,4 @@
-import { isShownInLists, removeProperty } from '../../database/queries/devices/device-properties.ts'
+import { isShownInLists, removeProperty } from '../../link/telemetry/device-properties.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Deletes a property. A call by the device is telemetry; any other call is an audited command. */

@@ -1,4 +1,4 @@
-import { cancelRebalance } from '../../cluster/rebalance.ts'
+import { cancelRebalance } from '../../link/links/rebalance.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Ends the running rebalance of devices between nodes. Changes nothing if none is running. */

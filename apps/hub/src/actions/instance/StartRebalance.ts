@@ -1,4 +1,4 @@
-import { startRebalance } from '../../cluster/rebalance.ts'
+import { startRebalance } from '../../link/links/rebalance.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Asks the nodes with more devices than average to release their surplus. The nodes read the request with their next heartbeat. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../platform/database/client/page.ts'
-import { refusalOf } from '../../database/queries/devices/refusals.ts'
+import { refusalOf } from '../../link/gateway/refusals.ts'
 import { tokenFlagsOf } from '../../database/queries/projects/token-flags.ts'
 import { budgetUsed, tokenLimitsOf } from '../../database/queries/projects/token-limits.ts'
 import { handler } from '../../platform/pipeline/handler.ts'

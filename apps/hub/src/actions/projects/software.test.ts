@@ -9,7 +9,7 @@ import {
   until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { writeUpdate } from '../../database/queries/devices/device-updates.ts'
+import { writeUpdate } from '../../link/telemetry/device-updates.ts'
 
 const OTA_STATUS = 'dev.nexigon.ota.status'
 

@@ -8,7 +8,7 @@ import { type TestHub, type TestUser, testHub } from '@muster/testkit'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config/config.ts'
-import { refusePlainRequests } from '../../gateway/gateway.ts'
+import { refusePlainRequests } from '../../link/gateway/gateway.ts'
 import { createLog } from '../runtime/log.ts'
 import { createServer } from './server.ts'
 

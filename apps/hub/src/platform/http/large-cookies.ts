@@ -1,5 +1,5 @@
-import { OWN_COOKIE } from '../../proxy/headers.ts'
-import { PAGES, pageHtml } from '../../proxy/pages.ts'
+import { OWN_COOKIE } from '../../link/proxy/headers.ts'
+import { PAGES, pageHtml } from '../../link/proxy/pages.ts'
 
 /** Largest number of cookies that one answer removes. Chromium keeps at most 180 of a domain. */
 const MAX_COOKIES = 180

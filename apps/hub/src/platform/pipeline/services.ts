@@ -10,11 +10,11 @@ import type { PropertyTotals } from '../limits/property-totals.ts'
 import type { Shares } from '../limits/shares.ts'
 import type { StoredBytes } from '../limits/stored-bytes.ts'
 import type { WriteBudgets } from '../limits/write-budgets.ts'
-import type { DeviceRegistry } from '../../links/registry.ts'
-import type { ProxyHosts } from '../../proxy/hosts.ts'
-import type { ProxyTokens } from '../../proxy/proxy-tokens.ts'
+import type { DeviceRegistry } from '../../link/links/registry.ts'
+import type { ProxyHosts } from '../../link/proxy/hosts.ts'
+import type { ProxyTokens } from '../../link/proxy/proxy-tokens.ts'
 import type { Blobs } from '../storage/blobs.ts'
-import type { Ingest } from '../../telemetry/ingest.ts'
+import type { Ingest } from '../../link/telemetry/ingest.ts'
 
 /** The parts of the hub that handlers use besides the database. */
 export type Services = {

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { canonicalIpv6 } from './device-addresses.ts'
+import { canonicalIpv6 } from '../../../link/telemetry/device-addresses.ts'
 
 /**
  * Minimum number of hexadecimal digits without separators that are read as the beginning of a MAC address. Shorter texts are common in

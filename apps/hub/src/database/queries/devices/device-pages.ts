@@ -8,7 +8,7 @@ import { matchesFilter } from './device-filter.ts'
 import { LAST_SEEN_ORDER } from './last-seen-order.ts'
 import { pageByProperty } from './property-order.ts'
 import { columnText } from './property-paths.ts'
-import { HAS_SHARED_IDENTITY } from './shared-identity.ts'
+import { HAS_SHARED_IDENTITY } from '../../../link/gateway/shared-identity.ts'
 
 type Input = ParsedInput<'projects_QueryDevices'>
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { CLAIMED_AT, NO_DAY } from './device-events.ts'
-import { earliestPlausible, latestPlausible, WRONG_CLOCK_DAY } from './event-times.ts'
+import { CLAIMED_AT, NO_DAY } from '../../../link/telemetry/device-events.ts'
+import { earliestPlausible, latestPlausible, WRONG_CLOCK_DAY } from '../../../link/telemetry/event-times.ts'
 
 const WRONG_DAY = sql.raw(`date '${WRONG_CLOCK_DAY}'`)
 const NO_DATE = sql.raw(`date '${NO_DAY}'`)

@@ -1,0 +1,130 @@
+import type { Channel, OpenOptions } from '@muster/link'
+import type { EndedRight } from '../../platform/bus/messages.ts'
+
+/** Timeout for a device to accept a connection to one of its ports, in milliseconds. */
+const OPEN_TIMEOUT_MS = 15_000
+
+/** An open connection of a device, as seen by modules outside of the gateway. */
+export type DeviceSession = {
+  readonly deviceId: string
+  readonly projectId: string
+  readonly organizationId: string
+  readonly tokenId: string
+  readonly certificateId: string
+  /**
+   * Id of the connection's row. Undefined until the row is written, and for unregistered connections, such as those of one-shot commands
+   * (docs/protocol.md R-4).
+   */
+  readonly connectionId: string | undefined
+  /** Resolves when the connection has ended. */
+  readonly ended: Promise<unknown>
+  /** Number of open channels that the hub has opened, such as connections to ports of the device. */
+  readonly openedChannels: number
+  /** Opens a channel to the device (docs/protocol.md 3.1). Rejects with `ChannelRejectedError` or `LinkEndedError`. */
+  open(endpoint: string, options?: OpenOptions): Promise<Channel>
+  /** Closes the connection. The reason is sent to the device and logged. */
+  close(reason: string): void
+}
+
+/** A connected device as the proxies use it, no matter to which node it is connected. */
+export type ReachableDevice = Pick<DeviceSession, 'ended' | 'open'>
+
+/** Opens a channel to a TCP port of a device. Rejects with `ChannelRejectedError` or `LinkEndedError`. */
+export function openPort(session: ReachableDevice, port: number): Promise<Channel> {
+  return session.open(`forward/tcp/${port}`, { timeoutMs: OPEN_TIMEOUT_MS })
+}
+
+/** Close reason of a connection whose device has opened a newer connection. */
+export const REPLACED = 'replaced by a newer connection of this device'
+
+/**
+ * All device connections of this node. At most one connection of each device is registered (docs/protocol.md R-4). Code that revokes a
+ * right closes the connections that depend on the right.
+ */
+export class DeviceRegistry {
+  readonly #sessions = new Set<DeviceSession>()
+  readonly #registered = new Map<string, DeviceSession>()
+  readonly #announce: (right: EndedRight) => void
+
+  /** `announce` reports an ended right to the other nodes. */
+  constructor(announce: (right: EndedRight) => void) {
+    this.#announce = announce
+  }
+
+  get sessions(): readonly DeviceSession[] {
+    return [...this.#sessions]
+  }
+
+  /** Number of connections, including unregistered connections. */
+  get count(): number {
+    return this.#sessions.size
+  }
+
+  /** Number of devices with a registered connection. */
+  get connectedCount(): number {
+    return this.#registered.size
+  }
+
+  add(session: DeviceSession): void {
+    this.#sessions.add(session)
+  }
+
+  /**
+   * Makes a session the registered session of its device. Returns the session that was registered before. The caller closes it, because
+   * the newest connection wins (docs/decisions.md, "Connections").
+   */
+  register(session: DeviceSession): DeviceSession | undefined {
+    const before = this.#registered.get(session.deviceId)
+    this.#registered.set(session.deviceId, session)
+    return before
+  }
+
+  remove(session: DeviceSession): void {
+    this.#sessions.delete(session)
+    if (this.#registered.get(session.deviceId) === session) this.#registered.delete(session.deviceId)
+  }
+
+  /**
+   * Closes up to `count` registered connections, first those with the fewest channels that the hub has opened to the device. Returns the
+   * number of closed connections.
+   */
+  release(count: number, reason: string): number {
+    const released = [...this.#registered.values()]
+      .sort((a, b) => a.openedChannels - b.openedChannels)
+      .slice(0, count)
+    for (const session of released) session.close(reason)
+    return released.length
+  }
+
+  /** Returns the registered connection of a device on this node, or undefined if there is none. */
+  get(deviceId: string): DeviceSession | undefined {
+    return this.#registered.get(deviceId)
+  }
+
+  /**
+   * Ends a right, for example that of a deleted project, after the commit: closes the connections of this node that depend on it, and
+   * makes the other nodes do the same.
+   */
+  endRight(right: EndedRight, reason: string): void {
+    for (const session of this.withIds(new Set(Object.values(right)))) session.close(reason)
+    this.#announce(right)
+  }
+
+  /** Connections whose device, certificate, token, project, organization or connection has one of these ids. */
+  withIds(ids: ReadonlySet<string | undefined>): DeviceSession[] {
+    return this.sessions.filter(
+      ({ deviceId, certificateId, tokenId, projectId, organizationId, connectionId }) =>
+        ids.has(deviceId) ||
+        ids.has(certificateId) ||
+        ids.has(tokenId) ||
+        ids.has(projectId) ||
+        ids.has(organizationId) ||
+        ids.has(connectionId),
+    )
+  }
+
+  /** Closes all connections of this node. */
+  closeAll(reason: string): void {
+    for (const session of this.sessions) session.close(reason)
+  }
+}
