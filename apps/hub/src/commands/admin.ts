@@ -13,7 +13,7 @@ import {
   isAccountOf,
   setIsActive,
   setPassword,
-} from '../database/queries/accounts/accounts.ts'
+} from '../features/accounts/accounts.ts'
 import { openQueue } from '../platform/jobs/queue.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { askSecret } from './ask-secret.ts'

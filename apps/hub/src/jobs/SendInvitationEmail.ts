@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { isAccountOf } from '../database/queries/accounts/accounts.ts'
+import { isAccountOf } from '../features/accounts/accounts.ts'
 import { invitationLink, isOpen } from '../database/queries/organizations/invitations.ts'
 import { invitationMail } from '../mail/invitation.ts'
 import { jobHandler } from '../platform/jobs/job-handler.ts'

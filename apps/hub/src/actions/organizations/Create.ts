@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { personOf } from '../../platform/pipeline/caller.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
-import { lockAccount } from '../../database/queries/accounts/account-lock.ts'
+import { lockAccount } from '../../features/accounts/account-lock.ts'
 import { createOrganization } from '../../database/queries/organizations/organizations.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 import { requireRoom } from '../../platform/limits/require-room.ts'

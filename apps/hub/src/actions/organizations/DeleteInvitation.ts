@@ -1,4 +1,4 @@
-import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
+import { isAccountOf } from '../../features/accounts/accounts.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Withdraws an invitation and notifies the members and the invited person. */

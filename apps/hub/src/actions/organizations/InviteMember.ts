@@ -1,7 +1,7 @@
 import { ActionError, newId } from '@muster/actions'
 import { sql } from 'kysely'
 import { personOf } from '../../platform/pipeline/caller.ts'
-import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
+import { isAccountOf } from '../../features/accounts/accounts.ts'
 import {
   countMail,
   isInvitationTo,

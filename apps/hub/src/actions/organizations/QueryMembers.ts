@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../platform/database/client/page.ts'
-import { matchesEmail } from '../../database/queries/accounts/accounts.ts'
+import { matchesEmail } from '../../features/accounts/accounts.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 import { wireTime } from '../../platform/runtime/times.ts'
 

@@ -1,6 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
-import { isAccountOf } from '../../database/queries/accounts/accounts.ts'
+import { isAccountOf } from '../../features/accounts/accounts.ts'
 import { countMail, queuedMail } from '../../database/queries/organizations/invitations.ts'
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../platform/pipeline/handler.ts'

@@ -40,7 +40,7 @@ import { docsRoutes } from './routes-docs.ts'
 import { exportRoutes } from '../../http/routes-export.ts'
 import { installRoutes } from './routes-install.ts'
 import { liveRoutes } from './routes-live.ts'
-import { sessionRoutes } from '../../http/routes-session.ts'
+import { sessionRoutes } from '../../features/accounts/routes-session.ts'
 import { tlsOptions, useTicketKeys } from './tls.ts'
 
 /** Deadline for receiving the head of a request, in milliseconds. */

@@ -1,9 +1,0 @@
-import { endSessions } from '../../database/queries/accounts/accounts.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
-
-/** Ends all sessions of an account except the caller's own. */
-export const users_TerminateSessions = handler('users_TerminateSessions', async (context, { userId }) => {
-  const { caller } = context
-  await endSessions(context, userId, caller.actor === 'User' ? caller.sessionId : undefined)
-  return {}
-})

@@ -1,0 +1,41 @@
+import { ActionError } from '@muster/actions'
+import { refusal } from '../../../platform/access/authorize.ts'
+import { personOf } from '../../../platform/pipeline/caller.ts'
+import { isOpen } from '../../../database/queries/organizations/invitations.ts'
+import { lockMembers } from '../../../database/queries/organizations/organization-members.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+
+/**
+ * Makes the invited person a member and deletes the invitation. An existing membership keeps its role. Throws `Invalid` (409) for an
+ * invitation that has ended.
+ */
+export const users_AcceptOrganizationInvitation = handler(
+  'users_AcceptOrganizationInvitation',
+  async ({ tx, events, caller, scope, changed }, { invitationId }) => {
+    const person = personOf(caller)
+    if (!person) throw refusal()
+    const { userId } = person
+    await lockMembers(tx, scope.organizationId!)
+    // A second, concurrent acceptance finds no row and is refused.
+    const { organization_id: organizationId, isOpen: hasNotEnded } = await tx
+      .deleteFrom('organization_invitation as i')
+      .where('i.invitation_id', '=', invitationId)
+      .returning(['i.organization_id', isOpen.as('isOpen')])
+      .executeTakeFirstOrThrow()
+    if (!hasNotEnded)
+      throw new ActionError('Invalid', 'This invitation has ended: ask for it to be sent again.', {
+        status: 409,
+      })
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: userId })
+      .onConflict(conflict => conflict.doNothing())
+      .executeTakeFirst()
+    if (numInsertedOrUpdatedRows === 1n)
+      await events.emit('organizations_MemberAdded', { organizationId, userId, isAdmin: false })
+    changed('organizations', {}, [userId])
+    changed('invitations', {}, [userId])
+    changed('members')
+    return {}
+  },
+)

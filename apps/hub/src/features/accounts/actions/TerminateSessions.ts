@@ -1,0 +1,9 @@
+import { endSessions } from '../accounts.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+
+/** Ends all sessions of an account except the caller's own. */
+export const users_TerminateSessions = handler('users_TerminateSessions', async (context, { userId }) => {
+  const { caller } = context
+  await endSessions(context, userId, caller.actor === 'User' ? caller.sessionId : undefined)
+  return {}
+})
