@@ -1,5 +1,5 @@
 import { newId } from '@muster/actions'
-import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
+import { lockMembers } from '../../features/organizations/organization-members.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 import { requireRoom } from '../../platform/limits/require-room.ts'
 

@@ -8,7 +8,7 @@ import { readEmail, requireCanonical } from '../../platform/pipeline/email-addre
 import type { PasswordChanger } from './password-changed-mail.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { matchesText } from '../../platform/database/client/page.ts'
-import { createOwnOrganization } from '../../database/queries/organizations/organizations.ts'
+import { createOwnOrganization } from '../organizations/organizations.ts'
 import { lockAccount } from './account-lock.ts'
 import { voidMailedTokens } from './mailed-tokens.ts'
 

@@ -16,7 +16,7 @@ import {
 } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { createLog } from '../runtime/log.ts'
-import { invitationMail } from '../../mail/invitation.ts'
+import { invitationMail } from '../../features/organizations/invitation-mail.ts'
 import { MailWatch } from './mail-watch.ts'
 import { createMailer, type Mailer, MailRefused } from './mailer.ts'
 

@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions'
 import { refusal } from '../../../platform/access/authorize.ts'
 import { personOf } from '../../../platform/pipeline/caller.ts'
-import { isOpen } from '../../../database/queries/organizations/invitations.ts'
-import { lockMembers } from '../../../database/queries/organizations/organization-members.ts'
+import { isOpen } from '../../organizations/invitations.ts'
+import { lockMembers } from '../../organizations/organization-members.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**

@@ -3,7 +3,7 @@ import {
   mailLink,
   redeemMailedToken,
 } from '../mailed-tokens.ts'
-import { createOwnOrganization } from '../../../database/queries/organizations/organizations.ts'
+import { createOwnOrganization } from '../../organizations/organizations.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**

@@ -4,7 +4,7 @@ import { refuseGuessable } from '../../../platform/credentials/guessable-passwor
 import type { Db } from '../../../platform/database/client/connection.ts'
 import { isTakenBy } from '../accounts.ts'
 import { ACTIVATION_SECS, mailLink } from '../mailed-tokens.ts'
-import { isInvitationTo, isOpen } from '../../../database/queries/organizations/invitations.ts'
+import { isInvitationTo, isOpen } from '../../organizations/invitations.ts'
 import { isSameEmail, requireCanonical } from '../../../platform/pipeline/email-address.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'

@@ -1,4 +1,4 @@
-import { organizationIdsOf } from '../../../database/queries/organizations/organization-members.ts'
+import { organizationIdsOf } from '../../organizations/organization-members.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Sets the display name of a person and notifies the organizations that show it in their lists of members. */

@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { personOf } from '../../../platform/pipeline/caller.ts'
 import { setIsActive } from '../accounts.ts'
-import { organizationIdsOf } from '../../../database/queries/organizations/organization-members.ts'
+import { organizationIdsOf } from '../../organizations/organization-members.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**

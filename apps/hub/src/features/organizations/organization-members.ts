@@ -1,5 +1,5 @@
 import { ActionError } from '@muster/actions'
-import type { Tx } from '../../../platform/database/client/connection.ts'
+import type { Tx } from '../../platform/database/client/connection.ts'
 
 /**
  * Locks the members and invitations of an organization until the end of the transaction, which serializes their changes. Without

@@ -1,4 +1,4 @@
-import { handler } from '../../platform/pipeline/handler.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Renames an organization. */
 export const organizations_SetName = handler(

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { isVisibleTo } from '../../platform/access/visible.ts'
-import { matchesText, queryPage } from '../../platform/database/client/page.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { isVisibleTo } from '../../../platform/access/visible.ts'
+import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Lists the organizations that the caller is a member of. Administrators of the instance see all organizations. */
 export const organizations_Query = handler(

@@ -1,5 +1,5 @@
-import { mailOf, readableTime } from '../platform/mail/mail-template.ts'
-import type { Mail } from '../platform/mail/mailer.ts'
+import { mailOf, readableTime } from '../../platform/mail/mail-template.ts'
+import type { Mail } from '../../platform/mail/mailer.ts'
 
 type Invitation = {
   email: string

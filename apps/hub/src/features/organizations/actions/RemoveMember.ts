@@ -2,8 +2,8 @@ import {
   isAdminOfMember,
   lockMembers,
   requireAnotherAdmin,
-} from '../../database/queries/organizations/organization-members.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+} from '../organization-members.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Removes a member. Throws `Invalid` for a person who is no member (404) and for the last administrator (409). */
 export const organizations_RemoveMember = handler(

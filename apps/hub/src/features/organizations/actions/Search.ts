@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
-import { matchesText, partPattern } from '../../platform/database/client/page.ts'
-import { matchOf, searchDevices } from '../../database/queries/devices/device-search.ts'
-import { statusOf } from '../../database/queries/devices/device-status.ts'
-import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
-import { wireTimeOf } from '../../platform/runtime/times.ts'
+import { matchesText, partPattern } from '../../../platform/database/client/page.ts'
+import { matchOf, searchDevices } from '../../../database/queries/devices/device-search.ts'
+import { statusOf } from '../../../database/queries/devices/device-status.ts'
+import { repositoryNamesOf } from '../../../database/queries/repositories/repositories.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTimeOf } from '../../../platform/runtime/times.ts'
 
 /** Number of results of each kind (project, repository, device) in an answer to a call without `limit`. */
 const DEFAULT_LIMIT = 8

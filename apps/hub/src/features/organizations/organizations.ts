@@ -1,5 +1,5 @@
 import { MAX_NAME_LENGTH, newId } from '@muster/actions'
-import type { CommandTransaction } from '../../../platform/pipeline/command-transaction.ts'
+import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 
 type Context = Pick<CommandTransaction, 'tx' | 'events'>
 
