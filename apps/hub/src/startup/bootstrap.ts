@@ -6,7 +6,7 @@ import { writeFirstSignIn, writeFirstToken } from '../platform/credentials/first
 import { hashOnce } from '../platform/credentials/passwords.ts'
 import { readablePassword } from '../platform/credentials/readable-password.ts'
 import type { Db } from '../platform/database/client/connection.ts'
-import { createFirstProject } from '../database/queries/projects/first-project.ts'
+import { createFirstProject } from '../features/projects/first-project.ts'
 
 const EMAIL = 'admin@muster.local'
 

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { publicIdOf } from '@muster/actions'
 import { SYSTEM } from '../platform/pipeline/caller.ts'
-import { createFirstProject } from '../database/queries/projects/first-project.ts'
+import { createFirstProject } from '../features/projects/first-project.ts'
 import type { Hub } from '../hub.ts'
 import type { Logger } from '../platform/runtime/log.ts'
 

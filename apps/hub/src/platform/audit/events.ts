@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Scope } from '../access/scope.ts'
 import { actorId, type Caller, wireActor } from '../pipeline/caller.ts'
 import type { Tx } from '../database/client/connection.ts'
-import type { TokenLimits } from '../../database/queries/projects/token-limits.ts'
+import type { TokenLimits } from '../../features/projects/token-limits.ts'
 import type { LimitSubject } from '../limits/limits.ts'
 import { type Origin, originColumns, storedValues } from './facts.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
-import { BY_PROBLEMS, isInState, totalsOf } from '../../../database/queries/projects/project-status.ts'
+import { BY_PROBLEMS, isInState, totalsOf } from '../../projects/project-status.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
 

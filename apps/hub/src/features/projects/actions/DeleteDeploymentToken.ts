@@ -1,4 +1,4 @@
-import { handler } from '../../platform/pipeline/handler.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Deletes a deployment token and, after the commit, closes connections made with it. Devices enrolled with the token stay. */
 export const projects_DeleteDeploymentToken = handler(

@@ -1,6 +1,6 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import { wireTime } from '../../../platform/runtime/times.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 /** Limits of a deployment token, as the input of `projects_SetDeploymentTokenLimits` has them. */
 export type TokenLimits = ParsedInput<'projects_SetDeploymentTokenLimits'>['limits']

@@ -1,4 +1,4 @@
-import { handler } from '../../platform/pipeline/handler.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**
  * Deletes a project. A job deletes its devices with their properties and events. After the commit, the connections of its devices

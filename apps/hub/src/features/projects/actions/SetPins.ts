@@ -1,6 +1,6 @@
-import { refusal } from '../../platform/access/authorize.ts'
-import { personOf } from '../../platform/pipeline/caller.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { refusal } from '../../../platform/access/authorize.ts'
+import { personOf } from '../../../platform/pipeline/caller.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Stores the properties that the caller has pinned on the device pages of a project. */
 export const projects_SetPins = handler(

@@ -1,4 +1,4 @@
-import { handler } from '../../platform/pipeline/handler.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Renames a project. */
 export const projects_SetName = handler(

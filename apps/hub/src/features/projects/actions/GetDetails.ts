@@ -1,6 +1,6 @@
-import { refusal } from '../../platform/access/authorize.ts'
-import { select } from '../../platform/database/client/connection.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { refusal } from '../../../platform/access/authorize.ts'
+import { select } from '../../../platform/database/client/connection.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 type Row = { projectId: string; organizationId: string; name: string; deviceCount: number }
 

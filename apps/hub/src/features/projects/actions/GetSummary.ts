@@ -1,7 +1,7 @@
 import { MAX_MARKED_DEVICES } from '@muster/actions'
 import { sql } from 'kysely'
-import { tryBrief } from '../../platform/database/client/brief.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
+import { tryBrief } from '../../../platform/database/client/brief.ts'
+import type { Db } from '../../../platform/database/client/connection.ts'
 import {
   type Bin,
   countUpdateFailure,
@@ -10,10 +10,10 @@ import {
   type ProjectCounts,
   STEP_SECS,
   type UpdateFailure,
-} from '../../database/queries/projects/project-status.ts'
-import { KeptAnswers } from '../../database/queries/software/kept-answers.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
-import { wireTime } from '../../platform/runtime/times.ts'
+} from '../project-status.ts'
+import { KeptAnswers } from '../../../database/queries/software/kept-answers.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
 
 /** Default number of bins. The console draws one mark for each bin, and 60 marks fit into its widest row of marks. */
 const DEFAULT_MAX_BINS = 60

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { isVisibleTo } from '../../platform/access/visible.ts'
-import { matchesText, queryPage } from '../../platform/database/client/page.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { isVisibleTo } from '../../../platform/access/visible.ts'
+import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Lists the projects that the caller can see, sorted by name. */
 export const projects_Query = handler('projects_Query', async ({ db, caller }, { filter, ...page }) => {

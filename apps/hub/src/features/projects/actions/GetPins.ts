@@ -1,5 +1,5 @@
-import { personOf } from '../../platform/pipeline/caller.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { personOf } from '../../../platform/pipeline/caller.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 type ProjectPin = { name: string; label?: string }
 

@@ -1,5 +1,5 @@
-import { handler } from '../../platform/pipeline/handler.ts'
-import { requireDistinct } from '../../platform/pipeline/input-rules.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { requireDistinct } from '../../../platform/pipeline/input-rules.ts'
 
 /**
  * Sets the properties that are pinned on the device pages of a project for everyone, in the given order. Throws `Invalid` (409) for a
