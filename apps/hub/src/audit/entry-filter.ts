@@ -4,7 +4,7 @@ import type { Db } from '../platform/database/client/connection.ts'
 import { sqlState } from '../platform/database/client/errors.ts'
 import { matchesText } from '../platform/database/client/page.ts'
 import { matchesPerson, type Reader } from '../database/queries/accounts/shown-name.ts'
-import { addressMatches } from '../database/queries/devices/device-search.ts'
+import { addressMatches } from '../features/devices/device-search.ts'
 import type { LogOf } from './log-scope.ts'
 
 type EntryFilter = Partial<NonNullable<ParsedInput<'audit_QueryAuditLogEvents'>['filter']>>

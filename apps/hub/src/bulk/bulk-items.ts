@@ -5,8 +5,8 @@ import type { Caller } from '../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../platform/pipeline/command-transaction.ts'
 import type { Tx } from '../platform/database/client/connection.ts'
 import { changeCertificateStatus } from '../database/queries/devices/certificate-status.ts'
-import { deleteDevice } from '../database/queries/devices/device-deletion.ts'
-import { type DeviceFilter, matchesFilter } from '../database/queries/devices/device-filter.ts'
+import { deleteDevice } from '../features/devices/device-deletion.ts'
+import { type DeviceFilter, matchesFilter } from '../features/devices/device-filter.ts'
 import type { DeviceRegistry } from '../link/links/registry.ts'
 
 /** Fields of the row of a started bulk action. */

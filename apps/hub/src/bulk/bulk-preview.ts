@@ -5,7 +5,7 @@ import type { Caller } from '../platform/pipeline/caller.ts'
 import { runBrief } from '../platform/database/client/brief.ts'
 import type { Db, Tx } from '../platform/database/client/connection.ts'
 import { isCancelled } from '../platform/database/client/errors.ts'
-import { type DeviceFilter, matchesFilter } from '../database/queries/devices/device-filter.ts'
+import { type DeviceFilter, matchesFilter } from '../features/devices/device-filter.ts'
 
 /** Devices (by id or filter) or certificates (by id) that a person has selected. */
 export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { matchesText } from '../platform/database/client/page.ts'
 import { DAY_MS, MAX_DAYS_LATE } from '../link/telemetry/device-events.ts'
-import { eventsByTime } from '../database/queries/devices/events-by-time.ts'
+import { eventsByTime } from '../features/devices/events-by-time.ts'
 import type { Reader } from './budget.ts'
 import { atOf, comesAfter, type Start } from './place.ts'
 import type { Severity } from './severity.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { tryBrief } from '../../platform/database/client/brief.ts'
-import { matchesFilter } from '../../database/queries/devices/device-filter.ts'
+import { matchesFilter } from '../../features/devices/device-filter.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 
 /** Counts the devices of a selection and their pending certificates. Returns no counts if counting takes more than 2 s. */

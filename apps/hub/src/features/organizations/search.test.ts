@@ -1,7 +1,7 @@
 import { databaseSession, deviceRow, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { devicesByStart, searchDevices } from '../../database/queries/devices/device-search.ts'
+import { devicesByStart, searchDevices } from '../devices/device-search.ts'
 
 const NEVER = new AbortController().signal
 

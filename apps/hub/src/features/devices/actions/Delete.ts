@@ -1,0 +1,16 @@
+import { requireAskingSession } from '../../../platform/access/asking-session.ts'
+import { deleteDevice } from '../device-deletion.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+
+/**
+ * Deletes a device and closes its connections. The job `devices_SweepHistory` removes its history. A console sends the deletion some
+ * seconds after the click, so that the person can undo it. In these seconds another person may sign in to the browser. `askedBy` names
+ * the session of the click, and the hub refuses the deletion from any other session.
+ */
+export const devices_Delete = handler('devices_Delete', async (context, { deviceId, askedBy }) => {
+  const { caller, scope, services, enqueue } = context
+  requireAskingSession(caller, askedBy, 'Delete the device again.')
+  await deleteDevice(context, services.devices, { deviceId, projectId: scope.projectId! })
+  await enqueue('devices_SweepHistory', {})
+  return {}
+})

@@ -1,0 +1,21 @@
+import { fillAddresses } from '../../../link/telemetry/device-addresses.ts'
+import { fillInPortions } from '../../../platform/jobs/fill-portions.ts'
+import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+
+/**
+ * Devices per portion. It may be large, because the query for a portion reads only version numbers of properties. The system information
+ * is read one device at a time.
+ */
+const PORTION = 500
+
+/**
+ * Writes the missing rows of `device_address`, for example for devices that reported before an upgrade of the hub. Each device is committed
+ * by itself, and devices with current rows are skipped.
+ */
+export const devices_FillAddresses = jobHandler('devices_FillAddresses', (context, _data, { signal }) =>
+  fillInPortions(context, signal, {
+    job: 'devices_FillAddresses',
+    portion: PORTION,
+    fill: (last, portion) => fillAddresses(context.db, last, portion),
+  }),
+)

@@ -1,0 +1,146 @@
+import { Readable } from 'node:stream'
+import { ActionError, findAction, MAX_JSON_DEPTH, MAX_PAGE_SIZE } from '@muster/actions'
+import { jsonDepth, parseExact, stringify } from '@muster/actions/exact-json'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { actorId, personOf } from '../../platform/pipeline/caller.ts'
+import type { Core } from '../../platform/pipeline/core.ts'
+import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../../platform/sessions/request-caller.ts'
+
+type Row = Record<string, unknown>
+type Format = {
+  contentType: string
+  header(columns: string[]): string
+  row(columns: string[], row: Row): string
+}
+
+const FORMATS: Record<string, Format> = {
+  csv: {
+    contentType: 'text/csv; charset=utf-8; header=present',
+    header: columns => BYTE_ORDER_MARK + csvLine(columns),
+    row: (columns, row) => csvLine(columns.map(column => row[column])),
+  },
+  jsonl: {
+    contentType: 'application/jsonl; charset=utf-8',
+    header: () => '',
+    row: (_columns, row) => `${stringify(row)}\n`,
+  },
+}
+
+/**
+ * Exports a whole list as a file: `GET /api/v1/export/{action}.{csv|jsonl}?input={JSON}`. Works for every query with a paginated output.
+ * Each page is an ordinary call of the action, so the action alone decides which rows the caller sees.
+ */
+export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
+  app.get<{ Params: { action: string; format: string }; Querystring: { input?: unknown } }>(
+    '/api/v1/export/:action.:format',
+    { exposeHeadRoute: false },
+    async (request, reply) => {
+      const list = listOf(request.params.action)
+      const format = Object.hasOwn(FORMATS, request.params.format)
+        ? FORMATS[request.params.format]
+        : undefined
+      if (!list || !format)
+        throw new ActionError('Invalid', 'Found no such export, expected a paged query and .csv or .jsonl.', {
+          status: 404,
+        })
+      const input = inputOf(request.query.input)
+      const readPage = async (cursor?: string): Promise<{ rows: Row[]; nextCursor?: string }> => {
+        const { pipeline, sessions, shares } = core()
+        // Authenticates again for each page: a session or a right may end during a long export.
+        const caller = await callerOfRequest(request, sessions, cookie)
+        request.note = { actorId: actorId(caller), action: list.name }
+        if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
+        const person = personOf(caller)
+        if (person && cursor === undefined) shares.takeStream(person, reply.raw)
+        const text = JSON.stringify({ ...input, limit: MAX_PAGE_SIZE, cursor })
+        const output = parseExact(
+          await pipeline.invoke(caller, list.name, text, request.id, { address: request.remote }),
+        ) as Row
+        const { nextCursor } = output as { nextCursor?: string }
+        return { rows: output[list.member] as Row[], ...(nextCursor && { nextCursor }) }
+      }
+      async function* lines(page: Awaited<ReturnType<typeof readPage>>): AsyncGenerator<string> {
+        yield format!.header(list!.columns)
+        for (;;) {
+          yield page.rows.map(row => format!.row(list!.columns, row)).join('')
+          if (page.nextCursor === undefined) return
+          page = await readPage(page.nextCursor)
+        }
+      }
+      // Reads the first page before the headers are sent, so that an error still gets its own status and JSON body.
+      const first = await readPage()
+      const day = new Date().toISOString().slice(0, 10)
+      return reply
+        .type(format.contentType)
+        .header('content-disposition', `attachment; filename="${list.name}-${day}.${request.params.format}"`)
+        .header('cache-control', 'no-store')
+        .send(Readable.from(lines(first), { objectMode: false }))
+    },
+  )
+}
+
+/** A query with a paginated output: its name, the property of its output that holds the rows, and the columns of a row. */
+function listOf(name: string): { name: string; member: string; columns: string[] } | undefined {
+  const found = findAction(name)
+  if (found?.action.kind !== 'query' || !(found.action.output instanceof z.ZodObject)) return undefined
+  const shape: z.ZodRawShape = found.action.output.shape
+  if (!Object.hasOwn(shape, 'nextCursor')) return undefined
+  for (const [member, schema] of Object.entries(shape)) {
+    if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject)
+      return { name: found.name, member, columns: Object.keys(schema.element.shape) }
+  }
+  return undefined
+}
+
+/**
+ * Parses the input of the action. Adds a filter `until` with the current time, so that the export of a growing log ends. Actions without
+ * this filter ignore it.
+ */
+function inputOf(text: unknown): Row {
+  const until = new Date().toISOString()
+  if (text === undefined) return { filter: { until } }
+  if (jsonDepth(String(text)) > MAX_JSON_DEPTH)
+    throw new ActionError('Invalid', `input: found more than ${MAX_JSON_DEPTH} levels.`)
+  let input: unknown
+  try {
+    input = JSON.parse(String(text))
+  } catch (cause) {
+    throw new ActionError('Invalid', 'input: found text that is not JSON.', { cause })
+  }
+  if (!isObject(input)) throw new ActionError('Invalid', 'input: expected a JSON object.')
+  const filter = input.filter ?? {}
+  // A `filter` that is not an object is passed on; the action rejects it.
+  return { ...input, filter: isObject(filter) ? { ...filter, until: filter.until ?? until } : filter }
+}
+
+function isObject(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Without this mark Excel reads a CSV file in the encoding of the system's language instead of UTF-8. */
+const BYTE_ORDER_MARK = '\uFEFF'
+/**
+ * Place in a text at which a spreadsheet would begin a formula. Where `;` separates cells, as in Excel with most European languages, quotes in
+ * the middle of a cell protect nothing: the text also has such a place behind `;` and behind a line break. Excel takes the full-width signs
+ * for the plain ones.
+ */
+const FORMULA_START = /(^|[;\r\n])(?=[" ]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+/** A semicolon in JSON text before such a place. */
+const FORMULA_IN_JSON = /;(?=[\\" ]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+
+/** Formats a line of CSV (RFC 4180). */
+function csvLine(values: unknown[]): string {
+  return `${values.map(csvField).join(',')}\r\n`
+}
+
+function csvField(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  // An apostrophe keeps spreadsheets from running the text behind it as a formula. JSON stays JSON with the same value: in it, `;` occurs only
+  // in strings. Numbers are not text and stay unchanged.
+  const safe =
+    typeof value === 'string'
+      ? value.replace(/^[\t\r\n]/, "'$&").replace(FORMULA_START, "$1'")
+      : stringify(value).replace(FORMULA_IN_JSON, '\\u003b')
+  return /[",;\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}

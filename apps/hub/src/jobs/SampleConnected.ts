@@ -1,7 +1,0 @@
-import { sampleConnected } from '../features/projects/project-status.ts'
-import { jobHandler } from '../platform/jobs/job-handler.ts'
-
-/** Stores the device counts of each project, and samples its connected devices. The console draws the last 24 h of samples as a line. */
-export const projects_SampleConnected = jobHandler('projects_SampleConnected', ({ db }) =>
-  sampleConnected(db),
-)
