@@ -1,5 +1,5 @@
-import { lockDevice, recordCertificateChange } from '../../link/gateway/device-certificates.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { lockDevice, recordCertificateChange } from '../../../link/gateway/device-certificates.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Deletes a certificate. For a rejected or revoked certificate a tombstone row is kept, so that the hub still refuses it. */
 export const devices_DeleteCertificate = handler(

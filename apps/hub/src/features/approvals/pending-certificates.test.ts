@@ -18,7 +18,7 @@ import {
   pendingPage,
   pendingTotals,
   tokenAddresses,
-} from '../../database/queries/projects/pending-certificates.ts'
+} from './pending-certificates.ts'
 
 let hub: TestHub
 let owner: TestUser

@@ -1,6 +1,6 @@
 import { ActionError, MAX_BULK_ITEMS, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import { matchesText } from '../../../platform/database/client/page.ts'
+import { matchesText } from '../../platform/database/client/page.ts'
 
 type Input = ParsedInput<'projects_QueryPendingCertificates'>
 type PendingGrouping = NonNullable<Input['groupBy']>

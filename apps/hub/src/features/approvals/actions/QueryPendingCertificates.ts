@@ -1,9 +1,9 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { ActionError, type ParsedInput } from '@muster/actions'
 import { sql } from 'kysely'
-import { runBrief } from '../../platform/database/client/brief.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
-import { isCancelled } from '../../platform/database/client/errors.ts'
+import { runBrief } from '../../../platform/database/client/brief.ts'
+import type { Db } from '../../../platform/database/client/connection.ts'
+import { isCancelled } from '../../../platform/database/client/errors.ts'
 import {
   type PendingGroup,
   type PendingRow,
@@ -15,9 +15,9 @@ import {
   type TokenAddress,
   tokenAddresses,
   writePendingCursor,
-} from '../../database/queries/projects/pending-certificates.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
-import { wireTime, wireTimeOf } from '../../platform/runtime/times.ts'
+} from '../pending-certificates.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime, wireTimeOf } from '../../../platform/runtime/times.ts'
 
 const DEFAULT_LIMIT = 50
 /** Maximum number of addresses in the field `newAddress` of a group: addresses from which accepted certificates of the token came. */
