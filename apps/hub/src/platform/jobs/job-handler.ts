@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { BulkActions } from '../../bulk/bulk-actions.ts'
+import type { BulkActions } from '../../features/bulk/bulk-actions.ts'
 import type { Config } from '../config/config.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import type { Jwts } from '../credentials/jwts.ts'

@@ -1,4 +1,4 @@
-import type { BulkActions } from '../../bulk/bulk-actions.ts'
+import type { BulkActions } from '../../features/bulk/bulk-actions.ts'
 import type { EndedRights } from '../bus/ended-rights.ts'
 import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'

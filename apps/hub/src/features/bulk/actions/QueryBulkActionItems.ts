@@ -1,9 +1,9 @@
 import { type Actor, type BulkReason, MAX_PAGE_SIZE } from '@muster/actions'
 import { sql } from 'kysely'
-import { refusal } from '../../platform/access/authorize.ts'
-import { queryPage } from '../../platform/database/client/page.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
-import { secsBetween, wireTime } from '../../platform/runtime/times.ts'
+import { refusal } from '../../../platform/access/authorize.ts'
+import { queryPage } from '../../../platform/database/client/page.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { secsBetween, wireTime } from '../../../platform/runtime/times.ts'
 
 const OUTCOMES = {
   Succeeded: sql<boolean>`i.outcome = 'Succeeded'`,

@@ -517,7 +517,7 @@ it('continues a bulk action after its process was killed, and decides nothing tw
   const { host, user, password, database, connectionString } = hub.pool.options
   const script = `
     import { openDatabase } from '${join(import.meta.dirname, '../../platform/database/client/connection.ts')}'
-    import { BulkActions } from '${join(import.meta.dirname, '../../bulk/bulk-actions.ts')}'
+    import { BulkActions } from '${join(import.meta.dirname, 'bulk-actions.ts')}'
     import { Sessions } from '${join(import.meta.dirname, '../../platform/sessions/sessions.ts')}'
     import { createLog } from '${join(import.meta.dirname, '../../platform/runtime/log.ts')}'
     const { db } = openDatabase(${JSON.stringify({ host, user, password, database, connectionString })}, () => {})

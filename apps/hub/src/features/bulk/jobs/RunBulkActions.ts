@@ -1,4 +1,4 @@
-import { jobHandler } from '../platform/jobs/job-handler.ts'
+import { jobHandler } from '../../../platform/jobs/job-handler.ts'
 
 /** Runs bulk actions until none is due. */
 export const devices_RunBulkActions = jobHandler(

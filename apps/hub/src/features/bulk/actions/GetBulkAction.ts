@@ -1,9 +1,9 @@
 import type { BulkActionKind, BulkActionStatus } from '@muster/actions'
 import { sql } from 'kysely'
-import { refusal } from '../../platform/access/authorize.ts'
-import { type Db, select } from '../../platform/database/client/connection.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
-import { wireTime } from '../../platform/runtime/times.ts'
+import { refusal } from '../../../platform/access/authorize.ts'
+import { type Db, select } from '../../../platform/database/client/connection.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
 
 type Row = {
   kind: BulkActionKind
