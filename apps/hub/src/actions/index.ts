@@ -61,7 +61,7 @@ import { devices_QueryConnections } from '../features/devices/actions/QueryConne
 import { devices_QueryEvents } from '../features/devices/actions/QueryEvents.ts'
 import { devices_QueryProperties } from '../features/devices/actions/QueryProperties.ts'
 import { devices_QueryPropertyHistory } from '../features/devices/actions/QueryPropertyHistory.ts'
-import { devices_QueryTimeline } from './devices/QueryTimeline.ts'
+import { devices_QueryTimeline } from '../features/timeline/actions/QueryTimeline.ts'
 import { devices_RemoveProperty } from '../features/devices/actions/RemoveProperty.ts'
 import { devices_SetCertificateStatus } from '../features/approvals/actions/SetCertificateStatus.ts'
 import { devices_SetName } from '../features/devices/actions/SetName.ts'

@@ -13,13 +13,13 @@ import {
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
-import { auditSource } from '../../timeline/audit-source.ts'
-import type { Reader } from '../../timeline/budget.ts'
-import { connectionSource } from '../../timeline/connection-source.ts'
-import { eventSource } from '../../timeline/event-source.ts'
-import { followedTags } from '../../timeline/followed-tags.ts'
-import { propertySource } from '../../timeline/property-source.ts'
-import { tagSource } from '../../timeline/tag-source.ts'
+import { auditSource } from './audit-source.ts'
+import type { Reader } from './budget.ts'
+import { connectionSource } from './connection-source.ts'
+import { eventSource } from './event-source.ts'
+import { followedTags } from './followed-tags.ts'
+import { propertySource } from './property-source.ts'
+import { tagSource } from './tag-source.ts'
 
 type Output = ActionOutput<'devices_QueryTimeline'>
 type Entry = Output['entries'][number]

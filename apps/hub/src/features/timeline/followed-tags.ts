@@ -1,10 +1,10 @@
 import { parseRepositoryPath, type RepositoryPath } from '@muster/actions'
 import type { RawJson } from '@muster/actions/exact-json'
 import { type RawBuilder, sql } from 'kysely'
-import type { DeviceCaller } from '../platform/pipeline/caller.ts'
-import type { Db } from '../platform/database/client/connection.ts'
-import { OTA_STATUS } from '../link/telemetry/device-updates.ts'
-import { resolvePath } from '../database/queries/repositories/repositories.ts'
+import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
+import { OTA_STATUS } from '../../link/telemetry/device-updates.ts'
+import { resolvePath } from '../../database/queries/repositories/repositories.ts'
 
 /**
  * Properties with the repository path from which a device takes its updates. If a device has both, the first one counts (docs/protocol.md

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Tx } from '../platform/database/client/connection.ts'
+import type { Tx } from '../../platform/database/client/connection.ts'
 import type { Reader } from './budget.ts'
 import type { FollowedTag } from './followed-tags.ts'
 import { type At, atOf, comesAfter, type Start } from './place.ts'

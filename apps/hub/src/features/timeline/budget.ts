@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { runBrief } from '../platform/database/client/brief.ts'
-import type { Db, Tx } from '../platform/database/client/connection.ts'
-import { isCancelled } from '../platform/database/client/errors.ts'
+import { runBrief } from '../../platform/database/client/brief.ts'
+import type { Db, Tx } from '../../platform/database/client/connection.ts'
+import { isCancelled } from '../../platform/database/client/errors.ts'
 
 /** Maximum number of rows that one call reads to find the entries of a page. */
 const MAX_ROWS = 20_000
