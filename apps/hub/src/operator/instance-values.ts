@@ -8,7 +8,7 @@ import { runBrief } from '../platform/database/client/brief.ts'
 import type { Db } from '../platform/database/client/connection.ts'
 import { countSharedIdentities } from '../link/gateway/shared-identity.ts'
 import { readNodes as readNodeFacts, readSilentNodes } from '../database/queries/instance/health.ts'
-import { HAS_FAILED } from '../database/queries/software/reported-software.ts'
+import { HAS_FAILED } from '../features/software/reported-software.ts'
 import { JOB_KINDS } from '../platform/jobs/kinds.ts'
 
 /** Maximum number of projects that have separate values. The values of all other projects are added up. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../platform/database/client/page.ts'
-import { type LatestVersion, latestVersions } from '../../database/queries/repositories/releases.ts'
+import { type LatestVersion, latestVersions } from '../../features/software/releases.ts'
 import { handler } from '../../platform/pipeline/handler.ts'
 import { wireTime } from '../../platform/runtime/times.ts'
 

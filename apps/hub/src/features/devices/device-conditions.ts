@@ -1,6 +1,6 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import { HAS_FAILED } from '../../database/queries/software/reported-software.ts'
+import { HAS_FAILED } from '../software/reported-software.ts'
 import { HAS_SHARED_IDENTITY } from '../../link/gateway/shared-identity.ts'
 
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>

@@ -11,7 +11,7 @@ import {
   STEP_SECS,
   type UpdateFailure,
 } from '../project-status.ts'
-import { KeptAnswers } from '../../../database/queries/software/kept-answers.ts'
+import { KeptAnswers } from '../../software/kept-answers.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
 

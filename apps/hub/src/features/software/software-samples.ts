@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db } from '../../../platform/database/client/connection.ts'
-import { isCancelled } from '../../../platform/database/client/errors.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
+import { isCancelled } from '../../platform/database/client/errors.ts'
 import { countSoftware, type SoftwareCounts } from './software-counts.ts'
 
 /** Interval between two samples of a project, in seconds. */

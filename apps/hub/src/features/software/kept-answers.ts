@@ -1,4 +1,4 @@
-import type { Db } from '../../../platform/database/client/connection.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
 
 /** Default time, in milliseconds, for which results are cached. */
 const KEPT_MS = 2_000

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from '../../../platform/database/client/connection.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { matchedSoftware, REPORT } from './reported-software.ts'
 

@@ -1,26 +1,26 @@
 import type { HandlerOutput } from '@muster/actions'
-import { isAuditedReader } from '../../platform/access/visible.ts'
-import { tryBrief } from '../../platform/database/client/brief.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
-import { neighboursOf, releaseTags, tagMoves } from '../../database/queries/repositories/releases.ts'
-import { KeptAnswers } from '../../database/queries/software/kept-answers.ts'
+import { isAuditedReader } from '../../../platform/access/visible.ts'
+import { tryBrief } from '../../../platform/database/client/brief.ts'
+import type { Db } from '../../../platform/database/client/connection.ts'
+import { neighboursOf, releaseTags, tagMoves } from '../releases.ts'
+import { KeptAnswers } from '../kept-answers.ts'
 import {
   countSoftware,
   hasVersion,
   keepSoftware,
   keptSoftware,
   type SoftwareCounts,
-} from '../../database/queries/software/software-counts.ts'
+} from '../software-counts.ts'
 import {
   readSeries,
   SAMPLE_STEP_SECS,
   samplesState,
   type VersionSeries,
-} from '../../database/queries/software/software-samples.ts'
-import { readFailures, type UpdateFailures } from '../../database/queries/software/update-failures.ts'
-import { visibleProjects } from '../../database/queries/software/visible-projects.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
-import { wireTime } from '../../platform/runtime/times.ts'
+} from '../software-samples.ts'
+import { readFailures, type UpdateFailures } from '../update-failures.ts'
+import { visibleProjects } from '../visible-projects.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
 
 type Output = HandlerOutput<'repositories_GetVersionUsage'>
 type Counts = NonNullable<Output['counts']> & { reportCount: number }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { refusal } from '../../../platform/access/authorize.ts'
-import type { Db } from '../../../platform/database/client/connection.ts'
-import { VERSION_NAME, WORD } from '../software/reported-software.ts'
+import { refusal } from '../../platform/access/authorize.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
+import { VERSION_NAME, WORD } from './reported-software.ts'
 
 /** Maximum number of tags that a list shows for a version. */
 const MAX_LISTED_TAGS = 20

@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
-import { tryBrief } from '../../platform/database/client/brief.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
-import { latestVersions } from '../../database/queries/repositories/releases.ts'
+import { tryBrief } from '../../../platform/database/client/brief.ts'
+import type { Db } from '../../../platform/database/client/connection.ts'
+import { latestVersions } from '../releases.ts'
 import {
   countSoftware,
   hasVersion,
   keepSoftware,
   keptSoftware,
   type SoftwareCounts,
-} from '../../database/queries/software/software-counts.ts'
-import { visibleProjects } from '../../database/queries/software/visible-projects.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+} from '../software-counts.ts'
+import { visibleProjects } from '../visible-projects.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Maximum number of packages in the answer. Packages with the most devices come first. */
 const MAX_PACKAGES = 500

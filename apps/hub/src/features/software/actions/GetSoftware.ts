@@ -1,8 +1,8 @@
 import type { HandlerOutput } from '@muster/actions'
 import { sql } from 'kysely'
-import { tryBrief } from '../../platform/database/client/brief.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
-import { latestVersions, versionsById } from '../../database/queries/repositories/releases.ts'
+import { tryBrief } from '../../../platform/database/client/brief.ts'
+import type { Db } from '../../../platform/database/client/connection.ts'
+import { latestVersions, versionsById } from '../releases.ts'
 import {
   countSoftware,
   hasVersion,
@@ -11,9 +11,9 @@ import {
   MAX_VERSIONS,
   type SoftwareCounts,
   type VersionCount,
-} from '../../database/queries/software/software-counts.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
-import { wireTime } from '../../platform/runtime/times.ts'
+} from '../software-counts.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
 
 type Output = HandlerOutput<'projects_GetSoftware'>
 type Package = Output['packages'][number]
