@@ -16,7 +16,7 @@ import { organizations_SendInvitationEmail } from '../features/organizations/job
 import { users_SendPasswordChangedEmail } from '../features/accounts/jobs/SendPasswordChangedEmail.ts'
 import { users_SendPasswordEmail } from '../features/accounts/jobs/SendPasswordEmail.ts'
 import { users_SendRegistrationEmail } from '../features/accounts/jobs/SendRegistrationEmail.ts'
-import { repositories_SweepBlobs } from './SweepBlobs.ts'
+import { repositories_SweepBlobs } from '../features/repositories/jobs/SweepBlobs.ts'
 import { devices_SweepHistory } from '../features/devices/jobs/SweepHistory.ts'
 import { audit_VerifySeals } from './VerifySeals.ts'
 

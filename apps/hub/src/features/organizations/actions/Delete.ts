@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { deleteRepositories } from '../../../database/queries/repositories/deletion.ts'
+import { deleteRepositories } from '../../repositories/deletion.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Deletes an organization with everything in it. After the commit, the connections of its devices are closed. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { matchesText, partPattern } from '../../../platform/database/client/page.ts'
 import { matchOf, searchDevices } from '../../devices/device-search.ts'
 import { statusOf } from '../../devices/device-status.ts'
-import { repositoryNamesOf } from '../../../database/queries/repositories/repositories.ts'
+import { repositoryNamesOf } from '../../repositories/repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTimeOf } from '../../../platform/runtime/times.ts'
 

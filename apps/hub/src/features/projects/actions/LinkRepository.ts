@@ -1,5 +1,5 @@
 import { refusal } from '../../../platform/access/authorize.ts'
-import { repositoryToLink } from '../../../database/queries/repositories/repository-links.ts'
+import { repositoryToLink } from '../../repositories/repository-links.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**

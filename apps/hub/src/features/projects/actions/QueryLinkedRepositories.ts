@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
-import { repositoryNamesOf } from '../../../database/queries/repositories/repositories.ts'
+import { repositoryNamesOf } from '../../repositories/repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Lists the repositories that are linked to a project, sorted by name. The devices of the project may read them. */

@@ -1,0 +1,10 @@
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { getAsset } from '../../../platform/storage/assets.ts'
+
+/** Issues signed URLs for uploading a blob. Runs outside of a transaction, because it may have to probe an object store. */
+export const repositories_IssueAssetUploadUrl = handler('repositories_IssueAssetUploadUrl', {
+  prepare: async ({ db, services }, { assetId }) => {
+    const urls = await services.blobs.uploadUrls(await getAsset(db, assetId))
+    return async () => urls
+  },
+})

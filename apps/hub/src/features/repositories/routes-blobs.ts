@@ -1,0 +1,92 @@
+import { ActionError } from '@muster/actions'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { refusal } from '../../platform/access/authorize.ts'
+import { actorId } from '../../platform/pipeline/caller.ts'
+import type { Core } from '../../platform/pipeline/core.ts'
+import { resolvePath } from './repositories.ts'
+import { liftTimeLimit } from '../../platform/net/time-limit.ts'
+import { callerOfRequest, type SessionCookie } from '../../platform/sessions/request-caller.ts'
+import { findAsset, sha256HexOf } from '../../platform/storage/assets.ts'
+import type { BlobGrant } from '../../platform/storage/blob-urls.ts'
+import { replyWithFile } from '../../platform/http/send-file.ts'
+
+/**
+ * Time for which the rest of a refused body is read and dropped, in milliseconds. A client often reads the response only after it has sent
+ * its body.
+ */
+const LINGER_MS = 1_000
+
+const BLOB = '/api/v1/blobs/'
+
+type Blob = { Params: { assetId: string }; Querystring: Record<string, unknown> }
+type Path = { Params: { repository: string; package: string; tag: string; '*': string } }
+
+/** Routes for the bytes of assets: signed URLs of the hub, and files of package versions by their path (docs/api.md 1.3, 4.7). */
+export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
+  app.get<Blob>(`${BLOB}:assetId`, async (request, reply) => {
+    const { blobs, blobUrls } = core()
+    const { assetId } = request.params
+    const { sha256, filename, expires } = blobUrls.check(['download'], assetId, request.query)
+    await replyWithFile(request, reply, {
+      path: blobs.pathOf(assetId),
+      sha256: sha256!,
+      filename: filename ?? assetId,
+      isPublic: false,
+      cachedUntil: expires,
+    })
+  })
+
+  app.get<Path>('/api/v1/repositories/:repository/:package/:tag/assets/*', async (request, reply) => {
+    const { db, sessions, blobs } = core()
+    const caller = await callerOfRequest(request, sessions, cookie)
+    request.note = { actorId: actorId(caller) }
+    const { '*': filename, ...path } = request.params
+    const found = await resolvePath(db, caller, { ...path, filename })
+    // The response is the same whether or not the repository exists, so that its existence is not revealed.
+    if (!found) throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
+    const asset = found.assetId === null ? undefined : await findAsset(db, found.assetId)
+    if (asset?.status !== 'Available')
+      throw new ActionError('Invalid', 'There is no such file.', { status: 404 })
+    if (asset.storeId !== null)
+      return reply
+        .header('cache-control', 'no-store')
+        .header('x-content-sha256', sha256HexOf(asset))
+        .redirect(await blobs.downloadUrl(db, asset, filename), 302)
+    return replyWithFile(request, reply, {
+      path: blobs.pathOf(asset.assetId),
+      sha256: sha256HexOf(asset),
+      filename,
+      isPublic: caller.actor === 'Anonymous',
+    })
+  })
+
+  app.register(async uploads => {
+    uploads.removeAllContentTypeParsers()
+    // Leaves the body unread: `BlobUploads.receive` streams it.
+    uploads.addContentTypeParser('*', (_request, _body, done) => done(null))
+    uploads.put<Blob>(`${BLOB}:assetId`, async (request, reply) => {
+      try {
+        const { blobs, blobUrls } = core()
+        const purposes: BlobGrant['purpose'][] = ['upload', 'verified-upload']
+        const grant = blobUrls.check(purposes, request.params.assetId, request.query)
+        // `BlobUploads.receive` has its own limits for slow and stalled uploads.
+        liftTimeLimit(request.raw)
+        await blobs.uploads.receive(grant, request.raw)
+      } catch (error) {
+        closeAfterAnswer(request, reply)
+        throw error
+      }
+      return reply.code(200).send()
+    })
+  })
+}
+
+/** Ends the connection after the response. Otherwise the unread rest of the body would be parsed as the next request. */
+function closeAfterAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.readableEnded) return
+  reply.header('connection', 'close')
+  raw.on('error', () => {})
+  raw.resume()
+  const timer = setTimeout(() => raw.destroy(), LINGER_MS)
+  raw.once('close', () => clearTimeout(timer))
+}
