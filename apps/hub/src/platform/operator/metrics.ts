@@ -17,7 +17,7 @@ import type { MailWatch } from '../mail/mail-watch.ts'
 import { diskSpace } from '../runtime/disk-space.ts'
 import type { ForwardCounts, Measures, StoredBatch } from '../runtime/measures.ts'
 import type { Ingest } from '../../link/telemetry/ingest.ts'
-import { InstanceValues } from '../../operator/instance-values.ts'
+import { InstanceValues } from '../../features/instance/instance-values.ts'
 import { METRICS, type MetricDefinition, type MetricName } from './metric-definitions.ts'
 
 /** Resolution of the measured delays of the event loop, in milliseconds. */

@@ -1,6 +1,6 @@
 import type { JobStatus } from '@muster/actions'
 import { sql } from 'kysely'
-import type { Db } from '../../../platform/database/client/connection.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
 
 /** Columns of the table `pgboss.job` that the hub reads. */
 export type JobRow = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**
  * Counts the accounts, projects and devices of the instance. The number of devices comes from a summary table, which is maintained by

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../platform/database/client/page.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Lists the projects of all organizations, most devices first. */
 export const instance_QueryProjects = handler(

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { type Db, unlimitedTransaction } from '../platform/database/client/connection.ts'
-import { sqlState } from '../platform/database/client/errors.ts'
-import { jobHandler } from '../platform/jobs/job-handler.ts'
+import { type Db, unlimitedTransaction } from '../../../platform/database/client/connection.ts'
+import { sqlState } from '../../../platform/database/client/errors.ts'
+import { jobHandler } from '../../../platform/jobs/job-handler.ts'
 
 /**
  * Lock timeout in milliseconds. A backup may hold a lock on all partitions for an hour. While a statement waits for an exclusive

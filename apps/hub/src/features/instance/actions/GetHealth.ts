@@ -1,6 +1,6 @@
-import { readLastBackup } from '../../platform/backup/last-backup.ts'
-import { stateOfNodes } from '../../platform/backup/last-backup-file.ts'
-import { runBrief } from '../../platform/database/client/brief.ts'
+import { readLastBackup } from '../../../platform/backup/last-backup.ts'
+import { stateOfNodes } from '../../../platform/backup/last-backup-file.ts'
+import { runBrief } from '../../../platform/database/client/brief.ts'
 import {
   readDatabase,
   readEvents,
@@ -8,10 +8,10 @@ import {
   readPeople,
   readSeals,
   readSilentNodes,
-} from '../../database/queries/instance/health.ts'
-import { problemsOf } from '../../database/queries/instance/problems.ts'
-import { summarizeJobs } from '../../database/queries/jobs/job-summary.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+} from '../health.ts'
+import { problemsOf } from '../problems.ts'
+import { summarizeJobs } from '../job-summary.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Value of one part of the answer, or the reason why it could not be read. */
 type Part<Value> = { value?: Value; failure?: string }

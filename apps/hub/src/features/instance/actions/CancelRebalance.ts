@@ -1,5 +1,5 @@
-import { cancelRebalance } from '../../link/links/rebalance.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { cancelRebalance } from '../../../link/links/rebalance.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Ends the running rebalance of devices between nodes. Changes nothing if none is running. */
 export const cluster_CancelRebalance = handler('cluster_CancelRebalance', async ({ tx, events }) => {

@@ -1,5 +1,5 @@
-import { startRebalance } from '../../link/links/rebalance.ts'
-import { handler } from '../../platform/pipeline/handler.ts'
+import { startRebalance } from '../../../link/links/rebalance.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Asks the nodes with more devices than average to release their surplus. The nodes read the request with their next heartbeat. */
 export const cluster_StartRebalance = handler('cluster_StartRebalance', async ({ tx, events }) => {
