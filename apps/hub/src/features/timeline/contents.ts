@@ -2,7 +2,7 @@ import { type Actor, type HandlerOutput, MAX_ACTION_BODY_BYTES, MAX_EVENT_BYTES 
 import type { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
 import type { Scope } from '../../platform/access/scope.ts'
-import { actorName } from '../../audit/log-query.ts'
+import { actorName } from '../audit/log-query.ts'
 import { type Caller, personOf } from '../../platform/pipeline/caller.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { rowsWithin } from '../../platform/database/client/page.ts'

@@ -1,7 +1,7 @@
 import type { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
 import { matchesText } from '../../platform/database/client/page.ts'
-import { matchesPerson } from '../../database/queries/accounts/shown-name.ts'
+import { matchesPerson } from '../audit/shown-name.ts'
 import { OTA_STATUS } from '../../link/telemetry/device-updates.ts'
 import type { Reader } from './budget.ts'
 import { type At, atOf, atOfTime, comesAfter, type Start } from './place.ts'

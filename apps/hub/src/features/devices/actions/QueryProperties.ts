@@ -1,7 +1,7 @@
 import { ActionError, type Actor, MAX_ACTION_BODY_BYTES, MAX_PAGE_SIZE } from '@muster/actions'
 import type { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
-import { actorName } from '../../../audit/log-query.ts'
+import { actorName } from '../../audit/log-query.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
 import { queryPage, rowsWithin } from '../../../platform/database/client/page.ts'
 import { PROPERTY_COLUMNS, propertyOf } from '../../../link/telemetry/device-properties.ts'

@@ -1,6 +1,6 @@
 import { type Actor, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import { sql } from 'kysely'
-import { actorName } from '../../../audit/log-query.ts'
+import { actorName } from '../../audit/log-query.ts'
 import { queryPage, rowsWithin } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'

@@ -2,9 +2,9 @@ import { newId } from '@muster/actions'
 import { connectDevice, deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Scope } from '../platform/access/scope.ts'
-import { SYSTEM } from '../platform/pipeline/caller.ts'
-import { recordEvent } from '../platform/audit/events.ts'
+import type { Scope } from '../../platform/access/scope.ts'
+import { SYSTEM } from '../../platform/pipeline/caller.ts'
+import { recordEvent } from '../../platform/audit/events.ts'
 
 let hub: TestHub
 let ada: TestUser

@@ -1,6 +1,6 @@
-import { SealKeys } from '../platform/audit/chain.ts'
-import { verifyNewSeals } from '../platform/audit/verification.ts'
-import { jobHandler } from '../platform/jobs/job-handler.ts'
+import { SealKeys } from '../../../platform/audit/chain.ts'
+import { verifyNewSeals } from '../../../platform/audit/verification.ts'
+import { jobHandler } from '../../../platform/jobs/job-handler.ts'
 
 /** Verifies the seals (signed hashes of audit rows) since the last run. Stores the result, which the console shows with the audit log. */
 export const audit_VerifySeals = jobHandler(

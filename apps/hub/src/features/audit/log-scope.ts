@@ -1,4 +1,4 @@
-import type { Scope } from '../platform/access/scope.ts'
+import type { Scope } from '../../platform/access/scope.ts'
 
 /** Resource whose log is queried: the column of the audit tables that refers to it, and its id. */
 export type LogOf = {

@@ -1,5 +1,5 @@
-import { removeSealed } from '../platform/audit/seal.ts'
-import { jobHandler } from '../platform/jobs/job-handler.ts'
+import { removeSealed } from '../../../platform/audit/seal.ts'
+import { jobHandler } from '../../../platform/jobs/job-handler.ts'
 
 /** Removes sealed (hashed and signed) audit rows older than `MUSTER_AUDIT_RETENTION_DAYS`. Without the setting all rows are kept. */
 export const audit_RemoveSealed = jobHandler(

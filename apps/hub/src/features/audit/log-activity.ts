@@ -1,8 +1,8 @@
 import type { ParsedInput } from '@muster/actions'
 import { sql } from 'kysely'
-import { tryBrief } from '../platform/database/client/brief.ts'
-import type { Db, Tx } from '../platform/database/client/connection.ts'
-import { wireTime } from '../platform/runtime/times.ts'
+import { tryBrief } from '../../platform/database/client/brief.ts'
+import type { Db, Tx } from '../../platform/database/client/connection.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 import { matchesEntry, type ResolvedFilter, resolveFilter } from './entry-filter.ts'
 import type { LogOf } from './log-scope.ts'
 
