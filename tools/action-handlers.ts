@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Returns the text of the generated file `apps/hub/src/actions/index.ts`, which maps the wire name of each action to its handler. The
+ * Returns the text of the generated file `apps/hub/src/features/handlers.ts`, which maps the wire name of each action to its handler. The
  * compiler compares it with the actions in packages/actions. Throws for a file that does not export exactly one handler under its wire
  * name.
  */

@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '..')
 const isCheck = process.argv.includes('--check')
 
 const files: Record<string, string> = {
-  'apps/hub/src/actions/index.ts': await actionHandlers(join(root, 'apps/hub/src/actions')),
+  'apps/hub/src/features/handlers.ts': await actionHandlers(join(root, 'apps/hub/src/actions')),
   'docs/actions.md': actionsMarkdown(),
   'docs/permissions.md': permissionsMarkdown(),
   'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n`,

@@ -6,7 +6,7 @@ import type { Item, List, World } from '@muster/testkit/action-rows/row'
 import { actionWorld } from '@muster/testkit/action-rows/world'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { sampleConnected } from '../features/projects/project-status.ts'
+import { sampleConnected } from './projects/project-status.ts'
 
 type Answer = { items: Item[]; nextCursor: string | undefined; total: number | undefined }
 type Ask = { limit?: number; cursor?: string; sort?: string; filter?: object }
