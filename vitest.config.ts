@@ -41,8 +41,8 @@ const LONG = [
   'apps/hub/src/platform/cluster/outage.slow.test.ts',
   'apps/hub/src/platform/database/server/pgbouncer.slow.test.ts',
   'apps/hub/src/link/gateway/first-ping.test.ts',
-  'apps/hub/src/gateway/{reverse-proxies,silent-devices}.slow.test.ts',
-  'apps/hub/src/http/{install,openapi-conformance}.slow.test.ts',
+  'apps/hub/src/link/gateway/{reverse-proxies,silent-devices}.slow.test.ts',
+  'apps/hub/src/platform/http/{install,openapi-conformance}.slow.test.ts',
   'apps/hub/src/platform/operator/failures.slow.test.ts',
   'apps/hub/src/platform/storage/storage.slow.test.ts',
 ]

@@ -184,7 +184,7 @@ export async function nextBuild({ path }: Folder): Promise<string> {
   for (const part of ['node_modules', 'apps/console', 'apps/agent', 'dist', 'docs'])
     await symlink(join(ROOT, part), join(root, part))
   await writeFile(
-    join(root, 'apps/hub/src/database/migrations/9999_next_release.sql'),
+    join(root, 'apps/hub/src/platform/database/migrations/9999_next_release.sql'),
     '-- A column of the next release.\nalter table device add column of_next_release text;\n',
   )
   return join(root, 'apps/hub/muster-hub.js')

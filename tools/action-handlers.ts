@@ -8,7 +8,7 @@ import { join } from 'node:path'
  */
 export async function actionHandlers(folder: string): Promise<string> {
   const files = (await readdir(folder, { recursive: true }))
-    .filter(file => file.includes('/') && file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .filter(file => /\/actions\/\w+\.ts$/.test(file))
     // Sorts the imports of the generated file as Biome's import rule demands.
     .sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1))
   const bound = await Promise.all(
@@ -24,7 +24,7 @@ export async function actionHandlers(folder: string): Promise<string> {
     }),
   )
   return `// Written by \`npm run gen\` from the files below this folder.
-import type { Handlers } from '../handler.ts'
+import type { Handlers } from '../platform/pipeline/handler.ts'
 ${bound.map(({ file, name }) => `import { ${name} } from './${file}'`).join('\n')}
 
 export const handlers: Handlers = {

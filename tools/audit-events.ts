@@ -11,19 +11,19 @@ export function auditEventsMarkdown(declarations: string, otherSources: readonly
     const [, name, data, ids] = /^(\w+): event<(.*)>\(\s*\{\s*ids: \[(.*?)\]/s.exec(part) ?? []
     if (name === undefined) {
       if (/^\w+:/.test(part))
-        throw new Error(`audit/events.ts: expected event<…>({ ids: […] }), found ${part.split('\n')[0]}`)
+        throw new Error(`platform/audit/events.ts: expected event<…>({ ids: […] }), found ${part.split('\n')[0]}`)
       return []
     }
     const [, writer] = /^\/\*\* Written by (.*)\. \*\/\n$/.exec(parts[at - 1]!) ?? []
     if (writer === undefined)
-      throw new Error(`audit/events.ts: ${name} needs a docstring: /** Written by \`some_Action\`. */`)
+      throw new Error(`platform/audit/events.ts: ${name} needs a docstring: /** Written by \`some_Action\`. */`)
     if (!otherSources.some(text => text.includes(`'${name}'`)))
-      throw new Error(`audit/events.ts: no code writes ${name}: emit it, or delete it`)
+      throw new Error(`platform/audit/events.ts: no code writes ${name}: emit it, or delete it`)
     const undeclared = fieldsOf(data!)
       .map(field => field.replace('?', ''))
       .find(field => field.endsWith('Id') && !ids!.includes(`'${field}'`))
     if (undeclared !== undefined)
-      throw new Error(`audit/events.ts: ${name} does not declare ${undeclared}: add it to its ids`)
+      throw new Error(`platform/audit/events.ts: ${name} does not declare ${undeclared}: add it to its ids`)
     return `| \`${name}\` | ${fieldsOf(data!).join(', ')} | ${writer} |`
   })
   return ['| event | data | written by |', '|---|---|---|', ...rows].join('\n')

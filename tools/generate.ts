@@ -18,12 +18,12 @@ const root = join(import.meta.dirname, '..')
 const isCheck = process.argv.includes('--check')
 
 const files: Record<string, string> = {
-  'apps/hub/src/features/handlers.ts': await actionHandlers(join(root, 'apps/hub/src/actions')),
+  'apps/hub/src/features/handlers.ts': await actionHandlers(join(root, 'apps/hub/src/features')),
   'docs/actions.md': actionsMarkdown(),
   'docs/permissions.md': permissionsMarkdown(),
   'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n`,
   'apps/hub/src/platform/database/schema.ts': await schemaOfMigrations(),
-  'apps/hub/src/platform/database/migrations.sha256': await migrationChecksums('apps/hub/src/database'),
+  'apps/hub/src/platform/database/migrations.sha256': await migrationChecksums('apps/hub/src/platform/database'),
   'docs/api.md': withTable('docs/api.md', await textOf('docs/api.md'), 'events', await auditEvents()),
   'docs/operating.md': withTable(
     'docs/operating.md',
@@ -60,7 +60,7 @@ function textOf(file: string): Promise<string> {
 
 async function auditEvents(): Promise<string> {
   const folder = join(root, 'apps/hub/src')
-  const declarations = 'audit/events.ts'
+  const declarations = 'platform/audit/events.ts'
   const isOther = (file: string) => /(?<!\.test)\.ts$/.test(file) && file !== declarations
   const others = (await readdir(folder, { recursive: true })).filter(isOther)
   const [text, ...texts] = await Promise.all(

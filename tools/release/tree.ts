@@ -33,7 +33,7 @@ const HUB_FILES = [
   ':(exclude)*.test-d.ts',
   ':(exclude)*.slow.test.ts',
   ':(exclude)*/testing/*',
-  ':(exclude)apps/hub/src/database/fixtures',
+  ':(exclude)apps/hub/src/platform/database/fixtures',
   ':(exclude)packages/link/bench',
 ]
 

@@ -3,8 +3,14 @@ import { constants, getPriority, setPriority } from 'node:os'
 import { isatty } from 'node:tty'
 import { connectServiceManager } from '@muster/link/service-manager'
 import { CommandError } from './commands/command-line.ts'
-import { loadConfig, retiredSettings, settingWarnings, unknownSettings, unshownBannerTags } from './platform/config/config.ts'
 import { createHub, type Hub } from './hub.ts'
+import {
+  loadConfig,
+  retiredSettings,
+  settingWarnings,
+  unknownSettings,
+  unshownBannerTags,
+} from './platform/config/config.ts'
 import { createLog } from './platform/runtime/log.ts'
 import { output } from './platform/runtime/output.ts'
 import { startDemo } from './startup/demo.ts'

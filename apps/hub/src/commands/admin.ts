@@ -1,20 +1,15 @@
 import { findAction, type ParsedInput } from '@muster/actions'
 import { type Command, Option } from 'commander'
+import { createAccount, isAccountOf, setIsActive, setPassword } from '../features/accounts/accounts.ts'
 import { recordEvent } from '../platform/audit/events.ts'
 import { EndedRights } from '../platform/bus/ended-rights.ts'
-import { SYSTEM } from '../platform/pipeline/caller.ts'
-import type { CommandTransaction } from '../platform/pipeline/command-transaction.ts'
 import type { Config } from '../platform/config/config.ts'
 import { refuseGuessable } from '../platform/credentials/guessable-password.ts'
 import { hashOnce, Passwords } from '../platform/credentials/passwords.ts'
 import { readablePassword } from '../platform/credentials/readable-password.ts'
-import {
-  createAccount,
-  isAccountOf,
-  setIsActive,
-  setPassword,
-} from '../features/accounts/accounts.ts'
 import { openQueue } from '../platform/jobs/queue.ts'
+import { SYSTEM } from '../platform/pipeline/caller.ts'
+import type { CommandTransaction } from '../platform/pipeline/command-transaction.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { askSecret } from './ask-secret.ts'
 import { CommandError, type CommandLine } from './command-line.ts'

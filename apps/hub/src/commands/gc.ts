@@ -2,7 +2,11 @@ import { rm } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { requireOwnFolder } from '../platform/cluster/shared-folder.ts'
 import type { Config } from '../platform/config/config.ts'
-import { type ElsewhereFolder, elsewhereFolders, serverOf } from '../platform/database/server/embedded-home.ts'
+import {
+  type ElsewhereFolder,
+  elsewhereFolders,
+  serverOf,
+} from '../platform/database/server/embedded-home.ts'
 import { knownFiles } from '../platform/storage/blob-sweep.ts'
 import { blobFolder, type Leftover, LocalFolder } from '../platform/storage/local-folder.ts'
 import { CommandError, type CommandLine } from './command-line.ts'

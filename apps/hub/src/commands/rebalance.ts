@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
-import { recordEvent } from '../platform/audit/events.ts'
-import { SYSTEM } from '../platform/pipeline/caller.ts'
-import { shownNodes } from '../platform/cluster/node.ts'
 import { cancelRebalance, releaseSecs, startRebalance } from '../link/links/rebalance.ts'
+import { recordEvent } from '../platform/audit/events.ts'
+import { shownNodes } from '../platform/cluster/node.ts'
 import { ConfigError } from '../platform/config/config-error.ts'
 import type { Db } from '../platform/database/client/connection.ts'
+import { SYSTEM } from '../platform/pipeline/caller.ts'
 import type { CommandLine } from './command-line.ts'
 import { openInstance } from './instance-database.ts'
 

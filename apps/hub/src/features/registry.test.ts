@@ -37,8 +37,8 @@ import {
 import { actionWorld } from '@muster/testkit/action-rows/world'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Caller } from '../platform/pipeline/caller.ts'
 import { loadConfig } from '../platform/config/config.ts'
+import type { Caller } from '../platform/pipeline/caller.ts'
 import type { Handlers } from '../platform/pipeline/handler.ts'
 import { handlers } from './handlers.ts'
 

@@ -1,12 +1,12 @@
 import { newId } from '@muster/actions'
 import { sql } from 'kysely'
+import { createFirstProject } from '../features/projects/first-project.ts'
 import { recordEvent } from '../platform/audit/events.ts'
-import { SYSTEM } from '../platform/pipeline/caller.ts'
 import { writeFirstSignIn, writeFirstToken } from '../platform/credentials/first-sign-in.ts'
 import { hashOnce } from '../platform/credentials/passwords.ts'
 import { readablePassword } from '../platform/credentials/readable-password.ts'
 import type { Db } from '../platform/database/client/connection.ts'
-import { createFirstProject } from '../features/projects/first-project.ts'
+import { SYSTEM } from '../platform/pipeline/caller.ts'
 
 const EMAIL = 'admin@muster.local'
 

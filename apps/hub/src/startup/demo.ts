@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { publicIdOf } from '@muster/actions'
-import { SYSTEM } from '../platform/pipeline/caller.ts'
 import { createFirstProject } from '../features/projects/first-project.ts'
 import type { Hub } from '../hub.ts'
+import { SYSTEM } from '../platform/pipeline/caller.ts'
 import type { Logger } from '../platform/runtime/log.ts'
 
 const DEVICE_COUNT = 24

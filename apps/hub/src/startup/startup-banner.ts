@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentCommand, isLoopback } from '@muster/actions'
-import type { Config } from '../platform/config/config.ts'
 import type { Hub } from '../hub.ts'
+import type { Config } from '../platform/config/config.ts'
 import { deviceUrl } from '../platform/net/device-url.ts'
 
 /** Launcher of the agent in a release archive (`tools/release/tree.ts`). A checkout has none. */

@@ -2,7 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { isLoopback, newId } from '@muster/actions'
 import { waitUpTo } from '@muster/concurrency'
 import { AND, carriersOf } from '../../platform/bus/carriers.ts'
-import { type BusMessage, batchTexts, messageText, parseBatch, parseMessage } from '../../platform/bus/messages.ts'
+import {
+  type BusMessage,
+  batchTexts,
+  messageText,
+  parseBatch,
+  parseMessage,
+} from '../../platform/bus/messages.ts'
 import { remoteConnects } from '../../platform/bus/open-bus.ts'
 import type { BusConnection, Connect } from '../../platform/bus/remote-bus.ts'
 import { shownNodes } from '../../platform/cluster/node.ts'

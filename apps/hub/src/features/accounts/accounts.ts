@@ -1,16 +1,16 @@
 import { ActionError, newId } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { EndedRights } from '../../platform/bus/ended-rights.ts'
-import type { Caller } from '../../platform/pipeline/caller.ts'
-import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import { forgetFirstSignIn } from '../../platform/credentials/first-sign-in.ts'
-import { readEmail, requireCanonical } from '../../platform/pipeline/email-address.ts'
-import type { PasswordChanger } from './password-changed-mail.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { matchesText } from '../../platform/database/client/page.ts'
+import type { Caller } from '../../platform/pipeline/caller.ts'
+import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
+import { readEmail, requireCanonical } from '../../platform/pipeline/email-address.ts'
 import { createOwnOrganization } from '../organizations/organizations.ts'
 import { lockAccount } from './account-lock.ts'
 import { voidMailedTokens } from './mailed-tokens.ts'
+import type { PasswordChanger } from './password-changed-mail.ts'
 
 /**
  * SQL condition that a column has the id of the account of an email address: of the account with exactly this text, else of the one with

@@ -3,8 +3,8 @@ import { createClient } from '@muster/actions/client'
 import { failed, mailedJwt, signIn, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ANONYMOUS } from '../../platform/pipeline/caller.ts'
 import { runHere } from '../../commands/testing/run-here.ts'
+import { ANONYMOUS } from '../../platform/pipeline/caller.ts'
 import { readEmail } from '../../platform/pipeline/email-address.ts'
 
 const KEY = '28'.repeat(32)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { canonicalEmail } from '../../platform/pipeline/email-address.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { isUniqueViolation } from '../../platform/database/client/errors.ts'
+import { canonicalEmail } from '../../platform/pipeline/email-address.ts'
 
 /**
  * Stores the canonical address of up to `count` accounts without one, in the order of their ids after `userId`. Resolves to the last of

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import type { MailPurpose, PersonClaims } from '../../platform/credentials/jwts.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
+import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import { lockAccount } from './account-lock.ts'
 
 /** Lifetime of the mailed link that activates an account, in seconds: a day. */

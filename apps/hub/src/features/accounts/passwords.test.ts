@@ -16,8 +16,8 @@ import {
   until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ANONYMOUS } from '../../platform/pipeline/caller.ts'
 import { PreparingClient } from '../../platform/database/client/preparing-client.ts'
+import { ANONYMOUS } from '../../platform/pipeline/caller.ts'
 
 const NEW_PASSWORD = 'a staple of horses'
 const COMMON = 'This password is one of the most common ones: choose another.'

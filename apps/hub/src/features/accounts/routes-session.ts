@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { recordAuditAction } from '../../platform/audit/actions.ts'
 import type { Origin } from '../../platform/audit/facts.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
+import { textOf } from '../../platform/http/routes-actions.ts'
 import { ANONYMOUS } from '../../platform/pipeline/caller.ts'
 import type { Core } from '../../platform/pipeline/core.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
-import { isAccountOf } from './accounts.ts'
 import { canonicalEmail, foldAscii } from '../../platform/pipeline/email-address.ts'
 import { KnownBrowsers } from '../../platform/sessions/known-browsers.ts'
 import { refuseForeignOrigin, type SessionCookie } from '../../platform/sessions/request-caller.ts'
-import { textOf } from '../../platform/http/routes-actions.ts'
+import { isAccountOf } from './accounts.ts'
 
 const Login = z.object({
   email: z.string().max(254),

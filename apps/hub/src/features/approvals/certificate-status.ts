@@ -1,8 +1,8 @@
 import type { CertificateStatus } from '@muster/actions'
+import { lockDevice, recordCertificateChange } from '../../link/gateway/device-certificates.ts'
+import type { DeviceRegistry } from '../../link/links/registry.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
-import type { DeviceRegistry } from '../../link/links/registry.ts'
-import { lockDevice, recordCertificateChange } from '../../link/gateway/device-certificates.ts'
 
 /** Allowed changes of a certificate's status, from each status (docs/specification.md, section 4). */
 const NEXT: Record<CertificateStatus, readonly CertificateStatus[]> = {

@@ -3,9 +3,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { sqlState } from '../../platform/database/client/errors.ts'
 import { matchesText } from '../../platform/database/client/page.ts'
-import { matchesPerson, type Reader } from './shown-name.ts'
 import { addressMatches } from '../devices/device-search.ts'
 import type { LogOf } from './log-scope.ts'
+import { matchesPerson, type Reader } from './shown-name.ts'
 
 type EntryFilter = Partial<NonNullable<ParsedInput<'audit_QueryAuditLogEvents'>['filter']>>
 

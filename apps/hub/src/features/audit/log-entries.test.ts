@@ -11,8 +11,8 @@ import {
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { resolveFilter } from './entry-filter.ts'
 import { auditEvents } from '../../platform/audit/events.ts'
+import { resolveFilter } from './entry-filter.ts'
 import { entries } from './log-query.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'

@@ -1,12 +1,12 @@
 import { type Actor, MAX_LOG_ROWS, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
+import { readSealing } from '../../platform/audit/sealing.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { cutPage, type RowPlace, readCursor } from '../../platform/database/client/page.ts'
-import { SHOWN_NAME } from './shown-name.ts'
 import { wireTime } from '../../platform/runtime/times.ts'
 import { matchesEntry, type ResolvedFilter, resolveFilter } from './entry-filter.ts'
 import type { LogOf } from './log-scope.ts'
-import { readSealing } from '../../platform/audit/sealing.ts'
+import { SHOWN_NAME } from './shown-name.ts'
 import { findSubjects } from './subjects.ts'
 
 type EventsInput = ParsedInput<'audit_QueryAuditLogEvents'>

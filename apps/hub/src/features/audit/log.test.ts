@@ -3,8 +3,8 @@ import { connectDevice, deviceRow, type TestHub, type TestUser, testHub } from '
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Scope } from '../../platform/access/scope.ts'
-import { SYSTEM } from '../../platform/pipeline/caller.ts'
 import { recordEvent } from '../../platform/audit/events.ts'
+import { SYSTEM } from '../../platform/pipeline/caller.ts'
 
 let hub: TestHub
 let ada: TestUser

@@ -1,9 +1,9 @@
 import { findAction } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from '../../platform/database/client/connection.ts'
-import { SHOWN_NAME } from './shown-name.ts'
 import { auditEvents } from '../../platform/audit/events.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
 import type { LogOf } from './log-scope.ts'
+import { SHOWN_NAME } from './shown-name.ts'
 
 /** Object that log entries refer to by id, such as a person, a device or a project. */
 export type Subject = {

@@ -7,17 +7,17 @@ import {
   type BulkReason,
 } from '@muster/actions'
 import { sql } from 'kysely'
+import type { DeviceRegistry } from '../../link/links/registry.ts'
 import { authorize } from '../../platform/access/authorize.ts'
 import { recordEvent } from '../../platform/audit/events.ts'
-import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { isConnectionError, isDeadlock, sqlState } from '../../platform/database/client/errors.ts'
-import type { DeviceFilter } from '../devices/device-filter.ts'
 import type { Jobs } from '../../platform/jobs/jobs.ts'
-import type { DeviceRegistry } from '../../link/links/registry.ts'
 import type { LiveHub } from '../../platform/live/live-hub.ts'
+import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
+import type { DeviceFilter } from '../devices/device-filter.ts'
 import { type BulkRun, type ItemResult, type ItemWork, type OpenItem, processItem } from './bulk-items.ts'
 
 /** Items per portion. Before each portion, the rights of the person who started the bulk action are read again. */

@@ -1,13 +1,13 @@
 import type { BulkActionKind, BulkReason, CertificateStatus } from '@muster/actions'
 import { sql } from 'kysely'
+import type { DeviceRegistry } from '../../link/links/registry.ts'
 import type { Origin } from '../../platform/audit/facts.ts'
+import type { Tx } from '../../platform/database/client/connection.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
-import type { Tx } from '../../platform/database/client/connection.ts'
 import { changeCertificateStatus } from '../approvals/certificate-status.ts'
 import { deleteDevice } from '../devices/device-deletion.ts'
 import { type DeviceFilter, matchesFilter } from '../devices/device-filter.ts'
-import type { DeviceRegistry } from '../../link/links/registry.ts'
 
 /** Fields of the row of a started bulk action. */
 export type BulkRun = {

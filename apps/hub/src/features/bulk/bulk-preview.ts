@@ -1,10 +1,10 @@
 import { ActionError, type BulkActionKind, MAX_BULK_ITEMS, newId, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { refusal } from '../../platform/access/authorize.ts'
-import type { Caller } from '../../platform/pipeline/caller.ts'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
+import type { Caller } from '../../platform/pipeline/caller.ts'
 import { type DeviceFilter, matchesFilter } from '../devices/device-filter.ts'
 
 /** Devices (by id or filter) or certificates (by id) that a person has selected. */

@@ -6,9 +6,9 @@ import {
 } from '@muster/actions'
 import { sql } from 'kysely'
 import { refusal } from '../../platform/access/authorize.ts'
+import type { Tx } from '../../platform/database/client/connection.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
-import type { Tx } from '../../platform/database/client/connection.ts'
 import type { BulkActions } from './bulk-actions.ts'
 
 /** Maximum age of a preview (a prepared bulk action), in minutes. An older preview cannot be started. */

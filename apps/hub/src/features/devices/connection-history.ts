@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { wireTime } from '../../platform/runtime/times.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 /** Maximum number of connections that one history is computed from. */
 const MAX_CONNECTIONS = 20_000

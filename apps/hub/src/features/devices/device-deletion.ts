@@ -1,5 +1,5 @@
-import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import type { DeviceRegistry } from '../../link/links/registry.ts'
+import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 
 /**
  * Deletes a device and closes its connections after the commit. The job `devices_SweepHistory` removes its history. Throws for a device

@@ -1,5 +1,6 @@
 import { ActionError, type ParsedInput, SCANNING_DEVICE_SORT } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
+import { HAS_SHARED_IDENTITY } from '../../link/gateway/shared-identity.ts'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import { type Db, STATEMENT_TIMEOUT_MS, withQueryOptions } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
@@ -8,12 +9,11 @@ import { matchesFilter } from './device-filter.ts'
 import { LAST_SEEN_ORDER } from './last-seen-order.ts'
 import { pageByProperty } from './property-order.ts'
 import { columnText } from './property-paths.ts'
-import { HAS_SHARED_IDENTITY } from '../../link/gateway/shared-identity.ts'
 
 type Input = ParsedInput<'projects_QueryDevices'>
 
 /**
- * Largest page, in devices, that is read over the connection for look-ups (`database/client/look-ups.ts`). All requests share this
+ * Largest page, in devices, that is read over the connection for look-ups (`platform/database/client/look-ups.ts`). All requests share this
  * connection, so the page must be small.
  */
 const MAX_LOOK_UP = 100

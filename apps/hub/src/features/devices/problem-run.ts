@@ -1,8 +1,8 @@
 import { isJsonObject, RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
-import { wireTimeOf } from '../../platform/runtime/times.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
 import { OTA_STATUS } from '../../link/telemetry/device-updates.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
+import { wireTimeOf } from '../../platform/runtime/times.ts'
 
 /** Report of a device in which it says that something is wrong. */
 type ProblemKind = 'health' | 'update'

@@ -17,8 +17,8 @@ import {
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import type { Caller } from '../../platform/pipeline/caller.ts'
 import { loadConfig } from '../../platform/config/config.ts'
+import type { Caller } from '../../platform/pipeline/caller.ts'
 
 let hub: TestHub
 let owner: TestUser

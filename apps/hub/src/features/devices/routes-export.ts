@@ -5,7 +5,11 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { actorId, personOf } from '../../platform/pipeline/caller.ts'
 import type { Core } from '../../platform/pipeline/core.ts'
-import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../../platform/sessions/request-caller.ts'
+import {
+  callerOfRequest,
+  refuseForeignOrigin,
+  type SessionCookie,
+} from '../../platform/sessions/request-caller.ts'
 
 type Row = Record<string, unknown>
 type Format = {

@@ -2,8 +2,8 @@ import { type HandlerOutput, NodeFacts } from '@muster/actions'
 import { sql } from 'kysely'
 import { readSealing } from '../../platform/audit/sealing.ts'
 import { runningNodes } from '../../platform/cluster/node.ts'
-import { wireTime } from '../../platform/runtime/times.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 type Health = HandlerOutput<'instance_GetHealth'>
 /** Type of the value of one part of the health report (`Health`), for example of `nodes`. */

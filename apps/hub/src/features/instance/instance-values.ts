@@ -1,15 +1,15 @@
 import { waitUpTo } from '@muster/concurrency'
 import { sql } from 'kysely'
+import { countSharedIdentities } from '../../link/gateway/shared-identity.ts'
 import { readSealing } from '../../platform/audit/sealing.ts'
 import { type LastBackup, readLastBackup } from '../../platform/backup/last-backup.ts'
 import { stateOfNodes } from '../../platform/backup/last-backup-file.ts'
 import { runningNodes } from '../../platform/cluster/node.ts'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
-import { countSharedIdentities } from '../../link/gateway/shared-identity.ts'
-import { readNodes as readNodeFacts, readSilentNodes } from './health.ts'
-import { HAS_FAILED } from '../software/reported-software.ts'
 import { JOB_KINDS } from '../../platform/jobs/kinds.ts'
+import { HAS_FAILED } from '../software/reported-software.ts'
+import { readNodes as readNodeFacts, readSilentNodes } from './health.ts'
 
 /** Maximum number of projects that have separate values. The values of all other projects are added up. */
 export const MAX_NAMED_PROJECTS = 200

@@ -1,7 +1,7 @@
 import { type HandlerOutput, type JobStatus, MAX_SUMMARIZED_JOBS, MAX_SUMMARIZED_RUNS } from '@muster/actions'
 import { sql } from 'kysely'
-import { isRepeatable, JOB_KINDS } from '../../platform/jobs/kinds.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
+import { isRepeatable, JOB_KINDS } from '../../platform/jobs/kinds.ts'
 import { jobDurationMs, jobError, jobStatus, jobsOf } from './job-rows.ts'
 
 const HOUR_MS = 60 * 60 * 1000

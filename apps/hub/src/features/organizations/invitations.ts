@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { canonicalEmail, foldAscii, readEmail } from '../../platform/pipeline/email-address.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
+import { canonicalEmail, foldAscii, readEmail } from '../../platform/pipeline/email-address.ts'
 
 /** Time from the mail of an invitation to its end, in seconds: 7 days. */
 const LIFE_SECS = 7 * 24 * 60 * 60

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
+import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import { isSlugTaken, keepFormerName, lockSlugs } from './former-names.ts'
 
 type Work = Pick<CommandTransaction, 'tx' | 'events' | 'changed'>

@@ -1,11 +1,11 @@
 import type { ActionOutput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { Scope } from '../../platform/access/scope.ts'
-import { type Caller, personOf } from '../../platform/pipeline/caller.ts'
+import { type Db, select, type Tx } from '../../platform/database/client/connection.ts'
 import type { LimitValues } from '../../platform/limits/limits.ts'
 import { requireRoom } from '../../platform/limits/require-room.ts'
+import { type Caller, personOf } from '../../platform/pipeline/caller.ts'
 import { wireTime } from '../../platform/runtime/times.ts'
-import { type Db, select, type Tx } from '../../platform/database/client/connection.ts'
 import { lockMembers } from '../organizations/organization-members.ts'
 
 /** A path as clients write it. Each part is a name or an id; absent parts are not looked up (docs/api.md 4.5). */

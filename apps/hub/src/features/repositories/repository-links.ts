@@ -1,6 +1,6 @@
+import type { Tx } from '../../platform/database/client/connection.ts'
 import { type Caller, personOf } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
-import type { Tx } from '../../platform/database/client/connection.ts'
 
 /**
  * Whether a repository is public, and whether the caller is a member of its organization; undefined for an absent repository.

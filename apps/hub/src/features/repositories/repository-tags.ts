@@ -1,10 +1,10 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Scope } from '../../platform/access/scope.ts'
+import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import { wireActor } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
-import type { Db, Tx } from '../../platform/database/client/connection.ts'
 
 type Context = Pick<CommandTransaction, 'tx' | 'events'> & { caller: Caller; scope: Scope }
 type NewTag = { tag: string; locked?: boolean | undefined; reassign?: boolean | undefined }

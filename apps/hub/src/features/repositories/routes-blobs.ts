@@ -1,14 +1,14 @@
 import { ActionError } from '@muster/actions'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../../platform/access/authorize.ts'
+import { replyWithFile } from '../../platform/http/send-file.ts'
+import { liftTimeLimit } from '../../platform/net/time-limit.ts'
 import { actorId } from '../../platform/pipeline/caller.ts'
 import type { Core } from '../../platform/pipeline/core.ts'
-import { resolvePath } from './repositories.ts'
-import { liftTimeLimit } from '../../platform/net/time-limit.ts'
 import { callerOfRequest, type SessionCookie } from '../../platform/sessions/request-caller.ts'
 import { findAsset, sha256HexOf } from '../../platform/storage/assets.ts'
 import type { BlobGrant } from '../../platform/storage/blob-urls.ts'
-import { replyWithFile } from '../../platform/http/send-file.ts'
+import { resolvePath } from './repositories.ts'
 
 /**
  * Time for which the rest of a refused body is read and dropped, in milliseconds. A client often reads the response only after it has sent

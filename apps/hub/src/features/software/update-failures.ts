@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db } from '../../platform/database/client/connection.ts'
 import { OTA_STATUS } from '../../link/telemetry/device-updates.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
 import { HAS_FAILED, matchedSoftware, REPORT, WORD } from './reported-software.ts'
 
 /** Maximum number of reasons that are listed. */

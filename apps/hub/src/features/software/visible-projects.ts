@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Scope } from '../../platform/access/scope.ts'
 import { isAuditedReader, isMemberOf } from '../../platform/access/visible.ts'
-import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
+import type { Caller } from '../../platform/pipeline/caller.ts'
 
 /** Maximum number of projects that `visibleProjects` returns. Callers count the devices of each of them. */
 const MAX_PROJECTS = 200

@@ -1,9 +1,9 @@
 import { parseRepositoryPath, type RepositoryPath } from '@muster/actions'
 import type { RawJson } from '@muster/actions/exact-json'
 import { type RawBuilder, sql } from 'kysely'
-import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
 import { OTA_STATUS } from '../../link/telemetry/device-updates.ts'
+import type { Db } from '../../platform/database/client/connection.ts'
+import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
 import { resolvePath } from '../repositories/repositories.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { type CertificateStatus, newId } from '@muster/actions'
 import { sql } from 'kysely'
-import { type Caller, wireActor } from '../../platform/pipeline/caller.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
+import { type Caller, wireActor } from '../../platform/pipeline/caller.ts'
 
 /** Deployment token and IP address with which a certificate was first seen. */
 export type FirstSight = { tokenId: string; remoteAddress: string }

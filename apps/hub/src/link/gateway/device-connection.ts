@@ -12,11 +12,11 @@ import {
   type OpenOptions,
   serveExecutor,
 } from '@muster/link'
-import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
 import { retryWhileUnavailable } from '../../platform/database/client/retry-while-unavailable.ts'
 import type { InputBudgets } from '../../platform/limits/input-budgets.ts'
-import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
+import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
+import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
 import type { Connected } from './authenticate.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 import type { Presence } from './presence.ts'

@@ -5,8 +5,8 @@ import type { Bus } from '../../platform/bus/bus.ts'
 import { type EndedRights, PendingChecks } from '../../platform/bus/ended-rights.ts'
 import { hadOtherNodeRecently } from '../../platform/cluster/node.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
-import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
+import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
 
 /** Interval at which a node polls for rights that ended at other nodes, in milliseconds. With the time of a poll they end within 5 s. */
 const LOOK_MS = 4_000

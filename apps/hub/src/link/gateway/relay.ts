@@ -4,12 +4,12 @@ import { type Authorization, authorize } from '../../platform/access/authorize.t
 import { recordEvent } from '../../platform/audit/events.ts'
 import type { Origin } from '../../platform/audit/facts.ts'
 import type { EndedRights } from '../../platform/bus/ended-rights.ts'
-import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
-import { openPort } from '../links/registry.ts'
 import { pipeChannels } from '../../platform/net/channel-pipe.ts'
-import type { Reach } from '../node-links/reach.ts'
+import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { Measures } from '../../platform/runtime/measures.ts'
+import { openPort } from '../links/registry.ts'
+import type { Reach } from '../node-links/reach.ts'
 
 /** Endpoint that command-line clients open to reach a TCP port of a device (docs/protocol.md 3.4). */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/

@@ -1,14 +1,14 @@
 import { recordEvent } from '../../platform/audit/events.ts'
-import { type DeviceCaller, SYSTEM } from '../../platform/pipeline/caller.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
+import { type DeviceCaller, SYSTEM } from '../../platform/pipeline/caller.ts'
+import type { Logger } from '../../platform/runtime/log.ts'
+import type { ConnectionCounts } from './connection-counts.ts'
 import {
   recentConnections,
   type SharedIdentity,
   sharedIdentity,
   storeSharedIdentity,
 } from './shared-identity.ts'
-import type { Logger } from '../../platform/runtime/log.ts'
-import type { ConnectionCounts } from './connection-counts.ts'
 
 /** Devices per query. */
 const MAX_DEVICES = 100

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { wireTime } from '../../platform/runtime/times.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
+import { wireTime } from '../../platform/runtime/times.ts'
 
 /** Time in which the takeovers of a device are counted, in minutes. The problem ends this long after the last takeover. */
 const WINDOW_MINUTES = 10

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GO_AWAY } from '@muster/link'
-import type { Readiness } from '../../platform/database/server/readiness.ts'
-import type { DeviceRegistry } from './registry.ts'
-import type { Logger } from '../../platform/runtime/log.ts'
 import type { ClusterNode } from '../../platform/cluster/node.ts'
+import type { Readiness } from '../../platform/database/server/readiness.ts'
+import type { Logger } from '../../platform/runtime/log.ts'
+import type { DeviceRegistry } from './registry.ts'
 
 /** Time for which new connections are still accepted, in milliseconds. Load balancers request `/readyz` every 1 to 5 s. */
 const MAX_LISTEN_MS = 2_000

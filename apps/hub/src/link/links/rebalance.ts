@@ -1,9 +1,9 @@
 import { GO_AWAY } from '@muster/link'
 import { sql } from 'kysely'
-import type { Db, Tx } from '../../platform/database/client/connection.ts'
-import type { DeviceRegistry } from './registry.ts'
-import type { Logger } from '../../platform/runtime/log.ts'
 import { type Heartbeat, runningNodes } from '../../platform/cluster/node.ts'
+import type { Db, Tx } from '../../platform/database/client/connection.ts'
+import type { Logger } from '../../platform/runtime/log.ts'
+import type { DeviceRegistry } from './registry.ts'
 
 /** Share of its devices that a node releases per minute (1 %), but at least one device. */
 const SHARE_A_MINUTE = 0.01

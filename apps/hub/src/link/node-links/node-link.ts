@@ -11,8 +11,8 @@ import {
   WebSocketTransport,
 } from '@muster/link'
 import { WebSocket } from 'ws'
-import type { ReachableDevice } from '../links/registry.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
+import type { ReachableDevice } from '../links/registry.ts'
 import {
   bindingOf,
   challengeHeaders,

@@ -1,7 +1,7 @@
 import { type Channel, ChannelRejectedError, type ChannelRequest } from '@muster/link'
-import { type DeviceRegistry, type DeviceSession, openPort } from '../links/registry.ts'
 import { pipeChannels } from '../../platform/net/channel-pipe.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
+import { type DeviceRegistry, type DeviceSession, openPort } from '../links/registry.ts'
 
 const ENDPOINT =
   /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/(d_conn_[1-9A-HJ-NP-Za-km-z]{22})\/(p_[1-9A-HJ-NP-Za-km-z]{22})\/(?:watch|forward\/tcp\/(\d{1,5}))$/

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { openPort, type ReachableDevice } from '../links/registry.ts'
 import type { ForwardCounts } from '../../platform/runtime/measures.ts'
+import { openPort, type ReachableDevice } from '../links/registry.ts'
 import { AnswerReader } from './answer-reader.ts'
 import { ChannelSocket } from './channel-socket.ts'
 

@@ -1,10 +1,10 @@
 import { ActionError, MAX_EVENT_BYTES, type ParsedInput } from '@muster/actions'
 import { stringify } from '@muster/actions/exact-json'
 import { CompiledQuery } from 'kysely'
-import { addStoredBytes } from '../../platform/limits/stored-bytes.ts'
-import { ROW_BYTES } from '../../platform/limits/write-budgets.ts'
 import { binaryArray } from '../../platform/database/client/binary-array.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
+import { addStoredBytes } from '../../platform/limits/stored-bytes.ts'
+import { ROW_BYTES } from '../../platform/limits/write-budgets.ts'
 import { isPlausible, isSurelyPlausible, WRONG_CLOCK_DAY } from './event-times.ts'
 
 type SentEvent = ParsedInput<'devices_PublishEvents'>['events'][number]

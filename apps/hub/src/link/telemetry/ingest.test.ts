@@ -108,7 +108,7 @@ describe('an acknowledgement', () => {
     },
   )
 
-  // `database/server/embedded.test.ts` tests that the server forces commits to the disk.
+  // `platform/database/server/embedded.test.ts` tests that the server forces commits to the disk.
   it('means that the data is committed synchronously', async () => {
     const { rows } = await hub.pool.query('show synchronous_commit')
     expect(rows).toEqual([{ synchronous_commit: 'on' }])

@@ -2,9 +2,16 @@ import { hash } from 'node:crypto'
 import { ActionError, type LiveChange, MAX_PROPERTY_VALUE_BYTES } from '@muster/actions'
 import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
-import { type DeviceCaller, wireActor } from '../../platform/pipeline/caller.ts'
 import { BATCHED_WRITES } from '../../platform/database/client/batched-writes.ts'
 import { isConnectionError, isUniqueViolation } from '../../platform/database/client/errors.ts'
+import type { DiskSpace } from '../../platform/database/server/disk-space.ts'
+import type { PropertyTotals } from '../../platform/limits/property-totals.ts'
+import type { StoredBytes } from '../../platform/limits/stored-bytes.ts'
+import { ROW_BYTES, type WriteBudgets } from '../../platform/limits/write-budgets.ts'
+import type { LiveHub } from '../../platform/live/live-hub.ts'
+import { type DeviceCaller, wireActor } from '../../platform/pipeline/caller.ts'
+import type { Logger } from '../../platform/runtime/log.ts'
+import type { Measures } from '../../platform/runtime/measures.ts'
 import { addressTextOf, networksTextOf, SYSTEM_INFO } from './device-addresses.ts'
 import {
   type DeviceEvent,
@@ -16,13 +23,6 @@ import {
 } from './device-events.ts'
 import { isPlainJson, protectedError, summaryOf } from './device-properties.ts'
 import { updateTextOf } from './device-updates.ts'
-import type { DiskSpace } from '../../platform/database/server/disk-space.ts'
-import type { PropertyTotals } from '../../platform/limits/property-totals.ts'
-import type { StoredBytes } from '../../platform/limits/stored-bytes.ts'
-import { ROW_BYTES, type WriteBudgets } from '../../platform/limits/write-budgets.ts'
-import type { LiveHub } from '../../platform/live/live-hub.ts'
-import type { Logger } from '../../platform/runtime/log.ts'
-import type { Measures } from '../../platform/runtime/measures.ts'
 
 /** `arrivedAtMs` is the arrival time by `performance.now()` if the hub measures its batches, else 0. */
 type EventCall = { deviceId: string; rows: EventRow[]; bytes: number; arrivedAtMs: number }

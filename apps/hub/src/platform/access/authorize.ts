@@ -1,6 +1,6 @@
 import { ActionError, type AnyPermission, type ResourceKind, type Role, rolesOf } from '@muster/actions'
-import { type Caller, type DeviceCaller, personOf } from '../pipeline/caller.ts'
 import type { Db } from '../database/client/connection.ts'
+import { type Caller, type DeviceCaller, personOf } from '../pipeline/caller.ts'
 import { resolveCertificate } from './certificate.ts'
 import { resolveDeploymentToken } from './deployment-token.ts'
 import { resolveDevice } from './device.ts'

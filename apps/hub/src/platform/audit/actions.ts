@@ -1,8 +1,8 @@
 import { newDatedId } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Scope } from '../access/scope.ts'
-import { actorId, type Caller, wireActor } from '../pipeline/caller.ts'
 import type { Db } from '../database/client/connection.ts'
+import { actorId, type Caller, wireActor } from '../pipeline/caller.ts'
 import { type Origin, originColumns, storedText } from './facts.ts'
 
 /** Final status of an audited action. A running command is `Pending`. */

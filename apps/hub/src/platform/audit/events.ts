@@ -1,10 +1,10 @@
 import { newDatedId } from '@muster/actions'
 import { sql } from 'kysely'
-import type { Scope } from '../access/scope.ts'
-import { actorId, type Caller, wireActor } from '../pipeline/caller.ts'
-import type { Tx } from '../database/client/connection.ts'
 import type { TokenLimits } from '../../features/projects/token-limits.ts'
+import type { Scope } from '../access/scope.ts'
+import type { Tx } from '../database/client/connection.ts'
 import type { LimitSubject } from '../limits/limits.ts'
+import { actorId, type Caller, wireActor } from '../pipeline/caller.ts'
 import { type Origin, originColumns, storedValues } from './facts.ts'
 
 /** Flags of a deployment token. `ownCertificate` is present only where it is on. */

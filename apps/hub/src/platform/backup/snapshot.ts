@@ -22,7 +22,7 @@ export type Snapshot = {
   /** Migrations of the database in their order. */
   migrations: string[]
   databaseBytes: number
-  /** Derived from the instance key (`cluster/shared-key.ts`); null if no hub has stored it. */
+  /** Derived from the instance key (`platform/cluster/shared-key.ts`); null if no hub has stored it. */
   keyMark: string | null
   /** Tables, partitions and jobs in the order in which they are read. */
   parts: RowsHeader[]

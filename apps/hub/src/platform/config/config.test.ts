@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LIMIT_NAMES, LIMITS } from '../limits/limits.ts'
 import { loadConfig, settingWarnings, unknownSettings, unshownBannerTags } from './config.ts'
 import { ConfigError } from './config-error.ts'
-import { LIMIT_NAMES, LIMITS } from '../limits/limits.ts'
 
 let folder: string
 beforeAll(async () => {

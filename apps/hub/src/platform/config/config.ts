@@ -5,11 +5,11 @@ import { resolve } from 'node:path'
 import { BANNER_TAGS, isLoopback, MAX_INSTANCE_NAME_LENGTH, S3 } from '@muster/actions'
 import { stringify } from 'smol-toml'
 import { z } from 'zod'
-import { ConfigError } from './config-error.ts'
 import { LIMIT_NAMES, LIMITS, type LimitValues, settingOf } from '../limits/limits.ts'
 import { LOG_LEVELS } from '../runtime/log.ts'
-import { keyOf, readSources, type SettingSources } from './setting-sources.ts'
 import { normalS3Settings, type S3Settings } from '../storage/s3-settings.ts'
+import { ConfigError } from './config-error.ts'
+import { keyOf, readSources, type SettingSources } from './setting-sources.ts'
 
 /** Paths of the PEM files with the hub's certificate chain and its private key. */
 export type TlsFiles = { certPath: string; keyPath: string }

@@ -19,44 +19,44 @@ const TABLE = new RegExp(`\\b(${TABLES.join('|')})(_\\w+)?\\b`)
 
 /** Files with statements on the tables of events and property changes. Each time a file names a table it has a part of that statement here. */
 const STATEMENTS: Record<string, RegExp[]> = {
-  'actions/devices/QueryProperties.ts': [/select c\.actor from device_property_change c/],
-  'actions/devices/QueryPropertyHistory.ts': [/from "device_property_change" as "c"/],
-  'database/queries/devices/device-events.ts': [
+  'features/devices/actions/QueryProperties.ts': [/select c\.actor from device_property_change c/],
+  'features/devices/actions/QueryPropertyHistory.ts': [/from "device_property_change" as "c"/],
+  'link/telemetry/device-events.ts': [
     /^\s*insert into device_event .* select i\.device_id/s,
     /claimed as \(\s*insert into device_event/,
     /\)\s*insert into device_event/,
   ],
-  'database/queries/devices/device-properties.ts': [/^insert into "device_property_change"/],
-  'database/queries/devices/problem-run.ts': [
+  'link/telemetry/device-properties.ts': [/^insert into "device_property_change"/],
+  'features/devices/problem-run.ts': [
     /octet_length\(c\.value::text\) <= .* from device_property_change c/s,
   ],
-  'database/queries/devices/events-by-time.ts': [
+  'features/devices/events-by-time.ts': [
     /from device_event e\s+where e\.device_id = /,
     /from device_event_default e\s+where e\.device_id = /,
   ],
-  'jobs/MeasureStored.ts': [
+  'features/devices/jobs/MeasureStored.ts': [
     /^(?=.*sum\(bytes\) over).*"device_event"/s,
     /^(?=.*sum\(bytes\) over).*"device_property_change"/s,
   ],
-  'jobs/SweepHistory.ts': [
+  'features/devices/jobs/SweepHistory.ts': [
     /delete from "device_event" .* device_id = any/s,
     /delete from "device_property_change" .* device_id = any/s,
   ],
-  'telemetry/ingest.ts': [/history as \(\s*insert into device_property_change/],
-  'timeline/audit-source.ts': [/exists \(\s*select from device_property_change c/],
-  'timeline/contents.ts': [
+  'link/telemetry/ingest.ts': [/history as \(\s*insert into device_property_change/],
+  'features/timeline/audit-source.ts': [/exists \(\s*select from device_property_change c/],
+  'features/timeline/contents.ts': [
     /join device_event e on .* e\.event_day = k\.day/s,
     /join device_property_change c\s+on c\.device_id/,
     /select b\.value, b\.changed_at from device_property_change b/,
   ],
-  'timeline/followed-tags.ts': [/to_json\(changed_at\) .* from device_property_change/s],
-  'timeline/property-source.ts': [/select \* from device_property_change c/],
+  'features/timeline/followed-tags.ts': [/to_json\(changed_at\) .* from device_property_change/s],
+  'features/timeline/property-source.ts': [/select \* from device_property_change c/],
 }
 /**
  * Files that name the tables of `PARTITIONED_BY` but contain no statement that reads or writes rows of these tables. One declares the row
  * types, the other reads the sizes of all tables.
  */
-const NAMES_ONLY = ['database/queries/instance/health.ts', 'database/schema.ts']
+const NAMES_ONLY = ['features/instance/health.ts', 'platform/database/schema.ts']
 
 const { limits } = loadConfig({})
 // The limits are low, so that the job `devices_MeasureStored` has rows to remove.

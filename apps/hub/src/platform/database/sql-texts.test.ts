@@ -10,40 +10,40 @@ const MADE_OF_TEXTS =
 
 /** Files with calls that match `MADE_OF_TEXTS`: the number of matches, and the origin of the strings in the SQL. Justify each new call. */
 const KNOWN: Record<string, [times: number, what: string]> = {
-  'audit/seal.ts': [5, 'constant lists of columns and formats of times'],
-  'audit/verify.ts': [3, 'constant cursor names, queries and batch size'],
-  'backup/load.ts': [
+  'platform/audit/seal.ts': [5, 'constant lists of columns and formats of times'],
+  'platform/audit/verify.ts': [3, 'constant cursor names, queries and batch size'],
+  'platform/backup/load.ts': [
     8,
     'names and definitions that PostgreSQL has quoted, names quoted by pg, and bounds of a checked form',
   ],
-  'backup/move.ts': [1, 'names quoted by pg'],
-  'backup/snapshot.ts': [2, 'names quoted by pg, and a constant number'],
-  'backup/testing/fixture-database.ts': [1, 'names of tables of a test'],
-  'cluster/testing/shared-outage.ts': [3, 'numbers and ids of a test'],
-  'database/client/connection.ts': [1, 'statements that callers hold as constants'],
-  'database/queries/devices/device-events.ts': [1, 'one constant statement'],
-  'actions/devices/QueryEvents.ts': [5, 'constant columns and numbers of parameters'],
-  'database/queries/devices/event-times.ts': [1, 'a constant condition'],
-  'database/queries/devices/events-by-time.ts': [5, 'constant days and times'],
-  'database/queries/devices/device-search.ts': [
+  'platform/backup/move.ts': [1, 'names quoted by pg'],
+  'platform/backup/snapshot.ts': [2, 'names quoted by pg, and a constant number'],
+  'platform/backup/testing/fixture-database.ts': [1, 'names of tables of a test'],
+  'platform/cluster/testing/shared-outage.ts': [3, 'numbers and ids of a test'],
+  'platform/database/client/connection.ts': [1, 'statements that callers hold as constants'],
+  'link/telemetry/device-events.ts': [1, 'one constant statement'],
+  'features/devices/actions/QueryEvents.ts': [5, 'constant columns and numbers of parameters'],
+  'link/telemetry/event-times.ts': [1, 'a constant condition'],
+  'features/devices/events-by-time.ts': [5, 'constant days and times'],
+  'features/devices/device-search.ts': [
     2,
     'ranks of the kinds of matches, which are constant numbers',
   ],
-  'database/queries/devices/property-order.ts': [3, 'sort directions and a comparison by a flag'],
-  'database/queries/repositories/repositories.ts': [1, 'constant conditions of a path'],
-  'database/server/embedded.ts': [
+  'features/devices/property-order.ts': [3, 'sort directions and a comparison by a flag'],
+  'features/repositories/repositories.ts': [1, 'constant conditions of a path'],
+  'platform/database/server/embedded.ts': [
     2,
     'the names of its two roles, and passwords that it generated in base64url',
   ],
-  'database/server/lock-waits.ts': [1, 'a whole number of milliseconds'],
-  'database/server/migrate.ts': [
+  'platform/database/server/lock-waits.ts': [1, 'a whole number of milliseconds'],
+  'platform/database/server/migrate.ts': [
     2,
     'the name of an index that a migration creates, and one of two functions for locks',
   ],
-  'database/server/table-lock.ts': [2, 'the constant key of a lock'],
-  'jobs/install.ts': [1, 'constant names and columns of indexes'],
-  'sessions/person-uses.ts': [2, 'a condition on a constant column'],
-  'database/client/page.ts': [3, 'sort direction and comparison by a flag, a type from a closed list'],
+  'platform/database/server/table-lock.ts': [2, 'the constant key of a lock'],
+  'platform/jobs/install.ts': [1, 'constant names and columns of indexes'],
+  'platform/sessions/person-uses.ts': [2, 'a condition on a constant column'],
+  'platform/database/client/page.ts': [3, 'sort direction and comparison by a flag, a type from a closed list'],
 }
 
 it('is built from strings only in known places', () => {

@@ -3,9 +3,9 @@ import { waitUpTo } from '@muster/concurrency'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { PendingChecks } from '../bus/ended-rights.ts'
+import type { Db } from '../database/client/connection.ts'
 import { type PersonCaller, personOf } from '../pipeline/caller.ts'
 import type { Core } from '../pipeline/core.ts'
-import type { Db } from '../database/client/connection.ts'
 import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
 /**

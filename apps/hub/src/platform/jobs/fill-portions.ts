@@ -38,7 +38,7 @@ type Fill = {
 /**
  * Fills rows of devices in portions, in the order of their ids. The position is stored, so an attempt continues the work of an interrupted
  * attempt, and the list of jobs shows it. Once every device was filled, a run processes only the next `MAX_PORTIONS` portions. These runs
- * fill rows that an older version of the hub did not write during an upgrade, and rows that `telemetry/ingest.ts` failed to write.
+ * fill rows that an older version of the hub did not write during an upgrade, and rows that `link/telemetry/ingest.ts` failed to write.
  */
 export async function fillInPortions(
   { db, log }: { db: Db; log: Logger },

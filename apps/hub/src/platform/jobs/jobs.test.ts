@@ -12,10 +12,10 @@ import {
   until,
 } from '@muster/testkit'
 import { expect, it } from 'vitest'
+import { maintainPartitions } from '../../features/instance/jobs/MaintainPartitions.ts'
 import { createLog, type Logger } from '../runtime/log.ts'
 import type { JobName } from './jobs.ts'
 import type { JobKind } from './kinds.ts'
-import { maintainPartitions } from '../../features/instance/jobs/MaintainPartitions.ts'
 import { type JobQueue, openQueue, PermanentFailure, type RunningJob } from './queue.ts'
 
 const QUICK: JobKind = { timeoutSecs: 60, retryLimit: 0, retryDelaySecs: 1, isRepeatable: false }

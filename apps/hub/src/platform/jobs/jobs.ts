@@ -1,5 +1,5 @@
-import type { Tx } from '../database/client/connection.ts'
 import type { PasswordChanger } from '../../features/accounts/password-changed-mail.ts'
+import type { Tx } from '../database/client/connection.ts'
 
 /** Kinds of background jobs with their data. Data never hold a secret, since jobs are listed and kept. */
 export type JobData = {

@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
-import { type Caller, personOf } from '../pipeline/caller.ts'
 import { type Db, withPermits } from '../database/client/connection.ts'
+import { type Caller, personOf } from '../pipeline/caller.ts'
 import { countedAs } from './counted-address.ts'
 import { LimitReached } from './limit-reached.ts'
 import { type LimitName, type LimitSubject, type LimitValues, POOL_CONNECTIONS } from './limits.ts'

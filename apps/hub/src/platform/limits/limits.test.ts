@@ -1,7 +1,7 @@
 import { capturedLog, connectDevice, testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
-import { SYSTEM } from '../pipeline/caller.ts'
 import { loadConfig } from '../config/config.ts'
+import { SYSTEM } from '../pipeline/caller.ts'
 import { LimitReports } from './limit-reports.ts'
 import { LIMIT_NAMES, settingOf } from './limits.ts'
 

@@ -14,8 +14,8 @@ import {
   type UpgradeAnswer,
 } from '@muster/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '../config/config.ts'
 import { bareDevice, countOf, openInRow } from '../../link/gateway/testing/bare-device.ts'
+import { loadConfig } from '../config/config.ts'
 import { descriptorsForDevices, processDescriptors } from '../runtime/descriptors.ts'
 import { LinkShares } from './link-shares.ts'
 

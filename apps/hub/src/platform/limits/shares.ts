@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { PersonCaller } from '../pipeline/caller.ts'
 import type { Config } from '../config/config.ts'
+import type { PersonCaller } from '../pipeline/caller.ts'
 import {
   descriptorsForConnections,
   descriptorsForDevices,

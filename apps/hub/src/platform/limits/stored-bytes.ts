@@ -46,7 +46,7 @@ export async function addStoredBytes(
 /**
  * Counts the stored bytes of events and property changes of each device. Counts are collected in memory and added to the database
  * every 10 minutes, so that writes do not contend for the rows of the counts. A job sums the counts per project
- * (jobs/MeasureStored.ts), and each node reads the sums every 30 s.
+ * (features/devices/jobs/MeasureStored.ts), and each node reads the sums every 30 s.
  */
 export class StoredBytes implements AsyncDisposable {
   readonly #db: Db

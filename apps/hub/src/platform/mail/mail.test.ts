@@ -15,8 +15,8 @@ import {
   until,
 } from '@muster/testkit'
 import { expect, it } from 'vitest'
-import { createLog } from '../runtime/log.ts'
 import { invitationMail } from '../../features/organizations/invitation-mail.ts'
+import { createLog } from '../runtime/log.ts'
 import { MailWatch } from './mail-watch.ts'
 import { createMailer, type Mailer, MailRefused } from './mailer.ts'
 

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { type AuditEvents, recordEvent } from '../audit/events.ts'
-import { SYSTEM } from '../pipeline/caller.ts'
 import type { MailPurpose } from '../credentials/jwts.ts'
 import type { Db } from '../database/client/connection.ts'
-import { type Mail, MailRefused } from './mailer.ts'
 import type { JobContext } from '../jobs/job-handler.ts'
 import { PermanentFailure, type RunningJob } from '../jobs/queue.ts'
+import { SYSTEM } from '../pipeline/caller.ts'
+import { type Mail, MailRefused } from './mailer.ts'
 
 /** Finds the account of a mailed link; undefined when the link was used, has expired or was deleted. */
 async function openMailedToken(db: Db, purpose: MailPurpose, jwtId: string) {

@@ -25,11 +25,11 @@ import {
 import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { InstanceValues, MAX_NAMED_PROJECTS } from '../../features/instance/instance-values.ts'
 import { storeLastBackup } from '../backup/last-backup.ts'
 import { placeOf } from '../backup/last-backup-file.ts'
 import { connectForCopy } from '../backup/snapshot.ts'
 import { loadConfig } from '../config/config.ts'
-import { InstanceValues, MAX_NAMED_PROJECTS } from '../../features/instance/instance-values.ts'
 import { METRICS, type MetricDefinition } from './metric-definitions.ts'
 
 const TOKEN = 'an-operator-token-of-32-characters'

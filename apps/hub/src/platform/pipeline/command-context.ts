@@ -1,7 +1,7 @@
 import type { Scope } from '../access/scope.ts'
+import type { Db } from '../database/client/connection.ts'
 import type { Caller, DeviceCaller } from './caller.ts'
 import type { CommandTransaction } from './command-transaction.ts'
-import type { Db } from '../database/client/connection.ts'
 import type { Services } from './services.ts'
 
 type CommonContext = {

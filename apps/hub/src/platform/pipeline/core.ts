@@ -1,16 +1,16 @@
+import type { HttpProxy } from '../../link/proxy/http-proxy.ts'
 import type { EndedRights } from '../bus/ended-rights.ts'
 import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { Readiness } from '../database/server/readiness.ts'
-import type { Pipeline } from './invoke.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import type { Shares } from '../limits/shares.ts'
 import type { LiveHub } from '../live/live-hub.ts'
-import type { HttpProxy } from '../../link/proxy/http-proxy.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { BlobUrls } from '../storage/blob-urls.ts'
 import type { Blobs } from '../storage/blobs.ts'
+import type { Pipeline } from './invoke.ts'
 
 /** The parts of a running hub that the HTTP entry points use. */
 export type Core = {

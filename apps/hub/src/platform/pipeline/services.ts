@@ -1,4 +1,8 @@
 import type { BulkActions } from '../../features/bulk/bulk-actions.ts'
+import type { DeviceRegistry } from '../../link/links/registry.ts'
+import type { ProxyHosts } from '../../link/proxy/hosts.ts'
+import type { ProxyTokens } from '../../link/proxy/proxy-tokens.ts'
+import type { Ingest } from '../../link/telemetry/ingest.ts'
 import type { EndedRights } from '../bus/ended-rights.ts'
 import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'
@@ -10,11 +14,7 @@ import type { PropertyTotals } from '../limits/property-totals.ts'
 import type { Shares } from '../limits/shares.ts'
 import type { StoredBytes } from '../limits/stored-bytes.ts'
 import type { WriteBudgets } from '../limits/write-budgets.ts'
-import type { DeviceRegistry } from '../../link/links/registry.ts'
-import type { ProxyHosts } from '../../link/proxy/hosts.ts'
-import type { ProxyTokens } from '../../link/proxy/proxy-tokens.ts'
 import type { Blobs } from '../storage/blobs.ts'
-import type { Ingest } from '../../link/telemetry/ingest.ts'
 
 /** The parts of the hub that handlers use besides the database. */
 export type Services = {

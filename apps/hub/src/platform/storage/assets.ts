@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
 import { refusal } from '../access/authorize.ts'
-import type { CommandTransaction } from '../pipeline/command-transaction.ts'
 import { type Db, select, type Tx } from '../database/client/connection.ts'
+import type { CommandTransaction } from '../pipeline/command-transaction.ts'
 import { type Expected, sha256Of } from './digest.ts'
 
 /** A registered blob. */

@@ -1,6 +1,6 @@
 import { refuseGuessable } from '../../../platform/credentials/guessable-password.ts'
-import { setPassword } from '../accounts.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { setPassword } from '../accounts.ts'
 
 const WRONG = { result: 'InvalidCurrentPassword' as const }
 

@@ -1,7 +1,7 @@
 import { refuseGuessable } from '../../../platform/credentials/guessable-password.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { emailOf, setPassword } from '../accounts.ts'
 import { redeemMailedToken } from '../mailed-tokens.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 const INVALID = { result: 'InvalidToken' as const }
 

@@ -1,10 +1,6 @@
-import {
-  FIRST_PASSWORD_SECS,
-  mailLink,
-  redeemMailedToken,
-} from '../mailed-tokens.ts'
-import { createOwnOrganization } from '../../organizations/organizations.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { createOwnOrganization } from '../../organizations/organizations.ts'
+import { FIRST_PASSWORD_SECS, mailLink, redeemMailedToken } from '../mailed-tokens.ts'
 
 /**
  * Activates an account with the JWT of a mailed activation link and creates an organization for it. An account without a password

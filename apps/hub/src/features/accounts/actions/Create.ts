@@ -1,7 +1,7 @@
 import { refuseGuessable } from '../../../platform/credentials/guessable-password.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { createAccount } from '../accounts.ts'
 import { FIRST_PASSWORD_SECS, mailLink } from '../mailed-tokens.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**
  * Creates an active account and an organization for it. Without a password, the owner of the account gets a mail with a link to

@@ -1,10 +1,10 @@
 import { newId, publicIdOf } from '@muster/actions'
 import { hashSecret } from '../../../platform/credentials/secrets.ts'
+import { requireRoom } from '../../../platform/limits/require-room.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
 import { lockAccount } from '../account-lock.ts'
 import { requireLiveCredential } from '../accounts.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { requireRoom } from '../../../platform/limits/require-room.ts'
-import { wireTime } from '../../../platform/runtime/times.ts'
 
 /** Creates a user token. The answer is the only place with its secret, because the database stores a hash. */
 export const users_CreateToken = handler(

@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions'
 import { personOf } from '../../../platform/pipeline/caller.ts'
-import { keepAnAdministrator } from '../accounts.ts'
-import { organizationIdsOf } from '../../organizations/organization-members.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { organizationIdsOf } from '../../organizations/organization-members.ts'
+import { keepAnAdministrator } from '../accounts.ts'
 
 /**
  * Deletes an account. Foreign keys with `on delete cascade` delete its tokens, sessions and memberships. An organization that loses its

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
-import { matchesEmail } from '../accounts.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import { matchesEmail } from '../accounts.ts'
 
 /** Lists the accounts of the instance. `isPending` marks an account that signed up and is not activated yet. */
 export const users_Query = handler('users_Query', async ({ db }, { filter, ...page }) => {

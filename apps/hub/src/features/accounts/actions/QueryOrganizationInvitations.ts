@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { queryPage } from '../../../platform/database/client/page.ts'
-import { emailOf } from '../accounts.ts'
-import { isInvitationTo, isOpen } from '../../organizations/invitations.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { isInvitationTo, isOpen } from '../../organizations/invitations.ts'
+import { emailOf } from '../accounts.ts'
 
 /** Lists the open invitations to the email address of an account. */
 export const users_QueryOrganizationInvitations = handler(

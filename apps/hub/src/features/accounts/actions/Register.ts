@@ -2,12 +2,12 @@ import { ActionError, newId } from '@muster/actions'
 import { sql } from 'kysely'
 import { refuseGuessable } from '../../../platform/credentials/guessable-password.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
-import { isTakenBy } from '../accounts.ts'
-import { ACTIVATION_SECS, mailLink } from '../mailed-tokens.ts'
-import { isInvitationTo, isOpen } from '../../organizations/invitations.ts'
 import { isSameEmail, requireCanonical } from '../../../platform/pipeline/email-address.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import { isInvitationTo, isOpen } from '../../organizations/invitations.ts'
+import { isTakenBy } from '../accounts.ts'
+import { ACTIVATION_SECS, mailLink } from '../mailed-tokens.ts'
 
 /**
  * Signs a person up. The account is inactive until the mailed activation link is opened. Throws `Forbidden` when sign-up is

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { isAccountOf } from '../accounts.ts'
 import { ACTIVATION_SECS, mailLink } from '../mailed-tokens.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**
  * Mails another activation link. The answer is always `{}`, and the account is looked up after it, so neither the answer nor its time reveals

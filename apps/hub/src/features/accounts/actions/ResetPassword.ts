@@ -1,10 +1,6 @@
-import { isAccountOf } from '../accounts.ts'
-import {
-  FIRST_PASSWORD_SECS,
-  mailLink,
-  PASSWORD_RESET_SECS,
-} from '../mailed-tokens.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { isAccountOf } from '../accounts.ts'
+import { FIRST_PASSWORD_SECS, mailLink, PASSWORD_RESET_SECS } from '../mailed-tokens.ts'
 
 /**
  * Mails a link to set a password. The answer is always `{}`, and the account is looked up after it, so neither the answer nor its time reveals

@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions'
 import { personOf } from '../../../platform/pipeline/caller.ts'
-import { setIsActive } from '../accounts.ts'
-import { organizationIdsOf } from '../../organizations/organization-members.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { organizationIdsOf } from '../../organizations/organization-members.ts'
+import { setIsActive } from '../accounts.ts'
 
 /**
  * Enables or disables an account. Disabling deletes its sessions, user tokens and mailed links to set a password. Enabling does not

@@ -1,5 +1,5 @@
-import { keepAnAdministrator } from '../accounts.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { keepAnAdministrator } from '../accounts.ts'
 
 /**
  * Makes an account an administrator of the instance, or revokes that role. Throws `Invalid` when the last active administrator would lose

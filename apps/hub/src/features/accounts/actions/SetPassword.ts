@@ -1,8 +1,8 @@
 import { refusal } from '../../../platform/access/authorize.ts'
-import { personOf } from '../../../platform/pipeline/caller.ts'
 import { refuseGuessable } from '../../../platform/credentials/guessable-password.ts'
-import { emailOf, setPassword } from '../accounts.ts'
+import { personOf } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { emailOf, setPassword } from '../accounts.ts'
 
 /** Sets the password of an account and ends its sessions except the session that makes the call. */
 export const users_SetPassword = handler('users_SetPassword', {

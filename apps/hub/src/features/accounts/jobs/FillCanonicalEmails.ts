@@ -1,5 +1,5 @@
-import { fillCanonicalEmails } from '../canonical-emails.ts'
 import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+import { fillCanonicalEmails } from '../canonical-emails.ts'
 
 /** Accounts per portion. Each account is committed by itself. */
 const PORTION = 500

@@ -1,6 +1,6 @@
-import { passwordChangedMail } from '../password-changed-mail.ts'
 import { jobHandler } from '../../../platform/jobs/job-handler.ts'
 import { sendMail } from '../../../platform/mail/send-mail.ts'
+import { passwordChangedMail } from '../password-changed-mail.ts'
 
 /** Mails the owner of an account that its password was changed. */
 export const users_SendPasswordChangedEmail = jobHandler(

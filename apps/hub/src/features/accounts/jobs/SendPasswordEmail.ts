@@ -1,6 +1,6 @@
-import { passwordMail } from '../password-mail.ts'
 import { jobHandler } from '../../../platform/jobs/job-handler.ts'
 import { sendLink } from '../../../platform/mail/send-mail.ts'
+import { passwordMail } from '../password-mail.ts'
 
 /** Mails a link that sets the password of an account. */
 export const users_SendPasswordEmail = jobHandler('users_SendPasswordEmail', (context, { jwtId }, job) =>

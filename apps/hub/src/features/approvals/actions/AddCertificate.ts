@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { addCertificate, lockDevice } from '../../../link/gateway/device-certificates.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 import { requireRoomForCertificate } from '../../../platform/limits/pending.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Registers a certificate by hand. Only administrators may register a rejected or revoked certificate again. */
 export const devices_AddCertificate = handler(

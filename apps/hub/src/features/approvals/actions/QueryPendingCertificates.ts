@@ -4,6 +4,8 @@ import { sql } from 'kysely'
 import { runBrief } from '../../../platform/database/client/brief.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
 import { isCancelled } from '../../../platform/database/client/errors.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime, wireTimeOf } from '../../../platform/runtime/times.ts'
 import {
   type PendingGroup,
   type PendingRow,
@@ -16,8 +18,6 @@ import {
   tokenAddresses,
   writePendingCursor,
 } from '../pending-certificates.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { wireTime, wireTimeOf } from '../../../platform/runtime/times.ts'
 
 const DEFAULT_LIMIT = 50
 /** Maximum number of addresses in the field `newAddress` of a group: addresses from which accepted certificates of the token came. */

@@ -1,6 +1,6 @@
 import { ActionError } from '@muster/actions'
-import { changeCertificateStatus, mayBecome } from '../certificate-status.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { changeCertificateStatus, mayBecome } from '../certificate-status.ts'
 
 /** Changes the status of a certificate. A certificate that is no longer `Active` loses its connections. */
 export const devices_SetCertificateStatus = handler(

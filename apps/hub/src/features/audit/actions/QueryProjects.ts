@@ -1,5 +1,5 @@
-import { queryAuditEvents } from '../log-query.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { queryAuditEvents } from '../log-query.ts'
 
 /** Lists the audit events of a project and its devices, newest first. */
 export const projects_QueryAuditLog = handler(

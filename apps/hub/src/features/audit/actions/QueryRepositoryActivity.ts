@@ -1,5 +1,5 @@
-import { queryActivity } from '../log-activity.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { queryActivity } from '../log-activity.ts'
 
 /** Counts the events and failed actions in the audit log of a repository, in equal parts of a time range. */
 export const repositories_QueryAuditLogActivity = handler(

@@ -1,9 +1,9 @@
 import { ActionError, type BulkActionKind } from '@muster/actions'
 import { sql } from 'kysely'
 import { refusal } from '../../../platform/access/authorize.ts'
-import { countsOf } from '../bulk-actions.ts'
 import { wireActor } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { countsOf } from '../bulk-actions.ts'
 
 /** Cancels a bulk action. The update waits until the devices or certificates in flight are processed. No other is processed after it. */
 export const devices_CancelBulkAction = handler(

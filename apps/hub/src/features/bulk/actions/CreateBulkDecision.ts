@@ -1,5 +1,5 @@
-import { createPreview, resolveSelection } from '../bulk-preview.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { createPreview, resolveSelection } from '../bulk-preview.ts'
 
 /**
  * Stores the ids of the selected certificates, or of the pending certificates of the selected devices. `devices_StartBulkDecision` then

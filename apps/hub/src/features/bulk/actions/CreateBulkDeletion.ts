@@ -1,5 +1,5 @@
-import { createPreview, resolveSelection } from '../bulk-preview.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { createPreview, resolveSelection } from '../bulk-preview.ts'
 
 /** Stores the ids of the devices of a selection. `devices_StartBulkDeletion` then deletes exactly these devices. */
 export const devices_CreateBulkDeletion = handler('devices_CreateBulkDeletion', {

@@ -1,5 +1,5 @@
-import { startBulkAction } from '../start-bulk.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { startBulkAction } from '../start-bulk.ts'
 
 /** Accepts or rejects the certificates that `devices_CreateBulkDecision` stored. */
 export const devices_StartBulkDecision = handler('devices_StartBulkDecision', async (context, input) => {

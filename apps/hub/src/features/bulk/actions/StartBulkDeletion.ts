@@ -1,6 +1,6 @@
 import { requireAskingSession } from '../../../platform/access/asking-session.ts'
-import { startBulkAction } from '../start-bulk.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { startBulkAction } from '../start-bulk.ts'
 
 /**
  * Deletes the devices that `devices_CreateBulkDeletion` stored. `askedBy` names the session of the person who clicked, for the same

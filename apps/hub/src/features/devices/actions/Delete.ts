@@ -1,6 +1,6 @@
 import { requireAskingSession } from '../../../platform/access/asking-session.ts'
-import { deleteDevice } from '../device-deletion.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { deleteDevice } from '../device-deletion.ts'
 
 /**
  * Deletes a device and closes its connections. The job `devices_SweepHistory` removes its history. A console sends the deletion some

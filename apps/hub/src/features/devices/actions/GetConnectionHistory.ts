@@ -1,7 +1,7 @@
 import { tryBrief } from '../../../platform/database/client/brief.ts'
-import { historyOf, readConnectionHistory } from '../connection-history.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import { historyOf, readConnectionHistory } from '../connection-history.ts'
 
 /** Computes during which share of each tick of a period a device was connected. Returns no share if reading takes more than 2 s. */
 export const devices_GetConnectionHistory = handler(

@@ -1,12 +1,12 @@
 import type { CertificateStatus } from '@muster/actions'
-import { refusal } from '../../../platform/access/authorize.ts'
-import { select } from '../../../platform/database/client/connection.ts'
 import { type RefusalColumns, refusalOf } from '../../../link/gateway/refusals.ts'
 import {
   SHARED_IDENTITY,
   type StoredSharedIdentity,
   wireSharedIdentity,
 } from '../../../link/gateway/shared-identity.ts'
+import { refusal } from '../../../platform/access/authorize.ts'
+import { select } from '../../../platform/database/client/connection.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { secsBetween, wireTime } from '../../../platform/runtime/times.ts'
 

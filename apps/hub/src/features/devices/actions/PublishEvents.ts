@@ -1,7 +1,7 @@
 import { elementTexts, memberText, RawJson } from '@muster/actions/exact-json'
 import { type DeviceEvent, eventRow, insertEvents } from '../../../link/telemetry/device-events.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 import { writeSubject } from '../../../platform/limits/write-budgets.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Matches numbers that `JSON.parse` may round: 16 or more digits, or an exponent of three or more digits. */
 const INEXACT = /(?<![\d.])[\d.]{16}|\de[+-]?\d{3}/i

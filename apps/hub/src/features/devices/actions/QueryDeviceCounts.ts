@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { tryBrief } from '../../../platform/database/client/brief.ts'
-import { matchesFilter } from '../device-filter.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { matchesFilter } from '../device-filter.ts'
 
 /** For each filter, counts the devices that match it. Filters that are not counted within 2 s get null. */
 export const projects_QueryDeviceCounts = handler(

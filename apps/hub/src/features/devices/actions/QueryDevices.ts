@@ -1,8 +1,8 @@
-import { type DeviceRow, readDevicePage } from '../device-pages.ts'
-import { statusOf } from '../device-status.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { mapInPortions } from '../../../platform/runtime/portions.ts'
 import { secsBetween, wireTimeOf } from '../../../platform/runtime/times.ts'
+import { type DeviceRow, readDevicePage } from '../device-pages.ts'
+import { statusOf } from '../device-status.ts'
 
 /** Lists the devices of a project that match a filter, with chosen properties as columns. */
 export const projects_QueryDevices = handler('projects_QueryDevices', async ({ db, signal }, input) => {

@@ -1,13 +1,13 @@
 import { type EventSeverity, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { z } from 'zod'
-import { type Db, select } from '../../../platform/database/client/connection.ts'
-import { cutPage, type RowPlace, readCursor, rowsWithin } from '../../../platform/database/client/page.ts'
 import { DAY_MS, MAX_DAYS_LATE } from '../../../link/telemetry/device-events.ts'
 import { clockErrorSecs } from '../../../link/telemetry/event-times.ts'
-import { eventsByTime } from '../events-by-time.ts'
+import { type Db, select } from '../../../platform/database/client/connection.ts'
+import { cutPage, type RowPlace, readCursor, rowsWithin } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import { eventsByTime } from '../events-by-time.ts'
 
 /** Default page size, in events. 100 events of the largest size (`MAX_EVENT_BYTES`, 64 KiB) fit into an answer of 8 MiB. */
 const DEFAULT_LIMIT = 100
@@ -26,7 +26,7 @@ const FIRST_DAYS = 2
 const EARLIEST_MS = Date.parse('0001-01-04T00:00:00Z')
 
 /**
- * Largest page, in events, that is read over the connection for look-ups (`database/client/look-ups.ts`). All requests share this
+ * Largest page, in events, that is read over the connection for look-ups (`platform/database/client/look-ups.ts`). All requests share this
  * connection, so the page must be small: ten events have at most 640 KiB.
  */
 const MAX_LOOK_UP = 10

@@ -1,12 +1,12 @@
 import { ActionError, type Actor, MAX_ACTION_BODY_BYTES, MAX_PAGE_SIZE } from '@muster/actions'
 import type { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
-import { actorName } from '../../audit/log-query.ts'
+import { PROPERTY_COLUMNS, propertyOf } from '../../../link/telemetry/device-properties.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
 import { queryPage, rowsWithin } from '../../../platform/database/client/page.ts'
-import { PROPERTY_COLUMNS, propertyOf } from '../../../link/telemetry/device-properties.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 import { PROPERTY_OVERHEAD_BYTES } from '../../../platform/limits/property-totals.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { actorName } from '../../audit/log-query.ts'
 
 /** Largest total size of the values in a page, in bytes. Names and other fields get the other half of the largest answer. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2

@@ -1,9 +1,9 @@
 import { type Actor, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import { sql } from 'kysely'
-import { actorName } from '../../audit/log-query.ts'
 import { queryPage, rowsWithin } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import { actorName } from '../../audit/log-query.ts'
 
 const DEFAULT_LIMIT = 100
 /** Largest total size of the values in a page, in bytes. The remaining fields get the other half of the largest answer. */

@@ -1,6 +1,6 @@
 import { tryBrief } from '../../../platform/database/client/brief.ts'
-import { suggestNames } from '../property-suggestions.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { suggestNames } from '../property-suggestions.ts'
 
 const DEFAULT_LIMIT = 50
 

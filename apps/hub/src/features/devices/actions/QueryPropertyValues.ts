@@ -1,7 +1,7 @@
 import { tryBrief } from '../../../platform/database/client/brief.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { matchesFilter } from '../device-filter.ts'
 import { suggestValues } from '../property-suggestions.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 const DEFAULT_LIMIT = 20
 

@@ -1,9 +1,9 @@
 import { ActionError } from '@muster/actions'
 import { memberText } from '@muster/actions/exact-json'
 import { isShownInLists, writeProperty } from '../../../link/telemetry/device-properties.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { writeSubject } from '../../../platform/limits/write-budgets.ts'
 import { checkedSize } from '../../../link/telemetry/ingest.ts'
+import { writeSubject } from '../../../platform/limits/write-budgets.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Creates or replaces a property. A call by the device is telemetry; any other call is an audited command. */
 export const devices_SetProperty = handler('devices_SetProperty', {

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import { type Db, unlimitedTransaction } from '../../../platform/database/client/connection.ts'
 import { CLAIMED_AT } from '../../../link/telemetry/device-events.ts'
 import { WRONG_CLOCK_DAY } from '../../../link/telemetry/event-times.ts'
+import { type Db, unlimitedTransaction } from '../../../platform/database/client/connection.ts'
+import { jobHandler } from '../../../platform/jobs/job-handler.ts'
 import { LimitReached } from '../../../platform/limits/limit-reached.ts'
 import type { LimitName, LimitValues } from '../../../platform/limits/limits.ts'
 import { ROW_BYTES, type WriteSubject } from '../../../platform/limits/write-budgets.ts'
-import { jobHandler } from '../../../platform/jobs/job-handler.ts'
 
 /** Number of rows per delete statement. */
 const ROWS = 5_000

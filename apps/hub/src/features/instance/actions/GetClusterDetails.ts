@@ -1,7 +1,7 @@
 import type { HandlerOutput, NodeFacts } from '@muster/actions'
+import { releaseSecs } from '../../../link/links/rebalance.ts'
 import { MAX_CLOCK_DIFFERENCE_MS } from '../../../platform/cluster/clock.ts'
 import { formerNodes, shownNodes } from '../../../platform/cluster/node.ts'
-import { releaseSecs } from '../../../link/links/rebalance.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
 

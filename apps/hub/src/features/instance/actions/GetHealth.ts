@@ -1,17 +1,10 @@
 import { readLastBackup } from '../../../platform/backup/last-backup.ts'
 import { stateOfNodes } from '../../../platform/backup/last-backup-file.ts'
 import { runBrief } from '../../../platform/database/client/brief.ts'
-import {
-  readDatabase,
-  readEvents,
-  readNodes,
-  readPeople,
-  readSeals,
-  readSilentNodes,
-} from '../health.ts'
-import { problemsOf } from '../problems.ts'
-import { summarizeJobs } from '../job-summary.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { readDatabase, readEvents, readNodes, readPeople, readSeals, readSilentNodes } from '../health.ts'
+import { summarizeJobs } from '../job-summary.ts'
+import { problemsOf } from '../problems.ts'
 
 /** Value of one part of the answer, or the reason why it could not be read. */
 type Part<Value> = { value?: Value; failure?: string }

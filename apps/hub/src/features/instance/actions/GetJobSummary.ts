@@ -1,6 +1,6 @@
 import { tryBrief } from '../../../platform/database/client/brief.ts'
-import { summarizeJobs } from '../job-summary.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { summarizeJobs } from '../job-summary.ts'
 
 /**
  * Counts the background jobs of the last 24 hours by status and summarizes each kind. If this takes more than 2 s, the answer has only

@@ -2,11 +2,11 @@ import { MAX_LOG_ROWS } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Db } from '../../../platform/database/client/connection.ts'
 import { queryPage } from '../../../platform/database/client/page.ts'
-import { jobDurationMs, jobError, jobStatus, jobsOf } from '../job-rows.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 import { fillProgress } from '../../../platform/jobs/fill-portions.ts'
 import { isRepeatable } from '../../../platform/jobs/kinds.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import { jobDurationMs, jobError, jobStatus, jobsOf } from '../job-rows.ts'
 
 /**
  * Sort key for three groups: failed jobs first, then waiting and running jobs, then all others. Within each group, jobs are sorted by age.

@@ -1,8 +1,8 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
-import { handler } from '../../../platform/pipeline/handler.ts'
 import type { JobName } from '../../../platform/jobs/jobs.ts'
 import { isRepeatable } from '../../../platform/jobs/kinds.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**
  * Queues one more attempt of a job that failed or expired. The job keeps its id and its data. A waiting or running job is not changed,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { recordEvent } from '../../../platform/audit/events.ts'
-import { SYSTEM } from '../../../platform/pipeline/caller.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
 import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+import { SYSTEM } from '../../../platform/pipeline/caller.ts'
 
 /** Days after which an unfinished sign-up, a used or expired mailed link, and an expired link to a device's page are deleted. */
 const KEEP_UNUSED_DAYS = 7

@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { isInvitationTo } from '../invitations.ts'
 import { lockMembers } from '../organization-members.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**
  * Adds an account to an organization without an invitation and deletes an open invitation to its email address. Throws `Invalid`

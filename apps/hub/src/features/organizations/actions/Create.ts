@@ -1,11 +1,11 @@
 import { ActionError } from '@muster/actions'
-import { personOf } from '../../../platform/pipeline/caller.ts'
 import type { Tx } from '../../../platform/database/client/connection.ts'
+import { requireRoom } from '../../../platform/limits/require-room.ts'
+import { personOf } from '../../../platform/pipeline/caller.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import type { Services } from '../../../platform/pipeline/services.ts'
 import { lockAccount } from '../../accounts/account-lock.ts'
 import { createOrganization } from '../organizations.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { requireRoom } from '../../../platform/limits/require-room.ts'
-import type { Services } from '../../../platform/pipeline/services.ts'
 
 /**
  * Creates an organization. The caller becomes its administrator. An administrator of the instance may pass other accounts in `admins`

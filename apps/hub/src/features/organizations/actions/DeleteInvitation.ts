@@ -1,5 +1,5 @@
-import { isAccountOf } from '../../accounts/accounts.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { isAccountOf } from '../../accounts/accounts.ts'
 
 /** Withdraws an invitation and notifies the members and the invited person. */
 export const organizations_DeleteInvitation = handler(

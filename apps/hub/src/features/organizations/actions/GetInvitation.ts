@@ -1,5 +1,5 @@
-import { isOpen } from '../invitations.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { isOpen } from '../invitations.ts'
 
 /** Finds the invited address and the organization of an invitation link, so that the sign-up page can fill in the address. */
 export const organizations_GetInvitation = handler(

@@ -1,17 +1,12 @@
 import { ActionError, newId } from '@muster/actions'
 import { sql } from 'kysely'
+import { requireRoom } from '../../../platform/limits/require-room.ts'
 import { personOf } from '../../../platform/pipeline/caller.ts'
-import { isAccountOf } from '../../accounts/accounts.ts'
-import {
-  countMail,
-  isInvitationTo,
-  isOpen,
-  queuedMail,
-} from '../invitations.ts'
-import { lockMembers } from '../organization-members.ts'
 import { isSameEmail, requireCanonical } from '../../../platform/pipeline/email-address.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { requireRoom } from '../../../platform/limits/require-room.ts'
+import { isAccountOf } from '../../accounts/accounts.ts'
+import { countMail, isInvitationTo, isOpen, queuedMail } from '../invitations.ts'
+import { lockMembers } from '../organization-members.ts'
 
 /**
  * Invites an email address by mail. If the address already has an open invitation, returns that invitation. An invitation that has

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
-import { BY_PROBLEMS, isInState, totalsOf } from '../../projects/project-status.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import { BY_PROBLEMS, isInState, totalsOf } from '../../projects/project-status.ts'
 
 /** Lists the projects of an organization, sorted by name. */
 export const organizations_QueryProjects = handler(

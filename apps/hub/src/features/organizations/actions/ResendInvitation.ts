@@ -1,9 +1,9 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { isAccountOf } from '../../accounts/accounts.ts'
 import { countMail, queuedMail } from '../invitations.ts'
 import { lockMembers } from '../organization-members.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Time, in seconds, in which a second call sends no second mail: two administrators may click at the same time. */
 const SAME_CALL_SECS = 30

@@ -1,9 +1,5 @@
-import {
-  isAdminOfMember,
-  lockMembers,
-  requireAnotherAdmin,
-} from '../organization-members.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { isAdminOfMember, lockMembers, requireAnotherAdmin } from '../organization-members.ts'
 
 /** Sets the role of a member. Throws `Invalid` for a person who is no member (404) and for demoting the last administrator (409). */
 export const organizations_SetMemberIsAdmin = handler(

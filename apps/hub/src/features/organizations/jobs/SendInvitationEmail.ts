@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import { isAccountOf } from '../../accounts/accounts.ts'
-import { invitationLink, isOpen } from '../invitations.ts'
-import { invitationMail } from '../invitation-mail.ts'
 import { jobHandler } from '../../../platform/jobs/job-handler.ts'
 import { PermanentFailure } from '../../../platform/jobs/queue.ts'
 import { sendMail } from '../../../platform/mail/send-mail.ts'
+import { isAccountOf } from '../../accounts/accounts.ts'
+import { invitationMail } from '../invitation-mail.ts'
+import { invitationLink, isOpen } from '../invitations.ts'
 
 /** Mails an invitation to an organization and stores the state of the mail. */
 export const organizations_SendInvitationEmail = jobHandler(

@@ -1,9 +1,9 @@
 import { newId, publicIdOf } from '@muster/actions'
 import { hashSecret } from '../../../platform/credentials/secrets.ts'
+import { requireRoom } from '../../../platform/limits/require-room.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { tokenFlagsOf } from '../token-flags.ts'
 import { tokenLimitColumns } from '../token-limits.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { requireRoom } from '../../../platform/limits/require-room.ts'
 
 /** Creates a deployment token. No later answer contains the token's secret, because the database stores only its hash. */
 export const projects_CreateDeploymentToken = handler(

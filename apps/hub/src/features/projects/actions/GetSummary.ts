@@ -2,6 +2,9 @@ import { MAX_MARKED_DEVICES } from '@muster/actions'
 import { sql } from 'kysely'
 import { tryBrief } from '../../../platform/database/client/brief.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
+import { KeptAnswers } from '../../software/kept-answers.ts'
 import {
   type Bin,
   countUpdateFailure,
@@ -11,9 +14,6 @@ import {
   STEP_SECS,
   type UpdateFailure,
 } from '../project-status.ts'
-import { KeptAnswers } from '../../software/kept-answers.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { wireTime } from '../../../platform/runtime/times.ts'
 
 /** Default number of bins. The console draws one mark for each bin, and 60 marks fit into its widest row of marks. */
 const DEFAULT_MAX_BINS = 60

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { refusalOf } from '../../../link/gateway/refusals.ts'
-import { tokenFlagsOf } from '../token-flags.ts'
-import { budgetUsed, tokenLimitsOf } from '../token-limits.ts'
+import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import { tokenFlagsOf } from '../token-flags.ts'
+import { budgetUsed, tokenLimitsOf } from '../token-limits.ts'
 
 /**
  * Lists the deployment tokens of a project without their secrets. `limits` has only the limits that are set on the token.

@@ -1,5 +1,5 @@
-import { tokenFlagsOf } from '../token-flags.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { tokenFlagsOf } from '../token-flags.ts'
 
 /**
  * Replaces the flags of a deployment token. A missing `autoAccept` is off. A missing `ownCertificate` stays as it is: older clients do not

@@ -1,5 +1,5 @@
-import { tokenLimitColumns, tokenLimitsOf } from '../token-limits.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { tokenLimitColumns, tokenLimitsOf } from '../token-limits.ts'
 
 /** Replaces all limits of a deployment token. A missing number gets the default of the instance. Without `expiresAt` there is no expiry. */
 export const projects_SetDeploymentTokenLimits = handler(

@@ -1,6 +1,6 @@
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { metadataText } from '../metadata.ts'
 import { addFile } from '../repository-files.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Attaches a blob to a package under a file name. */
 export const repositories_AddPackageAsset = handler(

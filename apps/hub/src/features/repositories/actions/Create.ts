@@ -1,9 +1,9 @@
 import { NewPathName, newId } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Tx } from '../../../platform/database/client/connection.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { isSlugTaken, lockSlugs } from '../former-names.ts'
 import { requireRoomForRepository } from '../repositories.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**
  * Creates a repository. Older clients send one `name`, which is the display name and, if valid in a path, the slug. Newer clients send

@@ -1,9 +1,9 @@
 import { newId } from '@muster/actions'
 import type { Tx } from '../../../platform/database/client/connection.ts'
-import { metadataText } from '../metadata.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 import { requireRoom } from '../../../platform/limits/require-room.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import type { Services } from '../../../platform/pipeline/services.ts'
+import { metadataText } from '../metadata.ts'
 
 /** Creates a package, unless the repository has a package with this name. Throws `LimitReached` when the repository is full. */
 export const repositories_CreatePackage = handler(

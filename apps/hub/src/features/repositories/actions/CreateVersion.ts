@@ -1,8 +1,8 @@
 import { newId } from '@muster/actions'
+import { requireRoom } from '../../../platform/limits/require-room.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { metadataText } from '../metadata.ts'
 import { addTags, lockTags } from '../repository-tags.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { requireRoom } from '../../../platform/limits/require-room.ts'
 
 /** Creates a version of a package and tags it in the same transaction. Throws `LimitReached` when the package is full. */
 export const repositories_CreateVersion = handler(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { deleteRepositories } from '../deletion.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { deleteRepositories } from '../deletion.ts'
 
 /** Deletes a repository with its packages, versions, blobs and links. */
 export const repositories_Delete = handler(

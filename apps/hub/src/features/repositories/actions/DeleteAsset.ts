@@ -1,6 +1,6 @@
 import { ActionError } from '@muster/actions'
-import { countReferences } from '../repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { countReferences } from '../repositories.ts'
 
 /** Deletes a blob that no version or package refers to. The job `repositories_SweepBlobs` removes its bytes. */
 export const repositories_DeleteAsset = handler(

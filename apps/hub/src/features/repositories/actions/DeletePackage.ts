@@ -1,5 +1,5 @@
-import { lockTags, refuseWhileLocked } from '../repository-tags.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { lockTags, refuseWhileLocked } from '../repository-tags.ts'
 
 /** Deletes a package with its versions, unless a version has a locked tag. */
 export const repositories_DeletePackage = handler(

@@ -1,9 +1,5 @@
-import {
-  lockTags,
-  refuseWhileLocked,
-  removeAllTags,
-} from '../repository-tags.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { lockTags, refuseWhileLocked, removeAllTags } from '../repository-tags.ts'
 
 /** Deletes a version, unless it has a locked tag. */
 export const repositories_DeleteVersion = handler(

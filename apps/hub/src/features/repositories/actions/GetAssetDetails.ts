@@ -1,9 +1,5 @@
-import {
-  type AssetStatus,
-  countReferences,
-  storageOf,
-} from '../repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { type AssetStatus, countReferences, storageOf } from '../repositories.ts'
 
 /** Returns size, digest and status of a blob, and the number of files that use it. */
 export const repositories_GetAssetDetails = handler(

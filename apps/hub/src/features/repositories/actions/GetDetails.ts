@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { repositoryNamesOf } from '../repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { repositoryNamesOf } from '../repositories.ts'
 
 /** Returns names and visibility of a repository, and how many packages, versions and blobs it has. */
 export const repositories_GetDetails = handler(

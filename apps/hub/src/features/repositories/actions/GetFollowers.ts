@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { tryBrief } from '../../../platform/database/client/brief.ts'
-import { repositoryOfDevicePath } from '../repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { repositoryOfDevicePath } from '../repositories.ts'
 
 /**
  * Counts the devices that a renaming of the repository concerns: they get updates by a path with its present slug or display name that

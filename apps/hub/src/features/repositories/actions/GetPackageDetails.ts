@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { metadataOf } from '../metadata.ts'
 import { filesOf } from '../repository-files.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Returns name, kind, version count, metadata and files of a package. */
 export const repositories_GetPackageDetails = handler(

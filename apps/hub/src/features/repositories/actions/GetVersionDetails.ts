@@ -1,8 +1,8 @@
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
 import { metadataOf } from '../metadata.ts'
 import { filesOf } from '../repository-files.ts'
 import { tagsOf } from '../repository-tags.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { wireTime } from '../../../platform/runtime/times.ts'
 
 /** Returns files, tags and metadata of a version. */
 export const repositories_GetVersionDetails = handler(

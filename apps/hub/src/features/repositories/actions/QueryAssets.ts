@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
-import type { AssetStatus } from '../repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import type { AssetStatus } from '../repositories.ts'
 
 const SORTS = {
   createdAt: { by: sql`a.created_at`, type: 'timestamptz' },

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
-import { tagsOf } from '../repository-tags.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
+import { tagsOf } from '../repository-tags.ts'
 
 const SORTS = { createdAt: { by: sql`v.created_at`, type: 'timestamptz' } } as const
 

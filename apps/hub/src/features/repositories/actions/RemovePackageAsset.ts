@@ -1,5 +1,5 @@
-import { removeFile } from '../repository-files.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { removeFile } from '../repository-files.ts'
 
 /** Removes a file from a package. Its blob stays in the repository. */
 export const repositories_RemovePackageAsset = handler(

@@ -1,5 +1,5 @@
-import { resolvePath } from '../repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { resolvePath } from '../repositories.ts'
 
 /** Finds a repository by slug, id or display name. */
 export const repositories_ResolveName = handler('repositories_ResolveName', async ({ db, caller }, path) => {

@@ -1,5 +1,5 @@
-import { resolvePath } from '../repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { resolvePath } from '../repositories.ts'
 
 /** Finds a package by the path `repository/package`. */
 export const repositories_ResolvePackageByPath = handler(

@@ -1,5 +1,5 @@
-import { resolvePath } from '../repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { resolvePath } from '../repositories.ts'
 
 /** Finds a file by the path `repository/package/tag/filename`. */
 export const repositories_ResolveVersionAssetByPath = handler(

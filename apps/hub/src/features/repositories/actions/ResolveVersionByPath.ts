@@ -1,5 +1,5 @@
-import { resolvePath } from '../repositories.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { resolvePath } from '../repositories.ts'
 
 /** Finds a version by the path `repository/package/tag`. */
 export const repositories_ResolveVersionByPath = handler(

@@ -1,5 +1,5 @@
-import { changeDisplayName, lockNames } from '../names.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { changeDisplayName, lockNames } from '../names.ts'
 
 /**
  * Sets the display name of a repository. Without `displayName`, the slug becomes the display name, or the id if there is no slug.

@@ -1,11 +1,6 @@
 import { MAX_PATH_NAME_LENGTH } from '@muster/actions'
-import {
-  changeDisplayName,
-  changeSlug,
-  freeSlugs,
-  lockNames,
-} from '../names.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { changeDisplayName, changeSlug, freeSlugs, lockNames } from '../names.ts'
 
 /** Changes display name and slug of a repository. If the slug is taken, nothing changes. An unchanged name writes no event. */
 export const repositories_SetNames = handler(

@@ -1,6 +1,6 @@
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { requireRoomForRepository } from '../repositories.ts'
 import { unlinkOtherOrganizations } from '../repository-links.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /**
  * Moves a repository to another organization. A private repository loses its links to projects outside of the new organization.

@@ -1,6 +1,6 @@
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { metadataText } from '../metadata.ts'
 import { setFileMetadata } from '../repository-files.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Replaces the metadata of a file of a package. */
 export const repositories_SetPackageAssetMetadata = handler(

@@ -1,5 +1,5 @@
-import { metadataOf, metadataText } from '../metadata.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { metadataOf, metadataText } from '../metadata.ts'
 
 /** Replaces the metadata of a package. */
 export const repositories_SetPackageMetadata = handler(

@@ -1,5 +1,5 @@
-import { changeSlug, lockNames } from '../names.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { changeSlug, lockNames } from '../names.ts'
 
 /** Sets the slug of a repository. The former slug still finds the repository, and no other repository can take it. */
 export const repositories_SetSlug = handler(

@@ -1,5 +1,5 @@
-import { metadataOf, metadataText } from '../metadata.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { metadataOf, metadataText } from '../metadata.ts'
 
 /** Replaces the metadata of a version. */
 export const repositories_SetVersionMetadata = handler(

@@ -1,5 +1,5 @@
-import { unlinkOtherOrganizations } from '../repository-links.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { unlinkOtherOrganizations } from '../repository-links.ts'
 
 /** Makes a repository public or private. */
 export const repositories_SetVisibility = handler(

@@ -1,5 +1,5 @@
-import { addTags, lockTags } from '../repository-tags.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { addTags, lockTags } from '../repository-tags.ts'
 
 /** Adds tags to a version. Either all tags are added or none. */
 export const repositories_TagVersion = handler(

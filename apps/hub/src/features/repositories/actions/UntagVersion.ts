@@ -1,5 +1,5 @@
-import { lockTags, removeTags } from '../repository-tags.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { lockTags, removeTags } from '../repository-tags.ts'
 
 /** Removes tags from a version. Either all tags are removed or none. */
 export const repositories_UntagVersion = handler(

@@ -2,6 +2,8 @@ import type { HandlerOutput } from '@muster/actions'
 import { sql } from 'kysely'
 import { tryBrief } from '../../../platform/database/client/brief.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
 import { latestVersions, versionsById } from '../releases.ts'
 import {
   countSoftware,
@@ -12,8 +14,6 @@ import {
   type SoftwareCounts,
   type VersionCount,
 } from '../software-counts.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { wireTime } from '../../../platform/runtime/times.ts'
 
 type Output = HandlerOutput<'projects_GetSoftware'>
 type Package = Output['packages'][number]

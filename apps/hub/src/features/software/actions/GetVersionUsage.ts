@@ -2,8 +2,10 @@ import type { HandlerOutput } from '@muster/actions'
 import { isAuditedReader } from '../../../platform/access/visible.ts'
 import { tryBrief } from '../../../platform/database/client/brief.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
-import { neighboursOf, releaseTags, tagMoves } from '../releases.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
+import { wireTime } from '../../../platform/runtime/times.ts'
 import { KeptAnswers } from '../kept-answers.ts'
+import { neighboursOf, releaseTags, tagMoves } from '../releases.ts'
 import {
   countSoftware,
   hasVersion,
@@ -11,16 +13,9 @@ import {
   keptSoftware,
   type SoftwareCounts,
 } from '../software-counts.ts'
-import {
-  readSeries,
-  SAMPLE_STEP_SECS,
-  samplesState,
-  type VersionSeries,
-} from '../software-samples.ts'
+import { readSeries, SAMPLE_STEP_SECS, samplesState, type VersionSeries } from '../software-samples.ts'
 import { readFailures, type UpdateFailures } from '../update-failures.ts'
 import { visibleProjects } from '../visible-projects.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
-import { wireTime } from '../../../platform/runtime/times.ts'
 
 type Output = HandlerOutput<'repositories_GetVersionUsage'>
 type Counts = NonNullable<Output['counts']> & { reportCount: number }

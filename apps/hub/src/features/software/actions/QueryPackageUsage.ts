@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { tryBrief } from '../../../platform/database/client/brief.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
+import { handler } from '../../../platform/pipeline/handler.ts'
 import { latestVersions } from '../releases.ts'
 import {
   countSoftware,
@@ -10,7 +11,6 @@ import {
   type SoftwareCounts,
 } from '../software-counts.ts'
 import { visibleProjects } from '../visible-projects.ts'
-import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Maximum number of packages in the answer. Packages with the most devices come first. */
 const MAX_PACKAGES = 500

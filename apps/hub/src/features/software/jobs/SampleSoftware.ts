@@ -1,5 +1,5 @@
-import { removeOldSamples, sampleSoftware } from '../software-samples.ts'
 import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+import { removeOldSamples, sampleSoftware } from '../software-samples.ts'
 
 /**
  * Samples the versions that devices run, once an hour for each project, and removes samples older than 14 days. If a project could not be
