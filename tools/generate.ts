@@ -10,32 +10,43 @@ import { migrate } from '@muster/hub/database/migrate'
 import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
 import { metricsMarkdown } from '@muster/hub/metrics'
-import { actionHandlers } from './action-handlers.ts'
 import { auditEventsMarkdown } from './audit-events.ts'
 import { databaseTypes } from './database-types.ts'
+import { featureFiles } from './features.ts'
 
 const root = join(import.meta.dirname, '..')
+/** Folder of the hub's features. */
+const FEATURES = 'apps/hub/src/features'
 const isCheck = process.argv.includes('--check')
 
-const files: Record<string, string> = {
-  'apps/hub/src/features/handlers.ts': await actionHandlers(join(root, 'apps/hub/src/features')),
-  'docs/actions.md': actionsMarkdown(),
-  'docs/permissions.md': permissionsMarkdown(),
-  'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n`,
-  'apps/hub/src/platform/database/schema.ts': await schemaOfMigrations(),
-  'apps/hub/src/platform/database/migrations.sha256': await migrationChecksums('apps/hub/src/platform/database'),
-  'docs/api.md': withTable('docs/api.md', await textOf('docs/api.md'), 'events', await auditEvents()),
-  'docs/operating.md': withTable(
+for (const [file, text] of Object.entries(await featureFiles(join(root, FEATURES))))
+  await put(`${FEATURES}/${file}`, text)
+// The migrations make a queue for each kind of job, which the features declare.
+await import('@muster/hub/features')
+await put('docs/actions.md', actionsMarkdown())
+await put('docs/permissions.md', permissionsMarkdown())
+await put('docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`)
+await put('apps/hub/src/platform/database/schema.ts', await schemaOfMigrations())
+await put(
+  'apps/hub/src/platform/database/migrations.sha256',
+  await migrationChecksums('apps/hub/src/platform/database'),
+)
+await put('docs/api.md', withTable('docs/api.md', await textOf('docs/api.md'), 'events', await auditEvents()))
+await put(
+  'docs/operating.md',
+  withTable(
     'docs/operating.md',
     withTable('docs/operating.md', await textOf('docs/operating.md'), 'limits', limitsMarkdown()),
     'metrics',
     metricsMarkdown(),
   ),
-}
-for (const [file, text] of Object.entries(files)) {
+)
+
+/** Writes a file if its text differs, or reports it with --check. */
+async function put(file: string, text: string): Promise<void> {
   const path = join(root, file)
   const before = await readFile(path, 'utf8').catch(() => '')
-  if (before === text) continue
+  if (before === text) return
   if (isCheck) {
     process.stderr.write(`${file} is not up to date: run npm run gen\n`)
     process.exitCode = 1
@@ -60,13 +71,17 @@ function textOf(file: string): Promise<string> {
 
 async function auditEvents(): Promise<string> {
   const folder = join(root, 'apps/hub/src')
-  const declarations = 'platform/audit/events.ts'
-  const isOther = (file: string) => /(?<!\.test)\.ts$/.test(file) && file !== declarations
-  const others = (await readdir(folder, { recursive: true })).filter(isOther)
-  const [text, ...texts] = await Promise.all(
-    [declarations, ...others].map(file => readFile(join(folder, file), 'utf8')),
+  const files = (await readdir(folder, { recursive: true })).filter(file => /(?<!\.test)\.ts$/.test(file))
+  const texts = await Promise.all(
+    files.sort().map(async file => [file, await readFile(join(folder, file), 'utf8')] as const),
   )
-  return auditEventsMarkdown(text!, texts)
+  const [declarations = [], others = []] = [true, false].map(isFeature =>
+    texts.filter(([file]) => file.endsWith('/feature.ts') === isFeature),
+  )
+  return auditEventsMarkdown(
+    Object.fromEntries(declarations),
+    others.map(([, text]) => text),
+  )
 }
 
 /** Adds a line for each new migration. The other lines stay, so that `fixtures.test.ts` reports a landed migration that was edited. */

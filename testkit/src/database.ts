@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { migrate } from '@muster/hub/database/migrate'
+// Declares the jobs, for which the migrations make queues.
+import '@muster/hub/features'
 import { createLog } from '@muster/hub/log'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'

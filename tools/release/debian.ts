@@ -199,5 +199,7 @@ function withCheck(preinst: string | undefined, check: string): string | undefin
 
 /** Name of the newest migration of the hub. */
 function newestMigration(root: string): string {
-  return readdirSync(join(root, 'usr/lib/muster-hub/apps/hub/src/platform/database/migrations')).sort().at(-1)!
+  return readdirSync(join(root, 'usr/lib/muster-hub/apps/hub/src/platform/database/migrations'))
+    .sort()
+    .at(-1)!
 }

@@ -7,18 +7,19 @@ import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
 import { BulkActions } from './features/bulk/bulk-actions.ts'
-import { handlers } from './features/handlers.ts'
+import { features, handlers, jobs as jobKinds } from './features/index.ts'
 import { maintainPartitions } from './features/instance/jobs/MaintainPartitions.ts'
-import { jobHandlers } from './features/job-handlers.ts'
 import { EarlyUpgrades } from './link/gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './link/gateway/gateway.ts'
 import { Presence } from './link/gateway/presence.ts'
 import { drain } from './link/links/drain.ts'
 import { releaseAfterHeartbeats } from './link/links/rebalance.ts'
 import { DeviceRegistry } from './link/links/registry.ts'
+import { linkMetrics } from './link/metrics.ts'
 import { Reach } from './link/node-links/reach.ts'
 import { ProxyHosts } from './link/proxy/hosts.ts'
 import { createHttpProxy } from './link/proxy/http-proxy.ts'
+import { largeCookiesAnswer } from './link/proxy/large-cookies.ts'
 import { ProxyTokens } from './link/proxy/proxy-tokens.ts'
 import { Ingest } from './link/telemetry/ingest.ts'
 import { AND, carriersOf } from './platform/bus/carriers.ts'
@@ -49,7 +50,7 @@ import { OutageLog } from './platform/database/server/outage-log.ts'
 import { type Health, Readiness } from './platform/database/server/readiness.ts'
 import { createDeviceServer, createServer } from './platform/http/server.ts'
 import { watchExpiry, watchTls } from './platform/http/tls.ts'
-import type { JobContext } from './platform/jobs/job-handler.ts'
+import type { JobContext } from './platform/jobs/define-job.ts'
 import { type JobQueue, openQueue } from './platform/jobs/queue.ts'
 import { InputBudgets } from './platform/limits/input-budgets.ts'
 import { LimitReports } from './platform/limits/limit-reports.ts'
@@ -62,6 +63,7 @@ import { LiveHub } from './platform/live/live-hub.ts'
 import { MailWatch } from './platform/mail/mail-watch.ts'
 import { createMailer } from './platform/mail/mailer.ts'
 import { securityHeaders } from './platform/net/security-headers.ts'
+import { platformMetrics } from './platform/operator/metrics.ts'
 import type { Operator } from './platform/operator/operator.ts'
 import type { Core } from './platform/pipeline/core.ts'
 import { createPipeline, type Pipeline } from './platform/pipeline/invoke.ts'
@@ -146,6 +148,8 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     tracer,
     core: () => core,
     publicUrl: () => publicUrl,
+    routes: features.flatMap(({ routes = [] }) => routes),
+    answerLargeHead: largeCookiesAnswer,
   })
   stack.defer(() => server.close())
   refusePlainRequests(server)
@@ -374,7 +378,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     storedBytes,
     bulkActions,
   }
-  await jobs.work((name, data, job) => jobHandlers[name](jobContext, data, job))
+  await jobs.work((name, data, job) => jobKinds[name].run(jobContext, data, job))
   await bulkActions
     .resume()
     .catch(error => log.warn({ err: error }, 'unfinished bulk actions were not resumed'))
@@ -395,25 +399,25 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     nodeId: node.nodeId,
     readiness,
   }
-  metrics?.watch({
-    db,
-    pool,
-    readiness,
-    devices,
-    shares,
-    gateway,
-    live,
-    ingest: services.ingest,
-    bus,
-    mail: mailer,
-    slowStatements,
-    folders: {
-      data: config.dataDir,
-      blobs: blobFolder(config.dataDir),
-      ...(disk && { database: disk.folder }),
-    },
-    tls: config.tls,
-  })
+  metrics?.watch([
+    platformMetrics({
+      pool,
+      readiness,
+      shares,
+      live,
+      bus,
+      mail: mailer,
+      slowStatements,
+      folders: {
+        data: config.dataDir,
+        blobs: blobFolder(config.dataDir),
+        ...(disk && { database: disk.folder }),
+      },
+      tls: config.tls,
+    }),
+    linkMetrics({ devices, gateway, ingest: services.ingest }),
+    ...features.flatMap(({ metrics }) => (metrics ? [metrics(db)] : [])),
+  ])
   // Disposal runs this function first, so that new requests get 503 instead of reaching parts that are closed already.
   stack.defer(() => {
     core = undefined

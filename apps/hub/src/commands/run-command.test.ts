@@ -78,9 +78,15 @@ const EXPORT = /^curl -G /
 /** Commands of docs/operating.md that other tests run, and where. */
 const RUN_ELSEWHERE: [command: RegExp, file: string][] = [
   [/\bnpx muster-hub (backup|restore|database)\b/, 'platform/backup/processes.slow.test.ts'],
-  [/^curl -H "Authorization: Bearer \$\(cat \.muster\/operator-token\)"/, 'platform/operator/metrics.test.ts'],
+  [
+    /^curl -H "Authorization: Bearer \$\(cat \.muster\/operator-token\)"/,
+    'platform/operator/metrics.test.ts',
+  ],
   [/\binstall-muster\.sh|\/muster-agent\/install\.sh/, 'platform/http/install.slow.test.ts'],
-  [/^(install|mkdir|cat|chmod|printf|systemctl) .*(muster-agent|nexigon)/, 'platform/http/install.slow.test.ts'],
+  [
+    /^(install|mkdir|cat|chmod|printf|systemctl) .*(muster-agent|nexigon)/,
+    'platform/http/install.slow.test.ts',
+  ],
 ]
 
 it('runs each command of docs/operating.md, or names the test that does', () => {

@@ -40,7 +40,7 @@ import { z } from 'zod'
 import { loadConfig } from '../platform/config/config.ts'
 import type { Caller } from '../platform/pipeline/caller.ts'
 import type { Handlers } from '../platform/pipeline/handler.ts'
-import { handlers } from './handlers.ts'
+import { handlers } from './index.ts'
 
 const PROXY_SECRET = 'only our proxy knows'
 

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { sqlState } from '../../platform/database/client/errors.ts'
 import { matchesText } from '../../platform/database/client/page.ts'
-import { addressMatches } from '../devices/device-search.ts'
+import { addressMatches } from '../devices/index.ts'
 import type { LogOf } from './log-scope.ts'
 import { matchesPerson, type Reader } from './shown-name.ts'
 

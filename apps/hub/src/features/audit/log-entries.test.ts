@@ -11,7 +11,7 @@ import {
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { auditEvents } from '../../platform/audit/events.ts'
+import { allIdFields } from '../../platform/audit/events.ts'
 import { resolveFilter } from './entry-filter.ts'
 import { entries } from './log-query.ts'
 
@@ -369,7 +369,7 @@ describe('facts of an entry', () => {
   })
 
   it('S29: has ids in every audited field of an action that an event declares as an id', () => {
-    const fields = new Set(Object.values(auditEvents).flatMap(({ ids }) => ids as readonly string[]))
+    const fields = allIdFields()
     for (const { audit, input } of Object.values(actions) as Action[])
       for (const field of audit)
         if (fields.has(field)) {

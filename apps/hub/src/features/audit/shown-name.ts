@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { matchesText } from '../../platform/database/client/page.ts'
-import { matchesEmail } from '../accounts/accounts.ts'
+import { matchesEmail } from '../accounts/index.ts'
 
 /** SQL for the name of the account `u` that logs show: the display name, else the email address. */
 export const SHOWN_NAME: RawBuilder<string> = sql<string>`coalesce(nullif(u.display_name, ''), u.email)`

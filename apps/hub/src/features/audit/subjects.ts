@@ -1,6 +1,6 @@
 import { findAction } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import { auditEvents } from '../../platform/audit/events.ts'
+import { allIdFields, idFieldsOf } from '../../platform/audit/events.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
 import type { LogOf } from './log-scope.ts'
 import { SHOWN_NAME } from './shown-name.ts'
@@ -84,16 +84,15 @@ export async function findSubjects(
   return missing.length === 0 ? subjects : { ...(await deletedSubjects(db, missing, trusted)), ...subjects }
 }
 
-/** Fields that an event declares as ids. In the data of actions, fields of these names are ids too. */
-const ID_FIELDS: ReadonlySet<string> = new Set(Object.values(auditEvents).flatMap(({ ids }) => ids))
-
 /**
  * Names of the fields of an entry's data that hold ids. Events and actions of another release have none. All other fields may hold any text
  * that a caller typed, such as a name, which must not be resolved even if it looks like an id.
  */
-function idFieldsOf({ name, status }: Entry): readonly string[] {
-  if (status !== null) return findAction(name)?.action.audit.filter(field => ID_FIELDS.has(field)) ?? []
-  return Object.hasOwn(auditEvents, name) ? auditEvents[name as keyof typeof auditEvents].ids : []
+function idFieldsIn({ name, status }: Entry): readonly string[] {
+  if (status === null) return idFieldsOf(name)
+  // In the data of actions, fields that an event declares as ids are ids too.
+  const fields = allIdFields()
+  return findAction(name)?.action.audit.filter(field => fields.has(field)) ?? []
 }
 
 /**
@@ -107,7 +106,7 @@ function idsIn(entry: Entry): { id: string; isTrusted: boolean }[] {
     ...[...Object.values(actor as object), device_id, project_id, repository_id]
       .filter(isId)
       .map(id => ({ id, isTrusted: true })),
-    ...idFieldsOf(entry)
+    ...idFieldsIn(entry)
       .map(field => (data as Record<string, unknown>)[field])
       .filter(isId)
       .map(id => ({ id, isTrusted: status === null || status === 'Succeeded' })),

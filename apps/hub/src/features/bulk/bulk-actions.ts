@@ -17,7 +17,7 @@ import type { LiveHub } from '../../platform/live/live-hub.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
-import type { DeviceFilter } from '../devices/device-filter.ts'
+import type { DeviceFilter } from '../devices/index.ts'
 import { type BulkRun, type ItemResult, type ItemWork, type OpenItem, processItem } from './bulk-items.ts'
 
 /** Items per portion. Before each portion, the rights of the person who started the bulk action are read again. */
@@ -53,6 +53,17 @@ type BulkActionsOptions = {
   live: LiveHub
   jobs: Jobs
   log: Logger
+}
+
+declare module '../../platform/pipeline/services.ts' {
+  interface Services {
+    bulkActions: BulkActions
+  }
+}
+declare module '../../platform/jobs/define-job.ts' {
+  interface JobContext {
+    bulkActions: BulkActions
+  }
 }
 
 /**

@@ -5,9 +5,8 @@ import type { Origin } from '../../platform/audit/facts.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
-import { changeCertificateStatus } from '../approvals/certificate-status.ts'
-import { deleteDevice } from '../devices/device-deletion.ts'
-import { type DeviceFilter, matchesFilter } from '../devices/device-filter.ts'
+import { changeCertificateStatus } from '../approvals/index.ts'
+import { type DeviceFilter, deleteDevice, matchesFilter } from '../devices/index.ts'
 
 /** Fields of the row of a started bulk action. */
 export type BulkRun = {

@@ -5,7 +5,7 @@ import { runBrief } from '../../platform/database/client/brief.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
-import { type DeviceFilter, matchesFilter } from '../devices/device-filter.ts'
+import { type DeviceFilter, matchesFilter } from '../devices/index.ts'
 
 /** Devices (by id or filter) or certificates (by id) that a person has selected. */
 export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']

@@ -1,7 +1,7 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { HAS_SHARED_IDENTITY } from '../../link/gateway/shared-identity.ts'
-import { HAS_FAILED } from '../software/reported-software.ts'
+import { HAS_FAILED } from '../software/index.ts'
 
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 

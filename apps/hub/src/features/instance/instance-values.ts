@@ -7,8 +7,8 @@ import { stateOfNodes } from '../../platform/backup/last-backup-file.ts'
 import { runningNodes } from '../../platform/cluster/node.ts'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
-import { JOB_KINDS } from '../../platform/jobs/kinds.ts'
-import { HAS_FAILED } from '../software/reported-software.ts'
+import { jobKinds } from '../../platform/jobs/kinds.ts'
+import { HAS_FAILED } from '../software/index.ts'
 import { readNodes as readNodeFacts, readSilentNodes } from './health.ts'
 
 /** Maximum number of projects that have separate values. The values of all other projects are added up. */
@@ -148,7 +148,7 @@ async function readJobs(db: Db): Promise<JobValues[]> {
            greatest(coalesce(extract(epoch from now() - min(j.start_after)
              filter (where j.state in ('created', 'retry'))), 0), 0)::float8 as "oldestSecs",
            extract(epoch from max(j.completed_on) filter (where j.state = 'completed'))::float8 as "succeededAtSecs"
-      from unnest(${Object.keys(JOB_KINDS)}::text[]) as k (job)
+      from unnest(${Object.keys(jobKinds())}::text[]) as k (job)
       left join pgboss.job j on j.name = k.job
        and (j.state in ('created', 'retry', 'active') or j.completed_on > now() - interval '48 hours')
      group by k.job order by k.job`.execute(db)

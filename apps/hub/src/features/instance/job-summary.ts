@@ -1,7 +1,7 @@
 import { type HandlerOutput, type JobStatus, MAX_SUMMARIZED_JOBS, MAX_SUMMARIZED_RUNS } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Db } from '../../platform/database/client/connection.ts'
-import { isRepeatable, JOB_KINDS } from '../../platform/jobs/kinds.ts'
+import { isRepeatable, jobKinds } from '../../platform/jobs/kinds.ts'
 import { jobDurationMs, jobError, jobStatus, jobsOf } from './job-rows.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -46,7 +46,7 @@ export async function summarizeJobs(db: Db): Promise<Summary> {
   const counts = { Pending: 0, Completed: 0, Failed: 0, Expired: 0, Cancelled: 0 }
   for (const { status } of counted) counts[status]++
   const byName = new Map<string, Run[]>()
-  for (const [name, { everySecs }] of Object.entries(JOB_KINDS))
+  for (const [name, { everySecs }] of Object.entries(jobKinds()))
     if (everySecs !== undefined) byName.set(name, [])
   for (const run of newestFirst) {
     const runs = byName.get(run.name)
@@ -63,7 +63,7 @@ export async function summarizeJobs(db: Db): Promise<Summary> {
 }
 
 function kindSummary(name: string, newestFirst: Run[], since: Date, nowMs: number): KindSummary {
-  const everySecs = (JOB_KINDS as Record<string, { everySecs?: number }>)[name]?.everySecs
+  const everySecs = jobKinds()[name]?.everySecs
   const ended = newestFirst.filter(({ status }) => status !== 'Pending' && status !== 'Cancelled')
   const good = ended.findIndex(({ status }) => status === 'Completed')
   const failing = good === -1 ? ended : ended.slice(0, good)

@@ -4,7 +4,7 @@ import { hashSecret } from '../../platform/credentials/secrets.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import { SYSTEM } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
-import { createOrganization } from '../organizations/organizations.ts'
+import { createOrganization } from '../organizations/index.ts'
 
 /** Creates an organization for a person, with one project and one deployment token that accepts devices automatically. */
 export async function createFirstProject(

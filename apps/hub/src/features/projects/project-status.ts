@@ -1,7 +1,7 @@
 import { MAX_MARKED_DEVICES, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, select } from '../../platform/database/client/connection.ts'
-import { HAS_FAILED } from '../software/reported-software.ts'
+import { HAS_FAILED } from '../software/index.ts'
 
 /** Interval between two samples of the number of connected devices, in seconds. */
 export const STEP_SECS = 10 * 60

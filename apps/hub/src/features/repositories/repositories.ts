@@ -6,7 +6,7 @@ import type { LimitValues } from '../../platform/limits/limits.ts'
 import { requireRoom } from '../../platform/limits/require-room.ts'
 import { type Caller, personOf } from '../../platform/pipeline/caller.ts'
 import { wireTime } from '../../platform/runtime/times.ts'
-import { lockMembers } from '../organizations/organization-members.ts'
+import { lockMembers } from '../organizations/index.ts'
 
 /** A path as clients write it. Each part is a name or an id; absent parts are not looked up (docs/api.md 4.5). */
 type RepositoryPath = {

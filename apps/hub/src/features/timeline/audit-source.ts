@@ -1,7 +1,7 @@
 import type { TimelineKind } from '@muster/actions'
 import { sql } from 'kysely'
 import { matchesText } from '../../platform/database/client/page.ts'
-import { matchesPerson } from '../audit/shown-name.ts'
+import { matchesPerson } from '../audit/index.ts'
 import type { Reader } from './budget.ts'
 import { type At, atOf, comesAfter, type Start } from './place.ts'
 import { type Search, type Source, type SourceRow, startBelow } from './source.ts'

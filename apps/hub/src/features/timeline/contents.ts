@@ -7,7 +7,7 @@ import type { Db } from '../../platform/database/client/connection.ts'
 import { rowsWithin } from '../../platform/database/client/page.ts'
 import { type Caller, personOf } from '../../platform/pipeline/caller.ts'
 import { secsBetween, wireTime } from '../../platform/runtime/times.ts'
-import { actorName } from '../audit/log-query.ts'
+import { actorName } from '../audit/index.ts'
 import type { Read } from './merge.ts'
 import { wireTimeAt } from './place.ts'
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { DAY_MS, MAX_DAYS_LATE } from '../../link/telemetry/device-events.ts'
 import { matchesText } from '../../platform/database/client/page.ts'
-import { eventsByTime } from '../devices/events-by-time.ts'
+import { eventsByTime } from '../devices/index.ts'
 import type { Reader } from './budget.ts'
 import { atOf, comesAfter, type Start } from './place.ts'
 import type { Severity } from './severity.ts'

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { OTA_STATUS } from '../../link/telemetry/device-updates.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
 import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
-import { resolvePath } from '../repositories/repositories.ts'
+import { resolvePath } from '../repositories/index.ts'
 
 /**
  * Properties with the repository path from which a device takes its updates. If a device has both, the first one counts (docs/protocol.md

@@ -1,6 +1,12 @@
 import type { Channel, OpenOptions } from '@muster/link'
 import type { EndedRight } from '../../platform/bus/messages.ts'
 
+declare module '../../platform/pipeline/services.ts' {
+  interface Services {
+    devices: DeviceRegistry
+  }
+}
+
 /** Timeout for a device to accept a connection to one of its ports, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000
 

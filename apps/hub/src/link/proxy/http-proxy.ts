@@ -60,6 +60,19 @@ const MAX_WAITING_PER_PORT = 128
 /** Longest wait of a request for a connection to the device's port, in milliseconds. */
 const WAIT_TIMEOUT_MS = 30_000
 
+declare module '../../platform/pipeline/services.ts' {
+  interface Services {
+    /** Host names and tokens in links to web pages of devices. */
+    proxy: { hosts: ProxyHosts; tokens: ProxyTokens; publicUrl: string }
+  }
+}
+declare module '../../platform/pipeline/core.ts' {
+  interface Core {
+    /** Serves the web pages of devices, each device under its own host name. */
+    proxy: HttpProxy
+  }
+}
+
 /** HTTP proxy that serves the web pages of devices on host names of their own. */
 export type HttpProxy = {
   /** Whether a request is for a device, by its `Host` header, and not for the hub. */

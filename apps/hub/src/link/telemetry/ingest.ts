@@ -211,6 +211,12 @@ const LINGER_MS = 4
  */
 const RESENDS_MS = 10_000
 
+declare module '../../platform/pipeline/services.ts' {
+  interface Services {
+    ingest: Ingest
+  }
+}
+
 /**
  * Stores the properties and events that devices report. Batches them across devices, and acknowledges them after the commit.
  */

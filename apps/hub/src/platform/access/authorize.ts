@@ -1,33 +1,8 @@
-import { ActionError, type AnyPermission, type ResourceKind, type Role, rolesOf } from '@muster/actions'
+import { ActionError, type AnyPermission, type Role, rolesOf } from '@muster/actions'
 import type { Db } from '../database/client/connection.ts'
 import { type Caller, type DeviceCaller, personOf } from '../pipeline/caller.ts'
-import { resolveCertificate } from './certificate.ts'
-import { resolveDeploymentToken } from './deployment-token.ts'
-import { resolveDevice } from './device.ts'
-import { resolveInvitation } from './invitation.ts'
-import { resolveOrganization } from './organization.ts'
-import { resolveProject } from './project.ts'
-import { resolveAsset, resolvePackage, resolvePackageVersion, resolveRepository } from './repository.ts'
-import type { Resolve, Scope } from './scope.ts'
-import { resolveSession } from './session.ts'
-import { resolveUser } from './user.ts'
-import { resolveUserToken } from './user-token.ts'
-
-const RESOLVE: Record<ResourceKind, Resolve> = {
-  user: resolveUser,
-  userToken: resolveUserToken,
-  session: resolveSession,
-  organization: resolveOrganization,
-  invitation: resolveInvitation,
-  repository: resolveRepository,
-  package: resolvePackage,
-  packageVersion: resolvePackageVersion,
-  asset: resolveAsset,
-  project: resolveProject,
-  deploymentToken: resolveDeploymentToken,
-  device: resolveDevice,
-  certificate: resolveCertificate,
-}
+import { ownersOf } from './owners.ts'
+import type { Scope } from './scope.ts'
 
 /**
  * Result of a permission check that passed. `scope` has the owners of the action's resource. `asInstanceAdmin` is true when the caller has
@@ -66,7 +41,7 @@ export async function authorize(
     if (roles.has('person') || (roles.has('instanceAdmin') && person?.isAdmin)) return OWN
     throw refusal()
   }
-  const scope = await RESOLVE[permission.on](db, input[permission.id] as string, person?.userId, undefined)
+  const scope = await ownersOf(permission.on)(db, input[permission.id] as string, person?.userId, undefined)
   if (!scope) throw refusal()
   if (!person || rolesOn(scope, person.userId, permission, input).some(role => roles.has(role)))
     return { scope, asInstanceAdmin: false }
@@ -86,7 +61,7 @@ async function authorizeReader(
 ): Promise<Authorization> {
   const person = personOf(caller)
   const projectId = caller.actor === 'Device' ? caller.projectId : undefined
-  const scope = await RESOLVE[permission.on](db, input[permission.id] as string, person?.userId, projectId)
+  const scope = await ownersOf(permission.on)(db, input[permission.id] as string, person?.userId, projectId)
   if (
     scope &&
     (caller.actor === 'System' || scope.role || scope.readableBy?.everybody || scope.readableBy?.linkedDevice)

@@ -6,7 +6,7 @@ import type { DatabaseAccess } from '../database/server/embedded.ts'
 import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
 import { instanceAccess } from '../database/server/instance-access.ts'
 import { isUnfinished, markFinished, markMoved, movedTo, unmarkMoved } from '../database/server/marks.ts'
-import { JOB_KINDS } from '../jobs/kinds.ts'
+import { jobKinds } from '../jobs/kinds.ts'
 import type { Logger } from '../runtime/log.ts'
 import { BackupError } from './backup-error.ts'
 import { analyze, loadTables, prepareTarget, removeUnfinished } from './load.ts'
@@ -105,7 +105,7 @@ async function fingerprint(client: pg.Client, header: RowsHeader): Promise<{ cou
   const { rows } = await client.query<{ count: string; hash: string }>(
     `select count(*)::text as count, coalesce(sum(hashtextextended(row(${columns})::text, 0)::numeric), 0)::text as hash
        from ${tableOf(header)} ${isJobs ? 'where name = any ($1)' : ''}`,
-    isJobs ? [Object.keys(JOB_KINDS)] : [],
+    isJobs ? [Object.keys(jobKinds())] : [],
   )
   return rows[0]!
 }

@@ -10,7 +10,7 @@ import { placeOfNewDatabase, startEmbeddedDatabase } from '../database/server/em
 import { removeDatabase } from '../database/server/embedded-home.ts'
 import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
 import { isUnfinished, markFinished, unmarkMoved } from '../database/server/marks.ts'
-import { JOB_KINDS } from '../jobs/kinds.ts'
+import { jobKinds } from '../jobs/kinds.ts'
 import { prepareDataDir, UNFINISHED_FILE, unfinishedEntries } from '../runtime/data-folder.ts'
 import { lockDataDir } from '../runtime/data-lock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -305,7 +305,7 @@ async function settle(client: pg.Client, backedUpAt: string): Promise<Settled> {
   await client.query('update cluster_node set left_at = last_heartbeat where left_at is null')
   // The last backup belongs to the original instance.
   await client.query("update instance_setting set value = value - 'place' where key = 'last-backup'")
-  const names = Object.entries(JOB_KINDS)
+  const names = Object.entries(jobKinds())
     .filter(([, kind]) => kind.isCancelledByRestore)
     .map(([name]) => name)
   const { rows: cancelledJobs } = await client.query<{ job: string; jobId: string }>(

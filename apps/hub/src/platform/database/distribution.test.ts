@@ -27,9 +27,7 @@ const STATEMENTS: Record<string, RegExp[]> = {
     /\)\s*insert into device_event/,
   ],
   'link/telemetry/device-properties.ts': [/^insert into "device_property_change"/],
-  'features/devices/problem-run.ts': [
-    /octet_length\(c\.value::text\) <= .* from device_property_change c/s,
-  ],
+  'features/devices/problem-run.ts': [/octet_length\(c\.value::text\) <= .* from device_property_change c/s],
   'features/devices/events-by-time.ts': [
     /from device_event e\s+where e\.device_id = /,
     /from device_event_default e\s+where e\.device_id = /,

@@ -25,10 +25,7 @@ const KNOWN: Record<string, [times: number, what: string]> = {
   'features/devices/actions/QueryEvents.ts': [5, 'constant columns and numbers of parameters'],
   'link/telemetry/event-times.ts': [1, 'a constant condition'],
   'features/devices/events-by-time.ts': [5, 'constant days and times'],
-  'features/devices/device-search.ts': [
-    2,
-    'ranks of the kinds of matches, which are constant numbers',
-  ],
+  'features/devices/device-search.ts': [2, 'ranks of the kinds of matches, which are constant numbers'],
   'features/devices/property-order.ts': [3, 'sort directions and a comparison by a flag'],
   'features/repositories/repositories.ts': [1, 'constant conditions of a path'],
   'platform/database/server/embedded.ts': [
@@ -43,7 +40,10 @@ const KNOWN: Record<string, [times: number, what: string]> = {
   'platform/database/server/table-lock.ts': [2, 'the constant key of a lock'],
   'platform/jobs/install.ts': [1, 'constant names and columns of indexes'],
   'platform/sessions/person-uses.ts': [2, 'a condition on a constant column'],
-  'platform/database/client/page.ts': [3, 'sort direction and comparison by a flag, a type from a closed list'],
+  'platform/database/client/page.ts': [
+    3,
+    'sort direction and comparison by a flag, a type from a closed list',
+  ],
 }
 
 it('is built from strings only in known places', () => {

@@ -17,9 +17,6 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify'
-import { sessionRoutes } from '../../features/accounts/routes-session.ts'
-import { exportRoutes } from '../../features/devices/routes-export.ts'
-import { blobRoutes } from '../../features/repositories/routes-blobs.ts'
 import type { Config } from '../config/config.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import { Shares } from '../limits/shares.ts'
@@ -34,7 +31,6 @@ import type { Logger } from '../runtime/log.ts'
 import type { RequestSpan, Tracer } from '../runtime/tracer.ts'
 import type { SessionCookie } from '../sessions/request-caller.ts'
 import { acceptGradually } from './accept-gradually.ts'
-import { largeCookiesAnswer } from './large-cookies.ts'
 import { isForPage, sendPage, WAITING_PAGE, wrongHostPage } from './plain-pages.ts'
 import { actionRoutes, MAX_ANONYMOUS_BODY_BYTES } from './routes-actions.ts'
 import { consoleRoutes } from './routes-console.ts'
@@ -81,6 +77,15 @@ declare module 'fastify' {
 /** Options of both listeners: the main listener and the listener for devices only. */
 type ListenerOptions = { config: Config; instanceKey: InstanceKey; shares: Shares }
 
+/** Adds HTTP routes of a feature. `core` throws while the hub starts or stops. */
+export type AddRoutes = (app: FastifyInstance, core: () => Core, cookie: SessionCookie) => void
+
+/**
+ * Answers a request whose head is too large: the whole answer, or undefined for an answer without content. `packet` holds the bytes
+ * that arrived last.
+ */
+export type AnswerLargeHead = (packet: Buffer, config: Config) => string | undefined
+
 type ServerOptions = Omit<ListenerOptions, 'shares'> & {
   /** Counts of the connections of this node; those of this server alone by default. */
   shares?: Shares
@@ -89,6 +94,9 @@ type ServerOptions = Omit<ListenerOptions, 'shares'> & {
   /** The running hub; undefined while it starts or stops. */
   core: () => Core | undefined
   publicUrl: () => string
+  /** Routes of the features. */
+  routes?: readonly AddRoutes[]
+  answerLargeHead?: AnswerLargeHead
   /** Folder of the built console. */
   consoleDir?: string
   /** The packed agent. */
@@ -108,6 +116,8 @@ export async function createServer({
   tracer,
   core,
   publicUrl,
+  routes = [],
+  answerLargeHead = () => undefined,
   consoleDir,
   agentFile,
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
@@ -136,7 +146,8 @@ export async function createServer({
         handle(request, response)
       }),
     clientErrorHandler: (error, socket) => {
-      if (!removeLargeCookies(error, socket, config)) refuseJunk(error, socket, headers)
+      if (!answersLargeHead(error, socket, packet => answerLargeHead(packet, config)))
+        refuseJunk(error, socket, headers)
     },
     genReqId: request => requestIdOf(request) ?? crypto.randomUUID(),
     requestIdHeader: false,
@@ -249,10 +260,8 @@ export async function createServer({
     return ready
   }
   actionRoutes(app, running, cookie)
-  sessionRoutes(app, running, cookie)
-  exportRoutes(app, running, cookie)
   liveRoutes(app, running, cookie)
-  blobRoutes(app, running, cookie)
+  for (const addRoutes of routes) addRoutes(app, running, cookie)
   docsRoutes(app, publicUrl)
   installRoutes(app, config, publicUrl, agentFile)
   await consoleRoutes(app, config, publicUrl, consoleDir)
@@ -381,15 +390,15 @@ const answered = new WeakSet<Socket>()
 /** Time in which a browser may send the rest of a refused head, in milliseconds. Unread bytes would reset the connection before the answer. */
 const REST_OF_HEAD_MS = 2_000
 
-/** Answers a request whose head is too large because of cookies of device pages. Returns false for all other errors. */
-function removeLargeCookies(
+/** Answers a request whose head is too large. Returns false for all other errors, and where `answerOf` has no answer. */
+function answersLargeHead(
   { code, rawPacket }: Pick<ConnectionError, 'code'> & { rawPacket?: unknown },
   socket: Socket,
-  { proxyDomain: domain, publicUrl }: Config,
+  answerOf: (packet: Buffer) => string | undefined,
 ): boolean {
   if (answered.has(socket)) return true
-  if (code !== 'HPE_HEADER_OVERFLOW' || domain === undefined || !Buffer.isBuffer(rawPacket)) return false
-  const answer = largeCookiesAnswer(rawPacket, { domain, isSecure: publicUrl.startsWith('https:') })
+  if (code !== 'HPE_HEADER_OVERFLOW' || !Buffer.isBuffer(rawPacket)) return false
+  const answer = answerOf(rawPacket)
   if (answer === undefined || !socket.writable) return false
   answered.add(socket)
   socket.end(answer)

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import type { Logger } from '../runtime/log.ts'
-import { JOB_KINDS } from './kinds.ts'
+import { jobKinds } from './kinds.ts'
 import { errorOf } from './queue.ts'
 
 /** Indexes for the list of jobs, which shows the newest first, and for finding a job by its id in the API. */
@@ -23,7 +23,7 @@ export async function installQueue(owner: pg.Client, log: Logger): Promise<void>
   boss.on('error', error => log.warn({ err: errorOf(error) }, 'the job queue failed'))
   await boss.start()
   const queues = new Set((await boss.getQueues()).map(queue => queue.name))
-  for (const name of Object.keys(JOB_KINDS)) if (!queues.has(name)) await boss.createQueue(name)
+  for (const name of Object.keys(jobKinds())) if (!queues.has(name)) await boss.createQueue(name)
   await boss.stop({ graceful: false })
   for (const [name, keys] of Object.entries(INDEXES)) {
     // `if not exists` would lock the table against writers, also when the index exists.

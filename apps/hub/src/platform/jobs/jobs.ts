@@ -1,29 +1,11 @@
-import type { PasswordChanger } from '../../features/accounts/password-changed-mail.ts'
 import type { Tx } from '../database/client/connection.ts'
 
-/** Kinds of background jobs with their data. Data never hold a secret, since jobs are listed and kept. */
-export type JobData = {
-  users_SendRegistrationEmail: { jwtId: string }
-  users_SendPasswordEmail: { jwtId: string }
-  users_FillCanonicalEmails: Nothing
-  users_SendPasswordChangedEmail: { userId: string; by: PasswordChanger; changedAt: string }
-  organizations_SendInvitationEmail: { invitationId: string }
-  instance_CleanupExpired: Nothing
-  instance_MaintainPartitions: Nothing
-  instance_SampleSize: Nothing
-  devices_SweepHistory: Nothing
-  devices_MeasureStored: Nothing
-  devices_FillUpdates: Nothing
-  devices_FillAddresses: Nothing
-  devices_RunBulkActions: Nothing
-  projects_SampleConnected: Nothing
-  projects_SampleSoftware: Nothing
-  repositories_SweepBlobs: Nothing
-  audit_SealRows: Nothing
-  audit_RemoveSealed: Nothing
-  audit_VerifySeals: Nothing
-}
-type Nothing = Record<never, never>
+/**
+ * Kinds of background jobs with their data. Each job declares its own (`declare module`). Data never hold a secret, since jobs are listed
+ * and kept.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: jobs add their members
+export interface JobData {}
 /** Name of a kind of job. */
 export type JobName = keyof JobData
 

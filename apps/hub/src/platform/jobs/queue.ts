@@ -5,7 +5,7 @@ import { fromKysely, PgBoss, type SendOptions } from 'pg-boss'
 import { isConnectionError, markSocketError } from '../database/client/errors.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { JobData, JobName, Jobs } from './jobs.ts'
-import { JOB_KINDS, type JobKind } from './kinds.ts'
+import { type JobKind, jobKinds } from './kinds.ts'
 
 /** Running attempt of a job. */
 export type RunningJob = {
@@ -56,7 +56,7 @@ export async function openQueue({
   pool,
   log,
   drainTimeoutMs,
-  kinds = JOB_KINDS,
+  kinds = jobKinds(),
   upkeepSecs = 30,
 }: QueueOptions): Promise<JobQueue> {
   const boss = new PgBoss({

@@ -2,10 +2,23 @@ import { sql } from 'kysely'
 import { type AuditEvents, recordEvent } from '../audit/events.ts'
 import type { MailPurpose } from '../credentials/jwts.ts'
 import type { Db } from '../database/client/connection.ts'
-import type { JobContext } from '../jobs/job-handler.ts'
+import type { JobContext } from '../jobs/define-job.ts'
+import type { JobKind } from '../jobs/kinds.ts'
 import { PermanentFailure, type RunningJob } from '../jobs/queue.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
 import { type Mail, MailRefused } from './mailer.ts'
+
+/**
+ * Policy of the jobs that send mail. The deadline exceeds the sum of the SMTP timeouts, 90 s. The pauses between attempts add up to between
+ * 30 and 60 min.
+ */
+export const MAIL: JobKind = {
+  timeoutSecs: 120,
+  retryLimit: 5,
+  retryDelaySecs: 60,
+  isRepeatable: true,
+  isCancelledByRestore: true,
+}
 
 /** Finds the account of a mailed link; undefined when the link was used, has expired or was deleted. */
 async function openMailedToken(db: Db, purpose: MailPurpose, jwtId: string) {

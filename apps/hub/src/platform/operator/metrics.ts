@@ -3,14 +3,9 @@ import { type ErrorKind, findAction } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
 import type pg from 'pg'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { InstanceValues } from '../../features/instance/instance-values.ts'
-import type { Gateway } from '../../link/gateway/gateway.ts'
-import type { DeviceRegistry } from '../../link/links/registry.ts'
-import type { Ingest } from '../../link/telemetry/ingest.ts'
 import type { Bus } from '../bus/bus.ts'
 import { certificateFacts } from '../cluster/node-facts.ts'
 import type { TlsFiles } from '../config/config.ts'
-import type { Db } from '../database/client/connection.ts'
 import type { SlowStatements } from '../database/client/slow-statements.ts'
 import { HEALTH_PARTS, type Health, type Readiness } from '../database/server/readiness.ts'
 import type { Shares } from '../limits/shares.ts'
@@ -23,16 +18,12 @@ import { METRICS, type MetricDefinition, type MetricName } from './metric-defini
 /** Resolution of the measured delays of the event loop, in milliseconds. */
 const LOOP_RESOLUTION_MS = 20
 
-/** The parts of a running hub whose values are read at each scrape. */
+/** The parts of the platform whose values are read at each scrape. */
 export type MeasuredParts = {
-  db: Db
   pool: pg.Pool
   readiness: Readiness
-  devices: DeviceRegistry
   shares: Shares
-  gateway: Pick<Gateway, 'counts' | 'waitingCount' | 'personCount'>
   live: LiveHub
-  ingest: Ingest
   bus: Pick<Bus, 'kind' | 'status'>
   mail: Pick<MailWatch, 'isReachable'>
   slowStatements: SlowStatements
@@ -42,7 +33,12 @@ export type MeasuredParts = {
 }
 
 type Labels = Record<string, string>
-type Put = (name: MetricName, value: number, labels?: Labels) => void
+
+/** Sets a value of a scrape. */
+export type Put = (name: MetricName, value: number, labels?: Labels) => void
+
+/** Reads values at each scrape. A value that is unknown is left out. `failed` counts a part that could not be read. */
+export type MetricReader = (put: Put, failed: (part: string) => void) => void | Promise<void>
 
 /**
  * The metrics of one hub. Counters and histograms are updated by events, all other values are read at the scrape. An unknown value, for
@@ -60,7 +56,7 @@ export class Metrics implements Measures, Disposable {
   readonly #lag = this.#histogram('muster_ingest_lag_seconds')
   readonly #lookUps = this.#histogram('muster_lookup_seconds')
   readonly #loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
-  #parts: (MeasuredParts & { values: InstanceValues }) | undefined
+  #readers: readonly MetricReader[] = []
 
   constructor() {
     this.#loop.enable()
@@ -90,15 +86,14 @@ export class Metrics implements Measures, Disposable {
     this.#mails.inc({ outcome })
   }
 
-  /** Makes scrapes read the values of a running hub from now on. */
-  watch(parts: MeasuredParts): void {
-    const values = new InstanceValues(parts.db, part => this.#scrapeFailures.inc({ part }))
-    this.#parts = { ...parts, values }
+  /** Makes scrapes read the values of a running hub from now on, one reader after the other. */
+  watch(readers: readonly MetricReader[]): void {
+    this.#readers = readers
   }
 
   /** Stops reading values, because the parts of the hub are about to close. */
   unwatch(): void {
-    this.#parts = undefined
+    this.#readers = []
   }
 
   /** Resolves to the metrics as Prometheus text, within a few seconds also while the database is down. */
@@ -111,11 +106,7 @@ export class Metrics implements Measures, Disposable {
     put('muster_forwards_open', this.forwards.open)
     put('muster_forwarded_bytes_total', this.forwards.toDeviceBytes, { direction: 'to_device' })
     put('muster_forwarded_bytes_total', this.forwards.fromDeviceBytes, { direction: 'from_device' })
-    if (this.#parts) {
-      putNode(put, this.#parts)
-      await putDisks(put, this.#parts.folders)
-      await putInstance(put, this.#parts.values)
-    }
+    for (const reader of this.#readers) await reader(put, part => this.#scrapeFailures.inc({ part }))
     return `${await this.#registry.metrics()}\n${await read.metrics()}`
   }
 
@@ -174,25 +165,21 @@ function putHealth(put: Put, { state, isReady, reasons }: Health): void {
     put('muster_degraded', Number(reasons.some(reason => reason.part === part)), { part })
 }
 
+/** Reads the values of the platform. */
+export function platformMetrics(parts: MeasuredParts): MetricReader {
+  return async put => {
+    putNode(put, parts)
+    await putDisks(put, parts.folders)
+  }
+}
+
 function putNode(put: Put, parts: MeasuredParts): void {
-  const { pool, readiness, devices, shares, gateway, live, ingest, bus, mail, slowStatements, tls } = parts
-  put('muster_connected_devices', devices.connectedCount)
-  put('muster_device_links', devices.count)
-  put('muster_command_line_links', gateway.personCount)
-  const { registered, unregistered, takeovers, ends, refusals } = gateway.counts
-  put('muster_device_connects_total', registered, { kind: 'registered' })
-  put('muster_device_connects_total', unregistered, { kind: 'unregistered' })
-  put('muster_device_takeovers_total', takeovers)
-  for (const [end, count] of ends) put('muster_device_disconnects_total', count, { end })
-  for (const [reason, count] of refusals) put('muster_refusals_total', count, { reason })
-  put('muster_admission_waiting', gateway.waitingCount)
+  const { pool, readiness, shares, live, bus, mail, slowStatements, tls } = parts
   const { links, http, most } = shares.held()
   put('muster_descriptor_capacity', shares.linkCapacity)
   put('muster_descriptors_held', links)
   put('muster_http_connections', http)
   for (const [scope, count] of Object.entries(most)) put('muster_most_connections', count, { scope })
-  put('muster_events_stored_total', ingest.eventCount)
-  put('muster_ingest_waiting_bytes', ingest.waitingBytes)
   put('muster_live_streams', live.subscriberCount)
   put('muster_database_connections', pool.idleCount, { state: 'idle' })
   put('muster_database_connections', pool.totalCount - pool.idleCount, { state: 'busy' })
@@ -215,44 +202,5 @@ async function putDisks(put: Put, folders: MeasuredParts['folders']): Promise<vo
     if (!found) continue
     put('muster_disk_free_bytes', found.freeBytes, { folder })
     put('muster_disk_size_bytes', found.totalBytes, { folder })
-  }
-}
-
-async function putInstance(put: Put, values: InstanceValues): Promise<void> {
-  const { projects, jobs, storage, seals, nodes, backup, sharedIdentities } = await values.read()
-  for (const { projectId, name, ...counts } of projects ?? []) {
-    const labels = { project: projectId ?? 'other', name: name ?? 'other' }
-    put('muster_project_devices', counts.connected, { ...labels, state: 'connected' })
-    put('muster_project_devices', counts.disconnected, { ...labels, state: 'disconnected' })
-    put('muster_project_devices', counts.error, { ...labels, state: 'error' })
-    put('muster_project_devices', counts.updateFailed, { ...labels, state: 'update_failed' })
-  }
-  for (const { job, waiting, running, failed, oldestSecs, succeededAtSecs } of jobs ?? []) {
-    put('muster_jobs', waiting, { job, state: 'waiting' })
-    put('muster_jobs', running, { job, state: 'running' })
-    put('muster_jobs', failed, { job, state: 'failed' })
-    put('muster_job_oldest_waiting_seconds', oldestSecs, { job })
-    if (succeededAtSecs !== null) put('muster_job_last_success_timestamp_seconds', succeededAtSecs, { job })
-  }
-  if (storage) {
-    put('muster_blob_bytes', storage.blobBytes)
-    put('muster_blob_removals_waiting', storage.removals)
-    put('muster_database_bytes', storage.databaseBytes)
-  }
-  if (seals) {
-    put('muster_audit_unsealed_age_seconds', seals.unsealedAgeSecs)
-    if (seals.sealedAtSecs !== undefined) put('muster_audit_seal_timestamp_seconds', seals.sealedAtSecs)
-    if (seals.isIntact !== undefined) put('muster_audit_chain_intact', Number(seals.isIntact))
-  }
-  if (backup?.last) {
-    put('muster_backup_timestamp_seconds', Date.parse(backup.last.takenAt) / 1000)
-    put('muster_backup_bytes', backup.last.sizeBytes)
-    put('muster_backup_verified', Number(backup.last.isVerified))
-    if (backup.isFileIntact !== undefined) put('muster_backup_file_intact', Number(backup.isFileIntact))
-  }
-  if (sharedIdentities !== undefined) put('muster_shared_identities', sharedIdentities)
-  if (nodes) {
-    put('muster_nodes', nodes.alive, { state: 'alive' })
-    put('muster_nodes', nodes.silent, { state: 'silent' })
   }
 }

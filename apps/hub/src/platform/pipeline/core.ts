@@ -1,4 +1,3 @@
-import type { HttpProxy } from '../../link/proxy/http-proxy.ts'
 import type { EndedRights } from '../bus/ended-rights.ts'
 import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'
@@ -12,8 +11,8 @@ import type { BlobUrls } from '../storage/blob-urls.ts'
 import type { Blobs } from '../storage/blobs.ts'
 import type { Pipeline } from './invoke.ts'
 
-/** The parts of a running hub that the HTTP entry points use. */
-export type Core = {
+/** The parts of a running hub that the HTTP entry points use. `link` adds its own. */
+export interface Core {
   db: Db
   pipeline: Pipeline
   sessions: Sessions
@@ -24,8 +23,6 @@ export type Core = {
   limits: RateLimits
   /** Counts the connections and file descriptors that callers hold on this node. */
   shares: Shares
-  /** Serves the web pages of devices, each device under its own host name. */
-  proxy: HttpProxy
   /** Stores the files of repositories. `blobUrls` signs the hub's own URLs of those files. */
   blobs: Blobs
   blobUrls: BlobUrls

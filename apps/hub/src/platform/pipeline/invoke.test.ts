@@ -16,7 +16,7 @@ import {
 } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { handlers } from '../../features/handlers.ts'
+import { handlers } from '../../features/index.ts'
 import { sweepOrphanedActions } from '../audit/actions.ts'
 import { type Caller, SYSTEM } from './caller.ts'
 import type { CommandContext } from './command-context.ts'

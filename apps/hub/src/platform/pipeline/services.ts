@@ -1,8 +1,3 @@
-import type { BulkActions } from '../../features/bulk/bulk-actions.ts'
-import type { DeviceRegistry } from '../../link/links/registry.ts'
-import type { ProxyHosts } from '../../link/proxy/hosts.ts'
-import type { ProxyTokens } from '../../link/proxy/proxy-tokens.ts'
-import type { Ingest } from '../../link/telemetry/ingest.ts'
 import type { EndedRights } from '../bus/ended-rights.ts'
 import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'
@@ -16,20 +11,15 @@ import type { StoredBytes } from '../limits/stored-bytes.ts'
 import type { WriteBudgets } from '../limits/write-budgets.ts'
 import type { Blobs } from '../storage/blobs.ts'
 
-/** The parts of the hub that handlers use besides the database. */
-export type Services = {
-  ingest: Ingest
-  devices: DeviceRegistry
+/** The parts of the hub that handlers use besides the database. `link` and features add theirs where they declare them. */
+export interface Services {
   /** Ends open connections, here and on other nodes, when a right ends. */
   rights: EndedRights
   /** Counts the connections and file descriptors that callers hold on this node. */
   shares: Shares
   jobs: Jobs
-  bulkActions: BulkActions
   jwts: Jwts
   passwords: Passwords
-  /** Host names and tokens in links to web pages of devices. */
-  proxy: { hosts: ProxyHosts; tokens: ProxyTokens; publicUrl: string }
   /** Files of repositories. */
   blobs: Blobs
   /** Sign-up policy: open to everybody, by invitation only, or closed. */

@@ -2,8 +2,7 @@ import { ActionError } from '@muster/actions'
 import { refusal } from '../../../platform/access/authorize.ts'
 import { personOf } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { isOpen } from '../../organizations/invitations.ts'
-import { lockMembers } from '../../organizations/organization-members.ts'
+import { isOpen, lockMembers } from '../../organizations/index.ts'
 
 /**
  * Makes the invited person a member and deletes the invitation. An existing membership keeps its role. Throws `Invalid` (409) for an

@@ -1,5 +1,5 @@
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { createOwnOrganization } from '../../organizations/organizations.ts'
+import { createOwnOrganization } from '../../organizations/index.ts'
 import { FIRST_PASSWORD_SECS, mailLink, redeemMailedToken } from '../mailed-tokens.ts'
 
 /**

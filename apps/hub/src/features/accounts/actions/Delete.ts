@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { personOf } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { organizationIdsOf } from '../../organizations/organization-members.ts'
+import { organizationIdsOf } from '../../organizations/index.ts'
 import { keepAnAdministrator } from '../accounts.ts'
 
 /**

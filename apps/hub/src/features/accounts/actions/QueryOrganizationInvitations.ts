@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { isInvitationTo, isOpen } from '../../organizations/invitations.ts'
+import { isInvitationTo, isOpen } from '../../organizations/index.ts'
 import { emailOf } from '../accounts.ts'
 
 /** Lists the open invitations to the email address of an account. */

@@ -5,7 +5,7 @@ import type { Db } from '../../../platform/database/client/connection.ts'
 import { isSameEmail, requireCanonical } from '../../../platform/pipeline/email-address.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
-import { isInvitationTo, isOpen } from '../../organizations/invitations.ts'
+import { isInvitationTo, isOpen } from '../../organizations/index.ts'
 import { isTakenBy } from '../accounts.ts'
 import { ACTIVATION_SECS, mailLink } from '../mailed-tokens.ts'
 

@@ -1,5 +1,5 @@
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { organizationIdsOf } from '../../organizations/organization-members.ts'
+import { organizationIdsOf } from '../../organizations/index.ts'
 
 /** Sets the display name of a person and notifies the organizations that show it in their lists of members. */
 export const users_SetDisplayName = handler(

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { tryBrief } from '../../../platform/database/client/brief.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { matchesFilter } from '../../devices/device-filter.ts'
+import { matchesFilter } from '../../devices/index.ts'
 
 /** Counts the devices of a selection and their pending certificates. Returns no counts if counting takes more than 2 s. */
 export const devices_GetBulkCounts = handler(

@@ -6,7 +6,7 @@ import type { Db } from '../../../platform/database/client/connection.ts'
 import { queryPage, rowsWithin } from '../../../platform/database/client/page.ts'
 import { PROPERTY_OVERHEAD_BYTES } from '../../../platform/limits/property-totals.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { actorName } from '../../audit/log-query.ts'
+import { actorName } from '../../audit/index.ts'
 
 /** Largest total size of the values in a page, in bytes. Names and other fields get the other half of the largest answer. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2

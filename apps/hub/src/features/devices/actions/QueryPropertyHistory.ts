@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { queryPage, rowsWithin } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
-import { actorName } from '../../audit/log-query.ts'
+import { actorName } from '../../audit/index.ts'
 
 const DEFAULT_LIMIT = 100
 /** Largest total size of the values in a page, in bytes. The remaining fields get the other half of the largest answer. */

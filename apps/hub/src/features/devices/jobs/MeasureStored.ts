@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { CLAIMED_AT } from '../../../link/telemetry/device-events.ts'
 import { WRONG_CLOCK_DAY } from '../../../link/telemetry/event-times.ts'
 import { type Db, unlimitedTransaction } from '../../../platform/database/client/connection.ts'
-import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+import { defineJob, RECURRING } from '../../../platform/jobs/define-job.ts'
 import { LimitReached } from '../../../platform/limits/limit-reached.ts'
 import type { LimitName, LimitValues } from '../../../platform/limits/limits.ts'
 import { ROW_BYTES, type WriteSubject } from '../../../platform/limits/write-budgets.ts'
@@ -45,13 +45,21 @@ const HISTORIES = [
 type History = (typeof HISTORIES)[number]
 type Measured = { day: string; kept_bytes: number; bytes: number; cut: string | null }
 
+declare module '../../../platform/jobs/jobs.ts' {
+  interface JobData {
+    devices_MeasureStored: Record<never, never>
+  }
+}
+
 /**
  * Removes the oldest events and property changes of devices over their limits, then sums the stored bytes of each project and the
  * metadata of each repository.
  */
-export const devices_MeasureStored = jobHandler(
-  'devices_MeasureStored',
-  async ({ db, limits, limitReports, storedBytes }, _data, { signal }) => {
+export const devices_MeasureStored = defineJob({
+  name: 'devices_MeasureStored',
+  // The job reads every stored row of each device that is over a limit, which may take minutes.
+  policy: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
+  run: async ({ db, limits, limitReports, storedBytes }, _data, { signal }) => {
     await storedBytes.flush()
     for (const history of HISTORIES) {
       for (const subject of await devicesOver(db, history, limits)) {
@@ -68,7 +76,7 @@ export const devices_MeasureStored = jobHandler(
     await measureRepositories(db)
     await storedBytes.refresh()
   },
-)
+})
 
 /** Devices whose counted bytes exceed a limit. */
 async function devicesOver(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../platform/database/client/connection.ts'
-import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+import { defineJob, RECURRING } from '../../../platform/jobs/define-job.ts'
 
 // The batch sizes keep each statement far below the statement timeout, and its locks short.
 /** Number of rows of `project_removal` or `device_removal` that are processed together. */
@@ -23,15 +23,26 @@ const HISTORIES = [
   { table: 'device_property_change', key: sql`device_id, name, changed_at` },
 ]
 
+declare module '../../../platform/jobs/jobs.ts' {
+  interface JobData {
+    devices_SweepHistory: Record<never, never>
+  }
+}
+
 /** Removes devices of deleted projects, and events and property changes of deleted devices. */
-export const devices_SweepHistory = jobHandler('devices_SweepHistory', async ({ db }, _data, { signal }) => {
-  await forEachRemoval(db, 'project', async projectIds => {
-    while ((await removeDevices(db, projectIds)) > 0) signal.throwIfAborted()
-  })
-  await forEachRemoval(db, 'device', async deviceIds => {
-    for (const history of HISTORIES)
-      while ((await removeHistory(db, history, deviceIds)) > 0) signal.throwIfAborted()
-  })
+export const devices_SweepHistory = defineJob({
+  name: 'devices_SweepHistory',
+  // Deleting the devices and events of a large project takes minutes.
+  policy: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
+  run: async ({ db }, _data, { signal }) => {
+    await forEachRemoval(db, 'project', async projectIds => {
+      while ((await removeDevices(db, projectIds)) > 0) signal.throwIfAborted()
+    })
+    await forEachRemoval(db, 'device', async deviceIds => {
+      for (const history of HISTORIES)
+        while ((await removeHistory(db, history, deviceIds)) > 0) signal.throwIfAborted()
+    })
+  },
 })
 
 /**

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { recordEvent } from '../../../platform/audit/events.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
-import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+import { defineJob, HOUR_SECS, RECURRING } from '../../../platform/jobs/define-job.ts'
 import { SYSTEM } from '../../../platform/pipeline/caller.ts'
 
 /** Days after which an unfinished sign-up, a used or expired mailed link, and an expired link to a device's page are deleted. */
@@ -21,14 +21,21 @@ const DEVICES_PER_STATEMENT = 100
 
 const daysAgo = (days: number) => sql<Date>`now() - make_interval(days => ${days})`
 
+declare module '../../../platform/jobs/jobs.ts' {
+  interface JobData {
+    instance_CleanupExpired: Record<never, never>
+  }
+}
+
 /**
  * Deletes rows that are no longer needed: sessions, mailed links and user tokens that have expired; sign-ups that were never
  * completed; expired counts of rate limits; and old records of bulk actions, cluster nodes, exceeded limits, invitations by mail, stored
  * bytes and device connections.
  */
-export const instance_CleanupExpired = jobHandler(
-  'instance_CleanupExpired',
-  async ({ db, eventRetentionDays }, _data, { jobId, signal }) => {
+export const instance_CleanupExpired = defineJob({
+  name: 'instance_CleanupExpired',
+  policy: { ...RECURRING, timeoutSecs: 600, everySecs: HOUR_SECS },
+  run: async ({ db, eventRetentionDays }, _data, { jobId, signal }) => {
     await db.deleteFrom('session').where('expires_at', '<', sql<Date>`now()`).execute()
     const cutoff = daysAgo(KEEP_UNUSED_DAYS)
     await db
@@ -98,7 +105,7 @@ export const instance_CleanupExpired = jobHandler(
       }
     })
   },
-)
+})
 
 /** Removes connections that ended more than `days` days ago, except for the last connection of each device. */
 async function removeOldConnections(db: Db, days: number, signal: AbortSignal): Promise<void> {

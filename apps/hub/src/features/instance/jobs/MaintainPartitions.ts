@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Db, unlimitedTransaction } from '../../../platform/database/client/connection.ts'
 import { sqlState } from '../../../platform/database/client/errors.ts'
-import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+import { defineJob, HOUR_SECS, RECURRING } from '../../../platform/jobs/define-job.ts'
 
 /**
  * Lock timeout in milliseconds. A backup may hold a lock on all partitions for an hour. While a statement waits for an exclusive
@@ -18,12 +18,20 @@ type RetryOptions = { pauseMs: number; tries: number; signal?: AbortSignal }
  */
 const JOB_RETRY: RetryOptions = { pauseMs: 5_000, tries: 180 }
 
+declare module '../../../platform/jobs/jobs.ts' {
+  interface JobData {
+    instance_MaintainPartitions: Record<never, never>
+  }
+}
+
 /** Creates and drops the partitions of events and property changes, according to the configured retention. */
-export const instance_MaintainPartitions = jobHandler(
-  'instance_MaintainPartitions',
-  async ({ db, eventRetentionDays }, _data, { signal }) =>
+export const instance_MaintainPartitions = defineJob({
+  name: 'instance_MaintainPartitions',
+  // Dropping or moving the rows of a day takes minutes for a large fleet.
+  policy: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
+  run: async ({ db, eventRetentionDays }, _data, { signal }) =>
     maintainPartitions(db, eventRetentionDays, { ...JOB_RETRY, signal }),
-)
+})
 
 /**
  * Creates the partitions of the coming days and drops the partitions beyond the retention. Needs exclusive locks, so it retries

@@ -4,7 +4,7 @@ import { requireRoom } from '../../../platform/limits/require-room.ts'
 import { personOf } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import type { Services } from '../../../platform/pipeline/services.ts'
-import { lockAccount } from '../../accounts/account-lock.ts'
+import { lockAccount } from '../../accounts/index.ts'
 import { createOrganization } from '../organizations.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { deleteRepositories } from '../../repositories/deletion.ts'
+import { deleteRepositories } from '../../repositories/index.ts'
 
 /** Deletes an organization with everything in it. After the commit, the connections of its devices are closed. */
 export const organizations_Delete = handler(

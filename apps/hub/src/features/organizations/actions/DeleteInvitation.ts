@@ -1,5 +1,5 @@
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { isAccountOf } from '../../accounts/accounts.ts'
+import { isAccountOf } from '../../accounts/index.ts'
 
 /** Withdraws an invitation and notifies the members and the invited person. */
 export const organizations_DeleteInvitation = handler(

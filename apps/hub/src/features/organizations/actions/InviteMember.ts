@@ -4,7 +4,7 @@ import { requireRoom } from '../../../platform/limits/require-room.ts'
 import { personOf } from '../../../platform/pipeline/caller.ts'
 import { isSameEmail, requireCanonical } from '../../../platform/pipeline/email-address.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { isAccountOf } from '../../accounts/accounts.ts'
+import { isAccountOf } from '../../accounts/index.ts'
 import { countMail, isInvitationTo, isOpen, queuedMail } from '../invitations.ts'
 import { lockMembers } from '../organization-members.ts'
 

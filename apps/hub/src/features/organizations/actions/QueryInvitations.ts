@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
-import { matchesEmail } from '../../accounts/accounts.ts'
+import { matchesEmail } from '../../accounts/index.ts'
 import { invitationLink, mailState } from '../invitations.ts'
 
 /** Lists the open invitations of an organization, newest first. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
-import { matchesEmail } from '../../accounts/accounts.ts'
+import { matchesEmail } from '../../accounts/index.ts'
 
 /** Lists the members of an organization with their roles. A member without a display name is sorted by email. */
 export const organizations_QueryMembers = handler(

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
-import { BY_PROBLEMS, isInState, totalsOf } from '../../projects/project-status.ts'
+import { BY_PROBLEMS, isInState, totalsOf } from '../../projects/index.ts'
 
 /** Lists the projects of an organization, sorted by name. */
 export const organizations_QueryProjects = handler(

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { repositoryNamesOf } from '../../repositories/repositories.ts'
+import { repositoryNamesOf } from '../../repositories/index.ts'
 
 /** Lists the repositories of an organization, sorted by name. */
 export const organizations_QueryRepositories = handler(

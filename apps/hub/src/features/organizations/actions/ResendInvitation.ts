@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { isAccountOf } from '../../accounts/accounts.ts'
+import { isAccountOf } from '../../accounts/index.ts'
 import { countMail, queuedMail } from '../invitations.ts'
 import { lockMembers } from '../organization-members.ts'
 

@@ -2,9 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import { matchesText, partPattern } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTimeOf } from '../../../platform/runtime/times.ts'
-import { matchOf, searchDevices } from '../../devices/device-search.ts'
-import { statusOf } from '../../devices/device-status.ts'
-import { repositoryNamesOf } from '../../repositories/repositories.ts'
+import { matchOf, searchDevices, statusOf } from '../../devices/index.ts'
+import { repositoryNamesOf } from '../../repositories/index.ts'
 
 /** Number of results of each kind (project, repository, device) in an answer to a call without `limit`. */
 const DEFAULT_LIMIT = 8

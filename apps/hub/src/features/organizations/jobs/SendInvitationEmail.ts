@@ -1,15 +1,22 @@
 import { sql } from 'kysely'
-import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+import { defineJob } from '../../../platform/jobs/define-job.ts'
 import { PermanentFailure } from '../../../platform/jobs/queue.ts'
-import { sendMail } from '../../../platform/mail/send-mail.ts'
-import { isAccountOf } from '../../accounts/accounts.ts'
+import { MAIL, sendMail } from '../../../platform/mail/send-mail.ts'
+import { isAccountOf } from '../../accounts/index.ts'
 import { invitationMail } from '../invitation-mail.ts'
 import { invitationLink, isOpen } from '../invitations.ts'
 
+declare module '../../../platform/jobs/jobs.ts' {
+  interface JobData {
+    organizations_SendInvitationEmail: { invitationId: string }
+  }
+}
+
 /** Mails an invitation to an organization and stores the state of the mail. */
-export const organizations_SendInvitationEmail = jobHandler(
-  'organizations_SendInvitationEmail',
-  async (context, { invitationId }, job) => {
+export const organizations_SendInvitationEmail = defineJob({
+  name: 'organizations_SendInvitationEmail',
+  policy: MAIL,
+  run: async (context, { invitationId }, job) => {
     const { db, publicUrl, signup } = context
     const invitation = await db
       .selectFrom('organization_invitation as i')
@@ -63,7 +70,7 @@ export const organizations_SendInvitationEmail = jobHandler(
     }
     await store('Sent', null)
   },
-)
+})
 
 /** Maximum length, in characters, of the stored reason why a mail was not sent. A mail server may answer with a page of text. */
 const MAX_REASON_LENGTH = 200

@@ -1,7 +1,7 @@
 import { newId } from '@muster/actions'
 import { requireRoom } from '../../../platform/limits/require-room.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { lockMembers } from '../../organizations/organization-members.ts'
+import { lockMembers } from '../../organizations/index.ts'
 
 /** Creates a project. Throws `LimitReached` when the organization has the maximum number of projects. */
 export const projects_Create = handler(

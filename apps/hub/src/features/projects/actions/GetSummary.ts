@@ -4,7 +4,7 @@ import { tryBrief } from '../../../platform/database/client/brief.ts'
 import type { Db } from '../../../platform/database/client/connection.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
-import { KeptAnswers } from '../../software/kept-answers.ts'
+import { KeptAnswers } from '../../software/index.ts'
 import {
   type Bin,
   countUpdateFailure,

@@ -1,6 +1,6 @@
 import { refusal } from '../../../platform/access/authorize.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { repositoryToLink } from '../../repositories/repository-links.ts'
+import { repositoryToLink } from '../../repositories/index.ts'
 
 /**
  * Lets the devices of a project read a repository. A public repository may belong to any organization. A private repository may

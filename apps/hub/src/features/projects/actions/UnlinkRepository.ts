@@ -1,6 +1,6 @@
 import { refusal } from '../../../platform/access/authorize.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { repositoryToLink } from '../../repositories/repository-links.ts'
+import { repositoryToLink } from '../../repositories/index.ts'
 
 /** Removes the link of a project to a repository. The devices of the project can then read the repository only while it is public. */
 export const projects_UnlinkRepository = handler(

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
-import { type LatestVersion, latestVersions } from '../../software/releases.ts'
+import { type LatestVersion, latestVersions } from '../../software/index.ts'
 
 const SORTS = {
   name: { by: sql`p.name`, type: 'text' },

@@ -1,13 +1,21 @@
-import { jobHandler } from '../../../platform/jobs/job-handler.ts'
+import { defineJob, RECURRING } from '../../../platform/jobs/define-job.ts'
 import { removeOldSamples, sampleSoftware } from '../software-samples.ts'
+
+declare module '../../../platform/jobs/jobs.ts' {
+  interface JobData {
+    projects_SampleSoftware: Record<never, never>
+  }
+}
 
 /**
  * Samples the versions that devices run, once an hour for each project, and removes samples older than 14 days. If a project could not be
  * counted in time, the job fails after it has sampled the other projects.
  */
-export const projects_SampleSoftware = jobHandler(
-  'projects_SampleSoftware',
-  async ({ db }, _data, { signal }) => {
+export const projects_SampleSoftware = defineJob({
+  name: 'projects_SampleSoftware',
+  // A project gets one count an hour. The job runs twice as often, so that a late run leaves no gap.
+  policy: { ...RECURRING, timeoutSecs: 600, everySecs: 30 * 60 },
+  run: async ({ db }, _data, { signal }) => {
     while (await removeOldSamples(db)) signal.throwIfAborted()
     const skipped: string[] = []
     let cause: unknown
@@ -27,4 +35,4 @@ export const projects_SampleSoftware = jobHandler(
         },
       )
   },
-)
+})

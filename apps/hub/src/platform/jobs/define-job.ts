@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import type { BulkActions } from '../../features/bulk/bulk-actions.ts'
 import type { Config } from '../config/config.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import type { Jwts } from '../credentials/jwts.ts'
@@ -11,10 +10,11 @@ import type { Mailer } from '../mail/mailer.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Blobs } from '../storage/blobs.ts'
 import type { JobData, JobName } from './jobs.ts'
+import type { JobKind } from './kinds.ts'
 import type { RunningJob } from './queue.ts'
 
-/** Services and settings that job handlers use. */
-export type JobContext = {
+/** Services and settings that job handlers use. Features add theirs where they declare them. */
+export interface JobContext {
   db: Db
   mailer: Mailer
   jwts: Jwts
@@ -34,7 +34,6 @@ export type JobContext = {
   limits: LimitValues
   limitReports: LimitReports
   storedBytes: StoredBytes
-  bulkActions: BulkActions
 }
 
 /** Runs one attempt of a job. After an error the job is retried, except after `PermanentFailure`, which ends the job. */
@@ -44,7 +43,18 @@ export type JobHandler<N extends JobName> = (
   job: RunningJob,
 ) => Promise<void>
 
-/** Declares a job handler. The name of the job gives the type of its data. */
-export function jobHandler<N extends JobName>(_name: N, run: JobHandler<N>): JobHandler<N> {
-  return run
+/** A kind of job: its name, its policy and its handler. */
+export type Job<N extends JobName = JobName> = { name: N; policy: JobKind; run: JobHandler<N> }
+
+/** Declares a kind of job. Its name gives the type of its data. A feature lists it in `feature.ts`. */
+export function defineJob<N extends JobName>(job: Job<N>): Job<N> {
+  return job
 }
+
+export const HOUR_SECS = 60 * 60
+
+/**
+ * Part of the policy of a recurring job. A failed one runs again at its next interval. The second attempt is for a job that a stopping hub
+ * returned to the queue.
+ */
+export const RECURRING = { retryLimit: 1, retryDelaySecs: 30, isRepeatable: true }

@@ -1,5 +1,5 @@
-import { select } from '../database/client/connection.ts'
-import { type Resolve, roleOf, type Scope } from './scope.ts'
+import { type Resolve, roleOf, type Scope } from '../../platform/access/scope.ts'
+import { select } from '../../platform/database/client/connection.ts'
 
 type Owner = {
   organizationId: string
@@ -39,15 +39,15 @@ function resolve(statement: string): Resolve {
 }
 
 /** Finds the organization that owns a repository. */
-export const resolveRepository = resolve(`${ownerOf('repository r')} where r.repository_id = $1`)
+const resolveRepository = resolve(`${ownerOf('repository r')} where r.repository_id = $1`)
 
 /** Finds the repository and organization that own a package. */
-export const resolvePackage = resolve(
+const resolvePackage = resolve(
   `${ownerOf('package p join repository r on r.repository_id = p.repository_id', 'p.package_id')} where p.package_id = $1`,
 )
 
 /** Finds the package, repository and organization that own a version. */
-export const resolvePackageVersion = resolve(
+const resolvePackageVersion = resolve(
   `${ownerOf(
     'package_version v join package p on p.package_id = v.package_id join repository r on r.repository_id = p.repository_id',
     'p.package_id',
@@ -55,6 +55,14 @@ export const resolvePackageVersion = resolve(
 )
 
 /** Finds the repository and organization that own an asset (a stored file). */
-export const resolveAsset = resolve(
+const resolveAsset = resolve(
   `${ownerOf('asset a join repository r on r.repository_id = a.repository_id')} where a.asset_id = $1`,
 )
+
+/** Finds the owners of the resources of this feature. */
+export const owners = {
+  repository: resolveRepository,
+  package: resolvePackage,
+  packageVersion: resolvePackageVersion,
+  asset: resolveAsset,
+}

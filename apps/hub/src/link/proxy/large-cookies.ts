@@ -1,5 +1,6 @@
-import { OWN_COOKIE } from '../../link/proxy/headers.ts'
-import { PAGES, pageHtml } from '../../link/proxy/pages.ts'
+import type { Config } from '../../platform/config/config.ts'
+import { OWN_COOKIE } from './headers.ts'
+import { PAGES, pageHtml } from './pages.ts'
 
 /** Largest number of cookies that one answer removes. Chromium keeps at most 180 of a domain. */
 const MAX_COOKIES = 180
@@ -9,25 +10,23 @@ const MAX_PATHS = 8
 const MAX_BYTES = 128 * 1024
 const NAME = /^[!#$%&'*+\-.^_`|~\dA-Za-z]{1,256}$/
 
-type ProxyDomain = {
-  /** Domain below which devices have host names. */
-  domain: string
-  isSecure: boolean
-}
-
 /**
  * The answer to a request whose head is too large because of cookies: a page that says so, and `Set-Cookie` lines that remove all of these cookies
  * but the hub's own. The script of one device's page can set cookies for the whole proxy domain, and browsers send them to all other pages. `packet`
  * holds the bytes that arrived last: the begin of the head, or a part of its cookies. Returns undefined if there are no such cookies, or if the
- * request is known to be for another host.
+ * request is known to be for another host, and where devices have no host names.
  */
-export function largeCookiesAnswer(packet: Buffer, { domain, isSecure }: ProxyDomain): string | undefined {
+export function largeCookiesAnswer(
+  packet: Buffer,
+  { proxyDomain: domain, publicUrl }: Pick<Config, 'proxyDomain' | 'publicUrl'>,
+): string | undefined {
+  if (domain === undefined) return undefined
   const text = packet.toString('latin1')
   const host = /\r\nhost:[ \t]*([^\r\n:]*)/i.exec(text)?.[1]
   if (host !== undefined && !host.toLowerCase().endsWith(`.${domain}`)) return undefined
   const names = cookieNames(text)
   if (names.length === 0) return undefined
-  const secure = isSecure ? '; Secure' : ''
+  const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
   let lines = ''
   for (const name of names)
     for (const path of pathsOf(text))

@@ -1,0 +1,57 @@
+import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { defineFeature } from '../../platform/pipeline/feature.ts'
+import * as actions from './actions/index.ts'
+import * as jobs from './jobs/index.ts'
+import { owners } from './owners.ts'
+import { sessionRoutes } from './routes-session.ts'
+
+/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+const events = {
+  /** Written by `users_Create`, `users_CompleteRegistration` and `muster-hub admin create`, and at the first start of an instance. */
+  users_Created: event<{ userId: string; email: string }>({ ids: ['userId'] }),
+  /** Written by `users_Delete`. */
+  users_Deleted: event<{ userId: string }>({ ids: ['userId'] }),
+  /** Written by `users_SetIsAdmin`. */
+  users_SetIsAdmin: event<{ userId: string; isAdmin: boolean }>({ ids: ['userId'] }),
+  /** Written by `users_SetIsActive` and `muster-hub admin disable`. */
+  users_SetIsActive: event<{ userId: string; isActive: boolean }>({ ids: ['userId'] }),
+  /** Written by `users_SetPassword`, `users_ChangePassword` and `muster-hub admin reset-password`. */
+  users_SetPassword: event<{ userId: string }>({ ids: ['userId'] }),
+  /** Written by `users_SetDisplayName`. */
+  users_DisplayNameChanged: event<{ userId: string; displayName: string }>({ ids: ['userId'] }),
+  /** Written by `users_CreateToken`. */
+  users_TokenCreated: event<{ userId: string; tokenId: string; name?: string; expiresAt?: string }>({
+    ids: ['userId', 'tokenId'],
+  }),
+  /** Written by `users_DeleteToken`, and for each token that ends because a password was set or an account was disabled. */
+  users_TokenDeleted: event<{ userId: string; tokenId: string; name?: string }>({
+    ids: ['userId', 'tokenId'],
+  }),
+  /** Written by `users_Register`. */
+  users_RegistrationCreated: event<{ userId: string; email: string }>({ ids: ['userId'] }),
+  /** Written by the job that mails an activation link. */
+  users_RegistrationEmailSent: event<{ userId: string; email: string }>({ ids: ['userId'] }),
+  /** Written by `users_CompleteRegistration`. */
+  users_RegistrationCompleted: event<{ userId: string }>({ ids: ['userId'] }),
+  /** Written by the job that deletes accounts which were not activated in time. */
+  users_RegistrationExpired: event<{ userId: string; email: string }>({ ids: ['userId'] }),
+  /** Written by `users_ResetPassword`. */
+  users_PasswordResetRequested: event<{ userId: string }>({ ids: ['userId'] }),
+  /** Written by the job that mails a link to set a password. */
+  users_PasswordResetEmailSent: event<{ userId: string; email: string }>({ ids: ['userId'] }),
+  /** Written by the job that informs the owner of an account about a new password. */
+  users_PasswordChangedEmailSent: event<{ userId: string; email: string }>({ ids: ['userId'] }),
+  /** Written by `users_CompletePasswordReset`. */
+  users_PasswordResetCompleted: event<{ userId: string }>({ ids: ['userId'] }),
+  /** Written by the hub when a person signs in. */
+  users_SessionInitiated: event<{ userId: string; sessionId: string }>({ ids: ['userId', 'sessionId'] }),
+  /** Written by `users_TerminateSession`, `users_TerminateSessions`, a sign-out, and when an account is disabled. */
+  users_SessionTerminated: event<{ userId: string; sessionId: string }>({ ids: ['userId', 'sessionId'] }),
+}
+
+declare module '../../platform/audit/events.ts' {
+  interface AuditEvents extends EventsOf<typeof events> {}
+}
+
+/** People: accounts, sessions, tokens and mails to them. */
+export const accounts = defineFeature({ actions, events, jobs, owners, routes: [sessionRoutes] })

@@ -1,0 +1,3 @@
+// What other features may use.
+export { lockAccount } from './account-lock.ts'
+export { isAccountOf, matchesEmail } from './accounts.ts'

@@ -1,0 +1,35 @@
+import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { defineFeature } from '../../platform/pipeline/feature.ts'
+import * as actions from './actions/index.ts'
+import { owners } from './owners.ts'
+
+/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+const events = {
+  /** Written by `devices_AddCertificate`, and when a device connects with a new certificate. */
+  devices_CertificateAdded: event<{
+    projectId: string
+    deviceId: string
+    certificateId: string
+    status: string
+    /** Another device on which the certificate is active, if it is `Pending` for that reason. */
+    activeOnDeviceId?: string
+  }>({ ids: ['projectId', 'deviceId', 'certificateId', 'activeOnDeviceId'] }),
+  /** Written by `devices_DeleteCertificate`. */
+  devices_CertificateDeleted: event<{ projectId: string; deviceId: string; certificateId: string }>({
+    ids: ['projectId', 'deviceId', 'certificateId'],
+  }),
+  /** Written by `devices_SetCertificateStatus`, and for each certificate by a bulk action. */
+  devices_CertificateStatusChanged: event<{
+    projectId: string
+    deviceId: string
+    certificateId: string
+    status: string
+  }>({ ids: ['projectId', 'deviceId', 'certificateId'] }),
+}
+
+declare module '../../platform/audit/events.ts' {
+  interface AuditEvents extends EventsOf<typeof events> {}
+}
+
+/** Certificates of devices and the decisions on them. */
+export const approvals = defineFeature({ actions, events, owners })

@@ -1,0 +1,2 @@
+// What other features may use.
+export { changeCertificateStatus } from './certificate-status.ts'

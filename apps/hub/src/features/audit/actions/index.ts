@@ -1,0 +1,12 @@
+// Written by `npm run gen` from the files of this folder.
+export { audit_QueryAuditLogActions } from './QueryActions.ts'
+export { devices_QueryAuditLogActivity } from './QueryDeviceActivity.ts'
+export { devices_QueryAuditLog } from './QueryDevices.ts'
+export { audit_QueryAuditLogActivity } from './QueryEventActivity.ts'
+export { audit_QueryAuditLogEvents } from './QueryEvents.ts'
+export { organizations_QueryAuditLogActivity } from './QueryOrganizationActivity.ts'
+export { organizations_QueryAuditLog } from './QueryOrganizations.ts'
+export { projects_QueryAuditLogActivity } from './QueryProjectActivity.ts'
+export { projects_QueryAuditLog } from './QueryProjects.ts'
+export { repositories_QueryAuditLog } from './QueryRepositories.ts'
+export { repositories_QueryAuditLogActivity } from './QueryRepositoryActivity.ts'

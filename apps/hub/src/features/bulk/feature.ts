@@ -1,0 +1,36 @@
+import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { defineFeature } from '../../platform/pipeline/feature.ts'
+import * as actions from './actions/index.ts'
+import * as jobs from './jobs/index.ts'
+
+/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+const events = {
+  /** Written by `devices_StartBulkDecision`, `devices_StartBulkDeletion`, with the number of devices or certificates to process. */
+  devices_BulkActionStarted: event<{
+    projectId: string
+    bulkActionId: string
+    kind: string
+    itemCount: number
+  }>({ ids: ['projectId', 'bulkActionId'] }),
+  /** Written by `devices_CancelBulkAction`, with the number of devices or certificates that were done until then. */
+  devices_BulkActionCancelled: event<{
+    projectId: string
+    bulkActionId: string
+    kind: string
+    doneCount: number
+  }>({ ids: ['projectId', 'bulkActionId'] }),
+  /** Written by the job of a bulk action when the rights or the session of its person have ended. */
+  devices_BulkActionStopped: event<{
+    projectId: string
+    bulkActionId: string
+    kind: string
+    doneCount: number
+  }>({ ids: ['projectId', 'bulkActionId'] }),
+}
+
+declare module '../../platform/audit/events.ts' {
+  interface AuditEvents extends EventsOf<typeof events> {}
+}
+
+/** Bulk actions on devices and certificates. */
+export const bulk = defineFeature({ actions, events, jobs })

@@ -1,0 +1,6 @@
+// What other features may use.
+export { deleteDevice } from './device-deletion.ts'
+export { type DeviceFilter, matchesFilter } from './device-filter.ts'
+export { addressMatches, matchOf, searchDevices } from './device-search.ts'
+export { statusOf } from './device-status.ts'
+export { eventsByTime } from './events-by-time.ts'

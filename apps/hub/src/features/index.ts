@@ -1,0 +1,70 @@
+// Written by `npm run gen` from the file feature.ts of each folder.
+import type { Owners } from '../platform/access/owners.ts'
+import type { Job } from '../platform/jobs/define-job.ts'
+import type { JobName } from '../platform/jobs/jobs.ts'
+import { type Feature, registerFeatures } from '../platform/pipeline/feature.ts'
+import type { Handlers } from '../platform/pipeline/handler.ts'
+import { accounts } from './accounts/feature.ts'
+import { approvals } from './approvals/feature.ts'
+import { audit } from './audit/feature.ts'
+import { bulk } from './bulk/feature.ts'
+import { devices } from './devices/feature.ts'
+import { instance } from './instance/feature.ts'
+import { organizations } from './organizations/feature.ts'
+import { projects } from './projects/feature.ts'
+import { repositories } from './repositories/feature.ts'
+import { software } from './software/feature.ts'
+import { timeline } from './timeline/feature.ts'
+
+/** All features of the hub. */
+export const features: readonly Feature[] = [
+  accounts,
+  approvals,
+  audit,
+  bulk,
+  devices,
+  instance,
+  organizations,
+  projects,
+  repositories,
+  software,
+  timeline,
+]
+registerFeatures(features)
+
+/** Handlers of all actions. A missing one does not compile. */
+export const handlers: Handlers = {
+  ...accounts.actions,
+  ...approvals.actions,
+  ...audit.actions,
+  ...bulk.actions,
+  ...devices.actions,
+  ...instance.actions,
+  ...organizations.actions,
+  ...projects.actions,
+  ...repositories.actions,
+  ...software.actions,
+  ...timeline.actions,
+}
+
+/** All kinds of jobs. A missing one does not compile. */
+export const jobs: { [N in JobName]: Job<N> } = {
+  ...accounts.jobs,
+  ...audit.jobs,
+  ...bulk.jobs,
+  ...devices.jobs,
+  ...instance.jobs,
+  ...organizations.jobs,
+  ...repositories.jobs,
+  ...software.jobs,
+}
+
+/** Finds the owners of every kind of resource. A missing kind does not compile. */
+export const owners: Owners = {
+  ...accounts.owners,
+  ...approvals.owners,
+  ...devices.owners,
+  ...organizations.owners,
+  ...projects.owners,
+  ...repositories.owners,
+}

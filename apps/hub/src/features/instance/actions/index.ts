@@ -1,0 +1,10 @@
+// Written by `npm run gen` from the files of this folder.
+export { cluster_CancelRebalance } from './CancelRebalance.ts'
+export { cluster_GetDetails } from './GetClusterDetails.ts'
+export { instance_GetHealth } from './GetHealth.ts'
+export { jobs_GetSummary } from './GetJobSummary.ts'
+export { instance_GetStatistics } from './GetStatistics.ts'
+export { jobs_Query } from './QueryJobs.ts'
+export { instance_QueryProjects } from './QueryProjects.ts'
+export { jobs_Retry } from './RetryJob.ts'
+export { cluster_StartRebalance } from './StartRebalance.ts'

@@ -1,0 +1,137 @@
+import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { defineFeature } from '../../platform/pipeline/feature.ts'
+import * as actions from './actions/index.ts'
+import * as jobs from './jobs/index.ts'
+import { owners } from './owners.ts'
+import { blobRoutes } from './routes-blobs.ts'
+
+/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+const events = {
+  /** Written by `repositories_Create`. */
+  repositories_Created: event<{ repositoryId: string; organizationId: string }>({
+    ids: ['repositoryId', 'organizationId'],
+  }),
+  /** Written by `repositories_Delete`. */
+  repositories_Deleted: event<{ repositoryId: string; organizationId: string }>({
+    ids: ['repositoryId', 'organizationId'],
+  }),
+  /** Written by `repositories_SetOrganization`. */
+  repositories_OrganizationChanged: event<{
+    repositoryId: string
+    previousOrganizationId: string
+    newOrganizationId: string
+  }>({ ids: ['repositoryId', 'previousOrganizationId', 'newOrganizationId'] }),
+  /** Written by `repositories_SetVisibility`. */
+  repositories_VisibilityChanged: event<{ repositoryId: string; visibility: string }>({
+    ids: ['repositoryId'],
+  }),
+  /** Written by `repositories_SetDisplayName`. */
+  repositories_DisplayNameChanged: event<{ repositoryId: string; displayName: string }>({
+    ids: ['repositoryId'],
+  }),
+  /** Written by `repositories_SetSlug`, with the slug as public name. */
+  repositories_PublicNameChanged: event<{ repositoryId: string; publicName: string }>({
+    ids: ['repositoryId'],
+  }),
+  /** Written by `repositories_SetS3Config`, `repositories_RemoveS3Config`. */
+  repositories_S3ConfigChanged: event<{ repositoryId: string }>({ ids: ['repositoryId'] }),
+  /** Written by `repositories_CreatePackage`. */
+  repositories_PackageCreated: event<{ repositoryId: string; packageId: string; name: string }>({
+    ids: ['repositoryId', 'packageId'],
+  }),
+  /** Written by `repositories_DeletePackage`. */
+  repositories_PackageDeleted: event<{ repositoryId: string; packageId: string }>({
+    ids: ['repositoryId', 'packageId'],
+  }),
+  /** Written by `repositories_SetPackageName`. */
+  repositories_PackageNameChanged: event<{ repositoryId: string; packageId: string; name: string }>({
+    ids: ['repositoryId', 'packageId'],
+  }),
+  /** Written by `repositories_SetPackageKind`. */
+  repositories_PackageKindChanged: event<{ repositoryId: string; packageId: string; kind?: string }>({
+    ids: ['repositoryId', 'packageId'],
+  }),
+  /** Written by `repositories_SetPackageMetadata`. */
+  repositories_PackageMetadataChanged: event<{ repositoryId: string; packageId: string }>({
+    ids: ['repositoryId', 'packageId'],
+  }),
+  /** Written by `repositories_AddPackageAsset`. */
+  repositories_PackageAssetAdded: event<{
+    repositoryId: string
+    packageId: string
+    assetId: string
+    filename: string
+  }>({ ids: ['repositoryId', 'packageId', 'assetId'] }),
+  /** Written by `repositories_RemovePackageAsset`. */
+  repositories_PackageAssetRemoved: event<{ repositoryId: string; packageId: string; filename: string }>({
+    ids: ['repositoryId', 'packageId'],
+  }),
+  /** Written by `repositories_SetPackageAssetMetadata`. */
+  repositories_PackageAssetMetadataChanged: event<{
+    repositoryId: string
+    packageId: string
+    filename: string
+  }>({ ids: ['repositoryId', 'packageId'] }),
+  /** Written by `repositories_CreateVersion`. */
+  repositories_PackageVersionCreated: event<{ repositoryId: string; packageId: string; versionId: string }>({
+    ids: ['repositoryId', 'packageId', 'versionId'],
+  }),
+  /** Written by `repositories_DeleteVersion`. */
+  repositories_PackageVersionDeleted: event<{ repositoryId: string; packageId: string; versionId: string }>({
+    ids: ['repositoryId', 'packageId', 'versionId'],
+  }),
+  /** Written by `repositories_SetVersionName`. */
+  repositories_PackageVersionNameChanged: event<{ repositoryId: string; versionId: string; name?: string }>({
+    ids: ['repositoryId', 'versionId'],
+  }),
+  /** Written by `repositories_SetVersionMetadata`. */
+  repositories_PackageVersionMetadataChanged: event<{ repositoryId: string; versionId: string }>({
+    ids: ['repositoryId', 'versionId'],
+  }),
+  /** Written by `repositories_AddVersionAsset`. */
+  repositories_PackageVersionAssetAdded: event<{
+    repositoryId: string
+    versionId: string
+    assetId: string
+    filename: string
+  }>({ ids: ['repositoryId', 'versionId', 'assetId'] }),
+  /** Written by `repositories_RemoveVersionAsset`. */
+  repositories_PackageVersionAssetRemoved: event<{
+    repositoryId: string
+    versionId: string
+    filename: string
+  }>({ ids: ['repositoryId', 'versionId'] }),
+  /** Written by `repositories_SetVersionAssetMetadata`. */
+  repositories_PackageVersionAssetMetadataChanged: event<{
+    repositoryId: string
+    versionId: string
+    filename: string
+  }>({ ids: ['repositoryId', 'versionId'] }),
+  /** Written by `repositories_CreateVersion` and `repositories_TagVersion`, with the tags that changed. */
+  repositories_PackageVersionTagged: event<{ repositoryId: string; versionId: string; tags: string[] }>({
+    ids: ['repositoryId', 'versionId'],
+  }),
+  /** Written by `repositories_UntagVersion`, with the tags that changed. */
+  repositories_PackageVersionUntagged: event<{ repositoryId: string; versionId: string; tags: string[] }>({
+    ids: ['repositoryId', 'versionId'],
+  }),
+  /** Written by `repositories_CreateAsset`. */
+  repositories_AssetCreated: event<{ repositoryId: string; assetId: string }>({
+    ids: ['repositoryId', 'assetId'],
+  }),
+  /** Written by `repositories_FinalizeAssetUpload`, and by an upload through the hub. */
+  repositories_AssetAvailable: event<{ repositoryId: string; assetId: string }>({
+    ids: ['repositoryId', 'assetId'],
+  }),
+  /** Written by `repositories_DeleteAsset`, and by the job that removes abandoned uploads. */
+  repositories_AssetDeleted: event<{ repositoryId: string; assetId: string }>({
+    ids: ['repositoryId', 'assetId'],
+  }),
+}
+
+declare module '../../platform/audit/events.ts' {
+  interface AuditEvents extends EventsOf<typeof events> {}
+}
+
+/** Repositories with their packages, versions and files. */
+export const repositories = defineFeature({ actions, events, jobs, owners, routes: [blobRoutes] })

@@ -1,8 +1,0 @@
-import { ownedBy } from './scope.ts'
-
-/** Finds the project and organization that own a deployment token. */
-export const resolveDeploymentToken = ownedBy(`
-  select p.organization_id as "organizationId", p.project_id as "projectId", m.is_admin as "isAdmin"
-    from deployment_token t join project p on p.project_id = t.project_id
-    left join organization_member m on m.organization_id = p.organization_id and m.user_id = $2
-   where t.token_id = $1`)

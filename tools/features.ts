@@ -1,0 +1,109 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Sorts names as Biome's rule for imports demands. */
+const byName = (a: string, b: string): number => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)
+
+/**
+ * The generated files of the hub's features, by path: an index of the handlers and of the jobs of each feature, and `features/index.ts`,
+ * which lists the features. `folder` is `apps/hub/src/features`. Throws, with the name of the file, for a handler or a job that is not
+ * exported under its wire name, for a name that two files declare, and for a folder without `feature.ts`.
+ */
+export async function featureFiles(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const rooms = entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
+  const declared = new Map<string, string>()
+  // An event may have the name of the action that writes it.
+  const declare = (part: string, name: string, file: string): void => {
+    const other = declared.get(`${part} ${name}`)
+    if (other !== undefined) throw new Error(`${file}: ${name} is declared in ${other} too`)
+    declared.set(`${part} ${name}`, file)
+  }
+  const files: Record<string, string> = {}
+  /** Features that find the owners of resources. */
+  const owning: string[] = []
+  for (const room of rooms.sort(byName)) {
+    const feature = await textOf(join(folder, room, 'feature.ts'))
+    if (!new RegExp(`^export const ${room} = defineFeature\\(`, 'm').test(feature))
+      throw new Error(`${room}/feature.ts: expected export const ${room} = defineFeature(…)`)
+    for (const [, event] of feature.matchAll(/^ {2}(\w+): event</gm))
+      declare('events', event!, `${room}/feature.ts`)
+    if (/\bowners\b/.test(feature.slice(feature.indexOf('defineFeature(')))) owning.push(room)
+    for (const [part, pattern, form] of PARTS) {
+      const names = await filesIn(join(folder, room, part))
+      if (names.length === 0) continue
+      const uses = feature.includes(`import * as ${part} from './${part}/index.ts'`)
+      if (!uses) throw new Error(`${room}/feature.ts: expected import * as ${part} from './${part}/index.ts'`)
+      const lines = names.map(async name => {
+        const file = `${room}/${part}/${name}`
+        const found = [...(await textOf(join(folder, file))).matchAll(pattern)]
+        const [, exported, wireName] = found[0] ?? []
+        if (found.length !== 1 || exported !== wireName) throw new Error(`${file}: expected ${form}`)
+        declare(part, exported!, file)
+        return `export { ${exported} } from './${name}'`
+      })
+      files[`${room}/${part}/index.ts`] =
+        `${NOTE} the files of this folder.\n${(await Promise.all(lines)).join('\n')}\n`
+    }
+  }
+  const all = (part: string): string[] => rooms.filter(room => files[`${room}/${part}/index.ts`])
+  files['index.ts'] = `${NOTE} the file feature.ts of each folder.
+import type { Owners } from '../platform/access/owners.ts'
+import type { Job } from '../platform/jobs/define-job.ts'
+import type { JobName } from '../platform/jobs/jobs.ts'
+import { type Feature, registerFeatures } from '../platform/pipeline/feature.ts'
+import type { Handlers } from '../platform/pipeline/handler.ts'
+${rooms.map(room => `import { ${room} } from './${room}/feature.ts'`).join('\n')}
+
+/** All features of the hub. */
+export const features: readonly Feature[] = [
+${rooms.map(room => `  ${room},`).join('\n')}
+]
+registerFeatures(features)
+
+/** Handlers of all actions. A missing one does not compile. */
+export const handlers: Handlers = {
+${all('actions')
+  .map(room => `  ...${room}.actions,`)
+  .join('\n')}
+}
+
+/** All kinds of jobs. A missing one does not compile. */
+export const jobs: { [N in JobName]: Job<N> } = {
+${all('jobs')
+  .map(room => `  ...${room}.jobs,`)
+  .join('\n')}
+}
+
+/** Finds the owners of every kind of resource. A missing kind does not compile. */
+export const owners: Owners = {
+${owning.map(room => `  ...${room}.owners,`).join('\n')}
+}
+`
+  return files
+}
+
+const NOTE = '// Written by `npm run gen` from'
+
+/** Folders of a feature with one declaration a file: the declaration's pattern, and its form in words. */
+const PARTS = [
+  [
+    'actions',
+    /^export const (\w+) = handler\(\s*'(\w+)'/gm,
+    "one handler: export const some_Action = handler('some_Action', …)",
+  ],
+  [
+    'jobs',
+    /^export const (\w+) = defineJob\(\{\s*name: '(\w+)'/gm,
+    "one job: export const some_Job = defineJob({ name: 'some_Job', policy, run })",
+  ],
+] as const
+
+async function filesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names.filter(name => /^\w+\.ts$/.test(name) && name !== 'index.ts').sort(byName)
+}
+
+async function textOf(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(() => '')
+}
