@@ -84,7 +84,7 @@ export type AddRoutes = (app: FastifyInstance, core: () => Core, cookie: Session
  * Answers a request whose head is too large: the whole answer, or undefined for an answer without content. `packet` holds the bytes
  * that arrived last.
  */
-export type AnswerLargeHead = (packet: Buffer, config: Config) => string | undefined
+type AnswerLargeHead = (packet: Buffer, config: Config) => string | undefined
 
 type ServerOptions = Omit<ListenerOptions, 'shares'> & {
   /** Counts of the connections of this node; those of this server alone by default. */

@@ -37,7 +37,7 @@ export interface JobContext {
 }
 
 /** Runs one attempt of a job. After an error the job is retried, except after `PermanentFailure`, which ends the job. */
-export type JobHandler<N extends JobName> = (
+type JobHandler<N extends JobName> = (
   context: JobContext,
   data: JobData[N],
   job: RunningJob,
