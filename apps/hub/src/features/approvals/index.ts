@@ -1,2 +1,2 @@
 // What other features may use.
-export { changeCertificateStatus } from './certificate-status.ts'
+export { bulkDecision } from './bulk-decision.ts'

@@ -482,23 +482,23 @@ describe('a deletion of several devices', () => {
     expect(await auditEvents(hub, 'devices_BulkActionStopped')).toMatchObject([{ data: { bulkActionId } }])
   })
 
-  it('stops after the 50 items during which the membership of its person ends', async () => {
+  it('stops after the 200 items during which the membership of its person ends', async () => {
     colleague = await hub.user({ displayName: 'Carl' })
     const membership = { organization_id: organizationId, user_id: colleague.userId }
     await hub.db.insertInto('organization_member').values(membership).execute()
-    await pendingDevices(201)
+    await pendingDevices(230)
     const selection = { kind: 'filter' as const }
     const { bulkActionId } = await colleague.invoke('devices_CreateBulkDeletion', { projectId, selection })
     await colleague.invoke('devices_StartBulkDeletion', { projectId, bulkActionId })
-    // The lock of the 20th device holds up the first portion of 50 items after the rights for it were read.
+    // The lock of the 20th device holds up the first portion of 200 items after the rights for it were read.
     await using session = await lockDeviceAt(19, bulkActionId)
     const running = dueNow(bulkActionId)
     await session.waitingStatements(1)
     await hub.pool.query('delete from organization_member where user_id = $1', [colleague.userId])
     await session.release()
     await running
-    expect(await ended(bulkActionId)).toMatchObject({ status: 'Stopped', succeededCount: 50 })
-    expect(await deviceCount()).toBe(151)
+    expect(await ended(bulkActionId)).toMatchObject({ status: 'Stopped', succeededCount: 200 })
+    expect(await deviceCount()).toBe(30)
   })
 })
 
@@ -516,6 +516,7 @@ it('continues a bulk action after its process was killed, and decides nothing tw
   )
   const { host, user, password, database, connectionString } = hub.pool.options
   const script = `
+    import '${join(import.meta.dirname, '../index.ts')}'
     import { openDatabase } from '${join(import.meta.dirname, '../../platform/database/client/connection.ts')}'
     import { BulkActions } from '${join(import.meta.dirname, 'bulk-actions.ts')}'
     import { Sessions } from '${join(import.meta.dirname, '../../platform/sessions/sessions.ts')}'
@@ -524,8 +525,8 @@ it('continues a bulk action after its process was killed, and decides nothing tw
     const live = { changed() {} }
     const devices = { endRight() {} }
     await new BulkActions({ db, sessions: new Sessions(db), devices, live, log: createLog('silent') }).runWhole('${bulkActionId}')`
-  // The lock of a device in the third portion of 50 items holds the other process up until it is killed.
-  await using session = await lockDeviceAt(120, bulkActionId)
+  // The lock of a device in the second portion of 200 items holds the other process up until it is killed.
+  await using session = await lockDeviceAt(210, bulkActionId)
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     cwd: import.meta.dirname,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -546,6 +547,31 @@ it('continues a bulk action after its process was killed, and decides nothing tw
   })
   expect(await statuses()).toEqual({ Active: 230 })
   expect(await auditEvents(hub, 'devices_CertificateStatusChanged')).toHaveLength(230)
+})
+
+it('lets an item fail alone whose change the database refuses', async () => {
+  const ids = await pendingDevices(230)
+  const { bulkActionId } = await preview('Accept', ids)
+  await hub.pool.query(
+    `alter table device_certificate add constraint one_refused check (certificate_id <> '${ids[7]}' or status = 'Pending')`,
+  )
+  try {
+    await owner.invoke('devices_StartBulkDecision', { projectId, bulkActionId })
+    expect(await ended(bulkActionId)).toMatchObject({
+      status: 'Completed',
+      succeededCount: 229,
+      failedCount: 1,
+    })
+    const { items } = await owner.invoke('devices_QueryBulkActionItems', {
+      projectId,
+      bulkActionId,
+      outcome: 'Refused',
+    })
+    expect(items).toMatchObject([{ certificateId: ids[7], outcome: 'Failed', reason: 'HubError' }])
+    expect(await auditEvents(hub, 'devices_CertificateStatusChanged')).toHaveLength(229)
+  } finally {
+    await hub.pool.query('alter table device_certificate drop constraint one_refused')
+  }
 })
 
 it('goes on with what is left of its list when its failed job is retried', async () => {

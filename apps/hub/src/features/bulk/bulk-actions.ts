@@ -1,32 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  ActionError,
-  type AnyPermission,
-  actions,
-  type BulkActionKind,
-  type BulkReason,
-} from '@muster/actions'
+import { ActionError, type BulkActionKind } from '@muster/actions'
 import { sql } from 'kysely'
 import type { DeviceRegistry } from '../../link/links/registry.ts'
 import { authorize } from '../../platform/access/authorize.ts'
-import { recordEvent } from '../../platform/audit/events.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
+import { recordEvent, recordEvents } from '../../platform/audit/events.ts'
+import type { Origin } from '../../platform/audit/facts.ts'
+import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { isConnectionError, isDeadlock, sqlState } from '../../platform/database/client/errors.ts'
-import type { Jobs } from '../../platform/jobs/jobs.ts'
+import type { JobName, Jobs } from '../../platform/jobs/jobs.ts'
 import type { LiveHub } from '../../platform/live/live-hub.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
-import type { DeviceFilter } from '../devices/index.ts'
-import { type BulkRun, type ItemResult, type ItemWork, type OpenItem, processItem } from './bulk-items.ts'
+import { type BulkItem, type ItemResult, type PortionWork, skipped } from './bulk-kind.ts'
+import { BULK_KINDS } from './kinds.ts'
 
 /** Items per portion. Before each portion, the rights of the person who started the bulk action are read again. */
-const PORTION = 50
-/** Items that are processed in parallel, each on its own connection of the pool. */
-const PARALLEL = 4
+const PORTION = 200
 /** Maximum number of portions of one bulk action before the job turns to the next bulk action that is due. */
-const PORTIONS_PER_TURN = 20
-/** Maximum number of attempts of an item whose transaction fails because of a deadlock or a serialization conflict. */
+const PORTIONS_PER_TURN = 5
+/** Maximum number of attempts of a portion whose transaction fails because of a deadlock or a serialization conflict. */
 const MAX_ATTEMPTS = 3
 /**
  * Poll interval, in milliseconds. A run waits this long if another node was processing all items of a portion, then reads the next portion.
@@ -38,13 +31,6 @@ const PAUSE_MS = 100
  * deletion is delayed, so the job that is queued when the deletion is started also processes it.
  */
 const SOON_MS = 15_000
-
-/** Permission that is checked before each portion, by kind of bulk action: the permission of the action that starts this kind. */
-const PERMISSION: Record<BulkActionKind, AnyPermission> = {
-  Accept: actions.devices_StartBulkDecision.permission,
-  Reject: actions.devices_StartBulkDecision.permission,
-  Delete: actions.devices_StartBulkDeletion.permission,
-}
 
 type BulkActionsOptions = {
   db: Db
@@ -67,8 +53,8 @@ declare module '../../platform/jobs/define-job.ts' {
 }
 
 /**
- * Processes the items of started bulk actions (docs/decisions.md, "Bulk actions"). Each item has a transaction of its own, which also
- * stores its result. Several nodes may therefore process one bulk action. After a crash, the next process continues with the items that
+ * Processes the items of started bulk actions (docs/decisions.md, "Bulk actions"). Each portion has a transaction of its own, which also
+ * stores its results. Several nodes may therefore process one bulk action. After a crash, the next process continues with the items that
  * have no result.
  */
 export class BulkActions {
@@ -167,21 +153,15 @@ export class BulkActions {
       await this.#stop(run, jobId)
       return false
     }
-    const items = await this.#openItems(bulkActionId)
-    if (items.length === 0) {
+    const open = await this.#openPositions(bulkActionId)
+    if (open.length === 0) {
       await this.#complete(run)
       return false
     }
-    const outcomes: ItemOutcome[] = []
-    for (let at = 0; at < items.length; at += PARALLEL) {
-      const some = items.slice(at, at + PARALLEL)
-      outcomes.push(...(await Promise.all(some.map(item => this.#runItem(run, person, item, jobId)))))
-      if (outcomes.includes('ended')) return false
-    }
-    await this.#saveCounts(bulkActionId)
+    const outcome = await this.#runItems(run, person, open, jobId)
     // Another node holds all items of this portion. Waits before the next portion is read.
-    if (!outcomes.includes('processed')) await sleep(PAUSE_MS)
-    return true
+    if (outcome === 'taken') await sleep(PAUSE_MS)
+    return outcome !== 'ended'
   }
 
   async #read(bulkActionId: string): Promise<BulkRun | undefined> {
@@ -198,7 +178,7 @@ export class BulkActions {
         projectId: row.project_id,
         kind: row.kind as BulkActionKind,
         sessionId: row.session_id,
-        filter: (row.filter as DeviceFilter | null) ?? undefined,
+        filter: row.filter ?? undefined,
         actionId: row.action_id ?? undefined,
         origin: { address: row.address ?? undefined, browser: row.browser ?? undefined },
       }
@@ -212,7 +192,7 @@ export class BulkActions {
     const caller = await this.#sessions.personOfSession(sessionId)
     if (!caller) return undefined
     try {
-      const { scope } = await authorize(this.#db, caller, PERMISSION[kind], { projectId })
+      const { scope } = await authorize(this.#db, caller, BULK_KINDS[kind].permission, { projectId })
       return { caller, organizationId: scope.organizationId! }
     } catch (error) {
       if (error instanceof ActionError) return undefined
@@ -220,91 +200,100 @@ export class BulkActions {
     }
   }
 
-  async #openItems(bulkActionId: string): Promise<OpenItem[]> {
+  async #openPositions(bulkActionId: string): Promise<number[]> {
     const rows = await this.#db
       .selectFrom('bulk_action_item')
       .where('bulk_action_id', '=', bulkActionId)
       .where('outcome', 'is', null)
-      .select(['position', 'device_id', 'certificate_id'])
+      .select('position')
       .orderBy('position')
       .limit(PORTION)
       .execute()
-    return rows.map(row => ({
-      position: row.position,
-      deviceId: row.device_id,
-      certificateId: row.certificate_id ?? undefined,
-    }))
+    return rows.map(({ position }) => position)
   }
 
-  async #runItem(
+  /**
+   * Processes the items at these positions in one transaction. If it fails, each item gets a transaction of its own, so that an item which
+   * cannot be processed fails alone.
+   */
+  async #runItems(
     run: BulkRun,
     person: Person,
-    item: OpenItem,
+    positions: readonly number[],
     jobId: string | undefined,
-  ): Promise<ItemOutcome> {
+  ): Promise<PortionOutcome> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#tryItem(run, person, item, jobId)
+        return await this.#tryItems(run, person, positions, jobId)
       } catch (error) {
         if (isConnectionError(error)) throw error
         if (attempt < MAX_ATTEMPTS && (isDeadlock(error) || sqlState(error) === '40001')) continue
+        if (positions.length > 1) break
         const { bulkActionId } = run
         this.#log.error(
-          { err: error, bulkActionId, deviceId: item.deviceId },
+          { err: error, bulkActionId, position: positions[0] },
           'an item of a bulk action failed',
         )
-        await saveResult(this.#db, run, item, { outcome: 'Failed', reason: 'HubError' })
+        await this.#db
+          .transaction()
+          .execute(tx =>
+            saveResults(tx, run, new Map([[positions[0]!, { outcome: 'Failed', reason: 'HubError' }]])),
+          )
         return 'processed'
       }
     }
+    for (const position of positions)
+      if ((await this.#runItems(run, person, [position], jobId)) === 'ended') return 'ended'
+    return 'processed'
   }
 
-  /** Processes an item and stores its result in one transaction. Closes connections and notifies consoles only after the commit. */
-  async #tryItem(
+  /** Processes items and stores their results in one transaction. Closes connections and notifies consoles only after the commit. */
+  async #tryItems(
     run: BulkRun,
     { caller, organizationId }: Person,
-    item: OpenItem,
+    positions: readonly number[],
     jobId: string | undefined,
-  ): Promise<ItemOutcome> {
-    const { projectId, actionId, origin } = run
-    const { deviceId } = item
-    const scope = { organizationId, projectId, deviceId }
+  ): Promise<PortionOutcome> {
+    const { projectId, actionId, origin, filter } = run
+    const scope = { organizationId, projectId }
     const effects: (() => void | Promise<void>)[] = []
     const outcome = await this.#db.transaction().execute(async tx => {
-      // The lock makes a cancellation wait for this item. Later items read the new status and are not processed.
+      // The lock makes a cancellation wait for these items, and other nodes for the counts.
       const state = await tx
         .selectFrom('bulk_action')
         .where('bulk_action_id', '=', run.bulkActionId)
         .select('status')
-        .forShare()
+        .forUpdate()
         .executeTakeFirst()
       if (state?.status !== 'Running') return 'ended' as const
-      const claimed = await tx
-        .selectFrom('bulk_action_item')
-        .where('bulk_action_id', '=', run.bulkActionId)
-        .where('position', '=', item.position)
-        .where('outcome', 'is', null)
-        .select('position')
-        .forUpdate()
-        .skipLocked()
-        .executeTakeFirst()
-      if (!claimed) return 'taken' as const
-      const work: ItemWork = {
+      const items = await claim(tx, run, positions)
+      if (items.length === 0) return 'taken' as const
+      const existing = await lockDevices(tx, run, items)
+      const [present, absent] = [true, false].map(isPresent =>
+        items.filter(({ deviceId }) => existing.has(deviceId) === isPresent),
+      ) as [BulkItem[], BulkItem[]]
+      const work: PortionWork = {
         tx,
         caller,
-        events: {
-          emit: (event, data, options) =>
-            recordEvent(
-              tx,
-              { caller, scope, origin, ...(actionId && { actionId }), ...(jobId && { jobId }), ...options },
-              event,
-              data,
-            ),
-        },
-        changed: topic => effects.push(() => this.#live.changed({ topic, ...scope })),
+        projectId,
+        filter,
+        devices: this.#devices,
+        emit: (event, of) =>
+          recordEvents(
+            tx,
+            { caller, scope, origin, ...(actionId && { actionId }), ...(jobId && { jobId }) },
+            event,
+            of,
+          ),
+        changed: (topic, deviceId) => effects.push(() => this.#live.changed({ topic, ...scope, deviceId })),
         afterCommit: effect => effects.push(() => effect(this.#db)),
       }
-      await saveResult(tx, run, item, await processItem(work, this.#devices, run, item))
+      const results =
+        present.length > 0
+          ? await BULK_KINDS[run.kind].applyPortion(work, present)
+          : new Map<number, ItemResult>()
+      for (const [position, result] of await deletionsOf(tx, absent)) results.set(position, result)
+      await saveResults(tx, run, results)
       return 'processed' as const
     })
     if (outcome === 'processed') {
@@ -312,7 +301,7 @@ export class BulkActions {
         try {
           await effect()
         } catch (error) {
-          this.#log.error({ err: error, deviceId }, 'an effect after a commit failed')
+          this.#log.error({ err: error, bulkActionId: run.bulkActionId }, 'an effect after a commit failed')
         }
       }
     }
@@ -320,16 +309,21 @@ export class BulkActions {
   }
 
   async #complete({ bulkActionId, kind }: BulkRun): Promise<void> {
+    const queued = new Set<JobName>()
     await this.#db.transaction().execute(async tx => {
       const { numUpdatedRows } = await tx
         .updateTable('bulk_action')
-        .set({ status: 'Completed', ended_at: sql`now()`, ...countsOf(bulkActionId) })
+        .set({ status: 'Completed', ended_at: sql`now()` })
         .where('bulk_action_id', '=', bulkActionId)
         .where('status', '=', 'Running')
         .executeTakeFirst()
-      if (numUpdatedRows > 0n && kind === 'Delete') await this.#jobs.enqueue(tx, 'devices_SweepHistory', {})
+      if (numUpdatedRows === 0n) return
+      await BULK_KINDS[kind].onEnd?.((job, data) => {
+        queued.add(job)
+        return this.#jobs.enqueue(tx, job, data)
+      })
     })
-    if (kind === 'Delete') this.#jobs.wake('devices_SweepHistory')
+    for (const job of queued) this.#jobs.wake(job)
   }
 
   /** Stops a bulk action whose person has signed out or lost the permission. */
@@ -337,7 +331,7 @@ export class BulkActions {
     await this.#db.transaction().execute(async tx => {
       const stopped = await tx
         .updateTable('bulk_action')
-        .set({ status: 'Stopped', ended_at: sql`now()`, ...countsOf(bulkActionId) })
+        .set({ status: 'Stopped', ended_at: sql`now()` })
         .where('bulk_action_id', '=', bulkActionId)
         .where('status', '=', 'Running')
         .returning(sql<number>`succeeded_count + skipped_count + failed_count`.as('done'))
@@ -357,48 +351,101 @@ export class BulkActions {
       )
     })
   }
-
-  async #saveCounts(bulkActionId: string): Promise<void> {
-    await this.#db
-      .updateTable('bulk_action')
-      .set(countsOf(bulkActionId))
-      .where('bulk_action_id', '=', bulkActionId)
-      .execute()
-  }
 }
 
-/** `taken` means that another node processes the item, `ended` that the bulk action no longer runs. */
-type ItemOutcome = 'processed' | 'taken' | 'ended'
+/** Fields of the row of a started bulk action. */
+type BulkRun = {
+  bulkActionId: string
+  projectId: string
+  kind: BulkActionKind
+  sessionId: string
+  filter: unknown
+  actionId: string | undefined
+  /** Origin of the request that started the bulk action. */
+  origin: Origin
+}
+
+/** `taken` means that another node has processed the items, `ended` that the bulk action no longer runs. */
+type PortionOutcome = 'processed' | 'taken' | 'ended'
 
 type Person = { caller: Caller & { actor: 'User' }; organizationId: string }
 
-/** Columns with the result counts of a bulk action, for an update of its row. */
-export function countsOf(bulkActionId: string) {
-  const count = (outcome: ItemResult['outcome']) =>
-    sql<number>`(select count(*) from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = ${outcome})`
-  return {
-    succeeded_count: count('Succeeded'),
-    skipped_count: count('Skipped'),
-    failed_count: count('Failed'),
-  }
+/** Locks those of the items that have no result. */
+async function claim(tx: Tx, { bulkActionId }: BulkRun, positions: readonly number[]): Promise<BulkItem[]> {
+  const rows = await tx
+    .selectFrom('bulk_action_item')
+    .where('bulk_action_id', '=', bulkActionId)
+    .where(sql<boolean>`position = any (${positions}::int[])`)
+    .where('outcome', 'is', null)
+    .select(['position', 'device_id', 'certificate_id'])
+    .orderBy('position')
+    .forUpdate()
+    .skipLocked()
+    .execute()
+  return rows.map(row => ({
+    position: row.position,
+    deviceId: row.device_id,
+    certificateId: row.certificate_id ?? undefined,
+  }))
 }
 
-async function saveResult(
-  db: Db,
-  { bulkActionId }: BulkRun,
-  { position }: OpenItem,
-  { outcome, reason, actor, actedAt }: ItemResult & { reason?: BulkReason },
-): Promise<void> {
-  await db
-    .updateTable('bulk_action_item')
-    .set({
-      outcome,
-      reason: reason ?? null,
-      actor: actor === undefined ? null : JSON.stringify(actor),
-      acted_at: actedAt ?? null,
-    })
-    .where('bulk_action_id', '=', bulkActionId)
-    .where('position', '=', position)
-    .where('outcome', 'is', null)
+/** Locks the devices of items, always in the same order, and resolves to the ids of those that exist. */
+async function lockDevices(
+  tx: Tx,
+  { projectId }: BulkRun,
+  items: readonly BulkItem[],
+): Promise<ReadonlySet<string>> {
+  const rows = await tx
+    .selectFrom('device')
+    .where(sql<boolean>`device_id = any (${items.map(({ deviceId }) => deviceId)}::text[])`)
+    .where('project_id', '=', projectId)
+    .select('device_id')
+    .orderBy('device_id')
+    .forUpdate()
     .execute()
+  return new Set(rows.map(row => row.device_id))
+}
+
+/** Results of items whose devices were deleted, with actor and time from the audit log while it has the event. */
+async function deletionsOf(tx: Tx, items: readonly BulkItem[]): Promise<Map<number, ItemResult>> {
+  if (items.length === 0) return new Map()
+  const { rows } = await sql<{ device_id: string; actor: unknown; at: Date }>`
+    select distinct on (device_id) device_id, actor, created_at as at from audit_event
+     where device_id = any (${items.map(({ deviceId }) => deviceId)}::text[]) and event = 'devices_Deleted'
+     order by device_id, created_at desc`.execute(tx)
+  const past = new Map(rows.map(row => [row.device_id, row]))
+  return new Map(
+    items.map(({ position, deviceId }) => [position, skipped('DeviceDeleted', past.get(deviceId))]),
+  )
+}
+
+/** Stores the results of items, by their positions, and adds them to the counts of the bulk action. */
+async function saveResults(
+  tx: Tx,
+  { bulkActionId }: BulkRun,
+  results: ReadonlyMap<number, ItemResult>,
+): Promise<void> {
+  const of = [...results].map(([position, { outcome, reason, actor, actedAt }]) => ({
+    position,
+    outcome,
+    reason,
+    actor,
+    acted_at: actedAt,
+  }))
+  await sql`
+    with saved as (
+      update bulk_action_item i
+         set outcome = r.outcome, reason = r.reason, actor = r.actor, acted_at = r.acted_at
+        from json_to_recordset(${JSON.stringify(of)}::json)
+             as r (position int, outcome text, reason text, actor jsonb, acted_at timestamptz)
+       where i.bulk_action_id = ${bulkActionId} and i.position = r.position and i.outcome is null
+       returning i.outcome
+    )
+    update bulk_action b
+       set succeeded_count = succeeded_count + n.succeeded, skipped_count = skipped_count + n.skipped,
+           failed_count = failed_count + n.failed
+      from (select count(*) filter (where outcome = 'Succeeded') as succeeded,
+                   count(*) filter (where outcome = 'Skipped') as skipped,
+                   count(*) filter (where outcome = 'Failed') as failed from saved) n
+     where b.bulk_action_id = ${bulkActionId}`.execute(tx)
 }

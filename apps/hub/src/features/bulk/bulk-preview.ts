@@ -1,11 +1,12 @@
 import { ActionError, type BulkActionKind, MAX_BULK_ITEMS, newId, type ParsedInput } from '@muster/actions'
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { refusal } from '../../platform/access/authorize.ts'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import { type DeviceFilter, matchesFilter } from '../devices/index.ts'
+import { BULK_KINDS } from './kinds.ts'
 
 /** Devices (by id or filter) or certificates (by id) that a person has selected. */
 export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']
@@ -35,6 +36,7 @@ export async function resolveSelection(
     return { of: 'devices', ids: [...new Set(selection.deviceIds)], filter: undefined }
   if (selection.kind === 'certificates')
     return { of: 'certificates', ids: [...new Set(selection.certificateIds)], filter: undefined }
+  const { has, items } = BULK_KINDS[kind]
   const rows = await runBrief(
     db,
     signal,
@@ -43,7 +45,7 @@ export async function resolveSelection(
         .selectFrom('device as d')
         .where('d.project_id', '=', projectId)
         .where(matchesFilter(selection.filter, projectId))
-        .$if(kind !== 'Delete', query => query.where('d.pending_certificates', '>', 0))
+        .$if(has !== undefined, query => query.where(has!))
         .select('d.device_id')
         .orderBy('d.first_seen', 'desc')
         .orderBy('d.device_id')
@@ -54,8 +56,7 @@ export async function resolveSelection(
     if (!isCancelled(error)) throw error
     throw tooSlow(error)
   })
-  if (rows.length > MAX_BULK_ITEMS)
-    throw tooMany(kind === 'Delete' ? 'devices' : 'devices with a pending certificate')
+  if (rows.length > MAX_BULK_ITEMS) throw tooMany(has ? 'devices with a pending certificate' : items)
   return { of: 'devices', ids: rows.map(row => row.device_id), filter: selection.filter }
 }
 
@@ -76,6 +77,7 @@ export async function createPreview(
     .where('status', '=', 'Prepared')
     .execute()
   const bulkActionId = newId('bulk')
+  const { itemsOf, keepsFilter, items: itemWords } = BULK_KINDS[kind]
   await tx
     .insertInto('bulk_action')
     .values({
@@ -84,14 +86,14 @@ export async function createPreview(
       kind,
       user_id: userId,
       session_id: sessionId,
-      filter: kind === 'Delete' && filter ? JSON.stringify(filter) : null,
+      filter: keepsFilter && filter ? JSON.stringify(filter) : null,
     })
     .execute()
   await sql`
     insert into bulk_action_item (bulk_action_id, position, device_id, certificate_id, name, hostname, token_id, remote_address)
     select ${bulkActionId}, row_number() over (order by found.place, found.first_seen, found.certificate_id) - 1, found.device_id,
            found.certificate_id, found.name, found.hostname, found.token_id, found.remote_address
-      from (${itemsOf(kind, projectId, of, ids)}) found
+      from (${itemsOf({ projectId, of, ids })}) found
      limit ${MAX_BULK_ITEMS + 1}`.execute(tx)
   const { rows } = await sql<Counts>`
     update bulk_action b set item_count = n.items from (
@@ -101,7 +103,7 @@ export async function createPreview(
     ) n where b.bulk_action_id = ${bulkActionId}
     returning n.items, n.devices, n.connected`.execute(tx)
   const { items, devices, connected } = rows[0]!
-  if (items > MAX_BULK_ITEMS) throw tooMany(kind === 'Delete' ? 'devices' : 'certificates')
+  if (items > MAX_BULK_ITEMS) throw tooMany(itemWords)
   const first = await tx
     .selectFrom('bulk_action_item')
     .where('bulk_action_id', '=', bulkActionId)
@@ -124,32 +126,6 @@ export async function createPreview(
 }
 
 type Counts = { items: number; devices: number; connected: number }
-
-/**
- * Subquery that selects the devices to delete, or the pending certificates to decide, among the ids of a selection in a project. The
- * column `place` is the position of the id in the selection.
- */
-function itemsOf(
-  kind: BulkActionKind,
-  projectId: string,
-  of: Resolved['of'],
-  ids: string[],
-): RawBuilder<unknown> {
-  const given = sql`unnest(${ids}::text[]) with ordinality as i (id, place)`
-  if (kind === 'Delete')
-    return sql`
-      select i.place, d.first_seen, null as certificate_id, d.device_id, d.name, nullif(d.hostname, '') as hostname,
-             null as token_id, null as remote_address
-        from ${given} join device d on d.device_id = i.id where d.project_id = ${projectId}`
-  const byId =
-    of === 'devices'
-      ? sql`join device d on d.device_id = i.id join device_certificate c on c.device_id = d.device_id`
-      : sql`join device_certificate c on c.certificate_id = i.id join device d on d.device_id = c.device_id`
-  return sql`
-    select i.place, c.first_seen, c.certificate_id, d.device_id, d.name, nullif(d.hostname, '') as hostname, c.token_id,
-           c.remote_address
-      from ${given} ${byId} where d.project_id = ${projectId} and c.status = 'Pending'`
-}
 
 function tooSlow(cause: unknown): ActionError {
   return new ActionError(

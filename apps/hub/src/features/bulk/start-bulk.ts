@@ -1,15 +1,11 @@
-import {
-  ActionError,
-  BULK_DELETION_DELAY_SECS,
-  type BulkActionKind,
-  MAX_INLINE_BULK_ITEMS,
-} from '@muster/actions'
+import { ActionError, type BulkActionKind, MAX_INLINE_BULK_ITEMS } from '@muster/actions'
 import { sql } from 'kysely'
 import { refusal } from '../../platform/access/authorize.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import type { BulkActions } from './bulk-actions.ts'
+import { BULK_KINDS } from './kinds.ts'
 
 /** Maximum age of a preview (a prepared bulk action), in minutes. An older preview cannot be started. */
 const PREVIEW_MINUTES = 60
@@ -67,11 +63,12 @@ export async function startBulkAction({
     })
   await requireRoomForRun(tx, projectId)
   const isInline = itemCount <= MAX_INLINE_BULK_ITEMS
-  const waitSecs = isInline ? INLINE_SECS : kind === 'Delete' ? BULK_DELETION_DELAY_SECS : 0
+  const { delaySecs } = BULK_KINDS[kind]
+  const waitSecs = isInline ? INLINE_SECS : delaySecs
   await tx
     .updateTable('bulk_action')
     .set({
-      status: !isInline && kind === 'Delete' ? 'Waiting' : 'Running',
+      status: !isInline && delaySecs > 0 ? 'Waiting' : 'Running',
       action_id: actionId,
       // A colleague may start this preview too; the bulk action then runs with the rights of the colleague.
       user_id: caller.userId,

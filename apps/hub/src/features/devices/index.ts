@@ -1,5 +1,5 @@
 // What other features may use.
-export { deleteDevice } from './device-deletion.ts'
+export { bulkDeletion } from './bulk-deletion.ts'
 export { type DeviceFilter, matchesFilter } from './device-filter.ts'
 export { addressMatches, matchOf, searchDevices } from './device-search.ts'
 export { statusOf } from './device-status.ts'

@@ -77,38 +77,52 @@ type Cause = EventOptions & {
   jobId?: string
 }
 
+/** Data of an event, and the values before the change. */
+export type EventData<E extends keyof AuditEvents> = { data: AuditEvents[E]; old?: EventOptions['old'] }
+
 /** Inserts an audit event in the transaction of the change that it records. */
 export async function recordEvent<E extends keyof AuditEvents>(
   tx: Tx,
-  { caller, scope, origin, actionId, jobId, isForRepository = true, old }: Cause,
+  { old, ...cause }: Cause,
   event: E,
   data: AuditEvents[E],
 ): Promise<void> {
-  const ids: Partial<
-    Record<'userId' | 'organizationId' | 'projectId' | 'repositoryId' | 'deviceId', string>
-  > = {
-    ...scope,
-    ...data,
+  await recordEvents(tx, cause, event, [{ data, ...(old && { old }) }])
+}
+
+/** Inserts an audit event for each of several objects that one change affects, with one statement. */
+export async function recordEvents<E extends keyof AuditEvents>(
+  tx: Tx,
+  { caller, scope, origin, actionId, jobId, isForRepository = true }: Omit<Cause, 'old'>,
+  event: E,
+  of: readonly EventData<E>[],
+): Promise<void> {
+  if (of.length === 0) return
+  const shared = {
+    event,
+    actor: JSON.stringify(wireActor(caller)),
+    actor_id: actorId(caller),
+    action_id: actionId ?? null,
+    job_id: jobId ?? null,
+    ...originColumns(caller, origin),
+    // `clock_timestamp()` keeps the order of events in one transaction, where `now()` is constant.
+    created_at: sql<Date>`clock_timestamp()` as never,
   }
-  await tx
-    .insertInto('audit_event')
-    .values({
+  const rows = of.map(({ data, old }) => {
+    const ids: Partial<
+      Record<'userId' | 'organizationId' | 'projectId' | 'repositoryId' | 'deviceId', string>
+    > = { ...scope, ...data }
+    return {
+      ...shared,
       event_id: newDatedId('audit_ev'),
-      event,
-      actor: JSON.stringify(wireActor(caller)),
-      actor_id: actorId(caller),
       data: JSON.stringify(data),
-      action_id: actionId ?? null,
-      job_id: jobId ?? null,
       user_id: ids.userId ?? null,
       organization_id: ids.organizationId ?? null,
       project_id: ids.projectId ?? null,
       repository_id: isForRepository ? (ids.repositoryId ?? null) : null,
       device_id: ids.deviceId ?? null,
       old_data: storedValues(old),
-      ...originColumns(caller, origin),
-      // `clock_timestamp()` keeps the order of events in one transaction, where `now()` is constant.
-      created_at: sql<Date>`clock_timestamp()` as never,
-    })
-    .execute()
+    }
+  })
+  await tx.insertInto('audit_event').values(rows).execute()
 }

@@ -18,7 +18,7 @@ export const devices_AddCertificate = handler(
       .where('fingerprint', '=', fingerprint)
       .returning('status')
       .executeTakeFirst()
-    if (tombstone && scope.role === 'Member') {
+    if (tombstone && scope.rights?.has('administer') === false) {
       throw new ActionError(
         'Forbidden',
         `This certificate was ${tombstone.status.toLowerCase()}: only administrators of the organization add it again.`,

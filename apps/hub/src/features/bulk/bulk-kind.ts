@@ -1,0 +1,63 @@
+import type { AnyPermission, BulkReason, LiveTopic } from '@muster/actions'
+import type { RawBuilder } from 'kysely'
+import type { AuditEvents, EventData } from '../../platform/audit/events.ts'
+import type { Db, Tx } from '../../platform/database/client/connection.ts'
+import type { Caller } from '../../platform/pipeline/caller.ts'
+import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
+import type { Services } from '../../platform/pipeline/services.ts'
+
+/** A selection whose filter is resolved to ids. */
+export type SelectedIds = { projectId: string; of: 'devices' | 'certificates'; ids: string[] }
+
+/** A device or certificate of a bulk action that was not processed yet. Its device exists and is locked. */
+export type BulkItem = { position: number; deviceId: string; certificateId: string | undefined }
+
+/** Result of an item. A skipped item has a reason and, where known, the actor and the time of the earlier decision or deletion. */
+export type ItemResult = {
+  outcome: 'Succeeded' | 'Skipped' | 'Failed'
+  reason?: BulkReason
+  actor?: unknown
+  actedAt?: Date
+}
+
+/** What a portion of a bulk action is processed with. Everything takes effect only if its transaction commits. */
+export type PortionWork = {
+  tx: Tx
+  caller: Caller
+  projectId: string
+  /** Filter of the selection that the bulk action stored; undefined if it stored none. */
+  filter: unknown
+  devices: Services['devices']
+  /** Records one audit event for each element, each about the device in its data. */
+  emit<E extends keyof AuditEvents>(event: E, of: readonly EventData<E>[]): Promise<void>
+  changed(topic: LiveTopic, deviceId: string): void
+  afterCommit(effect: (db: Db) => void | Promise<void>): void
+}
+
+/** A kind of bulk action. */
+export type BulkKind = {
+  /** Permission that the person of a bulk action needs, at its start and before each portion. */
+  permission: AnyPermission
+  /** Time in seconds for which a large bulk action waits before its first item, so that it can be cancelled. */
+  delaySecs: number
+  /** Its items in words. */
+  items: string
+  /** Condition for the devices `d` of a filter that have an item; undefined if each has one. */
+  has?: RawBuilder<boolean>
+  /** Whether an item must still match the filter of the selection when its turn comes. */
+  keepsFilter: boolean
+  /**
+   * Subquery that selects the items among the ids of a selection, with the columns `place` (position of the id in the selection), `first_seen`,
+   * `certificate_id`, `device_id`, `name`, `hostname`, `token_id` and `remote_address`.
+   */
+  itemsOf(selected: SelectedIds): RawBuilder<unknown>
+  /** Processes a portion of items with few statements. Resolves to the result of each item, by its position. */
+  applyPortion(work: PortionWork, items: readonly BulkItem[]): Promise<Map<number, ItemResult>>
+  /** Queues what remains to be done after a bulk action that has processed items. */
+  onEnd?(enqueue: CommandTransaction['enqueue']): Promise<unknown>
+}
+
+/** Result of an item that was not processed, with the actor and the time of the decision or deletion that came before. */
+export function skipped(reason: BulkReason, past?: { actor: unknown; at: Date }): ItemResult {
+  return { outcome: 'Skipped', reason, ...(past && { actor: past.actor, actedAt: past.at }) }
+}

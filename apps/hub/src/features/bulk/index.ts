@@ -1,0 +1,2 @@
+// What other features may use.
+export { type BulkItem, type BulkKind, type ItemResult, type SelectedIds, skipped } from './bulk-kind.ts'

@@ -1,0 +1,49 @@
+import { actions, BULK_DELETION_DELAY_SECS } from '@muster/actions'
+import { sql } from 'kysely'
+import { type BulkKind, skipped } from '../bulk/index.ts'
+import { type DeviceFilter, matchesFilter } from './device-filter.ts'
+
+/** Bulk action that deletes devices. A device that no longer matches the filter of the selection is skipped. */
+export const bulkDeletion: BulkKind = {
+  permission: actions.devices_StartBulkDeletion.permission,
+  delaySecs: BULK_DELETION_DELAY_SECS,
+  items: 'devices',
+  keepsFilter: true,
+  itemsOf: ({ projectId, ids }) => sql`
+    select i.place, d.first_seen, null as certificate_id, d.device_id, d.name, nullif(d.hostname, '') as hostname,
+           null as token_id, null as remote_address
+      from unnest(${ids}::text[]) with ordinality as i (id, place) join device d on d.device_id = i.id
+     where d.project_id = ${projectId}`,
+  async applyPortion({ tx, projectId, filter, devices, emit, changed, afterCommit }, items) {
+    const matching = tx
+      .selectFrom('device as d')
+      .where(sql<boolean>`d.device_id = any (${items.map(({ deviceId }) => deviceId)}::text[])`)
+      .where('d.project_id', '=', projectId)
+      .where(matchesFilter(filter as DeviceFilter | undefined, projectId))
+      .select('d.device_id')
+    const deleted = await tx
+      .deleteFrom('device')
+      .where('device_id', 'in', matching)
+      .returning(['device_id', 'name', 'hostname'])
+      .execute()
+    await emit(
+      'devices_Deleted',
+      deleted.map(({ device_id: deviceId, name, hostname }) => ({
+        data: { deviceId, projectId },
+        old: { name: name ?? undefined, hostname: hostname || undefined },
+      })),
+    )
+    for (const { device_id: deviceId } of deleted) {
+      changed('devices', deviceId)
+      afterCommit(() => devices.endRight({ deviceId }, 'this device was deleted'))
+    }
+    const ids = new Set(deleted.map(({ device_id: deviceId }) => deviceId))
+    return new Map(
+      items.map(({ position, deviceId }) => [
+        position,
+        ids.has(deviceId) ? { outcome: 'Succeeded' as const } : skipped('NoLongerMatches'),
+      ]),
+    )
+  },
+  onEnd: enqueue => enqueue('devices_SweepHistory', {}),
+}
