@@ -389,7 +389,7 @@ export const accounts = {
   }),
   users_QueryTokens: query({
     summary: 'Personal access tokens of a person, without their secrets, newest first.',
-    cost: 'scan if filtered',
+    cost: 'bounded',
     input: z.object({ userId: UserId, ...listInput(['createdAt', 'name'], TextFilter) }),
     output: z.object({
       tokens: z.array(

@@ -127,9 +127,10 @@ type AuditableFields<Input> = {
  * Cost of a query, or of the work of a command before its transaction. A `scan` may read many rows to find a few, so it can last until the
  * statement timeout. `scan if filtered` scans only if `filter`, or that of `selection`, has a condition, or if `columns` has properties;
  * otherwise an index provides the sort order. `brief` may read many rows too, but for at most 2 s, one at a time for each person, and only
- * while the request is open. Queries without a cost find their rows by key. A list that is called without `limit` is a scan as well.
+ * while the request is open. Queries without a cost find their rows by key. A list that is called without `limit` is a scan as well, unless
+ * it is `bounded`: a limit bounds its length, as that of the tokens of a person.
  */
-export type QueryCost = 'scan' | 'scan if filtered' | 'brief'
+export type QueryCost = 'scan' | 'scan if filtered' | 'bounded' | 'brief'
 
 /** Definition of an action. The registry stores it under its wire name. */
 export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> = {

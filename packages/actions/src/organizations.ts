@@ -183,7 +183,7 @@ export const organizations = {
   }),
   organizations_QueryInvitations: query({
     summary: 'Open invitations of an organization, newest first.',
-    cost: 'scan if filtered',
+    cost: 'bounded',
     input: z.object({ organizationId: OrganizationId, ...listInput(['createdAt', 'email'], TextFilter) }),
     output: z.object({
       invitations: z.array(

@@ -66,7 +66,7 @@ export async function queryAuditEvents(
   const resolved = await resolveFilter(db, filter ?? {}, of)
   const query = entries(resolved, { outcome, limit, cursor, sort }, of)
   const { rows, ...rest } = cutPage((await query.execute(db)).rows, limit, sort)
-  const mayTrace = of?.scope.role === 'Admin'
+  const mayTrace = of?.scope.rights?.has('administer') ?? false
   return {
     events: rows.map(row => entryOf(row, mayTrace)),
     ...rest,

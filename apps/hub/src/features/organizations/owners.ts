@@ -1,4 +1,5 @@
-import { ownedBy, type Resolve, roleOf } from '../../platform/access/scope.ts'
+import { rightsOf } from '../../platform/access/rights.ts'
+import { ownedBy, type Resolve } from '../../platform/access/scope.ts'
 import { select } from '../../platform/database/client/connection.ts'
 import { isSameEmail } from '../../platform/pipeline/email-address.ts'
 
@@ -24,7 +25,7 @@ const resolveInvitation: Resolve = async (db, invitationId, askingId) => {
   if (!row) return undefined
   const { organizationId, isAdmin, email, ownEmail } = row
   const isInvited = askingId !== undefined && ownEmail !== null && isSameEmail(ownEmail, email)
-  return { organizationId, role: roleOf(isAdmin), ...(isInvited && { userId: askingId }) }
+  return { organizationId, rights: rightsOf(isAdmin), ...(isInvited && { userId: askingId }) }
 }
 
 /** Finds the owners of the resources of this feature. */

@@ -1,4 +1,5 @@
-import { type Resolve, roleOf, type Scope } from '../../platform/access/scope.ts'
+import { rightsOf } from '../../platform/access/rights.ts'
+import type { Resolve, Scope } from '../../platform/access/scope.ts'
 import { select } from '../../platform/database/client/connection.ts'
 
 type Owner = {
@@ -31,7 +32,7 @@ function resolve(statement: string): Resolve {
     const scope: Scope = {
       organizationId,
       repositoryId,
-      role: roleOf(isAdmin),
+      rights: rightsOf(isAdmin),
       readableBy: { everybody: isPublic, linkedDevice: isLinked },
     }
     return packageId === null ? scope : { ...scope, packageId }

@@ -126,13 +126,13 @@ export type AssetStatus = ActionOutput<'repositories_GetAssetDetails'>['status']
  */
 export function storageOf(
   row: { storage_status: string; storage_checked_at: Date | null; storage_detail: string | null },
-  { role }: Scope,
+  { rights }: Scope,
 ) {
   type Status = NonNullable<ActionOutput<'repositories_GetAssetDetails'>['storage']>['status']
   return {
     status: row.storage_status as Status,
     checkedAt: row.storage_checked_at ? wireTime(row.storage_checked_at) : undefined,
-    detail: role === undefined ? undefined : (row.storage_detail ?? undefined),
+    detail: rights === undefined ? undefined : (row.storage_detail ?? undefined),
   }
 }
 

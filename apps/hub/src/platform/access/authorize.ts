@@ -1,7 +1,8 @@
-import { ActionError, type AnyPermission, type Role, rolesOf } from '@muster/actions'
+import { ActionError, type AnyPermission, rolesOf } from '@muster/actions'
 import type { Db } from '../database/client/connection.ts'
 import { type Caller, type DeviceCaller, personOf } from '../pipeline/caller.ts'
 import { ownersOf } from './owners.ts'
+import { rightFor } from './rights.ts'
 import type { Scope } from './scope.ts'
 
 /**
@@ -43,10 +44,12 @@ export async function authorize(
   }
   const scope = await ownersOf(permission.on)(db, input[permission.id] as string, person?.userId, undefined)
   if (!scope) throw refusal()
-  if (!person || rolesOn(scope, person.userId, permission, input).some(role => roles.has(role)))
+  const isOneself =
+    person !== undefined && roles.has('oneself') && concerns(scope, person.userId, permission, input)
+  if (!person || isOneself || scope.rights?.has(rightFor(permission)))
     return { scope, asInstanceAdmin: false }
   if (person.isAdmin && roles.has('instanceAdmin')) return { scope, asInstanceAdmin: true }
-  throw scope.role === undefined ? refusal() : new RefusedMember(scope, roles.has('organizationAdmin'))
+  throw scope.rights ? new RefusedMember(scope, roles.has('organizationAdmin')) : refusal()
 }
 
 /**
@@ -64,26 +67,24 @@ async function authorizeReader(
   const scope = await ownersOf(permission.on)(db, input[permission.id] as string, person?.userId, projectId)
   if (
     scope &&
-    (caller.actor === 'System' || scope.role || scope.readableBy?.everybody || scope.readableBy?.linkedDevice)
+    (caller.actor === 'System' ||
+      scope.rights ||
+      scope.readableBy?.everybody ||
+      scope.readableBy?.linkedDevice)
   )
     return { scope, asInstanceAdmin: false }
   if (scope && person?.isAdmin) return { scope, asInstanceAdmin: true }
   throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
 }
 
-/** Returns the roles that a person has on a resource. The role of an administrator of the instance is not included. */
-function rolesOn(
+/** Whether a resource belongs to a person, or, with `orOneself`, the input of a member is about the member. */
+function concerns(
   scope: Scope,
   userId: string,
   { orOneself }: Exclude<AnyPermission, string>,
   input: Record<string, unknown>,
-): Role[] {
-  const isMember = scope.role !== undefined
-  const isOneself = scope.userId === userId || (isMember && orOneself && input[orOneself] === userId)
-  return [
-    ...(isOneself ? ['oneself' as const] : []),
-    ...(isMember ? [scope.role === 'Admin' ? ('organizationAdmin' as const) : ('member' as const)] : []),
-  ]
+): boolean {
+  return scope.userId === userId || (scope.rights && orOneself ? input[orOneself] === userId : false)
 }
 
 function ownScope({ organizationId, projectId, deviceId }: DeviceCaller): Scope {

@@ -1,6 +1,7 @@
 import { type Db, select } from '../database/client/connection.ts'
+import { type Right, rightsOf } from './rights.ts'
 
-/** Owners of a resource, and the role of the calling person in the owning organization. */
+/** Owners of a resource, and the rights of the calling person in the owning organization. */
 export type Scope = {
   organizationId?: string
   projectId?: string
@@ -10,8 +11,8 @@ export type Scope = {
   packageId?: string
   /** For repositories: whether everybody may read the repository, and whether the project of the calling device is linked to it. */
   readableBy?: { everybody: boolean; linkedDevice: boolean }
-  /** Role in the organization that owns the resource; undefined for callers outside of it. */
-  role?: 'Admin' | 'Member' | undefined
+  /** Rights of the calling person in the organization that owns the resource; undefined for callers outside of it. */
+  rights?: ReadonlySet<Right> | undefined
 }
 
 /**
@@ -25,11 +26,6 @@ export type Resolve = (
   projectId: string | undefined,
 ) => Promise<Scope | undefined>
 
-/** Role for `is_admin` of a left-joined `organization_member`; null means that the person is no member. */
-export function roleOf(isAdmin: boolean | null): Scope['role'] {
-  return isAdmin === null ? undefined : isAdmin ? 'Admin' : 'Member'
-}
-
 /**
  * Makes a resolver for resources that an organization owns. The SQL statement selects id columns of `Scope`, and `isAdmin` from the
  * person's row in `organization_member`, which is null without such a row. $1 is the resource's id, $2 is the person's id.
@@ -39,7 +35,7 @@ export function ownedBy(statement: string): Resolve {
     const [row] = await select<Scope & { isAdmin: boolean | null }>(db, statement, [id, userId ?? ''])
     if (!row) return undefined
     const { isAdmin, ...ids } = row
-    return { ...ids, role: roleOf(isAdmin) }
+    return { ...ids, rights: rightsOf(isAdmin) }
   }
 }
 

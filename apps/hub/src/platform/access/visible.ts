@@ -20,6 +20,6 @@ export function isVisibleTo(caller: Caller, organizationId: RawBuilder<unknown>)
  * Whether a caller reads a repository as an administrator of the instance, which is audited for its organization. Reads of public
  * repositories are not audited.
  */
-export function isAuditedReader(caller: Caller, { role, readableBy }: Scope): boolean {
-  return role === undefined && personOf(caller)?.isAdmin === true && !readableBy?.everybody
+export function isAuditedReader(caller: Caller, { rights, readableBy }: Scope): boolean {
+  return rights === undefined && personOf(caller)?.isAdmin === true && !readableBy?.everybody
 }

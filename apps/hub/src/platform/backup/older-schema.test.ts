@@ -11,7 +11,7 @@ import { installQueue } from '../jobs/install.ts'
 import { createLog } from '../runtime/log.ts'
 import { done, FIXTURE_KEY } from './testing/fixture-database.ts'
 
-const DATABASE = join(import.meta.dirname, '../../database')
+const DATABASE = join(import.meta.dirname, '../database')
 /** Last migration of the older schema: it has no bulk actions and no sizes of values. */
 const LAST = '0013'
 

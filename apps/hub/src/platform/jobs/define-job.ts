@@ -37,11 +37,7 @@ export interface JobContext {
 }
 
 /** Runs one attempt of a job. After an error the job is retried, except after `PermanentFailure`, which ends the job. */
-type JobHandler<N extends JobName> = (
-  context: JobContext,
-  data: JobData[N],
-  job: RunningJob,
-) => Promise<void>
+type JobHandler<N extends JobName> = (context: JobContext, data: JobData[N], job: RunningJob) => Promise<void>
 
 /** A kind of job: its name, its policy and its handler. */
 export type Job<N extends JobName = JobName> = { name: N; policy: JobKind; run: JobHandler<N> }

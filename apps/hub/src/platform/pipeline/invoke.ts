@@ -10,7 +10,7 @@ import {
   MAX_JSON_DEPTH,
   RECENT_SIGN_IN_SECS,
 } from '@muster/actions'
-import { jsonDepth } from '@muster/actions/exact-json'
+import { jsonDepth, stringify } from '@muster/actions/exact-json'
 import { Batcher, InFlight } from '@muster/concurrency'
 import type { z } from 'zod'
 import { type Authorization, authorize, RefusedMember } from '../access/authorize.ts'
@@ -33,6 +33,7 @@ import { type DatabaseShare, DatabaseShares } from '../limits/database-shares.ts
 import { LimitReached } from '../limits/limit-reached.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import { RefusedCommands } from '../limits/refused-commands.ts'
+import { RefusedInputs } from '../limits/refused-inputs.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../runtime/log.ts'
 import { type Caller, personOf } from './caller.ts'
@@ -135,6 +136,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
   let countAfterAnswers = 0
   const shares = new DatabaseShares(db, services.limits)
   const refusedCommands = new RefusedCommands(services.limits, limits)
+  const refusedInputs = new RefusedInputs(limits)
 
   async function invoke(
     caller: Caller,
@@ -145,7 +147,13 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
   ): Promise<string> {
     const found = findAction(name)
     if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })
-    const input = parseInput(found.action, inputText)
+    let input: Input
+    try {
+      input = parseInput(found.action, inputText)
+    } catch (error) {
+      await refusedInputs.hold(caller, address, signal)
+      throw error
+    }
     // Rate limits apply before the audit row is written, so that a flood does not fill the audit log.
     const { kind, permission, rateLimit } = found.action
     if (rateLimit && caller.actor !== 'System')
@@ -169,7 +177,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
         signal,
       )
       if (anonymousAddress !== undefined) await limits.giveBack('no credentials', anonymousAddress)
-      return await outputText(found.action.output, output)
+      return output
     } catch (error) {
       if (error instanceof LimitReached) services.limitReports.add(error.limit, error.subject, error.message)
       services.diskSpace.note(error)
@@ -187,7 +195,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     origin: Origin,
     onOwnerProved: (userId: string) => void,
     signal: AbortSignal,
-  ): Promise<unknown> {
+  ): Promise<string> {
     const entry = {
       action: name,
       caller,
@@ -198,22 +206,28 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     }
     const share = shares.of(caller, origin.address)
     const call: CommandCall = { share, action, entry, input, inputText, onOwnerProved, signal }
-    if (action.kind === 'command') return runCommand(handlers[name] as CommandRun, call)
+    // The output of a command is checked in its transaction.
+    if (action.kind === 'command') return stringify(await runCommand(handlers[name] as CommandRun, call))
     if (action.kind === 'telemetry') {
       const run = handlers[name] as {
         byDevice: (context: unknown, input: Input) => Promise<unknown>
         byOthers: CommandRun
       }
-      if (caller.actor !== 'Device') return runCommand(run.byOthers, call)
+      if (caller.actor !== 'Device') return stringify(await runCommand(run.byOthers, call))
       const { scope } = await authorize(db, caller, action.permission, input)
-      return run.byDevice({ caller, scope, services, inputText, db }, input)
+      const output = await run.byDevice({ caller, scope, services, inputText, db }, input)
+      return outputText(action.output, output)
     }
     const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
     const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
-    const answer = (): Promise<unknown> =>
-      run({ caller, scope, services, inputText, db: share.db, signal }, input)
+    // A whole list is also written within the share of its caller.
+    const answer = async (): Promise<string> =>
+      outputText(
+        action.output,
+        await run({ caller, scope, services, inputText, db: share.db, signal }, input),
+      )
     if (action.kind === 'preference') return answer()
-    let output: unknown
+    let output: string
     if (action.cost === 'brief') output = await share.brief(signal, answer)
     else output = isScan(action, input, caller) ? await share.long(signal, answer) : await answer()
     if (asInstanceAdmin) {
@@ -457,7 +471,7 @@ function reasonOf(error: unknown): string {
  */
 function scopeOfRefusal(error: unknown, authorization: Authorization | undefined): Scope | undefined {
   const scope = error instanceof RefusedMember ? error.scope : authorization?.scope
-  return scope?.role === undefined ? undefined : scope
+  return scope?.rights && scope
 }
 
 /**
@@ -466,7 +480,7 @@ function scopeOfRefusal(error: unknown, authorization: Authorization | undefined
  */
 function scopeOfFailure({ permission }: Action, { scope }: Authorization): Scope | undefined {
   const isRead = typeof permission === 'object' && permission.can === 'read'
-  return isRead && scope.role === undefined ? undefined : scope
+  return isRead && !scope.rights ? undefined : scope
 }
 
 /** Parses and validates an input. Throws `Invalid` with every issue and its path. An empty string counts as `{}` (docs/api.md 1.1). */
@@ -533,7 +547,7 @@ function isConflict(error: unknown): boolean {
 
 /**
  * True for a call that may read many rows, by the contract of its action. Such calls share the limiter of long queries. A list without
- * `limit`, which has no bound but the number of its rows, counts as well, except for devices: their lists are those of one device or
+ * `limit`, which has no bound but the number of its rows, counts as well, unless a limit bounds it, and except for devices: their lists are those of one device or
  * repository, and a whole fleet may ask for them at once after a restart.
  */
 function isScan(
@@ -543,6 +557,7 @@ function isScan(
 ): boolean {
   if (typeof sort === 'string' && scanningSort?.test(sort)) return true
   if (cost === 'scan') return true
+  if (cost === 'bounded') return false
   if (actor !== 'Device' && kind === 'query' && 'cursor' in shape && limit === undefined) return true
   if (cost !== 'scan if filtered') return false
   if (Array.isArray(columns) && columns.length > 0) return true

@@ -54,7 +54,7 @@ export const repositories_GetVersionUsage = handler(
     const { reportedAs, newer, before } = await neighboursOf(db, versionId)
     const tags = await releaseTags(db, packageId, versionId)
     // The moves of tags are in the log of the repository, which its members may read.
-    const mayReadLog = scope.role !== undefined || isAuditedReader(caller, scope)
+    const mayReadLog = scope.rights !== undefined || isAuditedReader(caller, scope)
     const hereBefore = tags.find(tag => tag.version.versionId === versionId && tag.before)?.before
     const cameFrom = (mayReadLog ? hereBefore : undefined) ?? before
     const [counted, series] = await Promise.all([
