@@ -36,6 +36,8 @@ import type { Pipeline } from '../../platform/pipeline/invoke.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
 import type { Measures } from '../../platform/runtime/measures.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
+import { openForPerson } from '../channels/device-channel.ts'
+import { forwardedPort } from '../channels/forwarded-port.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { Reach } from '../node-links/reach.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
@@ -51,7 +53,6 @@ import { HeldAnswers } from './held-answers.ts'
 import type { Presence } from './presence.ts'
 import { Refusal, type RefusalReason, refuseWhenCrowded } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
-import { relay } from './relay.ts'
 import { SharedIdentities } from './shared-identities.ts'
 
 /** Largest WebSocket message in bytes: the longest frame of a link (docs/protocol.md 2.10). */
@@ -396,15 +397,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     remote: string,
   ): Promise<void> {
     try {
-      await relay(request, link, {
-        db,
-        reach,
-        rights,
+      const person = {
         userId: connected.caller.userId,
         callerNow: () => callerNow(connected, link, remote),
         address: remote,
-        measures,
-      })
+      }
+      await openForPerson(forwardedPort, request, link, person, { db, reach, rights, measures })
     } catch (error) {
       log.error({ ...idsOf(connected.caller), endpoint: request.endpoint, err: error }, 'forward failed')
       request.reject('the hub could not open the connection')
