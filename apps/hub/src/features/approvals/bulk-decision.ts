@@ -15,6 +15,7 @@ export function bulkDecision(status: 'Active' | 'Rejected'): BulkKind {
   return {
     permission: actions.devices_StartBulkDecision.permission,
     delaySecs: 0,
+    portion: 200,
     items: 'certificates',
     has: sql<boolean>`d.pending_certificates > 0`,
     keepsFilter: false,

@@ -482,23 +482,23 @@ describe('a deletion of several devices', () => {
     expect(await auditEvents(hub, 'devices_BulkActionStopped')).toMatchObject([{ data: { bulkActionId } }])
   })
 
-  it('stops after the 200 items during which the membership of its person ends', async () => {
+  it('stops after the 50 items during which the membership of its person ends', async () => {
     colleague = await hub.user({ displayName: 'Carl' })
     const membership = { organization_id: organizationId, user_id: colleague.userId }
     await hub.db.insertInto('organization_member').values(membership).execute()
-    await pendingDevices(230)
+    await pendingDevices(201)
     const selection = { kind: 'filter' as const }
     const { bulkActionId } = await colleague.invoke('devices_CreateBulkDeletion', { projectId, selection })
     await colleague.invoke('devices_StartBulkDeletion', { projectId, bulkActionId })
-    // The lock of the 20th device holds up the first portion of 200 items after the rights for it were read.
+    // The lock of the 20th device holds up the first portion of 50 items after the rights for it were read.
     await using session = await lockDeviceAt(19, bulkActionId)
     const running = dueNow(bulkActionId)
     await session.waitingStatements(1)
     await hub.pool.query('delete from organization_member where user_id = $1', [colleague.userId])
     await session.release()
     await running
-    expect(await ended(bulkActionId)).toMatchObject({ status: 'Stopped', succeededCount: 200 })
-    expect(await deviceCount()).toBe(30)
+    expect(await ended(bulkActionId)).toMatchObject({ status: 'Stopped', succeededCount: 50 })
+    expect(await deviceCount()).toBe(151)
   })
 })
 

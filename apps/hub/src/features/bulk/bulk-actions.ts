@@ -6,7 +6,13 @@ import { authorize } from '../../platform/access/authorize.ts'
 import { recordEvent, recordEvents } from '../../platform/audit/events.ts'
 import type { Origin } from '../../platform/audit/facts.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
-import { isConnectionError, isDeadlock, sqlState } from '../../platform/database/client/errors.ts'
+import {
+  isCancelled,
+  isConnectionError,
+  isDeadlock,
+  isLockTimeout,
+  sqlState,
+} from '../../platform/database/client/errors.ts'
 import type { JobName, Jobs } from '../../platform/jobs/jobs.ts'
 import type { LiveHub } from '../../platform/live/live-hub.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
@@ -15,10 +21,10 @@ import type { Sessions } from '../../platform/sessions/sessions.ts'
 import { type BulkItem, type ItemResult, type PortionWork, skipped } from './bulk-kind.ts'
 import { BULK_KINDS } from './kinds.ts'
 
-/** Items per portion. Before each portion, the rights of the person who started the bulk action are read again. */
-const PORTION = 200
 /** Maximum number of portions of one bulk action before the job turns to the next bulk action that is due. */
-const PORTIONS_PER_TURN = 5
+const PORTIONS_PER_TURN = 10
+/** Time after which a bulk action is tried again that could not be processed, in seconds. Others go on meanwhile. */
+const AGAIN_SECS = 60
 /** Maximum number of attempts of a portion whose transaction fails because of a deadlock or a serialization conflict. */
 const MAX_ATTEMPTS = 3
 /**
@@ -34,6 +40,8 @@ const SOON_MS = 15_000
 
 type BulkActionsOptions = {
   db: Db
+  /** Database of the hub, if `db` is the share of a caller. */
+  hubDb?: Db
   sessions: Sessions
   devices: DeviceRegistry
   live: LiveHub
@@ -60,6 +68,7 @@ declare module '../../platform/jobs/define-job.ts' {
 export class BulkActions {
   readonly #options: BulkActionsOptions
   readonly #db: Db
+  readonly #hubDb: Db
   readonly #sessions: Sessions
   readonly #devices: DeviceRegistry
   readonly #live: LiveHub
@@ -67,9 +76,10 @@ export class BulkActions {
   readonly #log: Logger
 
   constructor(options: BulkActionsOptions) {
-    const { db, sessions, devices, live, jobs, log } = options
+    const { db, hubDb = db, sessions, devices, live, jobs, log } = options
     this.#options = options
     this.#db = db
+    this.#hubDb = hubDb
     this.#sessions = sessions
     this.#devices = devices
     this.#live = live
@@ -79,7 +89,7 @@ export class BulkActions {
 
   /** Bulk actions that are processed with a caller's share of the database, instead of that of the hub. */
   of(db: Db): BulkActions {
-    return new BulkActions({ ...this.#options, db })
+    return new BulkActions({ ...this.#options, db, hubDb: this.#hubDb })
   }
 
   /** Processes a bulk action to its end, in the request that started it. */
@@ -98,20 +108,26 @@ export class BulkActions {
       signal.throwIfAborted()
       const { rows } = await sql<{ id: string; in_ms: number }>`
         select bulk_action_id as id, extract(epoch from due_at - now())::float8 * 1000 as in_ms
-          from bulk_action where status in ('Waiting', 'Running') order by due_at limit 1`.execute(this.#db)
+          from bulk_action where status in ('Waiting', 'Running') and kind = any (${KINDS}::text[])
+         order by due_at limit 1`.execute(this.#db)
       const [next] = rows
       if (!next || next.in_ms > SOON_MS) return
       if (next.in_ms > 0) {
         await sleep(Math.min(next.in_ms, PAUSE_MS), undefined, { signal })
         continue
       }
-      await this.#runTurn(next.id, signal, jobId)
+      try {
+        await this.#runTurn(next.id, signal, jobId)
+      } catch (error) {
+        if (!signal.aborted) await this.#postpone(next.id)
+        throw error
+      }
     }
   }
 
   /** Queues the job if there are unfinished bulk actions, for example of a process that has crashed. */
   async resume(): Promise<void> {
-    const isQueued = await this.#db.transaction().execute(async tx => {
+    const isQueued = await this.#hubDb.transaction().execute(async tx => {
       const open = await tx
         .selectFrom('bulk_action')
         .where('status', 'in', ['Waiting', 'Running'])
@@ -122,6 +138,17 @@ export class BulkActions {
       return open !== undefined
     })
     if (isQueued) this.#jobs.wake('devices_RunBulkActions')
+  }
+
+  /** Lets other bulk actions go first when the job is tried again. */
+  async #postpone(bulkActionId: string): Promise<void> {
+    await this.#db
+      .updateTable('bulk_action')
+      .set({ due_at: sql`now() + make_interval(secs => ${AGAIN_SECS})` })
+      .where('bulk_action_id', '=', bulkActionId)
+      .where('status', '=', 'Running')
+      .execute()
+      .catch(() => {})
   }
 
   async #runTurn(bulkActionId: string, signal: AbortSignal, jobId: string): Promise<void> {
@@ -144,7 +171,7 @@ export class BulkActions {
       .execute()
   }
 
-  /** Processes up to `PORTION` items. Resolves to false when the bulk action has ended. */
+  /** Processes a portion of items. Resolves to false when the bulk action has ended. */
   async #runPortion(bulkActionId: string, jobId: string | undefined): Promise<boolean> {
     const run = await this.#read(bulkActionId)
     if (!run) return false
@@ -153,7 +180,7 @@ export class BulkActions {
       await this.#stop(run, jobId)
       return false
     }
-    const open = await this.#openPositions(bulkActionId)
+    const open = await this.#openPositions(run)
     if (open.length === 0) {
       await this.#complete(run)
       return false
@@ -170,6 +197,7 @@ export class BulkActions {
       .leftJoin('audit_action as a', 'a.action_id', 'b.action_id')
       .where('b.bulk_action_id', '=', bulkActionId)
       .where('b.status', '=', 'Running')
+      .where('b.kind', 'in', KINDS)
       .select(['b.project_id', 'b.kind', 'b.session_id', 'b.filter', 'b.action_id', 'a.address', 'a.browser'])
       .executeTakeFirst()
     return (
@@ -200,14 +228,14 @@ export class BulkActions {
     }
   }
 
-  async #openPositions(bulkActionId: string): Promise<number[]> {
+  async #openPositions({ bulkActionId, kind }: BulkRun): Promise<number[]> {
     const rows = await this.#db
       .selectFrom('bulk_action_item')
       .where('bulk_action_id', '=', bulkActionId)
       .where('outcome', 'is', null)
       .select('position')
       .orderBy('position')
-      .limit(PORTION)
+      .limit(BULK_KINDS[kind].portion)
       .execute()
     return rows.map(({ position }) => position)
   }
@@ -226,7 +254,10 @@ export class BulkActions {
       try {
         return await this.#tryItems(run, person, positions, jobId)
       } catch (error) {
-        if (isConnectionError(error)) throw error
+        // One item may hold up the others, by a lock or by its rows.
+        if (positions.length > 1 && (isCancelled(error) || isLockTimeout(error))) break
+        // A limit of the person concerns no item. A job continues with the hub's own share.
+        if (isConnectionError(error) || error instanceof ActionError) throw error
         if (attempt < MAX_ATTEMPTS && (isDeadlock(error) || sqlState(error) === '40001')) continue
         if (positions.length > 1) break
         const { bulkActionId } = run
@@ -259,13 +290,7 @@ export class BulkActions {
     const effects: (() => void | Promise<void>)[] = []
     const outcome = await this.#db.transaction().execute(async tx => {
       // The lock makes a cancellation wait for these items, and other nodes for the counts.
-      const state = await tx
-        .selectFrom('bulk_action')
-        .where('bulk_action_id', '=', run.bulkActionId)
-        .select('status')
-        .forUpdate()
-        .executeTakeFirst()
-      if (state?.status !== 'Running') return 'ended' as const
+      if ((await lockAction(tx, run.bulkActionId)) !== 'Running') return 'ended' as const
       const items = await claim(tx, run, positions)
       if (items.length === 0) return 'taken' as const
       const existing = await lockDevices(tx, run, items)
@@ -311,9 +336,10 @@ export class BulkActions {
   async #complete({ bulkActionId, kind }: BulkRun): Promise<void> {
     const queued = new Set<JobName>()
     await this.#db.transaction().execute(async tx => {
+      await lockAction(tx, bulkActionId)
       const { numUpdatedRows } = await tx
         .updateTable('bulk_action')
-        .set({ status: 'Completed', ended_at: sql`now()` })
+        .set({ status: 'Completed', ended_at: sql`now()`, ...countsOf(bulkActionId) })
         .where('bulk_action_id', '=', bulkActionId)
         .where('status', '=', 'Running')
         .executeTakeFirst()
@@ -329,9 +355,10 @@ export class BulkActions {
   /** Stops a bulk action whose person has signed out or lost the permission. */
   async #stop({ bulkActionId, projectId, kind }: BulkRun, jobId: string | undefined): Promise<void> {
     await this.#db.transaction().execute(async tx => {
+      await lockAction(tx, bulkActionId)
       const stopped = await tx
         .updateTable('bulk_action')
-        .set({ status: 'Stopped', ended_at: sql`now()` })
+        .set({ status: 'Stopped', ended_at: sql`now()`, ...countsOf(bulkActionId) })
         .where('bulk_action_id', '=', bulkActionId)
         .where('status', '=', 'Running')
         .returning(sql<number>`succeeded_count + skipped_count + failed_count`.as('done'))
@@ -369,6 +396,34 @@ type BulkRun = {
 type PortionOutcome = 'processed' | 'taken' | 'ended'
 
 type Person = { caller: Caller & { actor: 'User' }; organizationId: string }
+
+/** Kinds that this release knows. Bulk actions of another kind are left to nodes of a newer release. */
+const KINDS = Object.keys(BULK_KINDS)
+
+/** Locks a bulk action and resolves to its status. */
+async function lockAction(tx: Tx, bulkActionId: string): Promise<string | undefined> {
+  const row = await tx
+    .selectFrom('bulk_action')
+    .where('bulk_action_id', '=', bulkActionId)
+    .select('status')
+    .forUpdate()
+    .executeTakeFirst()
+  return row?.status
+}
+
+/**
+ * Columns with the counts of a bulk action that ends, from its items. Each portion adds to the counts, but a node of an older release counts
+ * the items only after its portions. The row must be locked by an earlier statement, or the counts may be those from before the wait.
+ */
+export function countsOf(bulkActionId: string) {
+  const count = (outcome: ItemResult['outcome']) =>
+    sql<number>`(select count(*) from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = ${outcome})`
+  return {
+    succeeded_count: count('Succeeded'),
+    skipped_count: count('Skipped'),
+    failed_count: count('Failed'),
+  }
+}
 
 /** Locks those of the items that have no result. */
 async function claim(tx: Tx, { bulkActionId }: BulkRun, positions: readonly number[]): Promise<BulkItem[]> {
@@ -410,9 +465,11 @@ async function lockDevices(
 async function deletionsOf(tx: Tx, items: readonly BulkItem[]): Promise<Map<number, ItemResult>> {
   if (items.length === 0) return new Map()
   const { rows } = await sql<{ device_id: string; actor: unknown; at: Date }>`
-    select distinct on (device_id) device_id, actor, created_at as at from audit_event
-     where device_id = any (${items.map(({ deviceId }) => deviceId)}::text[]) and event = 'devices_Deleted'
-     order by device_id, created_at desc`.execute(tx)
+    select i.device_id, past.actor, past.at from unnest(${items.map(({ deviceId }) => deviceId)}::text[]) as i (device_id)
+      cross join lateral (
+        select e.actor, e.created_at as at from audit_event e
+         where e.device_id = i.device_id and e.event = 'devices_Deleted' order by e.created_at desc limit 1
+      ) past`.execute(tx)
   const past = new Map(rows.map(row => [row.device_id, row]))
   return new Map(
     items.map(({ position, deviceId }) => [position, skipped('DeviceDeleted', past.get(deviceId))]),

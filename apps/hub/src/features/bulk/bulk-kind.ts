@@ -40,6 +40,11 @@ export type BulkKind = {
   permission: AnyPermission
   /** Time in seconds for which a large bulk action waits before its first item, so that it can be cancelled. */
   delaySecs: number
+  /**
+   * Items per portion. A portion is one transaction, which locks their devices, so it must be short. Before each one, the rights of the person
+   * are read again.
+   */
+  portion: number
   /** Its items in words. */
   items: string
   /** Condition for the devices `d` of a filter that have an item; undefined if each has one. */

@@ -7,6 +7,8 @@ import { type DeviceFilter, matchesFilter } from './device-filter.ts'
 export const bulkDeletion: BulkKind = {
   permission: actions.devices_StartBulkDeletion.permission,
   delaySecs: BULK_DELETION_DELAY_SECS,
+  // A device has up to thousands of rows that are deleted with it.
+  portion: 50,
   items: 'devices',
   keepsFilter: true,
   itemsOf: ({ projectId, ids }) => sql`
@@ -26,6 +28,8 @@ export const bulkDeletion: BulkKind = {
       .where('device_id', 'in', matching)
       .returning(['device_id', 'name', 'hostname'])
       .execute()
+    const places = new Map(items.map(({ position, deviceId }) => [deviceId, position]))
+    deleted.sort((a, b) => places.get(a.device_id)! - places.get(b.device_id)!)
     await emit(
       'devices_Deleted',
       deleted.map(({ device_id: deviceId, name, hostname }) => ({

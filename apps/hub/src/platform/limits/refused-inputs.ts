@@ -6,6 +6,10 @@ import type { RateLimits } from './rate-limits.ts'
 const AT_ONCE = { calls: 1_000, perSecs: 10 }
 /** Time for which each further refusal is held back, in milliseconds. */
 const HELD_MS = 1_000
+/** Refusals that are held back at once, of one caller and of all. The request of each is in memory meanwhile. Further ones are answered at once. */
+const MAX_HELD = { ofCaller: 8, ofAll: 64 }
+/** Longest input whose refusal is held back, in characters. A longer one takes its sender time anyway. */
+const MAX_HELD_LENGTH = 64 * 1024
 
 /**
  * Holds back the refusals of a caller who keeps sending inputs that are not valid. Such a caller would otherwise send the next one at once,
@@ -13,17 +17,31 @@ const HELD_MS = 1_000
  */
 export class RefusedInputs {
   readonly #rates: RateLimits
+  readonly #held = new Map<string, number>()
 
   constructor(rates: RateLimits) {
     this.#rates = rates
   }
 
   /** Counts a refused input. Resolves when it may be answered, or when `signal` aborts. */
-  async hold(caller: Caller, address: string | undefined, signal: AbortSignal): Promise<void> {
+  async hold(
+    caller: Caller,
+    address: string | undefined,
+    inputText: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     const key = personOf(caller)?.userId ?? (caller.actor === 'Anonymous' ? address : undefined)
     if (key === undefined) return
     const secs = await this.#rates.takeWithRate('refused inputs', key, AT_ONCE)
+    if (secs === undefined || inputText.length > MAX_HELD_LENGTH) return
+    const held = this.#held.get(key) ?? 0
+    const heldOfAll = [...this.#held.values()].reduce((sum, count) => sum + count, 0)
+    if (held >= MAX_HELD.ofCaller || heldOfAll >= MAX_HELD.ofAll) return
+    this.#held.set(key, held + 1)
     // An aborted wait is no error: its caller has left.
-    if (secs !== undefined) await sleep(HELD_MS, undefined, { signal }).catch(() => {})
+    await sleep(HELD_MS, undefined, { signal, ref: false }).catch(() => {})
+    const left = this.#held.get(key)! - 1
+    if (left > 0) this.#held.set(key, left)
+    else this.#held.delete(key)
   }
 }

@@ -151,7 +151,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     try {
       input = parseInput(found.action, inputText)
     } catch (error) {
-      await refusedInputs.hold(caller, address, signal)
+      await refusedInputs.hold(caller, address, inputText, signal)
       throw error
     }
     // Rate limits apply before the audit row is written, so that a flood does not fill the audit log.

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { refusal } from '../../../platform/access/authorize.ts'
 import { wireActor } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { countsOf } from '../bulk-actions.ts'
 import { BULK_KINDS } from '../kinds.ts'
 
 /** Cancels a bulk action. The update waits until the devices or certificates in flight are processed. No other is processed after it. */
@@ -27,6 +28,7 @@ export const devices_CancelBulkAction = handler(
         status: 'Cancelled',
         ended_at: sql`now()`,
         cancelled_by: JSON.stringify(wireActor(caller)),
+        ...countsOf(bulkActionId),
       })
       .where('bulk_action_id', '=', bulkActionId)
       .returning(sql<number>`succeeded_count + skipped_count + failed_count`.as('done'))
