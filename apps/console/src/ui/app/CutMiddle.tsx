@@ -1,6 +1,9 @@
 /** Number of characters at the end of a name that stay visible when its middle is cut. */
 const TAIL_CHARS = 8
 
+const ASCII = /^[ -~]*$/
+const segments = new Intl.Segmenter()
+
 let context: CanvasRenderingContext2D | undefined
 
 /** Width in pixels of a text in one line, in the font of names in lists. */
@@ -18,12 +21,12 @@ export function nameWidth(text: string): number {
  * put a space between the two parts.
  */
 export function CutMiddle({ text }: { text: string }) {
-  const chars = [...text]
-  // A short name is not cut. Long graphemes, such as emoji with modifiers, only make the end wider.
+  // Characters as people see them: an emoji may consist of several.
+  const chars = ASCII.test(text) ? [...text] : Array.from(segments.segment(text), ({ segment }) => segment)
   if (chars.length <= 2 * TAIL_CHARS) return text
   const tail = chars.slice(-TAIL_CHARS).join('')
   return (
-    <span className="cut-name">
+    <span className="cut-name" dir="auto">
       <span className="trunc" style={{ maxWidth: `calc(100% - ${nameWidth(tail) + 2}px)` }}>
         {chars.slice(0, -TAIL_CHARS).join('')}
       </span>

@@ -1,5 +1,6 @@
 import { ListFilterPlus } from 'lucide-react'
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
+import { nameWidth } from '../../../ui/app/CutMiddle.tsx'
 import { SortHead } from '../../../ui/app/Table.tsx'
 import { propertyOf } from './column-ids.ts'
 import { columnOf } from './columns.tsx'
@@ -110,7 +111,9 @@ function fittingWidth(head: HTMLTableCellElement): number {
   const widths = [head, ...cells].map(cell => {
     const range = document.createRange()
     range.selectNodeContents(cell!)
-    const inner = [...cell!.querySelectorAll('.trunc')].map(({ scrollWidth }) => scrollWidth)
+    const inner = [...cell!.querySelectorAll('.trunc')].map(part =>
+      part.querySelector('.cut-name') ? nameWidth(part.textContent) + 4 : part.scrollWidth,
+    )
     return Math.max(range.getBoundingClientRect().width, ...inner)
   })
   return Math.max(...widths) + PADDING_PX

@@ -40,6 +40,8 @@ const VIEW_PX = 60
 const NAME_PADDING_PX = 24
 /** Minimum width of the column Name in pixels, as in the CSS rule `.standard .c-name`. */
 const MIN_NAME_PX = 240
+/** Number of names that are measured. */
+const MEASURED_NAMES = 20
 /** Width in pixels of the column Id with whole ids and their copy buttons, as in the CSS rule `.whole-ids .c-id`. */
 const WHOLE_ID_PX = 212
 
@@ -260,16 +262,25 @@ function useWholeIds(
   roomPx: number | undefined,
 ): boolean {
   const [isWhole, setWhole] = useState(false)
+  // The widest name is one of those with the most characters.
   const longest = useMemo(
-    () => longestOf(devices, ({ name, hostname }) => name ?? `unnamed ${hostname}`),
+    () =>
+      devices
+        .map(({ name, hostname }) => name ?? `unnamed ${hostname ?? ''}`)
+        .sort((a, b) => b.length - a.length)
+        .slice(0, MEASURED_NAMES),
     [devices],
   )
   useLayoutEffect(() => {
-    const nameHead = table.current?.querySelector<HTMLElement>('th.c-name')
-    if (!nameHead || !columnIds.includes('deviceId') || roomPx === undefined) return setWhole(false)
-    const sparePx = nameHead.offsetWidth - (isWhole ? 0 : WHOLE_ID_PX - columnOf('deviceId').widthPx)
-    setWhole(sparePx >= Math.max(MIN_NAME_PX, nameWidth(longest) + NAME_PADDING_PX))
-  }, [table, columnIds, roomPx, longest, isWhole])
+    const [nameHead, idHead] = ['name', 'id'].map(column =>
+      table.current?.querySelector<HTMLElement>(`th.c-${column}`),
+    )
+    if (!nameHead || !idHead || !columnIds.includes('deviceId') || roomPx === undefined)
+      return setWhole(false)
+    // The sum of both columns is the same with whole ids and with cut ones.
+    const sparePx = nameHead.offsetWidth + idHead.offsetWidth - WHOLE_ID_PX
+    setWhole(sparePx >= Math.max(MIN_NAME_PX, ...longest.map(name => nameWidth(name) + NAME_PADDING_PX)))
+  }, [table, columnIds, roomPx, longest])
   return isWhole
 }
 
