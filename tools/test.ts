@@ -40,13 +40,8 @@ const RUNS: Record<string, () => Promise<void>> = {
     await check('console', 'node', ['tools/build-console.ts'])
     await tests('slow')
     await tests('e2e-slow')
-    // The tests of the network are the shortest of these, so the journeys follow them.
-    await Promise.all([
-      tests('long'),
-      tests('releases'),
-      tests('e2e-long'),
-      tests('e2e-network').then(() => tests('journeys')),
-    ])
+    await Promise.all([tests('long'), tests('releases'), tests('e2e-long'), tests('e2e-network')])
+    await tests('journeys')
   },
   /** Runs the browser tests and checks the accessibility of each screen with axe, in all sizes and themes. */
   async axe() {
