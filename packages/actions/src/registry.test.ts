@@ -154,7 +154,8 @@ describe.each(entries)('%s', (name, action) => {
     if (isSearch) expect(['scan', 'brief']).toContain(action.cost)
     // The preview of a bulk action finds the devices of a filter.
     else if (shape.selection !== undefined) expect(action.cost).toBe('scan if filtered')
-    else if (conditions.length > 0) expect(['scan if filtered', 'scan', 'bounded', 'brief']).toContain(action.cost)
+    else if (conditions.length > 0)
+      expect(['scan if filtered', 'scan', 'bounded', 'brief']).toContain(action.cost)
     else expect(action.cost).toBe(isCount ? 'brief' : undefined)
   })
 
