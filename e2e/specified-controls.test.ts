@@ -230,6 +230,8 @@ const FORMS: Record<string, Opened> = {
     file: 'pages/devices/list/lazy/ConditionPanel.tsx',
     open: async () => {
       await page.goto(`${stage.hub.url}${project}/devices`)
+      // While the page loads, its heading takes the focus, which closes an open panel.
+      await page.locator('tr[data-index]').first().waitFor()
       await page.getByRole('button', { name: 'Add a condition' }).click()
       return page.locator('.condpop form')
     },
