@@ -7,7 +7,7 @@ import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
 import { BulkActions } from './features/bulk/bulk-actions.ts'
-import { features, handlers, jobs as jobKinds } from './features/index.ts'
+import { jobs as allJobs, features, handlers } from './features/index.ts'
 import { maintainPartitions } from './features/instance/jobs/MaintainPartitions.ts'
 import { EarlyUpgrades } from './link/gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './link/gateway/gateway.ts'
@@ -378,7 +378,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     storedBytes,
     bulkActions,
   }
-  await jobs.work((name, data, job) => jobKinds[name].run(jobContext, data, job))
+  await jobs.work((name, data, job) => allJobs[name].run(jobContext, data, job))
   await bulkActions
     .resume()
     .catch(error => log.warn({ err: error }, 'unfinished bulk actions were not resumed'))
@@ -416,7 +416,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
       tls: config.tls,
     }),
     linkMetrics({ devices, gateway, ingest: services.ingest }),
-    ...features.flatMap(({ metrics }) => (metrics ? [metrics(db)] : [])),
+    ...features.flatMap(({ metrics: readerOf }) => (readerOf ? [readerOf(db, metrics.failed)] : [])),
   ])
   // Disposal runs this function first, so that new requests get 503 instead of reaching parts that are closed already.
   stack.defer(() => {

@@ -3,13 +3,9 @@ import type { MetricReader, Put } from '../../platform/operator/metrics.ts'
 import { InstanceValues, type Values } from './instance-values.ts'
 
 /** Reads the values of the whole instance. */
-export function instanceMetrics(db: Db): MetricReader {
-  let failed: (part: string) => void = () => {}
-  const values = new InstanceValues(db, part => failed(part))
-  return async (put, onFailure) => {
-    failed = onFailure
-    putValues(put, await values.read())
-  }
+export function instanceMetrics(db: Db, failed: (part: string) => void): MetricReader {
+  const values = new InstanceValues(db, failed)
+  return async put => putValues(put, await values.read())
 }
 
 function putValues(put: Put, values: Values): void {

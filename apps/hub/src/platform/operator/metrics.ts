@@ -37,8 +37,8 @@ type Labels = Record<string, string>
 /** Sets a value of a scrape. */
 export type Put = (name: MetricName, value: number, labels?: Labels) => void
 
-/** Reads values at each scrape. A value that is unknown is left out. `failed` counts a part that could not be read. */
-export type MetricReader = (put: Put, failed: (part: string) => void) => void | Promise<void>
+/** Reads values at each scrape. A value that is unknown is left out. */
+export type MetricReader = (put: Put) => void | Promise<void>
 
 /**
  * The metrics of one hub. Counters and histograms are updated by events, all other values are read at the scrape. An unknown value, for
@@ -86,6 +86,9 @@ export class Metrics implements Measures, Disposable {
     this.#mails.inc({ outcome })
   }
 
+  /** Counts a part of the values that could not be read. */
+  readonly failed = (part: string): void => this.#scrapeFailures.inc({ part })
+
   /** Makes scrapes read the values of a running hub from now on, one reader after the other. */
   watch(readers: readonly MetricReader[]): void {
     this.#readers = readers
@@ -106,7 +109,7 @@ export class Metrics implements Measures, Disposable {
     put('muster_forwards_open', this.forwards.open)
     put('muster_forwarded_bytes_total', this.forwards.toDeviceBytes, { direction: 'to_device' })
     put('muster_forwarded_bytes_total', this.forwards.fromDeviceBytes, { direction: 'from_device' })
-    for (const reader of this.#readers) await reader(put, part => this.#scrapeFailures.inc({ part }))
+    for (const reader of this.#readers) await reader(put)
     return `${await this.#registry.metrics()}\n${await read.metrics()}`
   }
 

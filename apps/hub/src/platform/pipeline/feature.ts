@@ -20,8 +20,8 @@ export type Feature = {
   owners?: Partial<Owners>
   /** Its HTTP routes beside the actions. */
   routes?: readonly AddRoutes[]
-  /** Makes the reader of its metrics. */
-  metrics?: (db: Db) => MetricReader
+  /** Makes the reader of its metrics. `failed` counts a part that could not be read. */
+  metrics?: (db: Db, failed: (part: string) => void) => MetricReader
 }
 
 /** Declares a feature. Its file `feature.ts` is the only one of its folder that the wiring imports. */
