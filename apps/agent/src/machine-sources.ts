@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Sources of an identity of a machine, in the order of preference. `examples/fingerprint` has the same sources and the same placeholders. */
+/** Sources of an identity of a machine, in the order of preference. `examples/fingerprint` has the same sources and ignores the same dummy values. */
 export const SOURCES = ['device-tree-serial', 'emmc-cid', 'mac', 'dmi-uuid', 'machine-id'] as const
 export type Source = (typeof SOURCES)[number]
 

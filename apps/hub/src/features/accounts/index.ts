@@ -1,3 +1,3 @@
-// What other features may use.
+// Exports for other features.
 export { lockAccount } from './account-lock.ts'
 export { isAccountOf, matchesEmail } from './accounts.ts'

@@ -1,3 +1,3 @@
-// What other features may use.
+// Exports for other features.
 export { actorName } from './log-query.ts'
 export { matchesPerson } from './shown-name.ts'

@@ -20,7 +20,7 @@ export type ItemResult = {
   actedAt?: Date
 }
 
-/** What a portion of a bulk action is processed with. Everything takes effect only if its transaction commits. */
+/** Context of a portion of a bulk action: its transaction, its caller, and functions whose effects follow the commit. */
 export type PortionWork = {
   tx: Tx
   caller: Caller

@@ -1,2 +1,2 @@
-// What other features may use.
+// Exports for other features.
 export { type BulkItem, type BulkKind, type ItemResult, type SelectedIds, skipped } from './bulk-kind.ts'

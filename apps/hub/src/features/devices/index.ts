@@ -1,4 +1,4 @@
-// What other features may use.
+// Exports for other features.
 export { bulkDeletion } from './bulk-deletion.ts'
 export { type DeviceFilter, matchesFilter } from './device-filter.ts'
 export { addressMatches, matchOf, searchDevices } from './device-search.ts'

@@ -1,2 +1,2 @@
-// What other features may use.
+// Exports for other features.
 export { BY_PROBLEMS, isInState, sampleConnected, totalsOf } from './project-status.ts'

@@ -1,4 +1,4 @@
-// What other features may use.
+// Exports for other features.
 export { deleteRepositories } from './deletion.ts'
 export { repositoryNamesOf, resolvePath } from './repositories.ts'
 export { repositoryToLink } from './repository-links.ts'
