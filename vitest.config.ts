@@ -47,13 +47,27 @@ const LONG = [
   'apps/hub/src/platform/storage/storage.slow.test.ts',
 ]
 /**
- * Journeys of people through the screens, and the states of a screen beyond the usual one. The gate opens every screen
- * (`e2e/screens.test.ts`), reads each text of the specification (`e2e/specification-texts.test.ts`) and keeps one journey for each area.
+ * Tests of the hub that the slow part runs, so that the gate stays short: what operators use (commands, backups, the database server,
+ * nodes, storage, mail), what a caller may hold, and the programs of people. The gate keeps what devices and people meet: features,
+ * links, actions and routes.
+ */
+const OPERATION = [
+  'apps/cli/src/{forward,releases}.test.ts',
+  'apps/hub/src/commands/*.test.ts',
+  'apps/hub/src/features/accounts/{canonical-emails,sign-in}.test.ts',
+  'apps/hub/src/link/gateway/peer-generations.test.ts',
+  'apps/hub/src/platform/{backup,bus,cluster,credentials,jobs,limits,mail,operator,runtime,storage}/*.test.ts',
+  'apps/hub/src/platform/database/server/*.test.ts',
+]
+/**
+ * Journeys of people through the screens, the texts of the specification, and the states of a screen beyond the usual one. The slow part
+ * runs them. The gate opens every screen (`e2e/screens.test.ts`) and keeps the journeys of the list of devices and of administration.
  */
 const JOURNEYS = [
   'e2e/{approvals,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
-  'e2e/{device-extras,device-list-tools,device-problems,device-rows,device-states}.test.ts',
-  'e2e/{keyboard,lists,logs,outside-look,palette,releases,repositories}.test.ts',
+  'e2e/{device-extras,device-identity,device-list-tools,device-problems,device-rows,device-states}.test.ts',
+  'e2e/{keyboard,lists,logs,outside-look,palette,projects-overview,releases,repositories,settings-forms}.test.ts',
+  'e2e/{specification-texts,specified-controls,true-screens}.test.ts',
 ]
 /**
  * Tests of whole hubs and of the browser that run in parallel, as those of `LONG`. `power-loss.slow.test.ts` is not among them: the scratch
@@ -97,6 +111,13 @@ const hub = {
   expect,
   hookTimeout: 60_000,
 }
+const sharedProcesses = {
+  ...hub,
+  // With isolation, the hub's modules would be loaded again for each file, which costs a third of the run time.
+  isolate: false,
+  // More workers than cores, because tests mostly wait for a hub, a database or a clock.
+  maxWorkers: 6,
+}
 const browser = {
   globalSetup: ['e2e/first-start.ts'],
   provide,
@@ -130,16 +151,13 @@ export default defineConfig({
       },
       {
         test: {
-          ...hub,
+          ...sharedProcesses,
           name: 'hub',
           include: ['apps/{hub,cli}/src/**/*.test.ts', 'testkit/src/**/*.test.ts'],
-          exclude: [SLOW, ...ISOLATED],
-          // With isolation, the hub's modules would be loaded again for each file, which costs a third of the run time.
-          isolate: false,
-          // More workers than cores, because tests mostly wait for a hub, a database or a clock.
-          maxWorkers: 5,
+          exclude: [SLOW, ...ISOLATED, ...OPERATION],
         },
       },
+      { test: { ...sharedProcesses, name: 'operation', include: OPERATION, exclude: [SLOW] } },
       { test: { ...hub, name: 'isolated', include: ISOLATED, maxWorkers: 2 } },
       {
         test: {

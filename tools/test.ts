@@ -1,7 +1,7 @@
-// Runs the tests and ends with the line `N passed, N failed`. `gate` (`npm test`) runs every check and all tests of behaviour.
-// `slow` (`npm run test:slow`) runs tests that need a quiet machine, other software or minutes. `axe` (`npm run test:axe`) checks all
-// screens in all sizes and themes. `nightly` runs the fuzz tests with a random seed. With several of these arguments, all are run
-// even if an earlier one fails.
+// Runs the tests and ends with the line `N passed, N failed`. `gate` (`npm test`) runs every check and the tests of what devices and
+// people meet. `slow` (`npm run test:slow`) runs the others: what operators use, whole journeys, and tests that need a quiet machine,
+// other software or minutes. `axe` (`npm run test:axe`) checks all screens in all sizes and themes. `nightly` runs the fuzz tests with a
+// random seed. With several of these arguments, all are run even if an earlier one fails.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
@@ -41,6 +41,7 @@ const RUNS: Record<string, () => Promise<void>> = {
     await tests('slow')
     await tests('e2e-slow')
     await Promise.all([tests('long'), tests('releases'), tests('e2e-long'), tests('e2e-network')])
+    await tests('operation')
     await tests('journeys')
   },
   /** Runs the browser tests and checks the accessibility of each screen with axe, in all sizes and themes. */
@@ -60,6 +61,7 @@ const RUNS: Record<string, () => Promise<void>> = {
     const files = stdout.trim().split('\n')
     await tests('unit', files)
     await tests('hub', files)
+    await tests('operation', files)
     await tests('slow', files)
   },
 }
