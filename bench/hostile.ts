@@ -29,8 +29,6 @@ const THINK_MS = 20
 const HEAD_START_SECS = 3
 /** Length in characters of a large value that a normal device sets. The hub has to assemble the value from several frames. */
 const NORMAL_LARGE_VALUE = 128 * 1024
-/** Descriptors of the hub, so few that one hostile caller could take all of them. */
-const MAX_DESCRIPTORS = 1_000
 const LOOPBACK_HUB = join(import.meta.dirname, 'loopback-hub.ts')
 const OPERATOR_TOKEN = 'an-operator-token-of-32-characters'
 
@@ -47,7 +45,6 @@ export async function hostile(only = ''): Promise<void> {
   const operatorPort = await freePort()
   const settings = {
     MUSTER_LOG_LEVEL: 'error',
-    MUSTER_MAX_DESCRIPTORS: String(MAX_DESCRIPTORS),
     MUSTER_OPERATOR_PORT: String(operatorPort),
     MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
   }

@@ -326,6 +326,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
       folders: [config.dataDir, ...watched],
       blobFolder: blobFolder(config.dataDir),
       tls: config.tls,
+      retiredSettings: config.retiredSettings,
       eventCount: () => services.ingest.eventCount,
       connections: () => devices.connectedCount,
       bus,

@@ -71,6 +71,10 @@ export const NodeFacts = z.object({
     // During an upgrade a node of a newer release may report another state.
     .catch(undefined)
     .describe('The file of the last backup, as this node sees it.'),
+  retiredSettings: z
+    .array(z.string())
+    .optional()
+    .describe('Settings that the node ignores, because its release has retired them. Absent without any.'),
 })
 export type NodeFacts = z.output<typeof NodeFacts>
 
@@ -115,6 +119,12 @@ const Problem = z.discriminatedUnion('kind', [
     level: Level,
     since: Timestamp,
     versions: z.array(z.string()),
+  }),
+  z.object({
+    kind: z.literal('SettingsRetired'),
+    level: Level,
+    nodeName: z.string(),
+    settings: z.array(z.string()).describe('Names in the environment.'),
   }),
 ])
 

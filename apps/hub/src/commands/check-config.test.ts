@@ -21,6 +21,15 @@ it('accepts settings that a start accepts, and creates nothing', async () => {
   })
 })
 
+it('names retired settings, which a start ignores', async () => {
+  const settings = { MUSTER_DATA_DIR: join(root, 'new/data'), MUSTER_MAX_DESCRIPTORS: 'many' }
+  const { code, out } = await runHere(['check-config'], settings)
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: 'Warning: MUSTER_MAX_DESCRIPTORS is retired and ignored: set the limit of open files of the process (LimitNOFILE of the service).\nThe hub can start with these settings.\n',
+  })
+})
+
 it('lists every problem of settings and their files, each once, and no secret', async () => {
   const file = join(root, 'file')
   await writeFile(file, 'no folder')

@@ -17,8 +17,15 @@ export function addCheckDowngradeCommand(program: Command, line: CommandLine): v
     .argument('<migration>', 'newest migration that it knows, such as 0030_cluster.sql')
     .action(async (release: string, migration: string, _options: object, command: Command) => {
       const config = line.settings()
+      const warnings = config.retiredSettings.map(
+        name => `${name} is set: release ${release} applies it, while this release ignores it.`,
+      )
       await using instance = await instanceAccess(config, quietLog(config))
       await withClient(instance.access.owner, client => requireSuitableFor(client, release, migration))
-      line.print(command, { canRun: true }, `Release ${release} can run on this database.`)
+      const lines = [
+        `Release ${release} can run on this database.`,
+        ...warnings.map(warning => `Warning: ${warning}`),
+      ]
+      line.print(command, { canRun: true, warnings }, lines.join('\n'))
     })
 }

@@ -64,6 +64,10 @@ it('refuses a downgrade to a release that cannot run on the database, in one lin
   const check = () => runHere(['check-downgrade', '0.0.9', NAMES.at(-1)!], settings)
   const canRun = { code: 0, out: 'Release 0.0.9 can run on this database.\n', err: '' }
   expect(await check()).toEqual(canRun)
+  const retired = { ...settings, MUSTER_MAX_DESCRIPTORS: '4096' }
+  expect((await runHere(['check-downgrade', '0.0.9', NAMES.at(-1)!], retired)).out).toBe(
+    `${canRun.out}Warning: MUSTER_MAX_DESCRIPTORS is set: release 0.0.9 applies it, while this release ignores it.\n`,
+  )
   await database.query(
     "insert into migration (name, checksum, oldest_release) values ('9999_new.sql', '', '0.0.9')",
   )

@@ -436,6 +436,7 @@ describe('instance_GetHealth', () => {
             disk: { freeBytes: 3, totalBytes: 100 },
             certificates: [{ names: ['hub.example'], endsAt: inDays(9.5) }],
             bus: { kind: 'NATS', awaySince: inDays(-1), failure: 'connection refused' },
+            retiredSettings: ['MUSTER_MAX_DESCRIPTORS'],
           }),
         },
         { node_id: newId('cluster_node'), name: 'dead node', left_at: new Date(), evicted_at: new Date() },
@@ -468,6 +469,12 @@ describe('instance_GetHealth', () => {
       { kind: 'BusAway', level: 'warn', nodeName: 'other node', bus: 'NATS', failure: 'connection refused' },
       { kind: 'VersionsDiffer', level: 'warn', versions: expect.arrayContaining(['0.0.1']) },
       { kind: 'CertificateEnding', level: 'warn', name: 'hub.example' },
+      {
+        kind: 'SettingsRetired',
+        level: 'warn',
+        nodeName: 'other node',
+        settings: ['MUSTER_MAX_DESCRIPTORS'],
+      },
     ])
     expect(events.value!.perSec).toBeGreaterThanOrEqual(2)
   })

@@ -38,6 +38,7 @@ export function problemsOf(findings: Findings): Problem[] {
     ...endingCertificates(findings),
     ...fillingDisks(findings),
     ...differentVersions(findings),
+    ...retiredSettings(findings),
   ]
   const sinceOf = (problem: Problem): string => ('since' in problem ? problem.since : '9')
   return found.sort(
@@ -82,6 +83,14 @@ function silentNodes({ silentNodes: nodes }: Findings): Problem[] {
     nodeName: name,
     lastHeartbeat: lastHeartbeat.toISOString(),
   }))
+}
+
+function retiredSettings({ nodes }: Findings): Problem[] {
+  return nodes.flatMap(({ name, facts }) =>
+    facts?.retiredSettings
+      ? [{ kind: 'SettingsRetired', level: 'warn', nodeName: name, settings: facts.retiredSettings }]
+      : [],
+  )
 }
 
 function awayBuses({ nodes }: Findings): Problem[] {

@@ -26,6 +26,8 @@ type NodeReportsOptions = {
   /** Folder of files, which is absent before the first upload. */
   blobFolder?: string
   tls: TlsFiles | undefined
+  /** Names of the retired settings that are set. */
+  retiredSettings?: readonly string[]
   /** Number of events that this node has stored since its start. */
   eventCount: () => number
   /** Number of devices that are connected to this node. */
@@ -43,6 +45,7 @@ type NodeReportsOptions = {
  */
 export async function startNodeReports(options: NodeReportsOptions): Promise<AsyncDisposable> {
   const { db, nodeId, log, eventCount, connections, bus, reportMs = REPORT_MS } = options
+  const retiredSettings = [...(options.retiredSettings ?? [])]
   const failed = (error: unknown): void => log.warn({ err: error }, 'the report of this node failed')
   const change = (part: Partial<NodeFacts>): void => {
     sql`update cluster_node set facts = facts || ${JSON.stringify(part)}::jsonb where node_id = ${nodeId}`
@@ -63,6 +66,7 @@ export async function startNodeReports(options: NodeReportsOptions): Promise<Asy
       eventsPerSec: (1000 * added) / Math.max(1, nowMs - countedAtMs),
       ...(await diskFacts(options)),
       ...certificateFacts(options.tls),
+      ...(retiredSettings.length > 0 && { retiredSettings }),
       ...(await backupFacts(db, backups)),
       // Read last, after all awaits, so the row has the newest state of the bus.
       ...busFacts(bus),

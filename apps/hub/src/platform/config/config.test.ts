@@ -59,10 +59,8 @@ describe('settings', () => {
       tracesUrl: undefined,
       tracesHeaders: undefined,
       tracesPercent: 10,
-      maxDescriptors: undefined,
       allowPlaintextDevices: false,
       diskLowBytes: 268_435_456,
-      diskReserveBytes: 67_108_864,
       eventRetentionDays: 90,
       auditRetentionDays: undefined,
       instanceKey: undefined,
@@ -76,6 +74,7 @@ describe('settings', () => {
       logLevel: 'info',
       limits: Object.fromEntries(LIMIT_NAMES.map(name => [name, LIMITS[name].default])),
       console: {},
+      retiredSettings: [],
     })
   })
 
@@ -113,10 +112,8 @@ describe('settings', () => {
       MUSTER_TRACES_URL: 'http://collector.example:4318/v1/traces',
       MUSTER_TRACES_HEADERS: 'Authorization=Basic%20YTpi==, x-team = fleet one',
       MUSTER_TRACES_PERCENT: '100',
-      MUSTER_MAX_DESCRIPTORS: '4096',
       MUSTER_ALLOW_PLAINTEXT_DEVICES: '1',
       MUSTER_DISK_LOW_BYTES: '10000000000',
-      MUSTER_DISK_RESERVE_BYTES: '1048576',
       MUSTER_EVENT_RETENTION_DAYS: '7',
       MUSTER_AUDIT_RETENTION_DAYS: '365',
       MUSTER_INSTANCE_KEY: '0123456789abcdef'.repeat(4),
@@ -166,10 +163,8 @@ describe('settings', () => {
       tracesUrl: 'http://collector.example:4318/v1/traces',
       tracesHeaders: { Authorization: 'Basic YTpi==', 'x-team': 'fleet one' },
       tracesPercent: 100,
-      maxDescriptors: 4096,
       allowPlaintextDevices: true,
       diskLowBytes: 10_000_000_000,
-      diskReserveBytes: 1_048_576,
       eventRetentionDays: 7,
       auditRetentionDays: 365,
       instanceKey: '0123456789abcdef'.repeat(4),
@@ -191,6 +186,7 @@ describe('settings', () => {
       logLevel: 'debug',
       limits: loadConfig({}).limits,
       console: { termsUrl: 'https://example.com/terms#a', privacyUrl: 'https://example.com/privacy' },
+      retiredSettings: [],
     })
   })
 
@@ -274,7 +270,6 @@ describe('a setting that cannot be used', () => {
     ['MUSTER_ALLOW_PLAINTEXT_DEVICES', 'yes', '0 or 1'],
     ['MUSTER_ALLOW_PLAINTEXT_DEVICES', 'true', '0 or 1'],
     ['MUSTER_DISK_LOW_BYTES', '1GiB', 'a number of bytes from 1048576 to 9007199254740991'],
-    ['MUSTER_DISK_RESERVE_BYTES', '0', 'a number of bytes from 1048576 to 9007199254740991'],
     ['MUSTER_EVENT_RETENTION_DAYS', '0', days],
     ['MUSTER_EVENT_RETENTION_DAYS', '3651', days],
     ['MUSTER_EVENT_RETENTION_DAYS', '1.5', days],

@@ -142,7 +142,6 @@ const Settings = z.object({
   MUSTER_TRACES_URL: CollectorUrl.optional(),
   MUSTER_TRACES_HEADERS: Headers.optional(),
   MUSTER_TRACES_PERCENT: wholeNumber(0, 100, 'a whole number from 0 to 100').default(10),
-  MUSTER_MAX_DESCRIPTORS: wholeNumber(64, 100_000_000, 'a number of file descriptors from 64').optional(),
   MUSTER_PROXY_DOMAIN: z
     .string()
     .regex(
@@ -159,7 +158,6 @@ const Settings = z.object({
     .optional(),
   MUSTER_ALLOW_PLAINTEXT_DEVICES: Flag.default(false),
   MUSTER_DISK_LOW_BYTES: byteSize(1024 ** 2).default(256 * 1024 ** 2),
-  MUSTER_DISK_RESERVE_BYTES: byteSize(1024 ** 2).default(64 * 1024 ** 2),
   MUSTER_PROXY_SILENCE_SECS: wholeNumber(0, 86_400, 'a number of seconds from 0 (never) to 86400').default(
     300,
   ),
@@ -225,7 +223,10 @@ export const SECRETS = [
  * Settings that this release has retired, by their names in the environment, each with what to do. A hub ignores them with a warning; the next
  * release forgets them, and then refuses them in a configuration file.
  */
-const RETIRED: Readonly<Record<string, string>> = {}
+const RETIRED: Readonly<Record<string, string>> = {
+  MUSTER_DISK_RESERVE_BYTES: 'the reserve file has 64 MiB',
+  MUSTER_MAX_DESCRIPTORS: 'set the limit of open files of the process (LimitNOFILE of the service)',
+}
 
 /** Host that is safe in a Content-Security-Policy: it has no character that ends a directive. */
 const POLICY_HOST = /^[\w.*:[\]-]+$/
@@ -282,8 +283,8 @@ export type Config = {
   tracesHeaders: Record<string, string> | undefined
   /** Share of the traces that begin at this hub and are recorded, in percent. */
   tracesPercent: number
-  /** Maximum number of file descriptors that the hub may use; undefined to use the limit of the process. */
-  maxDescriptors: number | undefined
+  /** Maximum number of file descriptors that the hub plans with; undefined to use the limit of the process. Tests lower it. */
+  maxDescriptors?: number
   /** Origin under which people and devices reach the hub. */
   publicUrl: string
   /** Further host names under which people reach the hub, as in a `Host` header without the port. */
@@ -322,7 +323,8 @@ export type Config = {
    * which the hub is degraded.
    */
   diskLowBytes: number
-  diskReserveBytes: number
+  /** Size of the reserve file in bytes; undefined for the default. Tests lower it. */
+  diskReserveBytes?: number
   eventRetentionDays: number
   /** Days for which sealed (hashed and signed) audit rows are kept; undefined keeps them for ever. */
   auditRetentionDays: number | undefined
@@ -344,6 +346,8 @@ export type Config = {
   /** Limits per device, token, project, organization and person. */
   limits: LimitValues
   console: z.output<typeof ConsoleConfig> & { termsUrl?: string; privacyUrl?: string; instanceName?: string }
+  /** Retired settings that are set and ignored, by their names in the environment. */
+  retiredSettings: readonly string[]
 }
 
 /**
@@ -391,13 +395,16 @@ export function checkSettings(env: Record<string, string | undefined> = process.
       return undefined
     }
   })
-  return { config, problems: [...problems.values()] }
+  return {
+    config: { ...config, retiredSettings: [...sources.retired.keys()] },
+    problems: [...problems.values()],
+  }
 }
 
 /** Runs a check of several settings. Notes the `ConfigError` that it throws, and returns undefined. */
 type Attempt = <Value>(check: () => Value) => Value | undefined
 
-function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config {
+function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Omit<Config, 'retiredSettings'> {
   attempt(() => requireProxySecret(settings))
   attempt(() => requireNodeUrl(settings))
   attempt(() => requireOperatorTls(settings))
@@ -419,7 +426,6 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config
     tracesUrl: settings.MUSTER_TRACES_URL,
     tracesHeaders: settings.MUSTER_TRACES_HEADERS,
     tracesPercent: settings.MUSTER_TRACES_PERCENT,
-    maxDescriptors: settings.MUSTER_MAX_DESCRIPTORS,
     publicUrl,
     hosts: settings.MUSTER_HOSTS,
     dataDir: resolve(settings.MUSTER_DATA_DIR),
@@ -440,7 +446,6 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Config
     proxySilenceSecs: settings.MUSTER_PROXY_SILENCE_SECS,
     allowPlaintextDevices: settings.MUSTER_ALLOW_PLAINTEXT_DEVICES,
     diskLowBytes: settings.MUSTER_DISK_LOW_BYTES,
-    diskReserveBytes: settings.MUSTER_DISK_RESERVE_BYTES,
     eventRetentionDays: settings.MUSTER_EVENT_RETENTION_DAYS,
     auditRetentionDays: settings.MUSTER_AUDIT_RETENTION_DAYS,
     instanceKey: settings.MUSTER_INSTANCE_KEY,

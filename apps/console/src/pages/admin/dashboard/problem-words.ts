@@ -82,6 +82,12 @@ export function problemWords(problem: Problem, nowMs: number): ProblemWords {
         more: `${problem.versions.join(' and ')}.`,
         note: `Since ${sinceInWords(Date.parse(problem.since), nowMs)}. Finish the upgrade.`,
       }
+    case 'SettingsRetired':
+      return {
+        said: `The node ${problem.nodeName} ignores ${problem.settings.length === 1 ? 'a retired setting' : 'retired settings'}:`,
+        more: `${problem.settings.join(', ')}.`,
+        note: 'Remove what is set. The next release does not start with it in its configuration file.',
+      }
     // This page may be older than the hub.
     default:
       return { said: 'A newer release reports a problem.', more: 'Reload the page.' }

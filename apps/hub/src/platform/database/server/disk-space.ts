@@ -18,6 +18,9 @@ const CHECKPOINT_MS = 60_000
 const FULL_MS = 60_000
 const DISK_FULL = '53100'
 
+/** Size of the reserve file, in bytes. */
+const RESERVE_BYTES = 64 * 1024 ** 2
+
 /** The disk of an embedded database. */
 export type WatchedDisk = {
   /** Folder of the hub on that disk, which holds the reserve file. */
@@ -31,8 +34,8 @@ export type DiskSpaceOptions = {
   disk: WatchedDisk | undefined
   /** Free space in bytes below which the hub refuses large values from devices and a high rate of writes. */
   lowBytes: number
-  /** Size of the reserve file, in bytes. */
-  reserveBytes: number
+  /** Size of the reserve file, in bytes; undefined for `RESERVE_BYTES`. */
+  reserveBytes?: number | undefined
   readiness: Pick<Readiness, 'degrade' | 'restore'>
   log: Logger
   checkIntervalMs?: number
@@ -45,7 +48,7 @@ export type DiskSpaceOptions = {
  * there is enough space.
  */
 export class DiskSpace implements AsyncDisposable {
-  readonly #options: DiskSpaceOptions
+  readonly #options: DiskSpaceOptions & { reserveBytes: number }
   readonly #reserve: string | undefined
   readonly #loop: AsyncDisposable
   #lowReason: string | undefined
@@ -55,7 +58,7 @@ export class DiskSpace implements AsyncDisposable {
 
   constructor(options: DiskSpaceOptions) {
     const { disk, log, checkIntervalMs = CHECK_INTERVAL_MS } = options
-    this.#options = options
+    this.#options = { ...options, reserveBytes: options.reserveBytes ?? RESERVE_BYTES }
     this.#reserve = disk && join(disk.folder, 'reserve')
     this.#loop = every(
       checkIntervalMs,
