@@ -45,3 +45,26 @@ it('checks a permission at most once in 200 ms, however often a message comes, a
   for (let count = 0; count < 1_000; count++) deliver({ userId: 'u_1' })
   expect([checks, ends]).toEqual([3, 1])
 })
+
+it('checks a permission once for all watchers with the same key, and ends those that are left', async () => {
+  const { rights, deliver } = rightsOnBus()
+  let checks = 0
+  const ended: string[] = []
+  const watch = (name: string, key: string) =>
+    rights.watchPerson(
+      'u_1',
+      async () => ++checks < 0,
+      () => ended.push(name),
+      key,
+    )
+  const stops = ['first', 'second', 'third'].map(name => watch(name, 'key'))
+  const stopOther = watch('other', 'other key')
+  stops[0]!()
+  deliver({ userId: 'u_1' })
+  expect(checks).toBe(2)
+  await until('the others have ended', () => ended.length === 3)
+  expect(ended).toEqual(['second', 'third', 'other'])
+  for (const stop of [...stops, stopOther]) stop()
+  deliver({ userId: 'u_1' })
+  expect(checks).toBe(2)
+})

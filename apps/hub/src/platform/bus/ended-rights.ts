@@ -2,7 +2,7 @@ import type { Bus } from './bus.ts'
 import type { EndedRight } from './messages.ts'
 
 /**
- * Interval, in milliseconds, at which a person's permission for an open connection is checked. A connection may be open for days. With the
+ * Interval, in milliseconds, at which a person's permission for open connections is checked. A connection may be open for days. With the
  * time of the check, an ended right takes effect within the promised 5 s (docs/operating.md, "Several nodes").
  */
 const RECHECK_MS = 4_000
@@ -48,6 +48,9 @@ export class PendingChecks<Item> {
   }
 }
 
+type Watcher = { isAllowed: () => Promise<boolean>; end: () => void }
+type Watch = { watchers: Set<Watcher>; stop: () => void }
+
 /**
  * Distributes reports of ended rights (revoked certificates, tokens, sessions, memberships) inside this node and to the other nodes. The
  * code that holds a connection checks its right after a report. It also polls, because messages between nodes may be lost.
@@ -56,6 +59,8 @@ export class EndedRights {
   readonly #bus: Pick<Bus, 'publish'>
   readonly #listeners = new Set<(right: EndedRight) => void>()
   readonly #ofPerson = new Map<string, Set<() => void>>()
+  /** Watched permissions by their key. */
+  readonly #watches = new Map<unknown, Watch>()
 
   constructor(bus: Pick<Bus, 'publish' | 'subscribe'>) {
     this.#bus = bus
@@ -85,22 +90,44 @@ export class EndedRights {
 
   /**
    * Checks a permission of a person every 4 s and whenever one of the person's rights may have ended. Calls `end` when the permission was
-   * revoked. The returned function stops the checks.
+   * revoked. Watchers with the same `key` check the same permission, so one look-up serves all of them. The returned function stops the checks.
    */
-  watchPerson(userId: string, isAllowed: () => Promise<boolean>, end: () => void): () => void {
-    let isStopped = false
+  watchPerson(
+    userId: string,
+    isAllowed: () => Promise<boolean>,
+    end: () => void,
+    key: unknown = end,
+  ): () => void {
+    const watch = this.#watches.get(key) ?? this.#watch(userId)
+    this.#watches.set(key, watch)
+    const watcher = { isAllowed, end }
+    watch.watchers.add(watcher)
+    return () => {
+      if (!watch.watchers.delete(watcher) || watch.watchers.size > 0) return
+      watch.stop()
+      this.#watches.delete(key)
+    }
+  }
+
+  #watch(userId: string): Watch {
+    const watchers = new Set<Watcher>()
     const checks = new PendingChecks<true>(async () => {
+      // Watchers that come during the check have found the permission by themselves.
+      const checked = [...watchers]
       // A check that fails, for example during a failover of the database, does not end the connection.
-      if (!(await isAllowed().catch(() => true)) && !isStopped) end()
+      if (await checked[0]!.isAllowed().catch(() => true)) return
+      for (const watcher of checked) if (watchers.has(watcher)) watcher.end()
     })
     const check = (): void => checks.add([true])
     const timer = setInterval(check, RECHECK_MS)
     const unsubscribe = this.onEndedOf(userId, check)
-    return () => {
-      isStopped = true
-      clearInterval(timer)
-      unsubscribe()
-      checks[Symbol.dispose]()
+    return {
+      watchers,
+      stop() {
+        clearInterval(timer)
+        unsubscribe()
+        checks[Symbol.dispose]()
+      },
     }
   }
 
