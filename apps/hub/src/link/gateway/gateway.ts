@@ -31,13 +31,13 @@ import { endWithResponse } from '../../platform/net/last-answer.ts'
 import { CHECK_HEADER, CONNECT_PATH } from '../../platform/net/paths.ts'
 import { bareAnswer, securityHeaders } from '../../platform/net/security-headers.ts'
 import { remoteReader } from '../../platform/net/trusted-proxy.ts'
-import type { Caller, DeviceCaller } from '../../platform/pipeline/caller.ts'
+import type { Caller, DeviceCaller, PersonCaller } from '../../platform/pipeline/caller.ts'
 import type { Pipeline } from '../../platform/pipeline/invoke.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
 import type { Measures } from '../../platform/runtime/measures.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
-import { openForPerson } from '../channels/device-channel.ts'
 import { forwardedPort } from '../channels/forwarded-port.ts'
+import { openOverLink } from '../channels/link-channel.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { Reach } from '../node-links/reach.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
@@ -398,12 +398,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     remote: string,
   ): Promise<void> {
     try {
-      const person = {
-        userId: connected.caller.userId,
-        callerNow: () => callerNow(connected, link, remote),
-        address: remote,
-      }
-      await openForPerson(forwardedPort, request, link, person, { db, reach, rights, measures })
+      const person = { callerNow: () => callerNow(connected, link, remote), address: remote }
+      await openOverLink(forwardedPort, request, link, person, { db, reach, rights, measures })
     } catch (error) {
       log.error({ ...idsOf(connected.caller), endpoint: request.endpoint, err: error }, 'forward failed')
       request.reject('the hub could not open the connection')
@@ -473,7 +469,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     { userToken }: Connected & { kind: 'person' },
     link: Link,
     remote: string,
-  ): Promise<Caller> {
+  ): Promise<PersonCaller> {
     const caller = await sessions.callerOf({ bearer: userToken, address: remote, countsBadTokens: false })
     if (caller.actor === 'UserToken') return caller
     link.close(TOKEN_ENDED)

@@ -7,7 +7,7 @@ declare module '../../platform/pipeline/services.ts' {
   }
 }
 
-/** Timeout for a device to accept a connection to one of its ports, in milliseconds. */
+/** Timeout for a device to accept a channel, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000
 
 /** An open connection of a device, as seen by modules outside of the gateway. */
@@ -35,9 +35,22 @@ export type DeviceSession = {
 /** A connected device as the proxies use it, no matter to which node it is connected. */
 export type ReachableDevice = Pick<DeviceSession, 'ended' | 'open'>
 
+/** Opens a channel to an endpoint of a device. Rejects with `ChannelRejectedError` or `LinkEndedError`. */
+export function openEndpoint(device: ReachableDevice, endpoint: string): Promise<Channel> {
+  return device.open(endpoint, { timeoutMs: OPEN_TIMEOUT_MS })
+}
+
 /** Opens a channel to a TCP port of a device. Rejects with `ChannelRejectedError` or `LinkEndedError`. */
-export function openPort(session: ReachableDevice, port: number): Promise<Channel> {
-  return session.open(`forward/tcp/${port}`, { timeoutMs: OPEN_TIMEOUT_MS })
+export function openPort(device: ReachableDevice, port: number): Promise<Channel> {
+  return openEndpoint(device, `forward/tcp/${port}`)
+}
+
+/**
+ * Whether a number is a TCP port. The hub never sends another number to a device, because agents released before 2026-03-03 exit when they
+ * get one (docs/protocol.md R-18).
+ */
+export function isPort(port: number): boolean {
+  return port >= 1 && port <= 65_535
 }
 
 /** Close reason of a connection whose device has opened a newer connection. */

@@ -1,10 +1,10 @@
-import { type Channel, ChannelRejectedError, type ChannelRequest } from '@muster/link'
-import { pipeChannels } from '../../platform/net/channel-pipe.ts'
+import type { Channel, ChannelRequest } from '@muster/link'
 import type { Logger } from '../../platform/runtime/log.ts'
-import { type DeviceRegistry, type DeviceSession, openPort } from '../links/registry.ts'
+import { requested } from '../channels/device-channel.ts'
+import { type DeviceRegistry, type DeviceSession, isPort } from '../links/registry.ts'
 
 const ENDPOINT =
-  /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/(d_conn_[1-9A-HJ-NP-Za-km-z]{22})\/(p_[1-9A-HJ-NP-Za-km-z]{22})\/(?:watch|forward\/tcp\/(\d{1,5}))$/
+  /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/(d_conn_[1-9A-HJ-NP-Za-km-z]{22})\/(p_[1-9A-HJ-NP-Za-km-z]{22})\/(watch|forward\/tcp\/(\d{1,5}))$/
 
 /** Reason of a rejected channel if the device does not have the requested connection to this node. */
 export const NOT_CONNECTED = 'device not connected'
@@ -21,16 +21,16 @@ export function remoteEndpoint(connection: RemoteConnection, endpoint: string): 
 }
 
 /**
- * Serves a channel request from another node for a device at this node. The other node has checked the person's permission. This node
- * only checks that the device still has the requested connection and belongs to the requested project.
+ * Serves a channel request from another node for a device at this node. The other node takes the steps that concern the person: right,
+ * limits and audit event. This node only checks that the device still has the requested connection and belongs to the requested project.
  */
 export async function serveDevice(
   request: ChannelRequest,
   devices: DeviceRegistry,
   log: Logger,
 ): Promise<void> {
-  const [, deviceId, connectionId, projectId, port] = ENDPOINT.exec(request.endpoint) ?? []
-  if (!deviceId || (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))) {
+  const [, deviceId, connectionId, projectId, endpoint, port] = ENDPOINT.exec(request.endpoint) ?? []
+  if (!deviceId || (port !== undefined && !isPort(Number(port)))) {
     log.warn({ endpoint: request.endpoint.slice(0, 200) }, 'channel of another node refused')
     return request.reject('unknown endpoint')
   }
@@ -44,17 +44,14 @@ export async function serveDevice(
     )
     return request.reject(NOT_CONNECTED)
   }
-  if (port === undefined) return watch(session!, request.accept())
-  let device: Channel
-  try {
-    device = await openPort(session!, Number(port))
-  } catch (error) {
-    return request.reject(
-      error instanceof ChannelRejectedError ? REJECTED_BY_DEVICE + error.reason : NOT_CONNECTED,
-    )
-  }
-  if (!request.isPending) return device.close()
-  await pipeChannels(request.accept(), device)
+  if (endpoint === 'watch') return watch(session!, request.accept())
+  const rejection = (reason?: string): string =>
+    reason === undefined ? NOT_CONNECTED : REJECTED_BY_DEVICE + reason
+  const { open, pipe } = requested(request, endpoint!, rejection)
+  // Never aborts: the other node ends the channel when the person's right has ended.
+  const { signal } = new AbortController()
+  const device = await open(session!, undefined, signal)
+  if (device !== undefined) await pipe(device, signal)
 }
 
 /**

@@ -10,15 +10,14 @@ import { finished, pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { ChannelRejectedError } from '@muster/link'
-import type { EndedRights } from '../../platform/bus/ended-rights.ts'
 import { LimitReached } from '../../platform/limits/limit-reached.ts'
 import type { Shares } from '../../platform/limits/shares.ts'
 import { endWithResponse } from '../../platform/net/last-answer.ts'
 import { limitTime } from '../../platform/net/time-limit.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
 import type { Measures } from '../../platform/runtime/measures.ts'
+import { type ChannelServices, openForPerson } from '../channels/device-channel.ts'
 import type { ReachableDevice } from '../links/registry.ts'
-import type { Reach } from '../node-links/reach.ts'
 import { MAX_HEAD_BYTES } from './answer-reader.ts'
 import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
 import type { ChannelSocket } from './channel-socket.ts'
@@ -36,12 +35,10 @@ const CUT_OFF_MS = 5_000
 /** Time without data within the body of a response after which the response is cut off, in seconds. */
 const SILENCE_SECS = 300
 
-type ProxyOptions = {
+type ProxyOptions = ChannelServices & {
   publicUrl: string
   hosts: ProxyHosts
   tokens: ProxyTokens
-  reach: Pick<Reach, 'find'>
-  rights: EndedRights
   shares: Pick<Shares, 'takePageRequest'>
   measures?: Measures | undefined
   log: Logger
@@ -102,6 +99,7 @@ export function createHttpProxy({
 }: ProxyOptions): HttpProxy {
   const isSecure = publicUrl.startsWith('https:')
   const cookieName = isSecure ? '__Host-muster-device' : 'muster-device'
+  const services = { reach: { find: (deviceId: string) => checked(reach.find(deviceId)) }, rights }
   const ports = new WeakMap<ReachableDevice, Map<number, Port>>()
 
   /** Returns the pooled connections to one port of a device. They close with the device's link. */
@@ -150,71 +148,84 @@ export function createHttpProxy({
   }
 
   /**
-   * Sends a request to the device and resolves to the head of the response. `over` is the browser's response or socket. When `over`
-   * closes, the request to the device is aborted, and another request may use the port. Throws `Unreachable`.
+   * Forwards a request to the device and passes the response to `pipe`. `over` is the browser's response or socket. When `over` closes, the
+   * request to the device is aborted, and another request may use the port. Throws `Unreachable`.
    */
   async function forward(
     request: IncomingMessage,
     host: string,
     over: ServerResponse | Duplex,
     isUpgrade: boolean,
-  ): Promise<Answer> {
+    pipe: (answer: Answer) => Promise<void>,
+  ): Promise<void> {
     const jwt = cookiesOf(request.headers.cookie ?? '').find(([name]) => name === cookieName)?.[1] ?? ''
-    const access = await checked(tokens.check(jwt, host))
-    if (!access) throw new Unreachable((await checked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
-    if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
-    // Refuses service workers. When a person opens the next link to this host, a service worker could respond inside the browser, so that
-    // the link's token would never reach the hub. Pages that devices serve themselves, over plain HTTP, cannot have service workers either.
-    if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
-    const session = await checked(reach.find(access.deviceId))
-    if (!session) throw new Unreachable('offline')
-    const isWithBody = hasBody(request, isUpgrade)
-    const { limiter, agent } = portOf(session, access.port)
-    // A request that waits and is sent twice adds more than 10 listeners, the number above which Node warns of a leak.
-    over.setMaxListeners(20)
-    // If the browser has already disconnected, `close` has already fired. A listener added below would never run and never end
-    // the request to the device.
-    if (request.socket.destroyed) throw leftError()
-    shares.takePageRequest(access.userId, over)
-    const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
-    const stop = rights.watchPerson(access.userId, isAllowed, () => request.socket.destroy())
-    over.once('close', stop)
-    const permit = await permitOf(limiter, over)
-    const send = (): Promise<Answer> => {
-      if (request.socket.destroyed) throw leftError()
-      const upstream = httpRequest({
-        agent,
-        method: request.method!,
-        path: request.url!,
-        host,
-        headers: requestHeaders(request, isSecure, isUpgrade) as never,
-        setHost: false,
-        // `AnswerReader` has the same limit, and may write a head that is longer than the device's by some bytes.
-        maxHeaderSize: 2 * MAX_HEAD_BYTES,
-      })
-      // Heads with more than 2,000 lines would lose the rest of them. `MAX_HEAD_BYTES` bounds their number.
-      upstream.maxHeadersCount = 0
-      upstream.once('socket', socket => (socket as Duplex as ChannelSocket).answers!.expect(request.method!))
-      over.once('close', () => upstream.destroy())
-      upstream.once('close', () => takeRest(request))
-      // A truncated request must not look complete to the device.
-      request.once('aborted', () => upstream.destroy(leftError()))
-      if (isWithBody) request.pipe(upstream)
-      else upstream.end()
-      return answerOf(upstream, answerTimeoutMs, permit.release)
-    }
-    try {
-      return await send().catch(error => {
-        // The device may have processed the request before the connection was lost, so only requests with a safe method and without
-        // a body are sent again.
-        if (!(error instanceof StaleConnection) || isWithBody || !isSafe(request)) throw error
-        agent.closeIdle()
-        return send()
-      })
-    } catch (error) {
-      permit.release()
-      throw error
-    }
+    const outcome = await openForPerson(services, {
+      async right() {
+        const access = await checked(tokens.check(jwt, host))
+        if (!access) return undefined
+        if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
+        // Refuses service workers. When a person opens the next link to this host, a service worker could respond inside the browser, so that
+        // the link's token would never reach the hub. Pages that devices serve themselves, over plain HTTP, cannot have service workers either.
+        if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
+        return access
+      },
+      limits({ userId }) {
+        // A request that waits and is sent twice adds more than 10 listeners, the number above which Node warns of a leak.
+        over.setMaxListeners(20)
+        // If the browser has already disconnected, `close` has already fired. A listener added below would never run and never end
+        // the request to the device.
+        if (request.socket.destroyed) throw leftError()
+        shares.takePageRequest(userId, over)
+      },
+      async open(device, { port }, signal) {
+        signal.addEventListener('abort', () => request.socket.destroy())
+        const { limiter, agent } = portOf(device, port)
+        const isWithBody = hasBody(request, isUpgrade)
+        const permit = await permitOf(limiter, over)
+        const send = (): Promise<Answer> => {
+          if (request.socket.destroyed) throw leftError()
+          const upstream = httpRequest({
+            agent,
+            method: request.method!,
+            path: request.url!,
+            host,
+            headers: requestHeaders(request, isSecure, isUpgrade) as never,
+            setHost: false,
+            // `AnswerReader` has the same limit, and may write a head that is longer than the device's by some bytes.
+            maxHeaderSize: 2 * MAX_HEAD_BYTES,
+          })
+          // Heads with more than 2,000 lines would lose the rest of them. `MAX_HEAD_BYTES` bounds their number.
+          upstream.maxHeadersCount = 0
+          upstream.once('socket', socket =>
+            (socket as Duplex as ChannelSocket).answers!.expect(request.method!),
+          )
+          over.once('close', () => upstream.destroy())
+          upstream.once('close', () => takeRest(request))
+          // A truncated request must not look complete to the device.
+          request.once('aborted', () => upstream.destroy(leftError()))
+          if (isWithBody) request.pipe(upstream)
+          else upstream.end()
+          return answerOf(upstream, answerTimeoutMs, permit.release)
+        }
+        try {
+          return await send().catch(error => {
+            // The device may have processed the request before the connection was lost, so only requests with a safe method and without
+            // a body are sent again.
+            if (!(error instanceof StaleConnection) || isWithBody || !isSafe(request)) throw error
+            agent.closeIdle()
+            return send()
+          })
+        } catch (error) {
+          permit.release()
+          throw error
+        }
+      },
+      audit: 'WithToken',
+      pipe,
+    })
+    if (outcome === 'NotConnected') throw new Unreachable('offline')
+    if (outcome === 'Forbidden')
+      throw new Unreachable((await checked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -227,18 +238,19 @@ export function createHttpProxy({
     try {
       const url = URL.parse(request.url ?? '', `http://${host}`)
       if (url?.searchParams.has(TOKEN_PARAMETER)) return await admit(response, url, host)
-      const { answer, socket: device } = await forward(request, host, response, false)
-      if (device) {
-        device.destroy()
-        throw new Unreachable('nonsense')
-      }
-      const headers = responseHeaders(answer, false, { host, origin: hosts.originOf(host) })
-      response.writeHead(answer.statusCode!, answer.statusMessage, headers)
-      // Sends the head without waiting for the first byte of the body: with server-sent events, that byte may come much later. The
-      // encoding Latin-1 passes on the bytes of the device's headers unchanged. `flushHeaders` would encode them as UTF-8.
-      response.write('', 'latin1')
-      endSilence(answer, response, silenceSecs)
-      await passOn(answer, response)
+      await forward(request, host, response, false, async ({ answer, socket: device }) => {
+        if (device) {
+          device.destroy()
+          throw new Unreachable('nonsense')
+        }
+        const headers = responseHeaders(answer, false, { host, origin: hosts.originOf(host) })
+        response.writeHead(answer.statusCode!, answer.statusMessage, headers)
+        // Sends the head without waiting for the first byte of the body: with server-sent events, that byte may come much later. The
+        // encoding Latin-1 passes on the bytes of the device's headers unchanged. `flushHeaders` would encode them as UTF-8.
+        response.write('', 'latin1')
+        endSilence(answer, response, silenceSecs)
+        await passOn(answer, response)
+      })
     } catch (error) {
       const page = pageOf(error)
       log.debug({ err: error, host, page }, 'proxy request failed')
@@ -252,18 +264,19 @@ export function createHttpProxy({
     socket.on('error', () => {})
     let hasBegun = false
     try {
-      const { answer, socket: device, head: first } = await forward(request, host, socket, true)
-      hasBegun = true
-      socket.write(headText(answer, device !== undefined, { host, origin: hosts.originOf(host) }), 'latin1')
-      if (!device) {
-        socket.once('finish', () => socket.destroy())
-        endSilence(answer, socket, silenceSecs)
-        return await passOn(answer, socket)
-      }
-      // Forwards the bytes that arrived together with the head of the request or of the response.
-      device.write(head)
-      socket.write(first!)
-      await Promise.all([pipeline(socket, device), pipeline(device, socket)])
+      await forward(request, host, socket, true, async ({ answer, socket: device, head: first }) => {
+        hasBegun = true
+        socket.write(headText(answer, device !== undefined, { host, origin: hosts.originOf(host) }), 'latin1')
+        if (!device) {
+          socket.once('finish', () => socket.destroy())
+          endSilence(answer, socket, silenceSecs)
+          return await passOn(answer, socket)
+        }
+        // Forwards the bytes that arrived together with the head of the request or of the response.
+        device.write(head)
+        socket.write(first!)
+        await Promise.all([pipeline(socket, device), pipeline(device, socket)])
+      })
     } catch (error) {
       // After the head of the device's response, the hub cannot send another response.
       if (hasBegun) return await cutOff(socket, socket)

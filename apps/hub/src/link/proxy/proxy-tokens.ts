@@ -3,10 +3,11 @@ import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Jwts } from '../../platform/credentials/jwts.ts'
 import { type Db, select, type Tx } from '../../platform/database/client/connection.ts'
+import type { PersonRight } from '../channels/device-channel.ts'
 import type { ProxyHosts } from './hosts.ts'
 
-/** The device and port that a token opens, the person who requested it, and its remaining lifetime. */
-type ProxyAccess = { deviceId: string; port: number; userId: string; lastsSecs: number }
+/** Right that a token gives its person: the device and port that it opens, and its remaining lifetime. `key` is the id of the token. */
+type ProxyAccess = PersonRight & { port: number; lastsSecs: number }
 
 type NewToken = {
   deviceId: string
@@ -129,6 +130,7 @@ export class ProxyTokens {
         deviceId: row.device_id,
         port: row.port,
         userId: row.user_id,
+        key: tokenId,
         lastsSecs: Math.floor((row.expires_at.getTime() - now) / 1000),
       }
     )

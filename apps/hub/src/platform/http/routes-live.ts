@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { PendingChecks } from '../bus/ended-rights.ts'
 import type { Db } from '../database/client/connection.ts'
-import { type PersonCaller, personOf } from '../pipeline/caller.ts'
+import { credentialId, type PersonCaller, personOf } from '../pipeline/caller.ts'
 import type { Core } from '../pipeline/core.ts'
 import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
@@ -156,10 +156,6 @@ async function check(db: Db, streams: Stream[]): Promise<void> {
     if (good.has(credentialId(person))) setOrganizations(memberships.get(person.userId) ?? NONE)
     else end()
   }
-}
-
-function credentialId(person: PersonCaller): string {
-  return person.actor === 'User' ? person.sessionId : person.tokenId
 }
 
 /** The sessions and user tokens that are still valid, by the same rules as in `Sessions`. */

@@ -71,3 +71,8 @@ export type DeviceCaller = Caller & { actor: 'Device' }
 export function personOf(caller: Caller): PersonCaller | undefined {
   return caller.actor === 'User' || caller.actor === 'UserToken' ? caller : undefined
 }
+
+/** Id of the session or user token of a person. */
+export function credentialId(person: PersonCaller): string {
+  return person.actor === 'User' ? person.sessionId : person.tokenId
+}
