@@ -137,7 +137,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'packages/{actions,concurrency,link}/src/**/*.test.ts',
+            'packages/{actions,concurrency,link,predicates}/src/**/*.test.ts',
             'apps/{agent,console}/src/**/*.test.ts',
             'tools/**/*.test.ts',
           ],

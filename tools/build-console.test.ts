@@ -16,6 +16,7 @@ it('O11: starts with a built console and a packed agent if Vite is installed and
       'packages/actions/src',
       'packages/concurrency/src',
       'packages/link/src',
+      'packages/predicates/src',
     ])
       await mkdir(join(root, folder), { recursive: true })
     await cp(join(import.meta.dirname, 'build-console.ts'), join(root, 'tools/build-console.ts'))

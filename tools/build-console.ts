@@ -15,7 +15,13 @@ await refresh({
   verb: 'built',
   folder: join(root, 'apps/console/dist'),
   file: 'index.html',
-  sources: ['apps/console', 'packages/actions/src', 'packages/concurrency/src', 'package-lock.json'],
+  sources: [
+    'apps/console',
+    'packages/actions/src',
+    'packages/concurrency/src',
+    'packages/predicates/src',
+    'package-lock.json',
+  ],
   missing:
     'The console is not built and its build tools are not installed: run npm ci with development packages, or provide a built apps/console/dist.\n',
   isRequired: true,
@@ -38,6 +44,7 @@ await refresh({
     'packages/actions/src',
     'packages/concurrency/src',
     'packages/link/src',
+    'packages/predicates/src',
     'tools/pack-app.ts',
     'tools/require-node.js',
     'package.json',

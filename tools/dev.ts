@@ -13,7 +13,13 @@ const DATA_DIR = join(root, '.muster-dev')
 const HUB_PORT = 6878
 const CONSOLE_PORT = 5173
 const HUB_URL = `http://localhost:${HUB_PORT}`
-const SOURCES = ['apps/hub/src', 'packages/actions/src', 'packages/concurrency/src', 'packages/link/src']
+const SOURCES = [
+  'apps/hub/src',
+  'packages/actions/src',
+  'packages/concurrency/src',
+  'packages/link/src',
+  'packages/predicates/src',
+]
 /** Time without further changes before the hub is restarted, in milliseconds. Editors may write several files in a row. */
 const SETTLE_MS = 200
 /** Deadline for the hub to stop, in milliseconds. */

@@ -70,7 +70,7 @@ export async function writeTree(product: Product, arch: Arch, to: string, downlo
     for (const shipped of packages.filter(one => own.has(one.id) && !isNode(one)))
       copyPackage(shipped, join(to, shipped.path))
     mkdirSync(join(to, 'node_modules/@muster'))
-    for (const name of ['actions', 'concurrency', 'link'])
+    for (const name of ['actions', 'concurrency', 'link', 'predicates'])
       symlinkSync(`../../packages/${name}`, join(to, 'node_modules/@muster', name))
     writeLauncher('muster-hub', arch, to, 'apps/hub/muster-hub.js')
     writeLauncher('muster-agent', arch, to, 'apps/agent/dist/muster-agent')

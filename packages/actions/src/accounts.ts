@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { command, listInput, listOutput, optional, optionalText, preference, query } from './define.ts'
-import { DeviceSort, PropertyPath } from './device-filters.ts'
+import { DeviceSort, ListColumn, PropertyPath } from './device-filters.ts'
 import {
   ClusterNodeId,
   DeploymentTokenId,
@@ -66,16 +66,6 @@ const MINUTE_SECS = 60
 /** Longest validity of a user token with an expiry, in seconds: ten years. */
 const MAX_TOKEN_SECS = 315_360_000
 
-/** Columns that every device list has. The other columns show properties. */
-const ListColumn = z.enum([
-  'deviceId',
-  'firstSeen',
-  'status',
-  'pendingCertificatesCount',
-  'lastSeen',
-  'version',
-  'update',
-])
 const ColumnWidth = optional(z.int().min(1).max(4_000))
 
 /** Visible columns of a device list from left to right, after the column of the name. A column without a width has the default width. */

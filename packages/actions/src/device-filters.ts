@@ -1,3 +1,4 @@
+import { CONDITION_FIELDS, fieldsWith, memberOf } from '@muster/predicates'
 import { z } from 'zod'
 import { optional, optionalText } from './define.ts'
 import { BulkActionId, DeploymentTokenId, DeviceId, PackageId, PackageVersionId } from './ids.ts'
@@ -46,20 +47,18 @@ const PropertyCondition = z.discriminatedUnion('operator', [
   z.object({ property: ConditionProperty, operator: z.enum(['less', 'greater']), value: z.number() }),
 ])
 
-/** Columns about software updates that a condition can test as text. */
-const UpdateField = z.enum(['version', 'update'])
-const ConditionField = z.enum([...UpdateField.options, 'lastSeen'])
+const TEXT_FIELDS = fieldsWith({ type: 'text', condition: true })
 
 /** A condition on a column that is not a property. */
 const FieldCondition = z.discriminatedUnion('operator', [
-  z.object({ field: ConditionField, operator: z.enum(['exists', 'absent']) }),
+  z.object({ field: z.enum(CONDITION_FIELDS), operator: z.enum(['exists', 'absent']) }),
   z.object({
-    field: UpdateField,
+    field: z.enum(TEXT_FIELDS),
     operator: z.enum(['equals', 'notEquals', 'contains']),
     value: ConditionText.min(1).describe('For `update`, a state in any case.'),
   }),
   z.object({
-    field: z.literal('lastSeen'),
+    field: z.literal(fieldsWith({ type: 'time', condition: true })),
     operator: z.enum(['less', 'greater']),
     value: z.int().min(1).max(MAX_LAST_SEEN_SECS).describe('Seconds since the device was last seen.'),
   }),
@@ -134,17 +133,24 @@ export const DeviceFilter = z.object({
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
 })
 
-/** Fields of `sort` of a device list. An index provides the sort order of each field except `lastSeenAt`. */
-const SORT_FIELDS = ['name', 'deviceId', 'firstSeen', 'status', 'pendingCertificatesCount', 'lastSeenAt']
+/** Names in `#` and a name that stand for the values of a column beside the names of properties. */
+export const ColumnName = z.enum(TEXT_FIELDS.map(name => `#${name}` as const))
+
+/** Columns of a device list that do not show a property, after the column of the name. */
+export const ListColumn = z.enum(fieldsWith({ column: true }).filter(name => name !== 'name'))
+
+const SORT_NAMES = fieldsWith({ sort: true }).map(memberOf)
 
 /** Matches the sort orders of a device list for which the hub may have to read all devices of the project. */
-export const SCANNING_DEVICE_SORT = /^-?(?:lastSeenAt$|=)/
+export const SCANNING_DEVICE_SORT = new RegExp(
+  `^-?(?:(?:${fieldsWith({ scans: true }).map(memberOf).join('|')})$|=)`,
+)
 
 /** Sort order of a device list. The prefix `=` distinguishes a property called `name` from the field `name`. */
 export const DeviceSort = text(MAX_FILTER_LENGTH + 2)
   .regex(
-    new RegExp(`^-?(?:${SORT_FIELDS.join('|')}|=[a-zA-Z0-9][a-zA-Z0-9._-]{0,255})$`),
-    `expected ${SORT_FIELDS.join(', ')} or = and the name of a property, with - before it for the descending order`,
+    new RegExp(`^-?(?:${SORT_NAMES.join('|')}|=[a-zA-Z0-9][a-zA-Z0-9._-]{0,255})$`),
+    `expected ${SORT_NAMES.join(', ')} or = and the name of a property, with - before it for the descending order`,
   )
   .regex(
     partsUpTo(MAX_COLUMN_PATH_PARTS),

@@ -1,3 +1,4 @@
+import type { DeviceMember } from '@muster/predicates'
 import { z } from 'zod'
 import {
   command,
@@ -10,6 +11,7 @@ import {
   TextFilter,
 } from './define.ts'
 import {
+  ColumnName,
   DeviceFilter,
   DeviceSort,
   DeviceStatus,
@@ -295,7 +297,7 @@ export const projects = {
             .boolean()
             .optional()
             .describe('Present and true while machines take its connection over from each other.'),
-        }),
+        } satisfies Record<DeviceMember | 'currentConnectionDurationSecs' | 'properties', z.ZodType>),
       ),
       memberColumns: z
         .array(z.string())
@@ -434,9 +436,7 @@ export const projects = {
     cost: 'brief',
     input: z.object({
       projectId: ProjectId,
-      property: z
-        .union([PropertyName, z.enum(['#version', '#update'])])
-        .describe('Name of a property, or a column.'),
+      property: z.union([PropertyName, ColumnName]).describe('Name of a property, or a column.'),
       filter: optional(DeviceFilter),
       text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a value.'),
       limit: optional(z.int().min(1).max(MAX_SUGGESTED_VALUES)).describe('20 when missing.'),

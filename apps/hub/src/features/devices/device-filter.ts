@@ -4,60 +4,56 @@ import { partPattern } from '../../platform/database/client/page.ts'
 import { HAS_FAILED, matchesSoftware } from '../software/index.ts'
 import { matchesHealth, matchesPreset } from './device-conditions.ts'
 import { addressMatches } from './device-search.ts'
+import { DEVICE_SQL, UPDATE_SQL } from './device-sql.ts'
 import { matchesField } from './field-conditions.ts'
 import { matchesProperty } from './property-conditions.ts'
 
 /** Filter of the device list. */
 export type DeviceFilter = Partial<NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>>
 
+type Parts = { [Part in keyof DeviceFilter]-?: NonNullable<DeviceFilter[Part]> }
+
+/** Condition of each part of a filter. PostgreSQL checks conditions of equal cost in this order. */
+const PARTS: { [Part in keyof Parts]: (value: Parts[Part], projectId: string) => RawBuilder<boolean> } = {
+  status: status =>
+    status === 'pending'
+      ? sql`${DEVICE_SQL.pendingCertificatesCount} > 0`
+      : sql`${DEVICE_SQL.connected} = ${status === 'connected'}`,
+  health: matchesHealth,
+  preset: matchesPreset,
+  deviceIds: deviceIds => sql`d.device_id = any(${deviceIds})`,
+  bulkActionId: bulkActionId => sql`d.device_id in (
+    select i.device_id from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = 'Succeeded')`,
+  address: hasAddress,
+  tokenId: tokenId => sql`d.device_id in (
+    select c.device_id from device_certificate c where c.token_id = ${tokenId})`,
+  targetVersion: version => hasUpdate(sql`${UPDATE_SQL.targetVersion} = ${version}`),
+  updateFailure: ({ targetVersion, error }) =>
+    hasUpdate(sql`${HAS_FAILED} and ${UPDATE_SQL.targetVersion} is not distinct from ${targetVersion ?? null}
+      and ${UPDATE_SQL.updateError} is not distinct from ${error ?? null}`),
+  updateError: error => hasUpdate(sql`${HAS_FAILED} and ${UPDATE_SQL.updateError} = ${error}`),
+  text: text => sql`d.search_text like lower(${partPattern(text)})`,
+  properties: properties => allOf(properties.map(matchesProperty)),
+  fields: fields => allOf(fields.map(matchesField)),
+  software: matchesSoftware,
+}
+
 /**
  * Condition that a device of a project matches a filter of the device list. The surrounding query must use the alias `d` for the table
  * `device`.
  */
-export function matchesFilter(filter: DeviceFilter | undefined, projectId: string): RawBuilder<boolean> {
-  if (!filter) return sql<boolean>`true`
-  const {
-    status,
-    health,
-    preset,
-    text,
-    address,
-    bulkActionId,
-    properties = [],
-    fields = [],
-    updateError,
-    updateFailure,
-    targetVersion,
-    tokenId,
-    software,
-    deviceIds,
-  } = filter
-  const conditions = [...properties.map(matchesProperty), ...fields.map(matchesField)]
-  if (text) conditions.unshift(sql`d.search_text like lower(${partPattern(text)})`)
-  if (updateError)
-    conditions.unshift(sql`d.device_id in (select u.device_id from device_update u
-      where ${HAS_FAILED} and u.error = ${updateError})`)
-  if (updateFailure)
-    conditions.unshift(sql`d.device_id in (select u.device_id from device_update u
-      where ${HAS_FAILED} and u.target_version is not distinct from ${updateFailure.targetVersion ?? null}
-        and u.error is not distinct from ${updateFailure.error ?? null})`)
-  if (targetVersion)
-    conditions.unshift(sql`d.device_id in (
-      select u.device_id from device_update u where u.target_version = ${targetVersion})`)
-  if (tokenId)
-    conditions.unshift(sql`d.device_id in (
-      select c.device_id from device_certificate c where c.token_id = ${tokenId})`)
-  if (address) conditions.unshift(hasAddress(address, projectId))
-  if (software) conditions.push(matchesSoftware(software, projectId))
-  if (bulkActionId)
-    conditions.unshift(sql`d.device_id in (
-      select i.device_id from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = 'Succeeded')`)
-  if (deviceIds) conditions.unshift(sql`d.device_id = any(${deviceIds})`)
-  if (preset) conditions.unshift(matchesPreset(preset))
-  if (health) conditions.unshift(matchesHealth(health))
-  if (status === 'pending') conditions.unshift(sql`d.pending_certificates > 0`)
-  else if (status) conditions.unshift(sql`d.is_connected = ${status === 'connected'}`)
+export function matchesFilter(filter: DeviceFilter = {}, projectId: string): RawBuilder<boolean> {
+  const conditionOf = <Part extends keyof Parts>(part: Part) =>
+    filter[part] ? PARTS[part](filter[part] as Parts[Part], projectId) : []
+  return allOf((Object.keys(PARTS) as (keyof Parts)[]).flatMap(conditionOf))
+}
+
+function allOf(conditions: readonly RawBuilder<boolean>[]): RawBuilder<boolean> {
   return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`
+}
+
+function hasUpdate(condition: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`d.device_id in (select u.device_id from device_update u where ${condition})`
 }
 
 /** Condition that an address of a device begins with a text. A text that cannot be the beginning of an address matches no device. */

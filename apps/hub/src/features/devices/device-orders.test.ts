@@ -1,7 +1,7 @@
 import { databaseSession, deviceRow, failed, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LAST_SEEN_ORDER } from './last-seen-order.ts'
+import { LAST_SEEN_ORDER } from './device-sql.ts'
 import { absentQuery, valuesQuery, windowQuery } from './property-order.ts'
 
 let hub: TestHub

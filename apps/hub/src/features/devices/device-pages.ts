@@ -1,12 +1,12 @@
 import { ActionError, type ParsedInput, SCANNING_DEVICE_SORT } from '@muster/actions'
+import { DEVICE_FIELDS, type DeviceSortName } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
-import { HAS_SHARED_IDENTITY } from '../../link/gateway/shared-identity.ts'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import { type Db, STATEMENT_TIMEOUT_MS, withQueryOptions } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
-import { countRows, queryPage } from '../../platform/database/client/page.ts'
+import { countRows, queryPage, type SortKey } from '../../platform/database/client/page.ts'
 import { matchesFilter } from './device-filter.ts'
-import { LAST_SEEN_ORDER } from './last-seen-order.ts'
+import { DEVICE_SQL, LAST_SEEN_ORDER, UPDATE_SQL } from './device-sql.ts'
 import { pageByProperty } from './property-order.ts'
 import { columnText } from './property-paths.ts'
 
@@ -19,30 +19,20 @@ type Input = ParsedInput<'projects_QueryDevices'>
 const MAX_LOOK_UP = 100
 
 const SORTS = {
+  // The index `device_by_name` has this expression.
   name: { by: sql`coalesce(d.name, d.hostname, '')`, type: 'text' },
-  deviceId: { by: sql`d.device_id`, type: 'text' },
-  firstSeen: { by: sql`d.first_seen`, type: 'timestamptz' },
-  status: { by: sql`d.is_connected`, type: 'boolean' },
-  pendingCertificatesCount: { by: sql`d.pending_certificates`, type: 'integer' },
+  deviceId: { by: DEVICE_SQL.deviceId, type: 'text' },
+  firstSeen: { by: DEVICE_SQL.firstSeen, type: 'timestamptz' },
+  status: { by: DEVICE_SQL.connected, type: 'boolean' },
+  pendingCertificatesCount: { by: DEVICE_SQL.pendingCertificatesCount, type: 'integer' },
   lastSeenAt: { by: LAST_SEEN_ORDER, type: 'timestamptz' },
-} as const
+} as const satisfies Record<DeviceSortName, SortKey>
 
-/** State of the update of a device, from its row `u` of `device_update`. */
-const UPDATE = sql<
-  (string | null)[]
->`array[u.current_version, u.target_version, u.state, u.failure_count::text, u.error]`
-/** Subquery for the columns of `UPDATE` in a page. PostgreSQL evaluates it after sort and limit, so it looks up only the page's rows. */
-const UPDATE_OF_PAGE = sql<
-  (string | null)[] | null
->`(select ${UPDATE} from device_update u where u.device_id = d.device_id)`
-
-/**
- * End of a device's last connection, looked up for the page's disconnected devices only. It is null for a connected device. The
- * device's row has only the beginning of the connection.
- */
-const LAST_SEEN_OF_PAGE = sql<string | null>`case when not d.is_connected then (
-  select coalesce(c.ended_at, c.connected_at)::text from device_connection c where c.device_id = d.device_id
-   order by c.connected_at desc limit 1) end`
+const UPDATE_FIELDS = Object.keys(UPDATE_SQL)
+/** Values of `UPDATE_FIELDS` as texts, from the row `u` of `device_update`. */
+const UPDATE = sql`array[${sql.join(Object.values(UPDATE_SQL).map(value => sql`${value}::text`))}]`
+/** Subquery for `UPDATE` in a page. PostgreSQL evaluates it after sort and limit, so it looks up only the page's rows. */
+const UPDATE_OF_PAGE = sql`(select ${UPDATE} from device_update u where u.device_id = d.device_id)`
 
 /**
  * Values of `sort` whose order the index `device_by_first_seen` provides, forwards or backwards; without a value, devices are sorted by
@@ -50,40 +40,41 @@ const LAST_SEEN_OF_PAGE = sql<string | null>`case when not d.is_connected then (
  */
 const FIRST_SEEN_ORDERS: readonly (string | undefined)[] = [undefined, 'firstSeen', '-firstSeen']
 
-/** A row of the device list. */
-export type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesQuery>['execute']>>[number] & {
-  update: (string | null)[] | null
-  last_seen_at: string | null
+/** A row of the device list: the fields of `DEVICE_SQL`, the texts of the property columns, and the fields of the update. */
+export type DeviceRow = {
+  [Name in keyof typeof DEVICE_SQL]: (typeof DEVICE_SQL)[Name] extends RawBuilder<infer Value> ? Value : never
+} & { texts: (string | null)[] | null; update: (string | null)[] | null }
+
+/** Value of a field of the device's update as text; `undefined` if the device reports none. */
+export function updateText({ update }: DeviceRow, name: keyof typeof UPDATE_SQL): string | undefined {
+  return update?.[UPDATE_FIELDS.indexOf(name)] ?? undefined
 }
 
 /** Query for the devices of a project that match a filter, not sorted. */
-function devicesQuery(db: Db, { projectId, filter, columns = [] }: Input) {
-  return db
-    .selectFrom('device as d')
-    .where('d.project_id', '=', projectId)
-    .where(matchesFilter(filter, projectId))
-    .select([
-      'd.device_id',
-      'd.name',
-      'd.hostname',
-      sql<string>`d.first_seen::text`.as('first_seen'),
-      'd.is_connected',
-      'd.pending_certificates',
-      'd.health',
-      sql<string | null>`d.last_connected_at::text`.as('last_connected_at'),
-      HAS_SHARED_IDENTITY.as('has_shared_identity'),
-      columnTexts(columns).as('texts'),
-    ])
+function devicesQuery(db: Db, { projectId, filter, columns = [], limit }: Input) {
+  const isWhole = limit === undefined
+  const fields = Object.keys(DEVICE_SQL) as (keyof typeof DEVICE_SQL)[]
+  return (
+    db
+      .selectFrom('device as d')
+      // The whole list needs the update of every device. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
+      .$if(isWhole, query => query.leftJoin('device_update as u', 'u.device_id', 'd.device_id'))
+      .where('d.project_id', '=', projectId)
+      .where(matchesFilter(filter, projectId))
+      .select([
+        ...fields.map(name => selected(name, isWhole).as(name)),
+        columnTexts(columns).as('texts'),
+        (isWhole ? UPDATE : UPDATE_OF_PAGE).as('update'),
+      ])
+      .$castTo<DeviceRow>()
+  )
 }
 
-/** Adds the states of the devices' updates to a query. */
-function withUpdates(query: ReturnType<typeof devicesQuery>, { limit }: Input) {
-  // The whole list needs the update of every device. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
-  return limit === undefined
-    ? query
-        .leftJoin('device_update as u', 'u.device_id', 'd.device_id')
-        .select([UPDATE.as('update'), sql<string | null>`null`.as('last_seen_at')])
-    : query.select([UPDATE_OF_PAGE.as('update'), LAST_SEEN_OF_PAGE.as('last_seen_at')])
+function selected(name: keyof typeof DEVICE_SQL, isWhole: boolean): RawBuilder<unknown> {
+  // The end of a device's last connection is looked up for the rows of a page only.
+  if (isWhole && name === 'lastSeen') return sql`null`
+  const value: RawBuilder<unknown> = DEVICE_SQL[name]
+  return DEVICE_FIELDS[name].type === 'time' ? sql`${value}::text` : value
 }
 
 type DevicePage = { rows: DeviceRow[]; nextCursor?: string; total?: number }
@@ -139,7 +130,7 @@ function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
     FIRST_SEEN_ORDERS.includes(page.sort) &&
     (page.limit ?? Infinity) <= MAX_LOOK_UP
   return queryPage(
-    withUpdates(query, input),
+    query,
     {
       ...page,
       countTotal: countTotal === false ? 'whole' : counting,
@@ -154,7 +145,7 @@ function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
 /** Page in a sort order for which all devices of the project, or many entries of an index, may have to be read. */
 async function pageByScan(db: Db, input: Input): Promise<DevicePage> {
   const { countTotal, ...page } = input
-  const query = withUpdates(devicesQuery(db, input), input)
+  const query = devicesQuery(db, input)
   const sort = input.sort!
   const property = /^-?=(.+)$/.exec(sort)?.[1]
   if (property === undefined) {
@@ -169,7 +160,7 @@ async function pageByScan(db: Db, input: Input): Promise<DevicePage> {
 }
 
 /** Texts of the property columns, in the order of `columns`. Null if there are no property columns. */
-function columnTexts(columns: readonly string[]): RawBuilder<(string | null)[] | null> {
+function columnTexts(columns: readonly string[]): RawBuilder<unknown> {
   if (columns.length === 0) return sql`null::text[]`
   return sql`array[${sql.join(columns.map(columnText))}]`
 }

@@ -3,6 +3,7 @@ import { tryBrief } from '../../platform/database/client/brief.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { partPattern } from '../../platform/database/client/page.ts'
 import { addressStartsOf } from './address-texts.ts'
+import { DEVICE_SQL } from './device-sql.ts'
 
 /**
  * The last Unicode character in byte order. Texts that begin with `x` are the range from `x` to `x` followed by this character, which an
@@ -18,7 +19,7 @@ export type FoundDevice = {
   project_id: string
   project_name: string
   is_connected: boolean
-  health: string | null
+  status: 'healthy' | 'warning' | 'error' | 'offline'
   pending_certificates: number
   last_seen_at: string | null
   address: string | null
@@ -28,10 +29,8 @@ export type FoundDevice = {
 type Found = { devices: FoundDevice[]; hasMore: boolean; isCut: boolean }
 
 /** Columns of `FoundDevice`, except those of the address. The query must use the aliases `d` for `device` and `p` for `project`. */
-const COLUMNS = sql`d.device_id, d.name, d.hostname, p.project_id, p.name as project_name, d.is_connected, d.health,
-  d.pending_certificates, case when not d.is_connected then (
-    select coalesce(c.ended_at, c.connected_at)::text from device_connection c where c.device_id = d.device_id
-     order by c.connected_at desc limit 1) end as last_seen_at`
+const COLUMNS = sql`d.device_id, d.name, d.hostname, p.project_id, p.name as project_name, d.is_connected,
+  ${DEVICE_SQL.status} as status, d.pending_certificates, (${DEVICE_SQL.lastSeen})::text as last_seen_at`
 
 /**
  * Finds devices of an organization, best match first. Indexes serve look-ups by id and by the start of a name, host name, IP address or

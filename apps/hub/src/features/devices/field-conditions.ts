@@ -1,46 +1,40 @@
 import type { ParsedInput } from '@muster/actions'
+import { DEVICE_FIELDS } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
 import { matchesText } from '../../platform/database/client/page.ts'
+import { LAST_END, UPDATE_SQL } from './device-sql.ts'
 
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 type Condition = NonNullable<Filter['fields']>[number]
 type UpdateCondition = Exclude<Condition, { operator: 'less' | 'greater' }>
 
-/** Columns of `device_update` by the field of a condition. */
-const UPDATE_COLUMNS = { version: sql`u.current_version`, update: sql`u.state` }
-
-/** End of the last connection of a device that is not connected. */
-const LAST_END = sql`(
-  select coalesce(c.ended_at, c.connected_at) from device_connection c where c.device_id = d.device_id
-   order by c.connected_at desc limit 1)`
-
 /** Condition on a column of the device list that is not a property. The surrounding query must use the alias `d` for `device`. */
 export function matchesField(condition: Condition): RawBuilder<boolean> {
   const { operator } = condition
   if (operator === 'less' || operator === 'greater') return matchesLastSeenAgo(operator, condition.value)
-  if (condition.field !== 'lastSeen') return matchesUpdate(condition)
+  if (condition.field !== 'lastSeen') return matchesUpdate(condition.field, condition)
   const wasSeen = sql<boolean>`(d.is_connected or d.last_connected_at is not null)`
   return operator === 'exists' ? wasSeen : sql<boolean>`not ${wasSeen}`
 }
 
-function matchesUpdate(condition: UpdateCondition): RawBuilder<boolean> {
-  const column = UPDATE_COLUMNS[condition.field as keyof typeof UPDATE_COLUMNS]
+function matchesUpdate(field: keyof typeof UPDATE_SQL, condition: UpdateCondition): RawBuilder<boolean> {
   const isOpposite = condition.operator === 'absent' || condition.operator === 'notEquals'
   return sql<boolean>`${isOpposite ? sql`not` : sql``} exists (
-    select from device_update u where u.device_id = d.device_id and ${matchesColumn(condition, column)})`
+    select from device_update u where u.device_id = d.device_id and ${matchesValue(field, condition)})`
 }
 
-function matchesColumn(condition: UpdateCondition, column: RawBuilder<unknown>): RawBuilder<boolean> {
+function matchesValue(field: keyof typeof UPDATE_SQL, condition: UpdateCondition): RawBuilder<boolean> {
+  const value = UPDATE_SQL[field]
   switch (condition.operator) {
     case 'equals':
     case 'notEquals':
-      return condition.field === 'update'
-        ? sql`lower(${column}) = lower(${condition.value})`
-        : sql`${column} = ${condition.value}`
+      return 'ignoresCase' in DEVICE_FIELDS[field]
+        ? sql`lower(${value}) = lower(${condition.value})`
+        : sql`${value} = ${condition.value}`
     case 'contains':
-      return matchesText(condition.value, column)
+      return matchesText(condition.value, value)
     default:
-      return sql`${column} is not null`
+      return sql`${value} is not null`
   }
 }
 

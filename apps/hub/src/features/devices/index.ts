@@ -2,5 +2,4 @@
 export { bulkDeletion } from './bulk-deletion.ts'
 export { type DeviceFilter, matchesFilter } from './device-filter.ts'
 export { addressMatches, matchOf, searchDevices } from './device-search.ts'
-export { statusOf } from './device-status.ts'
 export { eventsByTime } from './events-by-time.ts'

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import { partPattern } from '../../platform/database/client/page.ts'
+import { UPDATE_SQL } from './device-sql.ts'
 
 /** Maximum number of devices whose properties are read for suggestions. */
 const MAX_DEVICES = 2_000
@@ -120,15 +121,9 @@ type Values = {
   numberCount: number
 }
 
-/** Columns of `device_update` by their names in `projects_QueryPropertyValues`. */
-const COLUMNS: ReadonlyMap<string, string> = new Map([
-  ['#version', 'current_version'],
-  ['#update', 'state'],
-])
-
 /**
  * Common table expressions for the values that a property has on the newest devices of a project. `condition` is SQL about the device
- * `d`. The names in `COLUMNS` stand for columns of `device_update`. The last expression, `short`, has the values that are short enough to
+ * `d`. `#` and the name of a field stand for that field of the update (`ColumnName`). The last expression, `short`, has the values that are short enough to
  * be suggested.
  */
 export function sampledValues(
@@ -136,8 +131,9 @@ export function sampledValues(
   property: string,
   condition: RawBuilder<boolean>,
 ): RawBuilder<unknown> {
-  const column = COLUMNS.get(property)
-  const values = column === undefined ? propertyOfSample(property) : columnOfSample(column)
+  const values = property.startsWith('#')
+    ? fieldOfSample(UPDATE_SQL[property.slice(1) as keyof typeof UPDATE_SQL])
+    : propertyOfSample(property)
   return sql`
     sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),
     found as materialized (${values}),
@@ -150,15 +146,15 @@ function propertyOfSample(property: string): RawBuilder<unknown> {
       from sample join ${propertiesOfSample(property)} p on true`
 }
 
-function columnOfSample(column: string): RawBuilder<unknown> {
+function fieldOfSample(value: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
-    select u.device_id, to_jsonb(u.${sql.ref(column)}) as value
-      from sample join device_update u using (device_id) where u.${sql.ref(column)} is not null`
+    select u.device_id, to_jsonb(${value}) as value
+      from sample join device_update u using (device_id) where ${value} is not null`
 }
 
 /**
  * Values that a property has on the newest devices of a project, most frequent first. `condition` is SQL about the device `d`. Some
- * property names stand for a column of `device_update`, see `COLUMNS`.
+ * names stand for a field of the update, see `sampledValues`.
  */
 export async function suggestValues(
   tx: Tx,

@@ -1,8 +1,8 @@
+import type { DeviceMember } from '@muster/predicates'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { mapInPortions } from '../../../platform/runtime/portions.ts'
 import { secsBetween, wireTimeOf } from '../../../platform/runtime/times.ts'
-import { type DeviceRow, readDevicePage } from '../device-pages.ts'
-import { statusOf } from '../device-status.ts'
+import { type DeviceRow, readDevicePage, updateText } from '../device-pages.ts'
 
 /** Lists the devices of a project that match a filter, with chosen properties as columns. */
 export const projects_QueryDevices = handler('projects_QueryDevices', async ({ db, signal }, input) => {
@@ -17,28 +17,28 @@ export const projects_QueryDevices = handler('projects_QueryDevices', async ({ d
 })
 
 function deviceOf(row: DeviceRow, columns: readonly string[], now: Date) {
-  const [currentVersion, updateTargetVersion, updateState, failures, updateError] = row.update ?? []
-  const lastConnectedAt = row.last_connected_at === null ? undefined : wireTimeOf(row.last_connected_at)
+  const lastConnectedAt = row.lastConnectedAt === null ? undefined : wireTimeOf(row.lastConnectedAt)
+  const failures = updateText(row, 'updateFailureCount')
   return {
-    deviceId: row.device_id,
+    deviceId: row.deviceId,
     name: row.name ?? undefined,
     hostname: row.hostname || undefined,
-    firstSeen: wireTimeOf(row.first_seen),
-    status: statusOf(row.is_connected, row.health),
-    isConnected: row.is_connected,
-    pendingCertificatesCount: row.pending_certificates,
-    hasSharedIdentity: row.has_shared_identity || undefined,
+    firstSeen: wireTimeOf(row.firstSeen),
+    status: row.status,
+    isConnected: row.connected,
+    pendingCertificatesCount: row.pendingCertificatesCount,
+    hasSharedIdentity: row.sharedIdentity || undefined,
     lastConnectedAt,
-    lastSeenAt: row.last_seen_at === null ? undefined : wireTimeOf(row.last_seen_at),
+    lastSeenAt: row.lastSeen === null ? undefined : wireTimeOf(row.lastSeen),
     currentConnectionDurationSecs:
-      row.is_connected && lastConnectedAt ? secsBetween(new Date(lastConnectedAt), now) : undefined,
-    currentVersion: currentVersion ?? undefined,
-    updateTargetVersion: updateTargetVersion ?? undefined,
-    updateState: updateState ?? undefined,
-    updateFailureCount: failures == null ? undefined : Number(failures),
-    updateError: updateError ?? undefined,
+      row.connected && lastConnectedAt ? secsBetween(new Date(lastConnectedAt), now) : undefined,
+    currentVersion: updateText(row, 'version'),
+    updateTargetVersion: updateText(row, 'targetVersion'),
+    updateState: updateText(row, 'update'),
+    updateFailureCount: failures === undefined ? undefined : Number(failures),
+    updateError: updateText(row, 'updateError'),
     properties: columns.length > 0 ? propertiesOf(columns, row.texts ?? []) : undefined,
-  }
+  } satisfies Record<DeviceMember, unknown> & Record<string, unknown>
 }
 
 function propertiesOf(columns: readonly string[], texts: readonly (string | null)[]): Record<string, string> {

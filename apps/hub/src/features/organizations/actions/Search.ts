@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { matchesText, partPattern } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTimeOf } from '../../../platform/runtime/times.ts'
-import { matchOf, searchDevices, statusOf } from '../../devices/index.ts'
+import { matchOf, searchDevices } from '../../devices/index.ts'
 import { repositoryNamesOf } from '../../repositories/index.ts'
 
 /** Number of results of each kind (project, repository, device) in an answer to a call without `limit`. */
@@ -47,7 +47,7 @@ export const organizations_Search = handler(
         projectId: row.project_id,
         projectName: row.project_name,
         isConnected: row.is_connected,
-        status: statusOf(row.is_connected, row.health),
+        status: row.status,
         pendingCertificatesCount: row.pending_certificates,
         lastSeenAt: row.last_seen_at === null ? undefined : wireTimeOf(row.last_seen_at),
         match: matchOf(row, text),
