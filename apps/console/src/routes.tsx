@@ -20,7 +20,7 @@ import {
 import { AUDIT_SEARCH } from './pages/audit/audit-params.ts'
 import { propertiesQuery } from './pages/devices/detail/device-queries.ts'
 import { allDevicesInput } from './pages/devices/list/all-devices-input.ts'
-import type { DeviceSearch } from './pages/devices/list/devices-input.ts'
+import { type DeviceSearch, FILTER_PARAMETERS } from './pages/devices/list/device-search.ts'
 import { tokensInput } from './pages/tokens/tokens-input.ts'
 import { loadSession } from './session.ts'
 import { OrganizationScope } from './shell/OrganizationScope.tsx'
@@ -169,21 +169,7 @@ const devices = createRoute({
   validateSearch: search =>
     ({
       // Any text is valid as `show` and `health` here. `DevicesPage` drops unknown values, so that only this page loads the known ones.
-      ...texts(
-        search,
-        'q',
-        'show',
-        'health',
-        'where',
-        'error',
-        'target',
-        'software',
-        'address',
-        'token',
-        'sort',
-        'cursor',
-        'result',
-      ),
+      ...texts(search, ...FILTER_PARAMETERS, 'sort', 'cursor'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {

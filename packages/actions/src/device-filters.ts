@@ -1,4 +1,4 @@
-import { CONDITION_FIELDS, fieldsWith, memberOf } from '@muster/predicates'
+import { CONDITION_FIELDS, fieldsWith, memberOf, SORT_NAMES } from '@muster/predicates'
 import { z } from 'zod'
 import { optional, optionalText } from './define.ts'
 import { BulkActionId, DeploymentTokenId, DeviceId, PackageId, PackageVersionId } from './ids.ts'
@@ -137,9 +137,7 @@ export const DeviceFilter = z.object({
 export const ColumnName = z.enum(TEXT_FIELDS.map(name => `#${name}` as const))
 
 /** Columns of a device list that do not show a property, after the column of the name. */
-export const ListColumn = z.enum(fieldsWith({ column: true }).filter(name => name !== 'name'))
-
-const SORT_NAMES = fieldsWith({ sort: true }).map(memberOf)
+export const ListColumn = z.enum(fieldsWith({}).filter(name => name !== 'name'))
 
 /** Matches the sort orders of a device list for which the hub may have to read all devices of the project. */
 export const SCANNING_DEVICE_SORT = new RegExp(

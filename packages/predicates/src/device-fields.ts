@@ -4,13 +4,15 @@ type DeviceField = {
   type: 'text' | 'time' | 'count' | 'boolean'
   /** Name in the answer of the device list, in exports and in `sort`, if it is not the field's name. */
   member?: string
+}
+
+/** A field with a column in the device list. */
+export type ListField = DeviceField & {
   /** Name for people. */
-  words?: string
+  words: string
   /** Heading of the column, if it is not `words`. */
   heading?: string
-  /** Whether the device list has a column for the field. The columns have the order of the fields. */
-  column?: true
-  /** Whether the device list can be sorted by the field. */
+  /** Whether the list can be sorted by the field. */
   sort?: true
   /** Whether no index provides this order, so that the hub may read all devices of the project for a page. */
   scans?: true
@@ -21,34 +23,34 @@ type DeviceField = {
 }
 
 /**
- * Fields of a device, by their names in conditions and in stored columns. The contract, the hub and the console read them here. The hub
- * has the SQL of each (`features/devices/device-sql.ts`), the console the cell of each column.
+ * Fields with a column in the device list, in the default order of the columns. The key is the name in conditions and in stored columns.
+ * They are apart from the other fields, so that the console loads only these.
  */
-export const DEVICE_FIELDS = {
-  name: { type: 'text', words: 'Name', column: true, sort: true },
-  deviceId: { type: 'text', words: 'Id', column: true, sort: true },
-  firstSeen: { type: 'time', words: 'First Seen', column: true, sort: true },
-  status: { type: 'text', words: 'Status', column: true, sort: true },
-  pendingCertificatesCount: { type: 'count', words: 'Pending Certificates', column: true, sort: true },
+export const LIST_FIELDS = {
+  name: { type: 'text', words: 'Name', sort: true },
+  deviceId: { type: 'text', words: 'Id', sort: true },
+  firstSeen: { type: 'time', words: 'First Seen', sort: true },
+  status: { type: 'text', words: 'Status', sort: true },
+  pendingCertificatesCount: { type: 'count', words: 'Pending Certificates', sort: true },
   lastSeen: {
     type: 'time',
     member: 'lastSeenAt',
     words: 'Last seen',
     heading: 'Last seen or connected for',
-    column: true,
     sort: true,
     scans: true,
     condition: true,
   },
-  version: { type: 'text', member: 'currentVersion', words: 'Version', column: true, condition: true },
-  update: {
-    type: 'text',
-    member: 'updateState',
-    words: 'Update',
-    column: true,
-    condition: true,
-    ignoresCase: true,
-  },
+  version: { type: 'text', member: 'currentVersion', words: 'Version', condition: true },
+  update: { type: 'text', member: 'updateState', words: 'Update', condition: true, ignoresCase: true },
+} as const satisfies Record<string, ListField>
+
+/**
+ * Fields of a device. The contract, the hub and the console read them here; the hub has the SQL of each, the console the cell of each
+ * column.
+ */
+export const DEVICE_FIELDS = {
+  ...LIST_FIELDS,
   hostname: { type: 'text' },
   connected: { type: 'boolean', member: 'isConnected' },
   sharedIdentity: { type: 'boolean', member: 'hasSharedIdentity' },
@@ -62,6 +64,8 @@ type Fields = typeof DEVICE_FIELDS
 
 /** Name of a field of a device. */
 export type DeviceFieldName = keyof Fields
+/** Name of a field with a column in the device list. */
+export type ListFieldName = keyof typeof LIST_FIELDS
 
 type MemberOf<Name> = Name extends DeviceFieldName
   ? Fields[Name] extends { member: infer Member }
@@ -73,26 +77,27 @@ type MemberOf<Name> = Name extends DeviceFieldName
 export type DeviceMember = MemberOf<DeviceFieldName>
 
 type NamesWith<Properties> = {
-  [Name in DeviceFieldName]: Fields[Name] extends Properties ? Name : never
-}[DeviceFieldName]
+  [Name in ListFieldName]: Fields[Name] extends Properties ? Name : never
+}[ListFieldName]
 
-/** Names of the fields that have these properties. */
-export function fieldsWith<const Properties extends Partial<DeviceField>>(
+/** Names of the fields with a column that have these properties, in the order of the columns. */
+export function fieldsWith<const Properties extends Partial<ListField>>(
   properties: Properties,
 ): NamesWith<Properties>[] {
-  const isWanted = (field: DeviceField) =>
-    Object.entries(properties).every(([key, value]) => field[key as keyof DeviceField] === value)
-  return (Object.keys(DEVICE_FIELDS) as NamesWith<Properties>[]).filter(name => isWanted(DEVICE_FIELDS[name]))
+  const isWanted = (field: ListField) =>
+    Object.entries(properties).every(([key, value]) => field[key as keyof ListField] === value)
+  return (Object.keys(LIST_FIELDS) as NamesWith<Properties>[]).filter(name => isWanted(LIST_FIELDS[name]))
 }
-
-/** A sort order of the device list by a field, ascending. */
-export type DeviceSortName = MemberOf<NamesWith<{ sort: true }>>
 
 /** Name of a field in the answer of the device list, in exports and in `sort`. */
-export function memberOf<Name extends DeviceFieldName>(name: Name): MemberOf<Name> {
-  const { member = name }: DeviceField = DEVICE_FIELDS[name]
+export function memberOf<Name extends ListFieldName>(name: Name): MemberOf<Name> {
+  const { member = name }: ListField = LIST_FIELDS[name]
   return member as MemberOf<Name>
 }
+
+/** Sort orders of the device list by a field, ascending. */
+export const SORT_NAMES = fieldsWith({ sort: true }).map(memberOf)
+export type DeviceSortName = (typeof SORT_NAMES)[number]
 
 /** Fields that a condition may compare. */
 export const CONDITION_FIELDS = [

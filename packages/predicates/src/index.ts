@@ -5,5 +5,9 @@ export {
   type DeviceMember,
   type DeviceSortName,
   fieldsWith,
+  LIST_FIELDS,
+  type ListField,
+  type ListFieldName,
   memberOf,
+  SORT_NAMES,
 } from './device-fields.ts'

@@ -9,7 +9,7 @@ import { counted } from '../../lib/app/format.ts'
 import { shortAge } from '../../lib/app/relative-time.ts'
 import { Stat, Stats } from '../../ui/app/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
-import type { DeviceSearch } from '../devices/list/devices-input.ts'
+import type { DeviceSearch } from '../devices/list/device-search.ts'
 import type { ProjectState } from './project-states.ts'
 import { type Summary, summaryInput } from './summary.ts'
 

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { formatCount } from '../../lib/app/format.ts'
 import { organizationParam } from '../../organization.ts'
 import { Menu, MenuLink } from '../../ui/app/Menu.tsx'
-import type { DeviceSearch } from '../devices/list/devices-input.ts'
+import type { DeviceSearch } from '../devices/list/device-search.ts'
 import { type SoftwareCondition, writeSoftware } from '../devices/list/software-condition.ts'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'

@@ -10,7 +10,7 @@ import { FilterBox } from '../../../ui/app/FilterBox.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import type { ColumnView } from './column-view.ts'
 import type { Condition } from './conditions.ts'
-import type { DeviceSearch } from './devices-input.ts'
+import type { DeviceSearch } from './device-search.ts'
 
 const ConditionPanel = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/ConditionPanel.tsx'))).ConditionPanel,

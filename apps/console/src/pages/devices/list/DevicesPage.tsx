@@ -27,11 +27,11 @@ import { type ColumnView, columnsBeside, isDefaultView } from './column-view.ts'
 import { type Condition, isColumnName, parseConditions, writeConditions } from './conditions.ts'
 import { DeviceTable } from './DeviceTable.tsx'
 import { DeviceTools, Matches } from './DeviceTools.tsx'
-import { type DeviceSearch, sortedProperty, sortOf } from './devices-input.ts'
+import { type DeviceSearch, FILTER_PARAMETERS } from './device-search.ts'
+import { sortedProperty, sortOf } from './devices-input.ts'
 import { countOf, Filters } from './Filters.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
 import { useSelection } from './selection.ts'
-import { parseSoftware } from './software-condition.ts'
 import { useColumnView } from './use-column-view.ts'
 import { useDeviceCounts } from './use-device-counts.ts'
 import { useDeviceList } from './use-device-list.ts'
@@ -111,26 +111,15 @@ function Devices({ projectId }: { projectId: string }) {
   const isWaiting = isLost || !isOrderKnown || (!list.data && !list.error)
   const shownIds = isWaiting ? [] : list.devices.map(({ deviceId }) => deviceId)
 
-  const software = parseSoftware(search.software)
-  const isSearched = Boolean(
-    search.q?.trim() ||
-      search.show ||
-      search.health ||
-      search.error ||
-      search.target ||
-      search.token ||
-      search.address ||
-      software ||
-      search.result ||
-      conditions.length > 0,
-  )
-  const isFiltered = isSearched || search.status !== undefined
+  const { filter } = list.input
+  const isFiltered = filter !== undefined
+  const isSearched = Object.keys(filter ?? {}).some(part => part !== 'status')
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const expectedCount = useExpectedCount(projectId)
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
   const isLarge = (deviceCount ?? expectedCount) > MAX_MARKED_DEVICES
   const isLoaded = list.data !== undefined && !list.isPlaceholderData
-  const counts = useDeviceCounts(projectId, list.input.filter, isLoaded)
+  const counts = useDeviceCounts(projectId, filter, isLoaded)
   const found = isSearched ? counts.total : countOf(summary, search.status)
   const total = list.total ?? found ?? undefined
   const isUncounted = total === undefined && found === null
@@ -168,25 +157,12 @@ function Devices({ projectId }: { projectId: string }) {
     changeView(others)
     change({ where, sort: undefined })
   }
-  const clearFilter = () =>
-    change({
-      q: undefined,
-      status: undefined,
-      show: undefined,
-      health: undefined,
-      where: undefined,
-      error: undefined,
-      target: undefined,
-      token: undefined,
-      address: undefined,
-      software: undefined,
-      result: undefined,
-    })
+  const clearFilter = () => change(Object.fromEntries(FILTER_PARAMETERS.map(name => [name, undefined])))
 
   const selection = useSelection({
     projectId,
     isPlaceholder: list.isPlaceholderData,
-    filter: list.input.filter,
+    filter,
     total,
   })
   const { hasSelection } = selection
@@ -287,17 +263,9 @@ function Devices({ projectId }: { projectId: string }) {
             input={list.input}
             onSelecting={() => setSelecting(true)}
           >
-            {(software || search.error || search.target || search.token || search.address) && (
+            {(search.software || search.error || search.target || search.token || search.address) && (
               <Suspense>
-                <FilterChips
-                  projectId={projectId}
-                  software={software}
-                  error={search.error}
-                  target={search.target}
-                  tokenId={search.token}
-                  address={search.address}
-                  onChange={change}
-                />
+                <FilterChips projectId={projectId} search={search} onChange={change} />
               </Suspense>
             )}
             <Filters

@@ -1,9 +1,9 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { formatCount } from '../../../lib/app/format.ts'
 import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
-import { ATTENTION_LABELS, type Attention, type Health } from './attention.ts'
-import type { DeviceSearch } from './devices-input.ts'
-import { PRESETS, type useDeviceCounts } from './use-device-counts.ts'
+import { ATTENTION_LABELS, type Attention, HEALTHS, type Health, PRESETS } from './attention.ts'
+import type { DeviceSearch } from './device-search.ts'
+import type { useDeviceCounts } from './use-device-counts.ts'
 
 type Status = NonNullable<DeviceSearch['status']>
 
@@ -81,8 +81,6 @@ export function Filters({ search, summary, counts, isLarge, deviceCount, onChang
     </>
   )
 }
-
-const HEALTHS = ['healthy', 'warning', 'error'] as const
 
 function segmentsOf(summary: Summary): SegmentOption<Status | 'all'>[] {
   return [

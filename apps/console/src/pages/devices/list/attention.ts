@@ -2,19 +2,15 @@ import type { ActionInput } from '@muster/actions/client'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 
-/** Filters by health, and presets for devices that need attention, by the value of the search parameter `show`. */
-export const ATTENTION = {
-  healthy: { health: 'healthy' },
-  warning: { health: 'warning' },
-  error: { health: 'error' },
-  updateFailed: { preset: 'updateFailed' },
-  offlineLong: { preset: 'offlineLong' },
-  neverUpdated: { preset: 'neverUpdated' },
-  pending: { preset: 'pending' },
-} as const satisfies Record<string, Filter>
+/** Healths of connected devices, as filters beside a preset. */
+export const HEALTHS = ['healthy', 'warning', 'error'] as const
+/** Presets of the device list, in the order of their buttons. */
+export const PRESETS = ['updateFailed', 'offlineLong', 'neverUpdated', 'pending'] as const
 
-/** Name of a filter of `ATTENTION`. */
-export type Attention = keyof typeof ATTENTION
+/** Health of a device, as a filter beside a preset. */
+export type Health = (typeof HEALTHS)[number]
+/** Value of the search parameter `show`: a preset, or in links a health. */
+export type Attention = Health | (typeof PRESETS)[number]
 
 /** Label of each filter in the console. */
 export const ATTENTION_LABELS: Record<Attention, string> = {
@@ -27,17 +23,25 @@ export const ATTENTION_LABELS: Record<Attention, string> = {
   pending: 'Pending',
 }
 
-/** Health of a device, as a filter beside a preset. */
-export type Health = 'healthy' | 'warning' | 'error'
+/** Part of the hub's filter for a health or a preset. */
+export function filterOfAttention(value: Attention): Pick<Filter, 'health' | 'preset'> {
+  return isHealth(value) ? { health: value } : { preset: value }
+}
 
-/** Splits a filter of `ATTENTION` into the search parameters `health` and `show`, because both filters may apply together. */
+function isHealth(value: Attention): value is Health {
+  return HEALTHS.includes(value as Health)
+}
+
+/** Splits a health or a preset into the search parameters `health` and `show`, because both filters may apply together. */
 export function partsOfAttention(value: unknown): { health?: Health; show?: Attention } {
   const known = attentionOf(value)
   if (known === undefined) return {}
-  return 'health' in ATTENTION[known] ? { health: known as Health } : { show: known }
+  return isHealth(known) ? { health: known } : { show: known }
 }
 
-/** The value if it is the name of a filter of `ATTENTION`, else `undefined`. */
+/** The value if it is a health or the name of a preset, else `undefined`. */
 export function attentionOf(value: unknown): Attention | undefined {
-  return typeof value === 'string' && Object.hasOwn(ATTENTION, value) ? (value as Attention) : undefined
+  return typeof value === 'string' && Object.hasOwn(ATTENTION_LABELS, value)
+    ? (value as Attention)
+    : undefined
 }

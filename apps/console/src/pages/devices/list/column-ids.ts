@@ -1,16 +1,7 @@
-/** Ids of the columns that do not show a property, in their default order. */
-export const COLUMN_IDS = [
-  'name',
-  'deviceId',
-  'firstSeen',
-  'status',
-  'pendingCertificatesCount',
-  'lastSeen',
-  'version',
-  'update',
-] as const
+import { fieldsWith } from '@muster/predicates'
 
-export type ColumnId = (typeof COLUMN_IDS)[number]
+/** Ids of the columns that do not show a property, in their default order. */
+export const COLUMN_IDS = fieldsWith({})
 
 /** Id of the column that shows a property. The prefix `=` keeps a property `status` apart from the column `status`. */
 export function propertyColumn(path: string): string {

@@ -4,7 +4,7 @@ import {
   isColumnPath,
   MAX_PROPERTY_COLUMNS,
 } from '@muster/actions/client'
-import { COLUMN_IDS, type ColumnId, propertyColumn, propertyOf } from './column-ids.ts'
+import { COLUMN_IDS, propertyColumn, propertyOf } from './column-ids.ts'
 
 /**
  * A user's choice for the device list: the visible columns after Name from left to right, changed widths in pixels by column, and the sort
@@ -37,7 +37,7 @@ export function readView({ columns, nameWidthPx, order }: ActionOutput<'users_Ge
   if (!columns) return { ...DEFAULT_VIEW, widths: nameWidthPx ? { name: nameWidthPx } : {}, ...sorted }
   const known = columns.flatMap(column => {
     if ('property' in column) return [{ id: propertyColumn(column.property), widthPx: column.widthPx }]
-    return COLUMN_IDS.includes(column.column as ColumnId)
+    return COLUMN_IDS.includes(column.column)
       ? [{ id: column.column as string, widthPx: column.widthPx }]
       : []
   })

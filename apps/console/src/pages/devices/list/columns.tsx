@@ -1,3 +1,4 @@
+import { LIST_FIELDS, type ListField, type ListFieldName, memberOf } from '@muster/predicates'
 import { CircleAlert, Download, ShieldAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { formatCount } from '../../../lib/app/format.ts'
@@ -5,73 +6,64 @@ import { Badge } from '../../../ui/app/Badge.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { DeviceStatus } from '../DeviceStatus.tsx'
-import { type ColumnId, propertyOf } from './column-ids.ts'
+import { propertyOf } from './column-ids.ts'
 import { LastSeen } from './LastSeen.tsx'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
-type Column = {
-  label: string
+type Look = {
   /** Class of the column's cells. In the default view it gives the column its minimum width. */
   className: string
   /** Width in pixels in a view with chosen columns, unless the person has changed this width. */
   widthPx: number
-  /** Sort field of `projects_QueryDevices`; absent if the hub cannot sort by the column. */
-  sort?: string
   /** Text of a cell whose words differ in length. The longest one of the loaded rows gives the column its width in the default view. */
   words?: (device: DeviceRow) => string | undefined
   cell: (device: DeviceRow) => ReactNode
 }
 
-/** Columns of the device list that do not show a property. The first columns have the names and the order of docs/specification.md 2. */
-const COLUMNS: Readonly<Record<ColumnId, Column>> = {
-  name: { label: 'Name', className: 'c-name', widthPx: 200, sort: 'name', cell: () => null },
+type Column = Look & {
+  label: string
+  /** Sort field of `projects_QueryDevices`; `undefined` if the hub cannot sort by the column. */
+  sort: string | undefined
+}
+
+/** Looks of the columns that do not show a property. */
+const LOOKS: Readonly<Record<ListFieldName, Look>> = {
+  name: { className: 'c-name', widthPx: 200, cell: () => null },
   deviceId: {
-    label: 'Id',
     className: 'c-id',
     widthPx: 118,
-    sort: 'deviceId',
     cell: ({ deviceId }) => <Id id={deviceId} what="device id" cutMiddle />,
   },
   firstSeen: {
-    label: 'First Seen',
     className: 'c-seen',
     widthPx: 122,
-    sort: 'firstSeen',
     cell: ({ firstSeen }) => <Time at={firstSeen} />,
   },
   status: {
-    label: 'Status',
     className: 'c-stat',
     widthPx: 190,
-    sort: 'status',
     words: ({ isConnected, status = '', hasSharedIdentity }) =>
       `${isConnected && status !== 'connected' ? 'Connected · ' : ''}${status}${hasSharedIdentity ? ' · Shared identity' : ''}`,
     cell: device => <DeviceStatus {...device} />,
   },
   pendingCertificatesCount: {
-    label: 'Pending Certificates',
     className: 'c-pend',
     widthPx: 94,
-    sort: 'pendingCertificatesCount',
     cell: ({ pendingCertificatesCount: count }) => <PendingCount count={count} />,
   },
   lastSeen: {
-    label: 'Last seen or connected for',
     className: 'c-last',
     widthPx: 122,
-    sort: 'lastSeenAt',
     cell: device => <LastSeen {...device} />,
   },
   version: {
-    label: 'Version',
     className: 'c-ver',
     widthPx: 70,
     words: ({ currentVersion }) => currentVersion,
     cell: ({ currentVersion }) => <Version version={currentVersion} />,
   },
   update: {
-    label: 'Update',
     className: 'c-upd',
     widthPx: 132,
     words: device => updateWords(device).text,
@@ -79,10 +71,17 @@ const COLUMNS: Readonly<Record<ColumnId, Column>> = {
   },
 }
 
-/** Label, classes, width and cell of a column of the device list, by its id. */
+/** Label, sort order, classes, width and cell of a column of the device list, by its id. */
 export function columnOf(id: string): Column {
   const path = propertyOf(id)
-  if (path === undefined) return COLUMNS[id as ColumnId]
+  if (path === undefined) {
+    const { heading, words, sort }: ListField = LIST_FIELDS[id as ListFieldName]
+    return {
+      ...LOOKS[id as ListFieldName],
+      label: heading ?? words,
+      sort: sort && memberOf(id as ListFieldName),
+    }
+  }
   return {
     label: path,
     className: 'c-prop',

@@ -4,6 +4,7 @@ import {
   MAX_LAST_SEEN_SECS,
   MAX_PROPERTY_CONDITIONS,
 } from '@muster/actions/client'
+import { CONDITION_FIELDS, LIST_FIELDS } from '@muster/predicates'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 
@@ -13,41 +14,48 @@ export type Operator = PropertyCondition['operator']
 
 /**
  * A condition on a property in the hub's format, or on another column. For a column, `property` has its name with the prefix `#`, which no
- * property name has. A value of `#lastSeen` is a duration such as "24 h".
+ * property name has. The value of a column with a time is a duration such as "24 h".
  */
 export type Condition = PropertyCondition | { property: ColumnName; operator: Operator; value?: string }
 
 /** Columns other than property columns that a condition can compare. */
-export const CONDITION_COLUMNS = {
-  '#version': 'Version',
-  '#update': 'Update',
-  '#lastSeen': 'Last seen',
-} as const
-export type ColumnName = keyof typeof CONDITION_COLUMNS
+export const CONDITION_COLUMNS = CONDITION_FIELDS.map(field => `#${field}` as const)
+export type ColumnName = (typeof CONDITION_COLUMNS)[number]
 
 /** Whether the subject of a condition is a column that is not a property. */
 export function isColumnName(subject: string): subject is ColumnName {
-  return Object.hasOwn(CONDITION_COLUMNS, subject)
+  return CONDITION_COLUMNS.includes(subject as ColumnName)
+}
+
+/** Whether the subject of a condition is a column with a time, which a condition compares by the time since then. */
+export function isTimeColumn(subject: string | undefined): boolean {
+  return subject !== undefined && isColumnName(subject) && fieldOf(subject).type === 'time'
+}
+
+function fieldOf(column: ColumnName) {
+  return LIST_FIELDS[column.slice(1) as (typeof CONDITION_FIELDS)[number]]
 }
 
 /** Text for the column or property that a condition compares: the column's label, or the property's name. */
 export function subjectText(subject: string): string {
-  return isColumnName(subject) ? CONDITION_COLUMNS[subject] : subject
+  return isColumnName(subject) ? fieldOf(subject).words : subject
 }
 
 /** Operators that a condition on this column or property may have. */
 export function operatorsFor(subject: string): typeof OPERATORS {
-  const without: Operator[] =
-    subject === '#lastSeen'
-      ? ['equals', 'notEquals', 'contains']
-      : isColumnName(subject)
-        ? ['less', 'greater']
-        : []
+  const without: Operator[] = isTimeColumn(subject)
+    ? ['equals', 'notEquals', 'contains']
+    : isColumnName(subject)
+      ? ['less', 'greater']
+      : []
   return OPERATORS.filter(({ value }) => !without.includes(value))
 }
 
-/** Operators of conditions with their labels. `takes` is the kind of value that the operator needs. */
-export const OPERATORS: readonly { value: Operator; label: string; takes?: 'value' | 'text' | 'number' }[] = [
+/** Kind of value that an operator needs. */
+type Takes = 'value' | 'text' | 'number'
+
+/** Operators of conditions with their labels. */
+export const OPERATORS: readonly { value: Operator; label: string; takes?: Takes }[] = [
   { value: 'equals', label: 'is', takes: 'value' },
   { value: 'notEquals', label: 'is not', takes: 'value' },
   { value: 'contains', label: 'contains', takes: 'text' },
@@ -60,7 +68,8 @@ export const OPERATORS: readonly { value: Operator; label: string; takes?: 'valu
 const UNIT_SECS = { min: 60, h: 3600, d: 86_400 }
 const DURATION = /^([1-9]\d{0,6}) ?(min|h|d)$/
 
-const PROPERTY = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,255}$/
+/** Matches names of properties (docs/protocol.md 4.1). */
+export const PROPERTY = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,255}$/
 
 /** Input of the form for a condition. */
 type Typed = { property: string; operator: Operator; value: string }
@@ -70,53 +79,34 @@ export function readCondition(typed: Typed): Condition | { property?: string; va
   const { operator } = typed
   const property = typed.property.trim()
   const text = typed.value.trim()
-  if (isColumnName(property)) return readColumnCondition(property, operator, text)
+  const isColumn = isColumnName(property)
   const takes = takenBy(operator)
-  const isNumber = text !== '' && Number.isFinite(Number(text))
+  if (isColumn && !operatorsFor(property).some(({ value }) => value === operator))
+    return { value: `${subjectText(property)} has no such condition.` }
+  const wrongValue = takes && valueError(property, takes, text)
   const wrong = {
-    ...(!PROPERTY.test(property) && {
-      property: property
-        ? 'Letters, digits, dots, underscores and dashes only.'
-        : 'Property must not be empty.',
-    }),
-    ...(takes && !text && { value: 'Value must not be empty.' }),
-    ...(takes === 'number' && text && !isNumber && { value: 'Please enter a number.' }),
-    ...(takes &&
-      text.length > MAX_CONDITION_LENGTH && { value: `At most ${MAX_CONDITION_LENGTH} characters.` }),
+    ...(!isColumn &&
+      !PROPERTY.test(property) && {
+        property: property
+          ? 'Letters, digits, dots, underscores and dashes only.'
+          : 'Property must not be empty.',
+      }),
+    ...(wrongValue && { value: wrongValue }),
   }
   if (Object.keys(wrong).length > 0) return wrong
-  switch (operator) {
-    case 'exists':
-    case 'absent':
-      return { property, operator }
-    case 'contains':
-      return { property, operator, value: text }
-    case 'less':
-    case 'greater':
-      return { property, operator, value: Number(text) }
-    case 'equals':
-    case 'notEquals':
-      return { property, operator, value: readValue(text) }
-  }
+  const value = isColumn || takes === 'text' ? text : takes === 'number' ? Number(text) : readValue(text)
+  return { property, operator, ...(takes && { value }) } as Condition
 }
 
-function readColumnCondition(
-  property: ColumnName,
-  operator: Operator,
-  text: string,
-): Condition | { value?: string } {
-  if (!operatorsFor(property).some(({ value }) => value === operator))
-    return { value: `${subjectText(property)} has no such condition.` }
-  if (!takenBy(operator)) return { property, operator }
-  if (text === '') return { value: 'Value must not be empty.' }
-  if (property !== '#lastSeen') {
-    if (text.length > MAX_CONDITION_LENGTH) return { value: `At most ${MAX_CONDITION_LENGTH} characters.` }
-    return { property, operator, value: text }
+function valueError(property: string, takes: Takes, text: string): string | undefined {
+  if (text === '') return 'Value must not be empty.'
+  if (isTimeColumn(property)) {
+    const secs = secsOf(text)
+    if (secs === undefined) return 'Please enter a time such as 90 min, 24 h or 7 d.'
+    return secs > MAX_LAST_SEEN_SECS ? 'At most 3650 d.' : undefined
   }
-  const secs = secsOf(text)
-  if (secs === undefined) return { value: 'Please enter a time such as 90 min, 24 h or 7 d.' }
-  if (secs > MAX_LAST_SEEN_SECS) return { value: 'At most 3650 d.' }
-  return { property, operator, value: text }
+  if (text.length > MAX_CONDITION_LENGTH) return `At most ${MAX_CONDITION_LENGTH} characters.`
+  return takes === 'number' && !Number.isFinite(Number(text)) ? 'Please enter a number.' : undefined
 }
 
 /** Seconds of a duration such as "24 h"; `undefined` for other texts. */
@@ -138,7 +128,7 @@ export function filterOfConditions(conditions: readonly Condition[]): Pick<Filte
       fields.push({
         field,
         operator,
-        ...(takenBy(operator) && { value: property === '#lastSeen' ? secsOf(value) : value }),
+        ...(takenBy(operator) && { value: isTimeColumn(property) ? secsOf(value) : value }),
       } as FieldCondition)
     }
   }
@@ -149,7 +139,7 @@ export function filterOfConditions(conditions: readonly Condition[]): Pick<Filte
 }
 
 /** Kind of value that an operator needs; `undefined` for operators without a value. */
-export function takenBy(operator: Operator): 'value' | 'text' | 'number' | undefined {
+export function takenBy(operator: Operator): Takes | undefined {
   return OPERATORS.find(({ value }) => value === operator)?.takes
 }
 
@@ -162,7 +152,7 @@ export function isCondition(read: ReturnType<typeof readCondition>): read is Con
 export function conditionText(condition: Condition): string {
   const { label } = OPERATORS.find(({ value }) => value === condition.operator)!
   const value = writeConditionValue(condition)
-  const ago = value && condition.property === '#lastSeen' ? ' ago' : ''
+  const ago = value && isTimeColumn(condition.property) ? ' ago' : ''
   return `${subjectText(condition.property)} ${label} ${value}${ago}`.trim()
 }
 

@@ -1,10 +1,8 @@
 import type { ActionInput } from '@muster/actions/client'
 import { useActionState } from '../../../api/queries.ts'
+import { PRESETS } from './attention.ts'
 
 type Filter = ActionInput<'projects_QueryDevices'>['filter']
-
-/** Presets of the device list, in the order of their buttons. */
-export const PRESETS = ['updateFailed', 'offlineLong', 'neverUpdated', 'pending'] as const
 
 /** Number of devices; null if it could not be counted, `undefined` while it is counted. */
 type Count = number | null | undefined

@@ -3,7 +3,8 @@ import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/r
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { actionPagesQuery } from '../../../api/queries.ts'
 import { PAGE_SIZE } from './all-devices-input.ts'
-import { type DeviceSearch, devicesInput } from './devices-input.ts'
+import type { DeviceSearch } from './device-search.ts'
+import { devicesInput } from './devices-input.ts'
 import { holdBack, upToItsEnd } from './hold-back.ts'
 
 type ListPage = ActionOutput<'projects_QueryDevices'>

@@ -15,6 +15,7 @@ import {
   filterOfConditions,
   isColumnName,
   isCondition,
+  isTimeColumn,
   type Operator,
   operatorsFor,
   readCondition,
@@ -101,7 +102,7 @@ export function ConditionPanel({
     { projectId, namesOnly: true, ...(part && { text: part }) },
     { keepPrevious: true },
   ).data
-  const isTime = chosen === '#lastSeen'
+  const isTime = isTimeColumn(chosen)
   const found = useActionState(
     'projects_QueryPropertyValues',
     { projectId, property: isTime ? 'none' : (chosen ?? 'none'), filter: rest },
@@ -110,18 +111,18 @@ export function ConditionPanel({
   // Until typing pauses, `found` has the values of the previously typed property, which must not be offered for the new property.
   const values = settled.property === typed.property ? found : undefined
 
-  const columnOptions = Object.entries(CONDITION_COLUMNS)
-    .filter(([, label]) => label.toLowerCase().includes(part.toLowerCase()))
-    .map(([name, label]) => ({
-      key: name,
-      content: (
-        <>
-          <Marked className="trunc" text={label} part={part} />
-          <small>column</small>
-        </>
-      ),
-      choose: () => chooseSubject(name),
-    }))
+  const columnOptions = CONDITION_COLUMNS.filter(name =>
+    subjectText(name).toLowerCase().includes(part.toLowerCase()),
+  ).map(name => ({
+    key: name,
+    content: (
+      <>
+        <Marked className="trunc" text={subjectText(name)} part={part} />
+        <small>column</small>
+      </>
+    ),
+    choose: () => chooseSubject(name),
+  }))
   const pathOptions = (names?.names ?? []).map(name => ({
     key: name.path,
     content: (
@@ -138,7 +139,7 @@ export function ConditionPanel({
     form.setFieldValue('property', subject)
     const operators = operatorsFor(subject)
     if (!operators.some(({ value }) => value === typed.operator))
-      form.setFieldValue('operator', subject === '#lastSeen' ? 'greater' : 'equals')
+      form.setFieldValue('operator', isTimeColumn(subject) ? 'greater' : 'equals')
     focusField('value')
   }
   function choose(operator: Operator | undefined, value: string) {
@@ -297,7 +298,7 @@ const HELP = {
 
 function helpOf(subject: string, takes: ReturnType<typeof takenBy>): keyof typeof HELP {
   if (takes === undefined || !isColumnName(subject)) return takes ?? 'none'
-  if (subject === '#lastSeen') return 'time'
+  if (isTimeColumn(subject)) return 'time'
   return takes === 'value' ? 'word' : 'text'
 }
 

@@ -1,34 +1,19 @@
 import { useActionState } from '../../../../api/queries.ts'
-import type { SoftwareCondition } from '../software-condition.ts'
+import type { DeviceSearch } from '../device-search.ts'
+import { parseSoftware } from '../software-condition.ts'
 import { Chip } from './Chip.tsx'
 import { SoftwareChip } from './SoftwareChip.tsx'
 
 type FilterChipsProps = {
   projectId: string
-  software: SoftwareCondition | undefined
-  error: string | undefined
-  target: string | undefined
-  tokenId: string | undefined
-  address: string | undefined
-  onChange: (next: {
-    software?: undefined
-    error?: undefined
-    target?: undefined
-    token?: undefined
-    address?: undefined
-  }) => void
+  search: DeviceSearch
+  onChange: (next: { [Name in keyof DeviceSearch]?: undefined }) => void
 }
 
 /** Parts of the filter that a link from another page has set. Each can be removed. */
-export function FilterChips({
-  projectId,
-  software,
-  error,
-  target,
-  tokenId,
-  address,
-  onChange,
-}: FilterChipsProps) {
+export function FilterChips({ projectId, search, onChange }: FilterChipsProps) {
+  const { error, target, address, token: tokenId } = search
+  const software = parseSoftware(search.software)
   return (
     <>
       {software && <SoftwareChip condition={software} onRemove={() => onChange({ software: undefined })} />}

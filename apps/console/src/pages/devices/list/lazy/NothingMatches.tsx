@@ -5,7 +5,8 @@ import { focusHeading } from '../../../../lib/focus-heading.ts'
 import { Button } from '../../../../ui/Button.tsx'
 import { ATTENTION_LABELS } from '../attention.ts'
 import { type Condition, conditionText, isColumnName, writeConditions } from '../conditions.ts'
-import { type DeviceSearch, devicesInput } from '../devices-input.ts'
+import type { DeviceSearch } from '../device-search.ts'
+import { devicesInput } from '../devices-input.ts'
 import '../../../../styles/device-list-panels.css'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
