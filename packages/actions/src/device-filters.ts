@@ -1,4 +1,11 @@
-import { CONDITION_FIELDS, fieldsWith, memberOf, SORT_NAMES } from '@muster/predicates'
+import {
+  CONDITION_FIELDS,
+  fieldsWith,
+  memberOf,
+  SORT_NAMES,
+  TEXT_CONDITION_FIELDS,
+  TIME_CONDITION_FIELDS,
+} from '@muster/predicates'
 import { z } from 'zod'
 import { optional, optionalText } from './define.ts'
 import { BulkActionId, DeploymentTokenId, DeviceId, PackageId, PackageVersionId } from './ids.ts'
@@ -47,18 +54,16 @@ const PropertyCondition = z.discriminatedUnion('operator', [
   z.object({ property: ConditionProperty, operator: z.enum(['less', 'greater']), value: z.number() }),
 ])
 
-const TEXT_FIELDS = fieldsWith({ type: 'text', condition: true })
-
 /** A condition on a column that is not a property. */
 const FieldCondition = z.discriminatedUnion('operator', [
   z.object({ field: z.enum(CONDITION_FIELDS), operator: z.enum(['exists', 'absent']) }),
   z.object({
-    field: z.enum(TEXT_FIELDS),
+    field: z.enum(TEXT_CONDITION_FIELDS),
     operator: z.enum(['equals', 'notEquals', 'contains']),
     value: ConditionText.min(1).describe('For `update`, a state in any case.'),
   }),
   z.object({
-    field: z.literal(fieldsWith({ type: 'time', condition: true })),
+    field: z.literal(TIME_CONDITION_FIELDS),
     operator: z.enum(['less', 'greater']),
     value: z.int().min(1).max(MAX_LAST_SEEN_SECS).describe('Seconds since the device was last seen.'),
   }),
@@ -133,8 +138,8 @@ export const DeviceFilter = z.object({
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
 })
 
-/** Names in `#` and a name that stand for the values of a column beside the names of properties. */
-export const ColumnName = z.enum(TEXT_FIELDS.map(name => `#${name}` as const))
+/** Columns whose values are suggested like those of properties. The prefix `#` tells them from properties. */
+export const ColumnName = z.enum(TEXT_CONDITION_FIELDS.map(name => `#${name}` as const))
 
 /** Columns of a device list that do not show a property, after the column of the name. */
 export const ListColumn = z.enum(fieldsWith({}).filter(name => name !== 'name'))

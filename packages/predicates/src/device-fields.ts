@@ -99,8 +99,9 @@ export function memberOf<Name extends ListFieldName>(name: Name): MemberOf<Name>
 export const SORT_NAMES = fieldsWith({ sort: true }).map(memberOf)
 export type DeviceSortName = (typeof SORT_NAMES)[number]
 
-/** Fields that a condition may compare. */
-export const CONDITION_FIELDS = [
-  ...fieldsWith({ type: 'text', condition: true }),
-  ...fieldsWith({ type: 'time', condition: true }),
-]
+/** Fields that a condition may compare with a text. */
+export const TEXT_CONDITION_FIELDS = fieldsWith({ type: 'text', condition: true })
+/** Fields that a condition may compare with the seconds since then. */
+export const TIME_CONDITION_FIELDS = fieldsWith({ type: 'time', condition: true })
+/** Fields that a condition may compare, in the order in which people choose them. */
+export const CONDITION_FIELDS = [...TEXT_CONDITION_FIELDS, ...TIME_CONDITION_FIELDS]

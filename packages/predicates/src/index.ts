@@ -10,4 +10,6 @@ export {
   type ListFieldName,
   memberOf,
   SORT_NAMES,
+  TEXT_CONDITION_FIELDS,
+  TIME_CONDITION_FIELDS,
 } from './device-fields.ts'
