@@ -1,17 +1,27 @@
+/** Audit event of a feature: the type of its data as text, and who writes it, for docs/api.md. */
+export type AuditEvent = { feature: string; name: string; data: string; writer: string }
+
 /**
- * Table of the audit events for docs/api.md. `declarations` has the texts of the files `feature.ts`, by their paths. Throws for an event
- * whose docstring does not begin with "Written by", for an event whose name is missing from all texts in `otherSources`, and for a field
- * with an id that the event does not declare.
+ * Audit events that features declare. `declarations` has the texts of the files `feature.ts`, by their paths. Throws for an event whose
+ * docstring does not begin with "Written by", for an event whose name is missing from all texts in `otherSources`, and for a field with an
+ * id that the event does not declare.
  */
-export function auditEventsMarkdown(
+export function auditEventsIn(
   declarations: Record<string, string>,
   otherSources: readonly string[],
-): string {
-  const rows = Object.entries(declarations).flatMap(([file, text]) => eventRows(file, text, otherSources))
+): AuditEvent[] {
+  return Object.entries(declarations).flatMap(([file, text]) => eventsIn(file, text, otherSources))
+}
+
+/** Table of the audit events for docs/api.md. */
+export function auditEventsMarkdown(events: readonly AuditEvent[]): string {
+  const rows = events.map(
+    ({ name, data, writer }) => `| \`${name}\` | ${fieldsOf(data).join(', ')} | ${writer} |`,
+  )
   return ['| event | data | written by |', '|---|---|---|', ...rows].join('\n')
 }
 
-function eventRows(file: string, text: string, otherSources: readonly string[]): string[] {
+function eventsIn(file: string, text: string, otherSources: readonly string[]): AuditEvent[] {
   const [, body = ''] = /^const events = \{\n(.*?)^\}/ms.exec(text) ?? []
   // The first line of a docstring or an event is indented by two spaces. The further lines of an event are indented by more.
   const parts = body.split(/^ {2}(?=[/\w])/m)
@@ -32,7 +42,7 @@ function eventRows(file: string, text: string, otherSources: readonly string[]):
       .find(field => field.endsWith('Id') && !ids!.includes(`'${field}'`))
     if (undeclared !== undefined)
       throw new Error(`${file}: ${name} does not declare ${undeclared}: add it to its ids`)
-    return `| \`${name}\` | ${fieldsOf(data!).join(', ')} | ${writer} |`
+    return { feature: file.split('/').at(-2)!, name, data: data!, writer }
   })
 }
 

@@ -4,12 +4,17 @@ import { join } from 'node:path'
 /** Sorts names as Biome's rule for imports demands. */
 const byName = (a: string, b: string): number => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)
 
+/** Names of the handlers and jobs of a feature. */
+export type FeatureNames = { actions: string[]; jobs: string[] }
+
 /**
  * The generated files of the hub's features, by path: an index of the handlers and of the jobs of each feature, and `features/index.ts`,
- * which lists the features. `folder` is `apps/hub/src/features`. Throws, with the name of the file, for a handler or a job that is not
- * exported under its wire name, for a name that two files declare, and for a folder without `feature.ts`.
+ * which lists the features. Also the names in them, by feature. `folder` is `apps/hub/src/features`. Throws, with the name of the file, for
+ * a handler or a job that is not exported under its wire name, for a name that two files declare, and for a folder without `feature.ts`.
  */
-export async function featureFiles(folder: string): Promise<Record<string, string>> {
+export async function featureFiles(
+  folder: string,
+): Promise<{ files: Record<string, string>; names: Record<string, FeatureNames> }> {
   const entries = await readdir(folder, { withFileTypes: true })
   const rooms = entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
   const declared = new Map<string, string>()
@@ -20,6 +25,7 @@ export async function featureFiles(folder: string): Promise<Record<string, strin
     declared.set(`${part} ${name}`, file)
   }
   const files: Record<string, string> = {}
+  const names: Record<string, FeatureNames> = {}
   /** Features that find the owners of resources. */
   const owning: string[] = []
   for (const room of rooms.sort(byName)) {
@@ -29,21 +35,23 @@ export async function featureFiles(folder: string): Promise<Record<string, strin
     for (const [, event] of feature.matchAll(/^ {2}(\w+): event</gm))
       declare('events', event!, `${room}/feature.ts`)
     if (/\bowners\b/.test(feature.slice(feature.indexOf('defineFeature(')))) owning.push(room)
+    names[room] = { actions: [], jobs: [] }
     for (const [part, pattern, form] of PARTS) {
-      const names = await filesIn(join(folder, room, part))
-      if (names.length === 0) continue
+      const paths = await filesIn(join(folder, room, part))
+      if (paths.length === 0) continue
       const uses = feature.includes(`import * as ${part} from './${part}/index.ts'`)
       if (!uses) throw new Error(`${room}/feature.ts: expected import * as ${part} from './${part}/index.ts'`)
-      const lines = names.map(async name => {
-        const file = `${room}/${part}/${name}`
+      const exports = paths.map(async path => {
+        const file = `${room}/${part}/${path}`
         const found = [...(await textOf(join(folder, file))).matchAll(pattern)]
         const [, exported, wireName] = found[0] ?? []
         if (found.length !== 1 || exported !== wireName) throw new Error(`${file}: expected ${form}`)
         declare(part, exported!, file)
-        return `export { ${exported} } from './${name}'`
+        return exported!
       })
-      files[`${room}/${part}/index.ts`] =
-        `${NOTE} the files of this folder.\n${(await Promise.all(lines)).join('\n')}\n`
+      names[room][part] = await Promise.all(exports)
+      const lines = names[room][part].map((name, at) => `export { ${name} } from './${paths[at]}'\n`)
+      files[`${room}/${part}/index.ts`] = `${NOTE} the files of this folder.\n${lines.join('')}`
     }
   }
   const all = (part: string): string[] => rooms.filter(room => files[`${room}/${part}/index.ts`])
@@ -80,7 +88,7 @@ export const owners: Owners = {
 ${owning.map(room => `  ...${room}.owners,`).join('\n')}
 }
 `
-  return files
+  return { files, names }
 }
 
 const NOTE = '// Written by `npm run gen` from'

@@ -1,5 +1,6 @@
-// Writes the files that are generated from the code: the list of action handlers, the API documents, the tables of audit
-// events, limits and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if a file differs.
+// Writes the files that are generated from the code: the list of action handlers, the types of jobs and audit events for clients, the API
+// documents, the tables of audit events, limits and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if a file differs.
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,17 +11,22 @@ import { migrate } from '@muster/hub/database/migrate'
 import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
 import { metricsMarkdown } from '@muster/hub/metrics'
-import { auditEventsMarkdown } from './audit-events.ts'
+import { type AuditEvent, auditEventsIn, auditEventsMarkdown } from './audit-events.ts'
 import { databaseTypes } from './database-types.ts'
+import { featureTypes } from './feature-types.ts'
 import { featureFiles } from './features.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Folder of the hub's features. */
 const FEATURES = 'apps/hub/src/features'
+/** Types of what the features give to clients. */
+const FEATURE_TYPES = 'packages/actions/src/features.ts'
 const isCheck = process.argv.includes('--check')
 
-for (const [file, text] of Object.entries(await featureFiles(join(root, FEATURES))))
-  await put(`${FEATURES}/${file}`, text)
+const { files, names } = await featureFiles(join(root, FEATURES))
+for (const [file, text] of Object.entries(files)) await put(`${FEATURES}/${file}`, text)
+const events = await auditEvents()
+await put(FEATURE_TYPES, formatted(featureTypes(names, events, await textsIn('packages/actions/src'))))
 // The migrations make a queue for each kind of job, which the features declare.
 await import('@muster/hub/features')
 await put('docs/actions.md', actionsMarkdown())
@@ -31,7 +37,10 @@ await put(
   'apps/hub/src/platform/database/migrations.sha256',
   await migrationChecksums('apps/hub/src/platform/database'),
 )
-await put('docs/api.md', withTable('docs/api.md', await textOf('docs/api.md'), 'events', await auditEvents()))
+await put(
+  'docs/api.md',
+  withTable('docs/api.md', await textOf('docs/api.md'), 'events', auditEventsMarkdown(events)),
+)
 await put(
   'docs/operating.md',
   withTable(
@@ -69,19 +78,34 @@ function textOf(file: string): Promise<string> {
   return readFile(join(root, file), 'utf8')
 }
 
-async function auditEvents(): Promise<string> {
-  const folder = join(root, 'apps/hub/src')
-  const files = (await readdir(folder, { recursive: true })).filter(file => /(?<!\.test)\.ts$/.test(file))
-  const texts = await Promise.all(
-    files.sort().map(async file => [file, await readFile(join(folder, file), 'utf8')] as const),
+/** Texts of the TypeScript files below a folder, by their paths in it, without those of tests. */
+async function textsIn(folder: string): Promise<Record<string, string>> {
+  const files = (await readdir(join(root, folder), { recursive: true })).filter(file =>
+    /(?<!\.test)\.ts$/.test(file),
   )
+  const texts = files.sort().map(async file => [file, await textOf(`${folder}/${file}`)] as const)
+  return Object.fromEntries(await Promise.all(texts))
+}
+
+async function auditEvents(): Promise<AuditEvent[]> {
+  const texts = Object.entries(await textsIn('apps/hub/src'))
   const [declarations = [], others = []] = [true, false].map(isFeature =>
     texts.filter(([file]) => file.endsWith('/feature.ts') === isFeature),
   )
-  return auditEventsMarkdown(
+  return auditEventsIn(
     Object.fromEntries(declarations),
     others.map(([, text]) => text),
   )
+}
+
+/** Formats the text of a TypeScript file with Biome. */
+function formatted(text: string): string {
+  const biome = join(root, 'node_modules/.bin/biome')
+  return execFileSync(biome, ['format', `--stdin-file-path=${FEATURE_TYPES}`], {
+    cwd: root,
+    input: text,
+    encoding: 'utf8',
+  })
 }
 
 /** Adds a line for each new migration. The other lines stay, so that `fixtures.test.ts` reports a landed migration that was edited. */

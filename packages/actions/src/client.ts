@@ -3,6 +3,7 @@ import type { ActionInput, ActionName, ActionOutput } from './registry.ts'
 
 export type { Actor } from './accounts.ts'
 export { ActionError, type ErrorKind } from './errors.ts'
+export type * from './features.ts'
 export { agentArguments, agentCommand, isLoopback, offersInstall } from './hub-url.ts'
 export {
   BASE58,

@@ -97,3 +97,16 @@ export const MAX_INSTANCE_NAME_LENGTH = 64
 export const MAX_NEW_DEVICES = 1_000_000
 /** Largest number of devices that may enrol with one deployment token. */
 export const MAX_TOKEN_DEVICES = 2_000_000_000
+
+/** Device, address or other subject by which a limit that was hit is counted. At least the id of the limit's scope is set. */
+export type LimitSubject = {
+  organizationId?: string
+  projectId?: string
+  deviceId?: string
+  tokenId?: string
+  repositoryId?: string
+  packageId?: string
+  userId?: string
+  /** Client IP address. Of an IPv6 address only the first 64 bits count. */
+  address?: string
+}

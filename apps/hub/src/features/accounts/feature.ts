@@ -1,11 +1,11 @@
-import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
 import { owners } from './owners.ts'
 import { sessionRoutes } from './routes-session.ts'
 
-/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+/** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
   /** Written by `users_Create`, `users_CompleteRegistration` and `muster-hub admin create`, and at the first start of an instance. */
   users_Created: event<{ userId: string; email: string }>({ ids: ['userId'] }),
@@ -47,10 +47,6 @@ const events = {
   users_SessionInitiated: event<{ userId: string; sessionId: string }>({ ids: ['userId', 'sessionId'] }),
   /** Written by `users_TerminateSession`, `users_TerminateSessions`, a sign-out, and when an account is disabled. */
   users_SessionTerminated: event<{ userId: string; sessionId: string }>({ ids: ['userId', 'sessionId'] }),
-}
-
-declare module '../../platform/audit/events.ts' {
-  interface AuditEvents extends EventsOf<typeof events> {}
 }
 
 /** People: accounts, sessions, tokens and mails to them. */

@@ -1,9 +1,9 @@
-import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import { owners } from './owners.ts'
 
-/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+/** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
   /** Written by `devices_AddCertificate`, and when a device connects with a new certificate. */
   devices_CertificateAdded: event<{
@@ -25,10 +25,6 @@ const events = {
     certificateId: string
     status: string
   }>({ ids: ['projectId', 'deviceId', 'certificateId'] }),
-}
-
-declare module '../../platform/audit/events.ts' {
-  interface AuditEvents extends EventsOf<typeof events> {}
 }
 
 /** Certificates of devices and the decisions on them. */

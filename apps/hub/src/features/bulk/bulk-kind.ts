@@ -1,6 +1,6 @@
-import type { AnyPermission, BulkReason, LiveTopic } from '@muster/actions'
+import type { AnyPermission, AuditEvents, BulkReason, LiveTopic } from '@muster/actions'
 import type { RawBuilder } from 'kysely'
-import type { AuditEvents, EventData } from '../../platform/audit/events.ts'
+import type { EventData } from '../../platform/audit/events.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'

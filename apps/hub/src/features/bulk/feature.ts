@@ -1,9 +1,9 @@
-import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
 
-/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+/** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
   /** Written by `devices_StartBulkDecision`, `devices_StartBulkDeletion`, with the number of devices or certificates to process. */
   devices_BulkActionStarted: event<{
@@ -26,10 +26,6 @@ const events = {
     kind: string
     doneCount: number
   }>({ ids: ['projectId', 'bulkActionId'] }),
-}
-
-declare module '../../platform/audit/events.ts' {
-  interface AuditEvents extends EventsOf<typeof events> {}
 }
 
 /** Bulk actions on devices and certificates. */

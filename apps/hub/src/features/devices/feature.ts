@@ -1,11 +1,11 @@
-import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
 import { owners } from './owners.ts'
 import { exportRoutes } from './routes-export.ts'
 
-/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+/** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
   /** Written by `devices_Create`, and when a new device connects. */
   devices_Created: event<{ deviceId: string; projectId: string }>({ ids: ['deviceId', 'projectId'] }),
@@ -38,10 +38,6 @@ const events = {
     hostname?: string
     validForSecs?: number
   }>({ ids: ['projectId', 'deviceId'] }),
-}
-
-declare module '../../platform/audit/events.ts' {
-  interface AuditEvents extends EventsOf<typeof events> {}
 }
 
 /** Devices: lists, filters, properties, events and history. */

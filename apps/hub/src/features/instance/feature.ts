@@ -1,11 +1,11 @@
-import { type EventsOf, event } from '../../platform/audit/events.ts'
-import type { LimitSubject } from '../../platform/limits/limits.ts'
+import type { LimitSubject } from '@muster/actions'
+import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
 import { instanceMetrics } from './metrics.ts'
 
-/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+/** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
   /** Written by `jobs_Retry`. */
   jobs_Retried: event<{ jobId: string; job: string }>({ ids: ['jobId'] }),
@@ -30,10 +30,6 @@ const events = {
   limits_Reached: event<LimitSubject & { limit: string; count: number; message: string }>({
     ids: ['organizationId', 'projectId', 'deviceId', 'tokenId', 'userId'],
   }),
-}
-
-declare module '../../platform/audit/events.ts' {
-  interface AuditEvents extends EventsOf<typeof events> {}
 }
 
 /** The instance itself: nodes, jobs, health and upkeep. */

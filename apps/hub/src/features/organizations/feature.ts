@@ -1,10 +1,10 @@
-import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
 import { owners } from './owners.ts'
 
-/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+/** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
   /** Written by `organizations_Create`, for each new account, and at the first start of an instance or of its demo fleet. */
   organizations_Created: event<{ organizationId: string }>({ ids: ['organizationId'] }),
@@ -40,10 +40,6 @@ const events = {
   organizations_InvitationDeleted: event<{ organizationId: string; invitationId: string }>({
     ids: ['organizationId', 'invitationId'],
   }),
-}
-
-declare module '../../platform/audit/events.ts' {
-  interface AuditEvents extends EventsOf<typeof events> {}
 }
 
 /** Organizations, their members and invitations. */

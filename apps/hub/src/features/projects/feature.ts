@@ -1,13 +1,10 @@
-import { type EventsOf, event } from '../../platform/audit/events.ts'
+import type { ParsedInput } from '@muster/actions'
+import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import { owners } from './owners.ts'
-import type { TokenLimits } from './token-limits.ts'
 
-/** Flags of a deployment token. `ownCertificate` is present only where it is on. */
-type TokenFlags = { autoAccept: boolean; ownCertificate?: boolean }
-
-/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+/** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
   /** Written by `projects_Create`, and at the first start of an instance or of its demo fleet. */
   projects_Created: event<{ projectId: string }>({ ids: ['projectId'] }),
@@ -24,7 +21,7 @@ const events = {
   projects_DeploymentTokenCreated: event<{
     projectId: string
     tokenId: string
-    flags: TokenFlags
+    flags: { autoAccept: boolean; ownCertificate?: boolean }
   }>({ ids: ['projectId', 'tokenId'] }),
   /** Written by `projects_DeleteDeploymentToken`. */
   projects_DeploymentTokenDeleted: event<{ projectId: string; tokenId: string }>({
@@ -34,12 +31,14 @@ const events = {
   projects_DeploymentTokenFlagsChanged: event<{
     projectId: string
     tokenId: string
-    flags: TokenFlags
+    flags: { autoAccept: boolean; ownCertificate?: boolean }
   }>({ ids: ['projectId', 'tokenId'] }),
   /** Written by `projects_SetDeploymentTokenLimits`. */
-  projects_DeploymentTokenLimitsChanged: event<{ projectId: string; tokenId: string; limits: TokenLimits }>({
-    ids: ['projectId', 'tokenId'],
-  }),
+  projects_DeploymentTokenLimitsChanged: event<{
+    projectId: string
+    tokenId: string
+    limits: ParsedInput<'projects_SetDeploymentTokenLimits'>['limits']
+  }>({ ids: ['projectId', 'tokenId'] }),
   /** Written by `projects_LinkRepository`. */
   projects_RepositoryAdded: event<{ projectId: string; repositoryId: string }>({
     ids: ['projectId', 'repositoryId'],
@@ -48,10 +47,6 @@ const events = {
   projects_RepositoryRemoved: event<{ projectId: string; repositoryId: string }>({
     ids: ['projectId', 'repositoryId'],
   }),
-}
-
-declare module '../../platform/audit/events.ts' {
-  interface AuditEvents extends EventsOf<typeof events> {}
 }
 
 /** Projects, their deployment tokens and linked repositories. */

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { wireTime } from '../../platform/runtime/times.ts'
 
 /** Limits of a deployment token, as the input of `projects_SetDeploymentTokenLimits` has them. */
-export type TokenLimits = ParsedInput<'projects_SetDeploymentTokenLimits'>['limits']
+type TokenLimits = ParsedInput<'projects_SetDeploymentTokenLimits'>['limits']
 
 /** Columns of `deployment_token` that hold the limits of a token. */
 export type TokenLimitColumns = {

@@ -1,11 +1,11 @@
-import { type EventsOf, event } from '../../platform/audit/events.ts'
+import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
 import { owners } from './owners.ts'
 import { blobRoutes } from './routes-blobs.ts'
 
-/** Audit events of this feature. `npm run gen` copies the docstrings into docs/api.md 5. */
+/** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
   /** Written by `repositories_Create`. */
   repositories_Created: event<{ repositoryId: string; organizationId: string }>({
@@ -127,10 +127,6 @@ const events = {
   repositories_AssetDeleted: event<{ repositoryId: string; assetId: string }>({
     ids: ['repositoryId', 'assetId'],
   }),
-}
-
-declare module '../../platform/audit/events.ts' {
-  interface AuditEvents extends EventsOf<typeof events> {}
 }
 
 /** Repositories with their packages, versions and files. */

@@ -1,12 +1,12 @@
-import { newDatedId } from '@muster/actions'
+import { type AuditEvents, newDatedId } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Scope } from '../access/scope.ts'
 import type { Tx } from '../database/client/connection.ts'
 import { actorId, type Caller, wireActor } from '../pipeline/caller.ts'
 import { type Origin, originColumns, storedValues } from './facts.ts'
 
-/** Declaration of an audit event: the fields of its data that hold ids. `data` exists for the types only. */
-type EventDeclaration<Data> = { ids: readonly (keyof Data & string)[]; data?: Data }
+/** Declaration of an audit event: the fields of its data that hold ids. */
+export type EventDeclaration = { ids: readonly string[] }
 
 /** Fields of the data of an event that can hold an id. */
 type IdField<Data> = {
@@ -14,32 +14,19 @@ type IdField<Data> = {
 }[keyof Data & string]
 
 /**
- * Declares an audit event with the shape of its data. `ids` names the fields that hold the id of an object, as the hub knows it. Logs show
- * the names of these objects only. Another field may hold a text that a caller typed, and nothing shows whose id it looks like.
+ * Declares an audit event with the shape of its data, which `npm run gen` copies into `AuditEvents`. `ids` names the fields that hold the
+ * id of an object, as the hub knows it. Logs show the names of these objects only. Another field may hold a text that a caller typed, and
+ * nothing shows whose id it looks like.
  */
-export function event<Data extends object>(declaration: {
-  ids: readonly IdField<Data>[]
-}): EventDeclaration<Data> {
+export function event<Data extends object>(declaration: { ids: readonly IdField<Data>[] }): EventDeclaration {
   return declaration
 }
-
-/** Declaration of any audit event. */
-export type AnyEvent = { ids: readonly string[]; data?: object }
-
-/** Events of a feature, for its `declare module`: the data of each event. */
-export type EventsOf<Events extends Record<string, AnyEvent>> = {
-  [Name in keyof Events]: NonNullable<Events[Name]['data']>
-}
-
-/** Shapes of the data of all audit events. Each feature adds its own (`declare module`). */
-// biome-ignore lint/suspicious/noEmptyInterface: features add their members
-export interface AuditEvents {}
 
 const idFields: Record<string, readonly string[]> = {}
 const everyIdField = new Set<string>()
 
 /** Adds the events that a feature declares. Throws for a name that is declared twice. */
-export function registerEvents(events: Record<string, AnyEvent>): void {
+export function registerEvents(events: Record<string, EventDeclaration>): void {
   for (const [name, { ids }] of Object.entries(events)) {
     if (Object.hasOwn(idFields, name)) throw new Error(`The event ${name} is declared twice.`)
     idFields[name] = ids

@@ -1,6 +1,5 @@
-import { newDatedId } from '@muster/actions'
+import { type AuditEvents, newDatedId } from '@muster/actions'
 import type pg from 'pg'
-import type { AuditEvents } from '../audit/events.ts'
 import { SYSTEM, wireActor } from '../pipeline/caller.ts'
 
 /** Writes an audit event with the columns that every schema has, because commands also run on databases of older releases. */

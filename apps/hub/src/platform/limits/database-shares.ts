@@ -1,10 +1,10 @@
-import { ActionError } from '@muster/actions'
+import { ActionError, type LimitSubject } from '@muster/actions'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { type Db, withPermits } from '../database/client/connection.ts'
 import { type Caller, personOf } from '../pipeline/caller.ts'
 import { countedAs } from './counted-address.ts'
 import { LimitReached } from './limit-reached.ts'
-import { type LimitName, type LimitSubject, type LimitValues, POOL_CONNECTIONS } from './limits.ts'
+import { type LimitName, type LimitValues, POOL_CONNECTIONS } from './limits.ts'
 
 /**
  * Maximum number of connections that all callers hold together. The others are for work of the hub itself, such as telemetry and connecting

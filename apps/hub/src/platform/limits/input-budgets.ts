@@ -1,7 +1,8 @@
+import type { LimitSubject } from '@muster/actions'
 import { ByteBudget, type ExecutorOptions, errorEnvelope, type InputBudget } from '@muster/link'
 import { LimitReached } from './limit-reached.ts'
 import type { LimitReports } from './limit-reports.ts'
-import type { LimitSubject, LimitValues } from './limits.ts'
+import type { LimitValues } from './limits.ts'
 import { writeSubject } from './write-budgets.ts'
 
 /** Memory in bytes that all links together may use for incomplete inputs larger than 64 KiB. */

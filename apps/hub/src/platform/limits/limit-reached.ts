@@ -1,5 +1,5 @@
-import { ActionError } from '@muster/actions'
-import { LIMITS, type LimitName, type LimitSubject } from './limits.ts'
+import { ActionError, type LimitSubject } from '@muster/actions'
+import { LIMITS, type LimitName } from './limits.ts'
 
 type Reached = {
   limit: LimitName

@@ -1,3 +1,4 @@
+import type { LimitSubject } from '@muster/actions'
 import { every } from '@muster/concurrency'
 import { sql } from 'kysely'
 import { recordEvent } from '../audit/events.ts'
@@ -5,7 +6,7 @@ import type { Db } from '../database/client/connection.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Measures } from '../runtime/measures.ts'
-import { LIMITS, type LimitName, type LimitSubject } from './limits.ts'
+import { LIMITS, type LimitName } from './limits.ts'
 
 type Hit = { limit: LimitName; subject: LimitSubject; message: string }
 type Window = Hit & { count: number; endsAtMs: number }

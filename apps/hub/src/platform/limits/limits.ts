@@ -18,19 +18,6 @@ type LimitScope =
   | 'person'
   | 'address'
 
-/** Device, address or other subject by which a limit that was hit is counted. At least the id of the limit's scope is set. */
-export type LimitSubject = {
-  organizationId?: string
-  projectId?: string
-  deviceId?: string
-  tokenId?: string
-  repositoryId?: string
-  packageId?: string
-  userId?: string
-  /** Client IP address. Of an IPv6 address only the first 64 bits count. */
-  address?: string
-}
-
 type Definition = {
   scope: LimitScope
   /** Unit of the value, as operators and callers read it. */

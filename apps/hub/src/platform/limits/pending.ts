@@ -1,7 +1,8 @@
+import type { LimitSubject } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Db, Tx } from '../database/client/connection.ts'
 import { LimitReached } from './limit-reached.ts'
-import type { LimitSubject, LimitValues } from './limits.ts'
+import type { LimitValues } from './limits.ts'
 
 /** Throws `LimitReached` when a device already has the maximum number of pending certificates. Callers must hold a lock on the device. */
 export function requireRoomForCertificate(

@@ -1,6 +1,7 @@
+import type { LimitSubject } from '@muster/actions'
 import { type Caller, personOf } from '../pipeline/caller.ts'
 import { LimitReached } from './limit-reached.ts'
-import type { LimitName, LimitSubject, LimitValues } from './limits.ts'
+import type { LimitName, LimitValues } from './limits.ts'
 import type { RateLimits } from './rate-limits.ts'
 
 /** Window of the limits of refused commands, in seconds. */

@@ -1,5 +1,6 @@
+import type { LimitSubject } from '@muster/actions'
 import { LimitReached } from './limit-reached.ts'
-import type { LimitName, LimitSubject, LimitValues } from './limits.ts'
+import type { LimitName, LimitValues } from './limits.ts'
 
 /**
  * Throws `LimitReached` when `count` existing rows leave no room for another row under a limit. The caller holds a lock on the

@@ -1,5 +1,6 @@
+import type { AuditEvents } from '@muster/actions'
 import { sql } from 'kysely'
-import { type AuditEvents, recordEvent } from '../audit/events.ts'
+import { recordEvent } from '../audit/events.ts'
 import type { MailPurpose } from '../credentials/jwts.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { JobContext } from '../jobs/define-job.ts'

@@ -1,5 +1,5 @@
-import type { LiveChange, LiveTopic } from '@muster/actions'
-import type { AuditEvents, EventOptions } from '../audit/events.ts'
+import type { AuditEvents, LiveChange, LiveTopic } from '@muster/actions'
+import type { EventOptions } from '../audit/events.ts'
 import type { Db, Tx } from '../database/client/connection.ts'
 import type { JobData, JobName } from '../jobs/jobs.ts'
 

@@ -1,5 +1,5 @@
 import { type Owners, registerOwners } from '../access/owners.ts'
-import { type AnyEvent, registerEvents } from '../audit/events.ts'
+import { type EventDeclaration, registerEvents } from '../audit/events.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { AddRoutes } from '../http/server.ts'
 import type { Job } from '../jobs/define-job.ts'
@@ -12,8 +12,8 @@ import type { Handlers } from './handler.ts'
 export type Feature = {
   /** Handlers of its actions, by their wire names. */
   actions?: Partial<Handlers>
-  /** Its audit events (`event`). Their data is declared for the compiler beside them. */
-  events?: Record<string, AnyEvent>
+  /** Its audit events (`event`). */
+  events?: Record<string, EventDeclaration>
   /** Its background jobs (`defineJob`), by their names. */
   jobs?: { [N in JobName]?: Job<N> }
   /** Finds the owners of its resources, for the permission check. */

@@ -1,0 +1,223 @@
+// Written by `npm run gen` from the features of the hub.
+import type { LimitSubject } from './limits.ts'
+import type { ParsedInput } from './registry.ts'
+
+/** Names of the background jobs of each feature of the hub. */
+export type FeatureJobs = {
+  accounts:
+    | 'users_FillCanonicalEmails'
+    | 'users_SendPasswordChangedEmail'
+    | 'users_SendPasswordEmail'
+    | 'users_SendRegistrationEmail'
+  audit: 'audit_RemoveSealed' | 'audit_SealRows' | 'audit_VerifySeals'
+  bulk: 'devices_RunBulkActions'
+  devices:
+    | 'devices_FillAddresses'
+    | 'devices_FillUpdates'
+    | 'devices_MeasureStored'
+    | 'projects_SampleConnected'
+    | 'devices_SweepHistory'
+  instance: 'instance_CleanupExpired' | 'instance_MaintainPartitions' | 'instance_SampleSize'
+  organizations: 'organizations_SendInvitationEmail'
+  repositories: 'repositories_SweepBlobs'
+  software: 'projects_SampleSoftware'
+}
+
+/** Data of the audit events of each feature of the hub, by the name of the event. */
+export type FeatureEvents = {
+  accounts: {
+    users_Created: { userId: string; email: string }
+    users_Deleted: { userId: string }
+    users_SetIsAdmin: { userId: string; isAdmin: boolean }
+    users_SetIsActive: { userId: string; isActive: boolean }
+    users_SetPassword: { userId: string }
+    users_DisplayNameChanged: { userId: string; displayName: string }
+    users_TokenCreated: { userId: string; tokenId: string; name?: string; expiresAt?: string }
+    users_TokenDeleted: { userId: string; tokenId: string; name?: string }
+    users_RegistrationCreated: { userId: string; email: string }
+    users_RegistrationEmailSent: { userId: string; email: string }
+    users_RegistrationCompleted: { userId: string }
+    users_RegistrationExpired: { userId: string; email: string }
+    users_PasswordResetRequested: { userId: string }
+    users_PasswordResetEmailSent: { userId: string; email: string }
+    users_PasswordChangedEmailSent: { userId: string; email: string }
+    users_PasswordResetCompleted: { userId: string }
+    users_SessionInitiated: { userId: string; sessionId: string }
+    users_SessionTerminated: { userId: string; sessionId: string }
+  }
+  approvals: {
+    devices_CertificateAdded: {
+      projectId: string
+      deviceId: string
+      certificateId: string
+      status: string
+      /** Another device on which the certificate is active, if it is `Pending` for that reason. */
+      activeOnDeviceId?: string
+    }
+    devices_CertificateDeleted: { projectId: string; deviceId: string; certificateId: string }
+    devices_CertificateStatusChanged: {
+      projectId: string
+      deviceId: string
+      certificateId: string
+      status: string
+    }
+  }
+  bulk: {
+    devices_BulkActionStarted: {
+      projectId: string
+      bulkActionId: string
+      kind: string
+      itemCount: number
+    }
+    devices_BulkActionCancelled: {
+      projectId: string
+      bulkActionId: string
+      kind: string
+      doneCount: number
+    }
+    devices_BulkActionStopped: {
+      projectId: string
+      bulkActionId: string
+      kind: string
+      doneCount: number
+    }
+  }
+  devices: {
+    devices_Created: { deviceId: string; projectId: string }
+    devices_Deleted: { deviceId: string; projectId: string }
+    devices_NameChanged: { projectId: string; deviceId: string; name?: string }
+    devices_PropertySet: { projectId: string; deviceId: string; propertyName: string }
+    devices_PropertyRemoved: { projectId: string; deviceId: string; propertyName: string }
+    devices_IdentityShared: {
+      projectId: string
+      deviceId: string
+      takeovers: number
+      addresses: string[]
+    }
+    devices_PortForwarded: {
+      projectId: string
+      deviceId: string
+      port: number
+      hostname?: string
+      validForSecs?: number
+    }
+  }
+  instance: {
+    jobs_Retried: { jobId: string; job: string }
+    cluster_RebalanceStarted: { nodeIds: string[]; deviceCount: number }
+    cluster_RebalanceCancelled: { nodeIds: string[] }
+    instance_BackedUp: { sizeBytes: number; isVerified: boolean; hasBlobs: boolean; hasKey: boolean }
+    instance_Restored: {
+      backedUpAt: string
+      sessionCount: number
+      jobIds: string[]
+      bulkActionIds: string[]
+    }
+    instance_DatabaseMoved: { to: string }
+    limits_Reached: LimitSubject & { limit: string; count: number; message: string }
+  }
+  organizations: {
+    organizations_Created: { organizationId: string }
+    organizations_Deleted: { organizationId: string }
+    organizations_NameChanged: { organizationId: string; name: string }
+    organizations_MemberAdded: { organizationId: string; userId: string; isAdmin: boolean }
+    organizations_MemberRemoved: { organizationId: string; userId: string }
+    organizations_MemberAdminStatusChanged: { organizationId: string; userId: string; isAdmin: boolean }
+    organizations_InvitationCreated: { organizationId: string; invitationId: string; email: string }
+    organizations_InvitationResent: { organizationId: string; invitationId: string; email: string }
+    organizations_InvitationEmailSent: { organizationId: string; invitationId: string; email: string }
+    organizations_InvitationDeleted: { organizationId: string; invitationId: string }
+  }
+  projects: {
+    projects_Created: { projectId: string }
+    projects_Deleted: { projectId: string }
+    projects_PinnedPropertiesChanged: {
+      projectId: string
+      properties: { name: string; label?: string | undefined }[]
+    }
+    projects_NameChanged: { projectId: string; name: string }
+    projects_DeploymentTokenCreated: {
+      projectId: string
+      tokenId: string
+      flags: { autoAccept: boolean; ownCertificate?: boolean }
+    }
+    projects_DeploymentTokenDeleted: { projectId: string; tokenId: string }
+    projects_DeploymentTokenFlagsChanged: {
+      projectId: string
+      tokenId: string
+      flags: { autoAccept: boolean; ownCertificate?: boolean }
+    }
+    projects_DeploymentTokenLimitsChanged: {
+      projectId: string
+      tokenId: string
+      limits: ParsedInput<'projects_SetDeploymentTokenLimits'>['limits']
+    }
+    projects_RepositoryAdded: { projectId: string; repositoryId: string }
+    projects_RepositoryRemoved: { projectId: string; repositoryId: string }
+  }
+  repositories: {
+    repositories_Created: { repositoryId: string; organizationId: string }
+    repositories_Deleted: { repositoryId: string; organizationId: string }
+    repositories_OrganizationChanged: {
+      repositoryId: string
+      previousOrganizationId: string
+      newOrganizationId: string
+    }
+    repositories_VisibilityChanged: { repositoryId: string; visibility: string }
+    repositories_DisplayNameChanged: { repositoryId: string; displayName: string }
+    repositories_PublicNameChanged: { repositoryId: string; publicName: string }
+    repositories_S3ConfigChanged: { repositoryId: string }
+    repositories_PackageCreated: { repositoryId: string; packageId: string; name: string }
+    repositories_PackageDeleted: { repositoryId: string; packageId: string }
+    repositories_PackageNameChanged: { repositoryId: string; packageId: string; name: string }
+    repositories_PackageKindChanged: { repositoryId: string; packageId: string; kind?: string }
+    repositories_PackageMetadataChanged: { repositoryId: string; packageId: string }
+    repositories_PackageAssetAdded: {
+      repositoryId: string
+      packageId: string
+      assetId: string
+      filename: string
+    }
+    repositories_PackageAssetRemoved: { repositoryId: string; packageId: string; filename: string }
+    repositories_PackageAssetMetadataChanged: {
+      repositoryId: string
+      packageId: string
+      filename: string
+    }
+    repositories_PackageVersionCreated: { repositoryId: string; packageId: string; versionId: string }
+    repositories_PackageVersionDeleted: { repositoryId: string; packageId: string; versionId: string }
+    repositories_PackageVersionNameChanged: { repositoryId: string; versionId: string; name?: string }
+    repositories_PackageVersionMetadataChanged: { repositoryId: string; versionId: string }
+    repositories_PackageVersionAssetAdded: {
+      repositoryId: string
+      versionId: string
+      assetId: string
+      filename: string
+    }
+    repositories_PackageVersionAssetRemoved: {
+      repositoryId: string
+      versionId: string
+      filename: string
+    }
+    repositories_PackageVersionAssetMetadataChanged: {
+      repositoryId: string
+      versionId: string
+      filename: string
+    }
+    repositories_PackageVersionTagged: { repositoryId: string; versionId: string; tags: string[] }
+    repositories_PackageVersionUntagged: { repositoryId: string; versionId: string; tags: string[] }
+    repositories_AssetCreated: { repositoryId: string; assetId: string }
+    repositories_AssetAvailable: { repositoryId: string; assetId: string }
+    repositories_AssetDeleted: { repositoryId: string; assetId: string }
+  }
+}
+
+/** Data of all audit events, by the name of the event. */
+export type AuditEvents = FeatureEvents['accounts'] &
+  FeatureEvents['approvals'] &
+  FeatureEvents['bulk'] &
+  FeatureEvents['devices'] &
+  FeatureEvents['instance'] &
+  FeatureEvents['organizations'] &
+  FeatureEvents['projects'] &
+  FeatureEvents['repositories']
