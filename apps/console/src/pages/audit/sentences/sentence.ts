@@ -1,7 +1,8 @@
 import { lookUp } from '../../../lib/app/look-up.ts'
 import { ACTION_PHRASES } from './action-phrases.ts'
 import { isFailure, type Said } from './entry.ts'
-import { EVENT_SENTENCES, type SentenceRow } from './event-sentences.ts'
+import { EVENT_SENTENCES } from './event-sentences.ts'
+import type { SentenceRow } from './sentence-row.ts'
 
 /** A part of a sentence: text, a value that people chose, a technical value (`code`), or an object with its id. */
 export type Part =

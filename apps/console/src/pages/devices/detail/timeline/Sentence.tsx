@@ -1,3 +1,4 @@
+import type { AuditEvents } from '@muster/actions/client'
 import type { ReactNode } from 'react'
 import { lookUp } from '../../../../lib/app/look-up.ts'
 import { durationInWords, inWords } from '../../../../lib/app/relative-time.ts'
@@ -168,12 +169,12 @@ function AuditText({ entry }: { entry: EntryOf<'audit'> }) {
   return (
     <>
       <Who entry={entry} />
-      {auditWords(event, text)}
+      {auditWords(event as keyof AuditEvents, text)}
     </>
   )
 }
 
-function auditWords(event: string, text: (key: string) => string | undefined): ReactNode {
+function auditWords(event: keyof AuditEvents, text: (key: string) => string | undefined): ReactNode {
   const property = <bdi className="mono">{text('propertyName')}</bdi>
   switch (event) {
     case 'devices_Created':

@@ -1,0 +1,39 @@
+import type { ActionPhrases, EventSentences } from '../../audit/sentences/sentence-row.ts'
+
+/** Sentences for the audit events of bulk actions. */
+export const bulkEvents = {
+  devices_BulkActionStarted: {
+    kind: 'device',
+    say: entry => `began ${bulkWords(entry, '[itemCount]')} of {projectId}`,
+  },
+  devices_BulkActionCancelled: {
+    kind: 'device',
+    say: entry => `cancelled ${bulkWords(entry)} of {projectId} after [doneCount]`,
+  },
+  devices_BulkActionStopped: {
+    kind: 'device',
+    say: entry =>
+      `stopped ${bulkWords(entry)} of {projectId} after [doneCount], because the rights of the person ended`,
+  },
+} as const satisfies EventSentences<'bulk'>
+
+/** Phrases for the actions that prepare, start and cancel bulk actions. */
+export const bulkActions = {
+  devices_CreateBulkDecision: { kind: 'certificate', say: 'review certificates of {projectId}' },
+  devices_CreateBulkDeletion: { kind: 'device', say: 'review devices of {projectId} to delete' },
+  devices_StartBulkDecision: { kind: 'certificate', say: 'decide several certificates of {projectId}' },
+  devices_StartBulkDeletion: { kind: 'device', say: 'delete several devices of {projectId}' },
+  devices_CancelBulkAction: { kind: 'device', say: 'cancel a bulk action of {projectId}' },
+} as const satisfies ActionPhrases<'bulk'>
+
+const BULK_WORDS = new Map<unknown, [verb: string, things: string]>([
+  ['Accept', ['accepting', 'certificates']],
+  ['Reject', ['rejecting', 'certificates']],
+  ['Delete', ['deleting', 'devices']],
+])
+
+/** A bulk action in words: "deleting [itemCount] devices". */
+function bulkWords({ data }: { data: { kind?: string } }, count = ''): string {
+  const [verb, things] = BULK_WORDS.get(data.kind) ?? ['<kind>', 'devices']
+  return [verb, count, things].filter(Boolean).join(' ')
+}
