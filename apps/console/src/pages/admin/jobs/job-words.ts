@@ -1,93 +1,27 @@
+import type { FeatureJobs } from '@muster/actions/client'
 import { clockTime, sinceInWords } from '../../../lib/app/local-time.ts'
+import { accountJobs } from '../../account/job-words.ts'
+import { auditJobs } from '../../audit/job-words.ts'
+import { bulkJobs } from '../../devices/bulk/job-words.ts'
+import { deviceJobs } from '../../devices/job-words.ts'
+import { organizationJobs } from '../../organization/job-words.ts'
+import { repositoryJobs } from '../../repositories/job-words.ts'
+import { softwareJobs } from '../../software/job-words.ts'
+import { instanceJobs } from '../job-words.ts'
 import type { Job } from './job.ts'
+import type { JobWords, Words } from './words.ts'
 
-type Words = {
-  /** Name of the kind of job, in the imperative. */
-  name: string
-  /** Work that is not done while jobs of this kind fail, as a sentence without its period. */
-  failed: string
-  /** Consequence of the failure. */
-  harm?: string
-}
-
-const NOT_LOST = 'Nothing is lost: they stay until a run succeeds.'
-
-/** Words for the kinds of jobs. A test compares the names with docs/operating.md. */
+/** Words for all kinds of jobs. A missing kind does not compile. */
 export const JOB_WORDS: Record<string, Words> = {
-  users_SendRegistrationEmail: { name: 'Send an activation link', failed: 'An activation link was not sent' },
-  users_SendPasswordEmail: {
-    name: 'Send a link to set a password',
-    failed: 'A link to set a password was not sent',
-  },
-  users_SendPasswordChangedEmail: {
-    name: 'Report a new password',
-    failed: 'The mail about a new password was not sent',
-  },
-  users_FillCanonicalEmails: {
-    name: 'Copy addresses of accounts',
-    failed: 'Addresses of accounts cannot be copied in their canonical form',
-    harm: 'Accounts from before an upgrade are found by the former rules.',
-  },
-  organizations_SendInvitationEmail: { name: 'Send an invitation', failed: 'An invitation was not sent' },
-  instance_CleanupExpired: {
-    name: 'Remove expired sessions and links',
-    failed: 'Expired sessions and links cannot be removed',
-    harm: NOT_LOST,
-  },
-  instance_SampleSize: {
-    name: 'Sample the size of the database',
-    failed: 'The size of the database is not sampled',
-  },
-  instance_MaintainPartitions: {
-    name: 'Maintain partitions',
-    failed: 'Partitions of the coming days cannot be created',
-    harm: 'Events are still stored, but old ones are not removed.',
-  },
-  devices_SweepHistory: {
-    name: 'Sweep device history',
-    failed: 'Data of deleted devices cannot be removed',
-    harm: NOT_LOST,
-  },
-  devices_MeasureStored: {
-    name: 'Measure stored data',
-    failed: 'The data of projects cannot be measured',
-    harm: 'Budgets of stored data are not checked until a run succeeds.',
-  },
-  devices_FillUpdates: {
-    name: 'Copy update statuses',
-    failed: 'Update statuses cannot be copied for the device list',
-  },
-  devices_FillAddresses: { name: 'Copy addresses', failed: 'Addresses cannot be copied for the search' },
-  devices_RunBulkActions: {
-    name: 'Run bulk actions',
-    failed: 'Bulk actions are paused',
-    harm: 'A retry continues with the rest of their lists.',
-  },
-  projects_SampleConnected: {
-    name: 'Sample connected devices',
-    failed: 'The line of the last 24 h gets no new counts',
-  },
-  projects_SampleSoftware: {
-    name: 'Sample software',
-    failed: 'The history of versions gets no new counts',
-  },
-  repositories_SweepBlobs: {
-    name: 'Remove unused files',
-    failed: 'Unused files cannot be removed',
-    harm: NOT_LOST,
-  },
-  audit_SealRows: {
-    name: 'Seal audit rows',
-    failed: 'Audit rows are not sealed',
-    harm: 'They wait for the next run.',
-  },
-  audit_RemoveSealed: {
-    name: 'Remove old audit rows',
-    failed: 'Old audit rows cannot be removed',
-    harm: NOT_LOST,
-  },
-  audit_VerifySeals: { name: 'Verify seals', failed: 'The seals cannot be verified' },
-}
+  ...accountJobs,
+  ...auditJobs,
+  ...bulkJobs,
+  ...deviceJobs,
+  ...instanceJobs,
+  ...organizationJobs,
+  ...repositoryJobs,
+  ...softwareJobs,
+} satisfies JobWords<keyof FeatureJobs>
 
 /** Name of a kind of job in words, or its machine name if the console does not know it. */
 export function jobName(job: string): string {

@@ -1,0 +1,19 @@
+import type { JobWords } from '../admin/jobs/words.ts'
+
+/** Words for the jobs of accounts. */
+export const accountJobs: JobWords<'accounts'> = {
+  users_SendRegistrationEmail: { name: 'Send an activation link', failed: 'An activation link was not sent' },
+  users_SendPasswordEmail: {
+    name: 'Send a link to set a password',
+    failed: 'A link to set a password was not sent',
+  },
+  users_SendPasswordChangedEmail: {
+    name: 'Report a new password',
+    failed: 'The mail about a new password was not sent',
+  },
+  users_FillCanonicalEmails: {
+    name: 'Copy addresses of accounts',
+    failed: 'Addresses of accounts cannot be copied in their canonical form',
+    harm: 'Accounts from before an upgrade are found by the former rules.',
+  },
+}

@@ -1,0 +1,9 @@
+import type { JobWords } from '../admin/jobs/words.ts'
+
+/** Words for the jobs of software. */
+export const softwareJobs: JobWords<'software'> = {
+  projects_SampleSoftware: {
+    name: 'Sample software',
+    failed: 'The history of versions gets no new counts',
+  },
+}
