@@ -1,96 +1,13 @@
-import type { ActionName, LiveChange, LiveTopic } from '@muster/actions/client'
+import type { LiveChange } from '@muster/actions/client'
 import type { Query, QueryClient } from '@tanstack/react-query'
 import { log } from '../../lib/log.ts'
 import { setRetry } from '../app/retry-hub.ts'
+import type { LiveTopics } from '../live-query.ts'
 import { type LostHub, lostHub, setLostHub } from '../lost-hub.ts'
 import { isGone } from '../queries.ts'
+import { LIVE_QUERIES } from './live-queries.ts'
 
-/**
- * Query actions that a change of each topic affects. The value names the id that must be equal in the query's input and
- * in the change. With `null`, every change of the topic affects the query.
- */
-const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> = {
-  organizations: { users_QueryOrganizations: null, organizations_Query: null },
-  members: {
-    organizations_QueryMembers: 'organizationId',
-    organizations_QueryInvitations: 'organizationId',
-  },
-  invitations: { users_QueryOrganizationInvitations: null },
-  projects: {
-    organizations_QueryProjects: 'organizationId',
-    projects_GetDetails: 'projectId',
-    projects_GetPins: 'projectId',
-  },
-  tokens: { projects_QueryDeploymentTokens: 'projectId' },
-  devices: {
-    projects_QueryPendingCertificates: 'projectId',
-    projects_QueryDevices: 'projectId',
-    projects_QueryDeviceCounts: 'projectId',
-    projects_GetSummary: 'projectId',
-    projects_GetDetails: 'projectId',
-    devices_GetDetails: 'deviceId',
-    devices_QueryTimeline: 'deviceId',
-  },
-  certificates: {
-    projects_QueryPendingCertificates: 'projectId',
-    devices_GetBulkCounts: 'projectId',
-    projects_QueryDevices: 'projectId',
-    projects_QueryDeviceCounts: 'projectId',
-    projects_GetSummary: 'projectId',
-    devices_GetDetails: 'deviceId',
-    devices_QueryTimeline: 'deviceId',
-  },
-  connections: {
-    devices_GetBulkAction: 'projectId',
-    devices_QueryBulkActionItems: 'projectId',
-    projects_QueryDevices: 'projectId',
-    projects_GetSummary: 'projectId',
-    devices_GetDetails: 'deviceId',
-    devices_QueryConnections: 'deviceId',
-    devices_GetConnectionHistory: 'deviceId',
-    devices_QueryTimeline: 'deviceId',
-  },
-  properties: {
-    devices_QueryProperties: 'deviceId',
-    devices_GetProperty: 'deviceId',
-    devices_QueryPropertyHistory: 'deviceId',
-    devices_GetProblemRun: 'deviceId',
-    devices_QueryTimeline: 'deviceId',
-  },
-  events: { devices_QueryEvents: 'deviceId', devices_QueryTimeline: 'deviceId' },
-  repositories: {
-    organizations_QueryRepositories: 'organizationId',
-    repositories_GetDetails: 'repositoryId',
-    repositories_GetS3Config: 'repositoryId',
-    projects_QueryLinkedRepositories: null,
-  },
-  packages: {
-    repositories_GetDetails: 'repositoryId',
-    repositories_QueryPackages: 'repositoryId',
-    repositories_QueryAssets: 'repositoryId',
-    repositories_GetPackageDetails: null,
-    repositories_QueryPackageVersions: null,
-    repositories_GetVersionDetails: null,
-    repositories_GetVersionUsage: null,
-    repositories_QueryPackageUsage: 'repositoryId',
-    projects_GetSoftware: null,
-  },
-  links: {
-    projects_GetSoftware: 'projectId',
-    repositories_GetVersionUsage: null,
-    projects_QueryLinkedRepositories: 'projectId',
-    repositories_QueryLinkedProjects: 'repositoryId',
-  },
-  log: {
-    audit_QueryAuditLogEvents: null,
-    organizations_QueryAuditLog: 'organizationId',
-    projects_QueryAuditLog: 'projectId',
-    devices_QueryAuditLog: 'deviceId',
-    repositories_QueryAuditLog: 'repositoryId',
-  },
-}
-
-type ChangeId = 'organizationId' | 'projectId' | 'deviceId' | 'repositoryId'
+const topicsOf = new Map<unknown, LiveTopics>(Object.entries(LIVE_QUERIES))
 
 /** Message from the tab that holds the event stream to all other tabs. Only `retry` is sent in the other direction. */
 type Message =
@@ -365,7 +282,7 @@ function createRefetcher(queryClient: QueryClient) {
       mark(({ queryKey }) => !isGone(queryKey) && changes.some(change => isAffectedBy(queryKey, change))),
     /** Refetches the queries whose answers may be older than `atMs`, because changes before that time were not received. */
     missedBefore: (atMs: number) =>
-      mark(({ queryKey, state }) => isLive(queryKey[0]) && isAskedBefore(state, atMs)),
+      mark(({ queryKey, state }) => topicsOf.has(queryKey[0]) && isAskedBefore(state, atMs)),
     stop: () => clearTimeout(timer),
   }
 }
@@ -375,16 +292,10 @@ function isAskedBefore({ dataUpdatedAt, status, fetchStatus }: Query['state'], a
   return fetchStatus === 'fetching' || status === 'error' || (dataUpdatedAt > 0 && dataUpdatedAt < atMs)
 }
 
-const LIVE_ACTIONS = new Set(Object.values(AFFECTED).flatMap(actions => Object.keys(actions)))
-
-function isLive(actionName: unknown): boolean {
-  return typeof actionName === 'string' && LIVE_ACTIONS.has(actionName)
-}
-
 /** Whether a change affects the query with this key. A change without an id affects all queries of its topic. */
 export function isAffectedBy([name, input]: readonly unknown[], change: LiveChange): boolean {
-  const idName = AFFECTED[change.topic]?.[name as ActionName]
+  const idName = topicsOf.get(name)?.[change.topic]
   if (idName === undefined) return false
   if (idName === null || change[idName] === undefined) return true
-  return (input as Partial<Record<ChangeId, string>> | undefined)?.[idName] === change[idName]
+  return (input as Partial<LiveChange> | undefined)?.[idName] === change[idName]
 }

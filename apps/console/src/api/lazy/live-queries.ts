@@ -1,0 +1,24 @@
+import { accountQueries } from '../../pages/account/live-queries.ts'
+import { auditQueries } from '../../pages/audit/live-queries.ts'
+import { bulkQueries } from '../../pages/devices/bulk/live-queries.ts'
+import { timelineQueries } from '../../pages/devices/detail/timeline/live-queries.ts'
+import { deviceQueries } from '../../pages/devices/live-queries.ts'
+import { certificateQueries } from '../../pages/devices/pending/live-queries.ts'
+import { organizationQueries } from '../../pages/organization/live-queries.ts'
+import { projectQueries } from '../../pages/projects/live-queries.ts'
+import { repositoryQueries } from '../../pages/repositories/live-queries.ts'
+import { softwareQueries } from '../../pages/software/live-queries.ts'
+
+/** Queries that live changes affect. A change causes a refetch of these on screen. */
+export const LIVE_QUERIES = {
+  ...accountQueries,
+  ...auditQueries,
+  ...bulkQueries,
+  ...certificateQueries,
+  ...deviceQueries,
+  ...organizationQueries,
+  ...projectQueries,
+  ...repositoryQueries,
+  ...softwareQueries,
+  ...timelineQueries,
+}

@@ -1,0 +1,8 @@
+import type { LiveQueries } from '../../api/live-query.ts'
+
+/** Queries about software that live changes affect. */
+export const softwareQueries = {
+  repositories_GetVersionUsage: { packages: null, links: null },
+  repositories_QueryPackageUsage: { packages: 'repositoryId' },
+  projects_GetSoftware: { packages: null, links: 'projectId' },
+} satisfies LiveQueries<'software'>
