@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import '@muster/hub/features'
 import { unknownSettings } from '@muster/hub/config'
 import { expect, it } from 'vitest'
 

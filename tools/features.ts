@@ -10,31 +10,29 @@ export type FeatureNames = { actions: string[]; jobs: string[] }
 /**
  * The generated files of the hub's features, by path: an index of the handlers and of the jobs of each feature, and `features/index.ts`,
  * which lists the features. Also the names in them, by feature. `folder` is `apps/hub/src/features`. Throws, with the name of the file, for
- * a handler or a job that is not exported under its wire name, for a name that two files declare, and for a folder without `feature.ts`.
+ * a handler or a job that is not exported under its wire name, and for a folder without `feature.ts`. A name that two features declare is
+ * found by `registerFeatures`.
  */
 export async function featureFiles(
   folder: string,
 ): Promise<{ files: Record<string, string>; names: Record<string, FeatureNames> }> {
   const entries = await readdir(folder, { withFileTypes: true })
   const rooms = entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
-  const declared = new Map<string, string>()
-  // An event may have the name of the action that writes it.
-  const declare = (part: string, name: string, file: string): void => {
-    const other = declared.get(`${part} ${name}`)
-    if (other !== undefined) throw new Error(`${file}: ${name} is declared in ${other} too`)
-    declared.set(`${part} ${name}`, file)
-  }
   const files: Record<string, string> = {}
   const names: Record<string, FeatureNames> = {}
-  /** Features that find the owners of resources. */
-  const owning: string[] = []
+  /** Features that declare a part, by the part. */
+  const having: Record<'owners' | 'services' | 'onRestore', string[]> = {
+    owners: [],
+    services: [],
+    onRestore: [],
+  }
   for (const room of rooms.sort(byName)) {
     const feature = await textOf(join(folder, room, 'feature.ts'))
     if (!new RegExp(`^export const ${room} = defineFeature\\(`, 'm').test(feature))
       throw new Error(`${room}/feature.ts: expected export const ${room} = defineFeature(…)`)
-    for (const [, event] of feature.matchAll(/^ {2}(\w+): event</gm))
-      declare('events', event!, `${room}/feature.ts`)
-    if (/\bowners\b/.test(feature.slice(feature.indexOf('defineFeature(')))) owning.push(room)
+    const given = feature.slice(feature.indexOf(`${room} = defineFeature(`))
+    for (const [part, rooms] of Object.entries(having))
+      if (new RegExp(`\\b${part}\\b`).test(given)) rooms.push(room)
     names[room] = { actions: [], jobs: [] }
     for (const [part, pattern, form] of PARTS) {
       const paths = await filesIn(join(folder, room, part))
@@ -46,7 +44,6 @@ export async function featureFiles(
         const found = [...(await textOf(join(folder, file))).matchAll(pattern)]
         const [, exported, wireName] = found[0] ?? []
         if (found.length !== 1 || exported !== wireName) throw new Error(`${file}: expected ${form}`)
-        declare(part, exported!, file)
         return exported!
       })
       names[room][part] = await Promise.all(exports)
@@ -57,17 +54,18 @@ export async function featureFiles(
   const all = (part: string): string[] => rooms.filter(room => files[`${room}/${part}/index.ts`])
   files['index.ts'] = `${NOTE} the file feature.ts of each folder.
 import type { Owners } from '../platform/access/owners.ts'
+import type { Cancellations } from '../platform/backup/restore.ts'
 import type { Job } from '../platform/jobs/define-job.ts'
 import type { JobName } from '../platform/jobs/jobs.ts'
 import { type Feature, registerFeatures } from '../platform/pipeline/feature.ts'
 import type { Handlers } from '../platform/pipeline/handler.ts'
+import type { FeatureServices, ServiceParts } from '../platform/pipeline/services.ts'
 ${rooms.map(room => `import { ${room} } from './${room}/feature.ts'`).join('\n')}
 
 /** All features of the hub. */
-export const features: readonly Feature[] = [
+export const features: readonly Feature[] = registerFeatures({
 ${rooms.map(room => `  ${room},`).join('\n')}
-]
-registerFeatures(features)
+})
 
 /** Handlers of all actions. A missing one does not compile. */
 export const handlers: Handlers = {
@@ -85,8 +83,16 @@ ${all('jobs')
 
 /** Finds the owners of every kind of resource. A missing kind does not compile. */
 export const owners: Owners = {
-${owning.map(room => `  ...${room}.owners,`).join('\n')}
+${having.owners.map(room => `  ...${room}.owners,`).join('\n')}
 }
+
+/** Makes the services of all features. A missing one does not compile. */
+export function featureServices(parts: ServiceParts): FeatureServices {
+  return { ${having.services.map(room => `...${room}.services(parts)`).join(', ')} }
+}
+
+/** Functions that cancel the work of all features in a restored database. A missing one does not compile. */
+export const cancellations: Cancellations = { ${having.onRestore.map(room => `...${room}.onRestore`).join(', ')} }
 `
   return { files, names }
 }

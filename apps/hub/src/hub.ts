@@ -6,9 +6,7 @@ import { ActionError } from '@muster/actions'
 import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
-import { BulkActions } from './features/bulk/bulk-actions.ts'
-import { jobs as allJobs, features, handlers } from './features/index.ts'
-import { maintainPartitions } from './features/instance/jobs/MaintainPartitions.ts'
+import { jobs as allJobs, featureServices, features, handlers } from './features/index.ts'
 import { EarlyUpgrades } from './link/gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './link/gateway/gateway.ts'
 import { Presence } from './link/gateway/presence.ts'
@@ -193,11 +191,6 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
       onSlow: (text, durationMs) => slowStatements.add(text, durationMs),
     }),
   )
-  // A failure does not prevent the startup, because rows of a day without a partition go to the default partition.
-  await maintainPartitions(db, config.eventRetentionDays, { pauseMs: 200, tries: 20 }).catch(error =>
-    log.error({ err: error }, 'the partitions of the coming days could not be created'),
-  )
-
   const devices = new DeviceRegistry(right => rights.announce(right))
   const readiness = new Readiness(db)
   if (config.tls) stack.use(watchExpiry(config.tls, readiness, log))
@@ -285,8 +278,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     reachedTotal: subject => storedBytes.reached(subject),
   })
   const propertyTotals = new PropertyTotals(db, config.limits)
-  const bulkActions = new BulkActions({ db, sessions, devices, live, jobs, log })
-  const services = {
+  const parts = {
     ingest: new Ingest({
       pool,
       live,
@@ -301,7 +293,6 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     rights,
     shares,
     jobs,
-    bulkActions,
     jwts,
     passwords,
     proxy: { hosts, tokens, publicUrl },
@@ -317,6 +308,8 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     dataDir: config.dataDir,
     nodeId: node.nodeId,
   }
+  const ofFeatures = featureServices({ ...parts, db, sessions, live, log })
+  const services = { ...parts, ...ofFeatures }
   const watched = disk === undefined ? [] : [disk.folder]
   stack.use(
     await startNodeReports({
@@ -337,6 +330,23 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     stack,
   )
   const firstRun = await bootstrap(db, config.dataDir, publicUrl)
+  const jobContext: JobContext = {
+    ...config,
+    db,
+    mailer,
+    jwts,
+    pool,
+    key,
+    previousKey,
+    blobs,
+    log,
+    publicUrl,
+    limitReports,
+    storedBytes,
+    retention: features.flatMap(({ retention = [] }) => retention),
+    ...ofFeatures,
+  }
+  for (const { onStart } of features) await onStart?.(jobContext)
 
   const presence = new Presence(pool, node.nodeId, bus)
   const gateway = createGateway({
@@ -364,25 +374,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   early.open(gateway.upgrade)
   stack.defer(() => gateway.close())
 
-  const jobContext: JobContext = {
-    ...config,
-    db,
-    mailer,
-    jwts,
-    pool,
-    key,
-    previousKey,
-    blobs,
-    log,
-    publicUrl,
-    limitReports,
-    storedBytes,
-    bulkActions,
-  }
   await jobs.work((name, data, job) => allJobs[name].run(jobContext, data, job))
-  await bulkActions
-    .resume()
-    .catch(error => log.warn({ err: error }, 'unfinished bulk actions were not resumed'))
 
   core = {
     db,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import { cancellations } from '../features/index.ts'
 import { inOneLine } from '../platform/backup/backup-error.ts'
-import { type RestoreReport, restore } from '../platform/backup/restore.ts'
+import { type Cancellations, type RestoreReport, restore } from '../platform/backup/restore.ts'
 import { askSecret } from './ask-secret.ts'
 import type { CommandLine } from './command-line.ts'
 import { quietLog } from './instance-database.ts'
@@ -40,6 +41,7 @@ export function addRestoreCommand(program: Command, line: CommandLine): void {
               }),
             key: () => askSecret(line, 'Instance key', { file: options.keyFile, option: '--key-file' }),
             isWithoutKey: options.withoutKey === true,
+            cancellations,
           },
           quietLog(config),
         ),
@@ -61,7 +63,7 @@ function asText(report: RestoreReport): string {
       .filter(Boolean)
       .join('\n')
   const { rowCount, blobCount, damagedBlobs } = report
-  const { sessionCount, cancelledJobs, bulkActionIds } = report
+  const { sessionCount, cancelledJobs } = report
   const lines = [
     `Restored ${backup}: ${rowCount} rows, ${blobCount} files.`,
     unverified,
@@ -70,8 +72,15 @@ function asText(report: RestoreReport): string {
     `${sessionCount} sessions have ended: everybody signs in again.`,
     ...cancelledJobs.slice(0, MAX_NAMED_JOBS).map(({ job, jobId }) => `Cancelled the job ${job} (${jobId}).`),
     cancelledJobs.length > MAX_NAMED_JOBS && `Cancelled ${cancelledJobs.length - MAX_NAMED_JOBS} more jobs.`,
-    ...bulkActionIds.map(bulkActionId => `Cancelled the bulk action ${bulkActionId}.`),
+    ...(Object.keys(cancellations) as (keyof Cancellations)[]).flatMap(field =>
+      report[field].map(id => `Cancelled the ${nounOf(field)} ${id}.`),
+    ),
     REVOKED_RIGHTS,
   ]
   return lines.filter(Boolean).join('\n')
+}
+
+/** Words of a field with ids: `bulk action` of `bulkActionIds`. */
+function nounOf(field: string): string {
+  return field.replace(/Ids$/, '').replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
 }

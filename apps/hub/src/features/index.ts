@@ -1,9 +1,11 @@
 // Written by `npm run gen` from the file feature.ts of each folder.
 import type { Owners } from '../platform/access/owners.ts'
+import type { Cancellations } from '../platform/backup/restore.ts'
 import type { Job } from '../platform/jobs/define-job.ts'
 import type { JobName } from '../platform/jobs/jobs.ts'
 import { type Feature, registerFeatures } from '../platform/pipeline/feature.ts'
 import type { Handlers } from '../platform/pipeline/handler.ts'
+import type { FeatureServices, ServiceParts } from '../platform/pipeline/services.ts'
 import { accounts } from './accounts/feature.ts'
 import { approvals } from './approvals/feature.ts'
 import { audit } from './audit/feature.ts'
@@ -17,7 +19,7 @@ import { software } from './software/feature.ts'
 import { timeline } from './timeline/feature.ts'
 
 /** All features of the hub. */
-export const features: readonly Feature[] = [
+export const features: readonly Feature[] = registerFeatures({
   accounts,
   approvals,
   audit,
@@ -29,8 +31,7 @@ export const features: readonly Feature[] = [
   repositories,
   software,
   timeline,
-]
-registerFeatures(features)
+})
 
 /** Handlers of all actions. A missing one does not compile. */
 export const handlers: Handlers = {
@@ -68,3 +69,11 @@ export const owners: Owners = {
   ...projects.owners,
   ...repositories.owners,
 }
+
+/** Makes the services of all features. A missing one does not compile. */
+export function featureServices(parts: ServiceParts): FeatureServices {
+  return { ...bulk.services(parts) }
+}
+
+/** Functions that cancel the work of all features in a restored database. A missing one does not compile. */
+export const cancellations: Cancellations = { ...bulk.onRestore }

@@ -1,14 +1,14 @@
 import { isLoopback } from '@muster/actions'
 import pg from 'pg'
+import { features } from '../../features/index.ts'
 import { clockDifference, MAX_CLOCK_DIFFERENCE_MS } from '../../platform/cluster/clock.ts'
 import type { Config } from '../../platform/config/config.ts'
 import { exists, secretsFile } from '../../platform/database/server/embedded-home.ts'
 import { EMBEDDED_RELEASE, releasesSince } from '../../platform/database/server/embedded-release.ts'
 import { instanceAccess } from '../../platform/database/server/instance-access.ts'
 import { plannedMigrations } from '../../platform/database/server/migrate.ts'
+import { type Finding, failure, ok, type Probe, warning } from '../../platform/operator/finding.ts'
 import { quietLog } from '../instance-database.ts'
-import { checkAddresses } from './accounts.ts'
-import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
 
 /** Connections that a node opens: its pool, look-ups, messages, and a few at its start (docs/operating.md, "Sizes"). */
 const CONNECTIONS_OF_A_NODE = 16
@@ -59,6 +59,9 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     )
     const { migrations } = await plannedMigrations(client, quietLog(config))
     const pending = migrations.filter(({ waitsFor }) => waitsFor.length === 0)
+    const ofFeatures: Finding[] = []
+    for (const check of features.flatMap(({ checks = [] }) => checks))
+      ofFeatures.push(...(await check(client)))
     return [
       databaseUrl === undefined ? embedded(facts, config) : external(facts),
       ...settingsOf(facts),
@@ -70,20 +73,12 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
             ),
           ]
         : []),
-      ...(await accounts(client)),
+      ...ofFeatures,
       clock(aheadMs),
     ]
   } finally {
     await client.end()
   }
-}
-
-/** Checks of accounts; none on a database of an earlier release, which lacks the column. */
-async function accounts(client: pg.Client): Promise<Finding[]> {
-  const { rowCount } = await client.query(
-    `select from information_schema.columns where table_name = 'user' and column_name = 'canonical_email'`,
-  )
-  return rowCount === 0 ? [] : checkAddresses(client)
 }
 
 async function factsOf(client: pg.Client): Promise<Facts> {

@@ -1,5 +1,5 @@
 import { elsewhereFolders } from '../../platform/database/server/embedded-home.ts'
-import { type Finding, ok, type Probe, warning } from './finding.ts'
+import { type Finding, ok, type Probe, warning } from '../../platform/operator/finding.ts'
 
 /**
  * Check for embedded databases that the hub has put below /var/lib (`place`), because the database server could not enter the data folder.

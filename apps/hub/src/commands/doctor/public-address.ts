@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 import { getCACertificates, type TLSSocket } from 'node:tls'
 import { isLoopback } from '@muster/actions'
 import { CHECK_HEADER, CONNECT_PATH } from '../../platform/net/paths.ts'
-import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
+import { type Finding, failure, ok, type Probe, warning } from '../../platform/operator/finding.ts'
 
 /** Days before the end of a certificate from which doctor warns, as the alert `MusterCertificateEnds` does. */
 const WARN_DAYS = 14

@@ -16,8 +16,8 @@ import { carriersOfNode } from '../../platform/cluster/shared-carrier.ts'
 import type { Config } from '../../platform/config/config.ts'
 import { loadInstanceKey } from '../../platform/credentials/instance-key.ts'
 import { createMailer } from '../../platform/mail/mailer.ts'
+import { type Finding, failure, ok, type Probe, warning } from '../../platform/operator/finding.ts'
 import { openInstance, quietLog } from '../instance-database.ts'
-import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
 
 /** Time that nodes have to answer, in milliseconds. Over PostgreSQL a node sends at most every 200 ms. */
 const ECHO_MS = 3_000

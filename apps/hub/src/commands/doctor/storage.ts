@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { nearestFolder } from '../../platform/backup/free-space.ts'
 import type { Config } from '../../platform/config/config.ts'
 import { databaseFolder } from '../../platform/database/server/embedded-home.ts'
+import { type Finding, failure, ok, type Probe, warning } from '../../platform/operator/finding.ts'
 import { GuardedHttpClient } from '../../platform/storage/guarded-http-client.ts'
 import { blobFolder, incomingFolder } from '../../platform/storage/local-folder.ts'
 import { testObjectStore } from '../../platform/storage/object-store-test.ts'
 import { S3Bucket } from '../../platform/storage/s3.ts'
-import { type Finding, failure, ok, type Probe, warning } from './finding.ts'
 
 /** Share of free space of a disk below which doctor warns, as the alert `MusterDiskFilling` does. */
 const LOW_SHARE = 0.1

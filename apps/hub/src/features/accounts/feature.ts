@@ -1,8 +1,11 @@
 import { event } from '../../platform/audit/events.ts'
+import type { Limit } from '../../platform/limits/limits.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
+import { checkAddresses } from './colliding-addresses.ts'
 import * as jobs from './jobs/index.ts'
 import { owners } from './owners.ts'
+import { removeExpired, removeSignUps } from './retention.ts'
 import { sessionRoutes } from './routes-session.ts'
 
 /** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
@@ -49,5 +52,29 @@ const events = {
   users_SessionTerminated: event<{ userId: string; sessionId: string }>({ ids: ['userId', 'sessionId'] }),
 }
 
+/** Limits of this feature. `npm run gen` writes them into docs/operating.md. */
+const limits = {
+  'person-tokens': {
+    scope: 'person',
+    unit: 'tokens',
+    default: 1_000,
+    max: 1_000_000,
+    meaning: 'User tokens of a person that have not expired.',
+  },
+} satisfies Record<string, Limit>
+
+declare module '../../platform/limits/limits.ts' {
+  interface FeatureLimits extends Record<keyof typeof limits, Limit> {}
+}
+
 /** People: accounts, sessions, tokens and mails to them. */
-export const accounts = defineFeature({ actions, events, jobs, owners, routes: [sessionRoutes] })
+export const accounts = defineFeature({
+  actions,
+  events,
+  jobs,
+  limits,
+  owners,
+  routes: [sessionRoutes],
+  retention: [removeExpired, removeSignUps],
+  checks: [checkAddresses],
+})

@@ -50,12 +50,7 @@ type BulkActionsOptions = {
 }
 
 declare module '../../platform/pipeline/services.ts' {
-  interface Services {
-    bulkActions: BulkActions
-  }
-}
-declare module '../../platform/jobs/define-job.ts' {
-  interface JobContext {
+  interface FeatureServices {
     bulkActions: BulkActions
   }
 }

@@ -1,7 +1,9 @@
 import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
+import { BulkActions } from './bulk-actions.ts'
 import * as jobs from './jobs/index.ts'
+import { cancelUnfinished, removeOldBulkActions } from './upkeep.ts'
 
 /** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
@@ -29,4 +31,13 @@ const events = {
 }
 
 /** Bulk actions on devices and certificates. */
-export const bulk = defineFeature({ actions, events, jobs })
+export const bulk = defineFeature({
+  actions,
+  events,
+  jobs,
+  services: parts => ({ bulkActions: new BulkActions(parts) }),
+  onStart: ({ bulkActions, log }) =>
+    bulkActions.resume().catch(error => log.warn({ err: error }, 'unfinished bulk actions were not resumed')),
+  retention: [removeOldBulkActions],
+  onRestore: { bulkActionIds: cancelUnfinished },
+})

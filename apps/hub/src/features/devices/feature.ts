@@ -1,4 +1,7 @@
+import { removeOldConnections } from '../../link/gateway/old-connections.ts'
+import { removeOldProxyTokens } from '../../link/proxy/proxy-tokens.ts'
 import { event } from '../../platform/audit/events.ts'
+import { removeOldStoredBytes } from '../../platform/limits/stored-bytes.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
@@ -41,4 +44,11 @@ const events = {
 }
 
 /** Devices: lists, filters, properties, events and history. */
-export const devices = defineFeature({ actions, events, jobs, owners, routes: [exportRoutes] })
+export const devices = defineFeature({
+  actions,
+  events,
+  jobs,
+  owners,
+  routes: [exportRoutes],
+  retention: [removeOldConnections, removeOldProxyTokens, removeOldStoredBytes],
+})

@@ -3,7 +3,9 @@ import { event } from '../../platform/audit/events.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
+import { createPartitions } from './jobs/MaintainPartitions.ts'
 import { instanceMetrics } from './metrics.ts'
+import { removeOldRecords } from './retention.ts'
 
 /** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
@@ -33,4 +35,11 @@ const events = {
 }
 
 /** The instance itself: nodes, jobs, health and upkeep. */
-export const instance = defineFeature({ actions, events, jobs, metrics: instanceMetrics })
+export const instance = defineFeature({
+  actions,
+  events,
+  jobs,
+  metrics: instanceMetrics,
+  onStart: createPartitions,
+  retention: [removeOldRecords],
+})

@@ -1,6 +1,8 @@
 import { event } from '../../platform/audit/events.ts'
+import type { Limit } from '../../platform/limits/limits.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
+import { removeOldMailCounts } from './invitations.ts'
 import * as jobs from './jobs/index.ts'
 import { owners } from './owners.ts'
 
@@ -42,5 +44,34 @@ const events = {
   }),
 }
 
+/** Limits of this feature. `npm run gen` writes them into docs/operating.md. */
+const limits = {
+  'person-organizations': {
+    scope: 'person',
+    unit: 'organizations',
+    default: 100,
+    max: 1_000_000,
+    meaning: 'Organizations of which a person is an administrator; further ones are not created.',
+  },
+  'organization-invitations': {
+    scope: 'organization',
+    unit: 'open invitations',
+    default: 1_000,
+    max: 1_000_000,
+    meaning: 'Invitations of an organization that nobody has accepted or withdrawn; each sent one mail.',
+  },
+} satisfies Record<string, Limit>
+
+declare module '../../platform/limits/limits.ts' {
+  interface FeatureLimits extends Record<keyof typeof limits, Limit> {}
+}
+
 /** Organizations, their members and invitations. */
-export const organizations = defineFeature({ actions, events, jobs, owners })
+export const organizations = defineFeature({
+  actions,
+  events,
+  jobs,
+  limits,
+  owners,
+  retention: [removeOldMailCounts],
+})

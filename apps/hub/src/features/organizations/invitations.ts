@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
+import type { JobContext } from '../../platform/jobs/define-job.ts'
 import { canonicalEmail, foldAscii, readEmail } from '../../platform/pipeline/email-address.ts'
 
 /** Time from the mail of an invitation to its end, in seconds: 7 days. */
@@ -12,6 +13,11 @@ const GIVEN_UP_SECS = 2 * 60 * 60
 
 /** Maximum number of times that invitations are mailed again to an address within 24 hours, over all organizations. */
 const MAX_RESENDS_A_DAY = 3
+
+/** Removes counts of mails whose 24 hours have passed. */
+export async function removeOldMailCounts({ db }: JobContext): Promise<void> {
+  await sql`delete from invitation_mail where now() - interval '1 day' >= all (queued_at)`.execute(db)
+}
 
 /**
  * Counts a mail to an address and resolves to undefined. If the address has got too many mails within 24 hours, nothing is counted, and

@@ -1,5 +1,6 @@
 import type { ParsedInput } from '@muster/actions'
 import { event } from '../../platform/audit/events.ts'
+import type { Limit } from '../../platform/limits/limits.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import { owners } from './owners.ts'
@@ -49,5 +50,27 @@ const events = {
   }),
 }
 
+/** Limits of this feature. `npm run gen` writes them into docs/operating.md. */
+const limits = {
+  'organization-projects': {
+    scope: 'organization',
+    unit: 'projects',
+    default: 2_000,
+    max: 1_000_000,
+    meaning: 'Projects of an organization.',
+  },
+  'project-deployment-tokens': {
+    scope: 'project',
+    unit: 'tokens',
+    default: 1_000,
+    max: 1_000_000,
+    meaning: 'Deployment tokens of a project.',
+  },
+} satisfies Record<string, Limit>
+
+declare module '../../platform/limits/limits.ts' {
+  interface FeatureLimits extends Record<keyof typeof limits, Limit> {}
+}
+
 /** Projects, their deployment tokens and linked repositories. */
-export const projects = defineFeature({ actions, events, owners })
+export const projects = defineFeature({ actions, events, limits, owners })

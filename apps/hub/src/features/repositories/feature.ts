@@ -1,4 +1,5 @@
 import { event } from '../../platform/audit/events.ts'
+import type { Limit } from '../../platform/limits/limits.ts'
 import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
@@ -129,5 +130,34 @@ const events = {
   }),
 }
 
+/** Limits of this feature. `npm run gen` writes them into docs/operating.md. */
+const limits = {
+  'organization-repositories': {
+    scope: 'organization',
+    unit: 'repositories',
+    default: 2_000,
+    max: 1_000_000,
+    meaning: 'Repositories of an organization, those that are moved to it included.',
+  },
+  'repository-packages': {
+    scope: 'repository',
+    unit: 'packages',
+    default: 10_000,
+    max: 10_000_000,
+    meaning: 'Packages of a repository.',
+  },
+  'package-versions': {
+    scope: 'package',
+    unit: 'versions',
+    default: 100_000,
+    max: 10_000_000,
+    meaning: 'Versions of a package.',
+  },
+} satisfies Record<string, Limit>
+
+declare module '../../platform/limits/limits.ts' {
+  interface FeatureLimits extends Record<keyof typeof limits, Limit> {}
+}
+
 /** Repositories with their packages, versions and files. */
-export const repositories = defineFeature({ actions, events, jobs, owners, routes: [blobRoutes] })
+export const repositories = defineFeature({ actions, events, jobs, limits, owners, routes: [blobRoutes] })

@@ -3,6 +3,7 @@ import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Jwts } from '../../platform/credentials/jwts.ts'
 import { type Db, select, type Tx } from '../../platform/database/client/connection.ts'
+import { daysAgo, type JobContext } from '../../platform/jobs/define-job.ts'
 import type { PersonRight } from '../channels/device-channel.ts'
 import type { ProxyHosts } from './hosts.ts'
 
@@ -28,6 +29,17 @@ const MAX_VERIFIED = 1_000
 
 /** Limit of chosen host names per device. */
 const MAX_HOSTS = 16
+
+/**
+ * Days for which an expired token is kept. An expired link to a device's page still redirects the browser to the URL that the link's
+ * issuer chose.
+ */
+const KEEP_EXPIRED_DAYS = 7
+
+/** Removes tokens that expired long ago. */
+export async function removeOldProxyTokens({ db }: JobContext): Promise<void> {
+  await db.deleteFrom('proxy_token').where('expires_at', '<', daysAgo(KEEP_EXPIRED_DAYS)).execute()
+}
 
 /**
  * Selects the row of a token if the person who requested it still has access. Sessions and user tokens are deleted some time after they

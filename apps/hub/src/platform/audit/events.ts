@@ -25,10 +25,9 @@ export function event<Data extends object>(declaration: { ids: readonly IdField<
 const idFields: Record<string, readonly string[]> = {}
 const everyIdField = new Set<string>()
 
-/** Adds the events that a feature declares. Throws for a name that is declared twice. */
+/** Adds the events that a feature declares. */
 export function registerEvents(events: Record<string, EventDeclaration>): void {
   for (const [name, { ids }] of Object.entries(events)) {
-    if (Object.hasOwn(idFields, name)) throw new Error(`The event ${name} is declared twice.`)
     idFields[name] = ids
     for (const id of ids) everyIdField.add(id)
   }

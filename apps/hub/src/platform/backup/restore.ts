@@ -1,6 +1,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import type { AuditEvents } from '@muster/actions'
 import type pg from 'pg'
 import { keyMark } from '../cluster/shared-key.ts'
 import type { Config } from '../config/config.ts'
@@ -39,6 +40,8 @@ export type RestoreOptions = {
   key: () => Promise<string>
   /** Restores without the instance key. The next start makes another one. */
   isWithoutKey: boolean
+  /** Functions of features that cancel unfinished work. */
+  cancellations: Cancellations
   /** Ends the restore. */
   signal: AbortSignal
 }
@@ -60,12 +63,19 @@ type Filled = Settled & {
   damagedBlobs: number
 }
 
-type Settled = {
+/** Ids of unfinished work of features that was cancelled, by the names of fields in the event of the restore. */
+type CancelledWork = Omit<AuditEvents['instance_Restored'], 'backedUpAt' | 'sessionCount' | 'jobIds'>
+
+/**
+ * Cancel unfinished work in a restored database, because the work may have gone on after the backup. Resolve to its ids. The database has
+ * the schema of the backup, so tables of later releases may be absent.
+ */
+export type Cancellations = { [Field in keyof CancelledWork]: (client: pg.ClientBase) => Promise<string[]> }
+
+type Settled = CancelledWork & {
   sessionCount: number
   /** Waiting jobs that were cancelled, because they change devices or send mail. */
   cancelledJobs: { job: string; jobId: string }[]
-  /** Unfinished bulk actions on devices that were cancelled. */
-  bulkActionIds: string[]
 }
 
 type Target = Pick<Config, 'dataDir' | 'databaseUrl' | 'instanceKey'>
@@ -77,7 +87,7 @@ type Target = Pick<Config, 'dataDir' | 'databaseUrl' | 'instanceKey'>
  */
 export async function restore(
   config: Target,
-  { path, passphrase, key, isWithoutKey, signal }: RestoreOptions,
+  { path, passphrase, key, isWithoutKey, cancellations, signal }: RestoreOptions,
   log: Logger,
 ): Promise<RestoreReport> {
   const { dataDir, databaseUrl } = config
@@ -144,7 +154,7 @@ export async function restore(
         decodeParts(abortable(file.content(), signal)),
         async part => blobs.write(part),
       )
-      const settled = await settle(client, backedUpAt)
+      const settled = await settle(client, backedUpAt, cancellations)
       await markFinished(client)
       // The answer may be lost although the server has committed.
       isCommitSent = true
@@ -298,7 +308,7 @@ class BlobWriter {
 }
 
 /** Ends what must not go on in the restored database: sessions, and work that may have been done after the backup. */
-async function settle(client: pg.Client, backedUpAt: string): Promise<Settled> {
+async function settle(client: pg.Client, backedUpAt: string, cancellations: Cancellations): Promise<Settled> {
   const { rowCount } = await client.query('delete from session')
   // The nodes of the backup are not alive. Otherwise the first start within 20 s would take them for running ones, and a later one would
   // mark them as dead. Their connections end at their last heartbeat.
@@ -314,27 +324,16 @@ async function settle(client: pg.Client, backedUpAt: string): Promise<Settled> {
       returning name as job, coalesce(data ->> 'jobId', id::text) as "jobId"`,
     [names],
   )
-  const { rows: tables } = await client.query<{ hasBulk: boolean }>(
-    `select to_regclass('bulk_action') is not null as "hasBulk"`,
-  )
-  // A database of before bulk actions has none.
-  const { rows: bulk } = tables[0]!.hasBulk
-    ? await client.query<{ id: string }>(
-        `update bulk_action set status = 'Cancelled', ended_at = now(), due_at = null
-          where status in ('Waiting', 'Running') returning bulk_action_id as id`,
-      )
-    : { rows: [] }
+  const cancelled: Record<string, string[]> = {}
+  for (const [field, cancel] of Object.entries(cancellations)) cancelled[field] = await cancel(client)
+  const work = cancelled as CancelledWork
   await unmarkMoved(client)
-  const settled = {
-    sessionCount: rowCount ?? 0,
-    cancelledJobs,
-    bulkActionIds: bulk.map(({ id }) => id),
-  }
+  const sessionCount = rowCount ?? 0
   await recordCommandEvent(client, 'instance_Restored', {
     backedUpAt,
-    sessionCount: settled.sessionCount,
+    sessionCount,
     jobIds: cancelledJobs.map(({ jobId }) => jobId),
-    bulkActionIds: settled.bulkActionIds,
+    ...work,
   })
-  return settled
+  return { sessionCount, cancelledJobs, ...work }
 }

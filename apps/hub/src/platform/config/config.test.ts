@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LIMIT_NAMES, LIMITS } from '../limits/limits.ts'
+import '../../features/index.ts'
+import { limitNames, limitOf } from '../limits/limits.ts'
 import { loadConfig, settingWarnings, unknownSettings, unshownBannerTags } from './config.ts'
 import { ConfigError } from './config-error.ts'
 
@@ -72,7 +73,7 @@ describe('settings', () => {
       smtpUrl: undefined,
       mailFrom: 'Muster <muster@localhost>',
       logLevel: 'info',
-      limits: Object.fromEntries(LIMIT_NAMES.map(name => [name, LIMITS[name].default])),
+      limits: Object.fromEntries(limitNames().map(name => [name, limitOf(name).default])),
       console: {},
       retiredSettings: [],
     })

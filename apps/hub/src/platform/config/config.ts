@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { BANNER_TAGS, isLoopback, MAX_INSTANCE_NAME_LENGTH, S3 } from '@muster/actions'
 import { stringify } from 'smol-toml'
 import { z } from 'zod'
-import { LIMIT_NAMES, LIMITS, type LimitValues, settingOf } from '../limits/limits.ts'
+import { type LimitValues, limitNames, limitOf, settingOf } from '../limits/limits.ts'
 import { LOG_LEVELS } from '../runtime/log.ts'
 import { normalS3Settings, type S3Settings } from '../storage/s3-settings.ts'
 import { ConfigError } from './config-error.ts'
@@ -96,22 +96,8 @@ const NatsUrls = z
     'nats:// or tls:// URLs with a host and without a path, separated by commas, all with the same scheme',
   )
 
-/** Schema of the settings of limits. The default of each setting is the default of its limit. */
-const LimitSettings = Object.fromEntries(
-  LIMIT_NAMES.map(name => {
-    const { max, unit, default: value } = LIMITS[name]
-    const expected = `a whole number of ${unit} from 1 to ${max}`
-    const shape = z
-      .string()
-      .regex(/^[1-9]\d{0,15}$/, expected)
-      .transform(Number)
-      .pipe(z.number().max(max, expected))
-    return [settingOf(name), shape.default(value)]
-  }),
-)
-
 /**
- * Settings of the hub, except for the limits, which are in `LimitSettings`. Each setting has the name of its environment
+ * Settings of the hub, except for the limits, which `allSettings` adds. Each setting has the name of its environment
  * variable, a zod schema and a default. The error message of the zod schema describes the expected value.
  */
 const Settings = z.object({
@@ -203,7 +189,24 @@ const Settings = z.object({
   MUSTER_PRIVACY_URL: LinkUrl.optional(),
 })
 
-const AllSettings = Settings.extend(LimitSettings as Record<never, never>)
+let schema: typeof Settings | undefined
+
+/** Schema of all settings, those of limits included. The default of such a setting is the default of its limit. */
+function allSettings(): typeof Settings {
+  if (schema) return schema
+  const ofLimits = limitNames().map(name => {
+    const { max, unit, default: value } = limitOf(name)
+    const expected = `a whole number of ${unit} from 1 to ${max}`
+    const shape = z
+      .string()
+      .regex(/^[1-9]\d{0,15}$/, expected)
+      .transform(Number)
+      .pipe(z.number().max(max, expected))
+    return [settingOf(name), shape.default(value)]
+  })
+  schema = Settings.extend(Object.fromEntries(ofLimits) as Record<never, never>)
+  return schema
+}
 
 /** Settings whose values no output shows. Each can also be in a file of its own, which the setting with the ending `_FILE` names. */
 export const SECRETS = [
@@ -372,7 +375,7 @@ export function checkSettings(env: Record<string, string | undefined> = process.
 } {
   const sources = sourcesOf(env)
   const set = Object.fromEntries([...sources.values].map(([name, { text }]) => [name, text]))
-  const parsed = AllSettings.safeParse(set)
+  const parsed = allSettings().safeParse(set)
   /** Problem of each setting. A later problem of the same setting, such as its absence, follows from the first one. */
   const problems = new Map(sources.problems)
   const add = (key: string, message: string): void => {
@@ -385,7 +388,7 @@ export function checkSettings(env: Record<string, string | undefined> = process.
     add(key, `${place}: found ${found(key, text)}, expected ${issue.message.replace(/^expected /, '')}.`)
   }
   const valid = Object.entries(set).filter(([key]) => !problems.has(key))
-  const settings = parsed.data ?? AllSettings.parse(Object.fromEntries(valid))
+  const settings = parsed.data ?? allSettings().parse(Object.fromEntries(valid))
   const config = configOf(settings, check => {
     try {
       return check()
@@ -458,7 +461,7 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Omit<C
     mailFrom: settings.MUSTER_MAIL_FROM,
     logLevel: settings.MUSTER_LOG_LEVEL,
     limits: Object.fromEntries(
-      LIMIT_NAMES.map(name => [name, (settings as Record<string, unknown>)[settingOf(name)]]),
+      limitNames().map(name => [name, (settings as Record<string, unknown>)[settingOf(name)]]),
     ) as LimitValues,
     console: {
       ...attempt(() => readConsoleConfig(settings.MUSTER_CONFIG_JSON)),
@@ -489,8 +492,8 @@ export function describeSettings(env: Record<string, string | undefined>): strin
   loadConfig(env)
   const { values } = sourcesOf(env)
   const texts = [...values].map(([name, { text }]) => [name, text])
-  const settings: Record<string, unknown> = AllSettings.parse(Object.fromEntries(texts))
-  return Object.keys(AllSettings.shape)
+  const settings: Record<string, unknown> = allSettings().parse(Object.fromEntries(texts))
+  return Object.keys(allSettings().shape)
     .map(name => {
       const [key, value, from = 'default'] = [keyOf(name), settings[name], values.get(name)?.from]
       if (value === undefined) return `# ${key} is not set\n`
@@ -501,7 +504,7 @@ export function describeSettings(env: Record<string, string | undefined>): strin
 }
 
 function sourcesOf(env: Record<string, string | undefined>): SettingSources {
-  return readSources(env, { names: Object.keys(AllSettings.shape), secrets: SECRETS, retired: RETIRED })
+  return readSources(env, { names: Object.keys(allSettings().shape), secrets: SECRETS, retired: RETIRED })
 }
 
 function isSecret(name: string): boolean {

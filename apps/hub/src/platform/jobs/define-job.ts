@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import type { Config } from '../config/config.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
@@ -7,14 +8,15 @@ import type { LimitReports } from '../limits/limit-reports.ts'
 import type { LimitValues } from '../limits/limits.ts'
 import type { StoredBytes } from '../limits/stored-bytes.ts'
 import type { Mailer } from '../mail/mailer.ts'
+import type { FeatureServices } from '../pipeline/services.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Blobs } from '../storage/blobs.ts'
 import type { JobData, JobName } from './jobs.ts'
 import type { JobKind } from './kinds.ts'
 import type { RunningJob } from './queue.ts'
 
-/** Services and settings that job handlers use. Features add theirs where they declare them. */
-export interface JobContext {
+/** Services and settings that job handlers use. */
+export interface JobContext extends FeatureServices {
   db: Db
   mailer: Mailer
   jwts: Jwts
@@ -34,7 +36,12 @@ export interface JobContext {
   limits: LimitValues
   limitReports: LimitReports
   storedBytes: StoredBytes
+  /** Removes the rows of features that are no longer needed. */
+  retention: readonly RemoveOld[]
 }
+
+/** Removes rows that are no longer needed. Many rows are removed in portions, between which `signal` ends the work. */
+export type RemoveOld = (context: JobContext, job: RunningJob) => Promise<void>
 
 /** Runs one attempt of a job. After an error the job is retried, except after `PermanentFailure`, which ends the job. */
 type JobHandler<N extends JobName> = (context: JobContext, data: JobData[N], job: RunningJob) => Promise<void>
@@ -45,6 +52,11 @@ export type Job<N extends JobName = JobName> = { name: N; policy: JobKind; run: 
 /** Declares a kind of job. Its name gives the type of its data. A feature lists it in `feature.ts`. */
 export function defineJob<N extends JobName>(job: Job<N>): Job<N> {
   return job
+}
+
+/** SQL of the time a number of days ago. */
+export function daysAgo(days: number): RawBuilder<Date> {
+  return sql<Date>`now() - make_interval(days => ${days})`
 }
 
 export const HOUR_SECS = 60 * 60

@@ -16,12 +16,9 @@ export type JobKind = {
 
 const kinds: Record<string, JobKind> = {}
 
-/** Adds the policies of the jobs that features declare. Throws for a name that is declared twice. */
+/** Adds the policies of the jobs that a feature declares. */
 export function registerJobs(jobs: readonly { name: string; policy: JobKind }[]): void {
-  for (const { name, policy } of jobs) {
-    if (Object.hasOwn(kinds, name)) throw new Error(`The job ${name} is declared twice.`)
-    kinds[name] = policy
-  }
+  for (const { name, policy } of jobs) kinds[name] = policy
 }
 
 /** Policies of all kinds of jobs, by name. */

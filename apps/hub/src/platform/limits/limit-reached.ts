@@ -1,5 +1,5 @@
 import { ActionError, type LimitSubject } from '@muster/actions'
-import { LIMITS, type LimitName } from './limits.ts'
+import { type LimitName, limitOf } from './limits.ts'
 
 type Reached = {
   limit: LimitName
@@ -23,7 +23,7 @@ export class LimitReached extends ActionError {
   readonly subject: LimitSubject
 
   constructor({ limit, subject, max, found, remedy, retryAfterSecs }: Reached) {
-    const message = `Limit ${limit}: found ${found}, expected at most ${max} ${LIMITS[limit].unit}. ${remedy}`
+    const message = `Limit ${limit}: found ${found}, expected at most ${max} ${limitOf(limit).unit}. ${remedy}`
     super(
       retryAfterSecs === undefined ? 'Invalid' : 'RateLimited',
       message,

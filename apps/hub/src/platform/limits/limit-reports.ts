@@ -6,7 +6,7 @@ import type { Db } from '../database/client/connection.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Measures } from '../runtime/measures.ts'
-import { LIMITS, type LimitName } from './limits.ts'
+import { type LimitName, limitOf } from './limits.ts'
 
 type Hit = { limit: LimitName; subject: LimitSubject; message: string }
 type Window = Hit & { count: number; endsAtMs: number }
@@ -68,7 +68,7 @@ export class LimitReports implements AsyncDisposable {
   /** Counts a hit. Never waits and never throws; a report that cannot be stored is logged. */
   add(limit: LimitName, subject: LimitSubject, message: string): void {
     this.#measures?.limitHit(limit)
-    const subjectId = subject[SCOPE_ID[LIMITS[limit].scope]]
+    const subjectId = subject[SCOPE_ID[limitOf(limit).scope]]
     const ownKey = `${limit} ${subjectId}`
     const hasOwn = this.#windows.has(ownKey) || this.#windows.size < MAX_WINDOWS
     const key = hasOwn ? ownKey : limit
@@ -109,7 +109,7 @@ export class LimitReports implements AsyncDisposable {
   }
 
   #store({ limit, subject, message }: Hit, count: number): Promise<void> {
-    const subjectId = subject[SCOPE_ID[LIMITS[limit].scope]]
+    const subjectId = subject[SCOPE_ID[limitOf(limit).scope]]
     return this.#db.transaction().execute(async tx => {
       await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'limits_Reached', {
         ...subject,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { loadConfig } from '../config/config.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
 import { LimitReports } from './limit-reports.ts'
-import { LIMIT_NAMES, settingOf } from './limits.ts'
+import { limitNames, settingOf } from './limits.ts'
 
 const { limits } = loadConfig({})
 
@@ -120,7 +120,7 @@ it('reports a limit once per window with the count of hits, and shows it on the 
   expect(limitHits).toMatchObject([{ limit: 'person-organizations', message: 'hit 49', count: 50 }])
 })
 
-it.each(LIMIT_NAMES)('reads another value of %s from its setting, and refuses an invalid one', name => {
+it.each(limitNames())('reads another value of %s from its setting, and refuses an invalid one', name => {
   expect(loadConfig({ [settingOf(name)]: '7' }).limits[name]).toBe(7)
   expect(() => loadConfig({ [settingOf(name)]: '0' })).toThrow(
     new RegExp(`^${settingOf(name)}: found "0", expected a whole number of `),

@@ -18,7 +18,8 @@ type LimitScope =
   | 'person'
   | 'address'
 
-type Definition = {
+/** Declaration of a limit. */
+export type Limit = {
   scope: LimitScope
   /** Unit of the value, as operators and callers read it. */
   unit: string
@@ -29,18 +30,8 @@ type Definition = {
   meaning: string
 }
 
-/**
- * Limits per device, organization, person, address and so on. The name of a limit appears in its errors, its log lines
- * and its setting (`settingOf`). `npm run gen` writes them into docs/operating.md.
- */
-export const LIMITS = {
-  'person-organizations': {
-    scope: 'person',
-    unit: 'organizations',
-    default: 100,
-    max: 1_000_000,
-    meaning: 'Organizations of which a person is an administrator; further ones are not created.',
-  },
+/** Limits that the platform and links of devices keep. Features declare theirs in `feature.ts`. */
+const OWN_LIMITS = {
   'person-database-connections': {
     scope: 'person',
     unit: 'database connections',
@@ -177,13 +168,6 @@ export const LIMITS = {
     meaning:
       'As `project-bytes`, of all projects of an organization, together with the metadata of packages, versions and files of its repositories; over it no metadata is written.',
   },
-  'person-tokens': {
-    scope: 'person',
-    unit: 'tokens',
-    default: 1_000,
-    max: 1_000_000,
-    meaning: 'User tokens of a person that have not expired.',
-  },
   'person-creations': {
     scope: 'person',
     unit: 'creations in 10 min',
@@ -191,48 +175,6 @@ export const LIMITS = {
     max: 1_000_000,
     meaning:
       'Organizations, projects, repositories, tokens and invitations that a person creates at this rate.',
-  },
-  'organization-projects': {
-    scope: 'organization',
-    unit: 'projects',
-    default: 2_000,
-    max: 1_000_000,
-    meaning: 'Projects of an organization.',
-  },
-  'organization-repositories': {
-    scope: 'organization',
-    unit: 'repositories',
-    default: 2_000,
-    max: 1_000_000,
-    meaning: 'Repositories of an organization, those that are moved to it included.',
-  },
-  'repository-packages': {
-    scope: 'repository',
-    unit: 'packages',
-    default: 10_000,
-    max: 10_000_000,
-    meaning: 'Packages of a repository.',
-  },
-  'package-versions': {
-    scope: 'package',
-    unit: 'versions',
-    default: 100_000,
-    max: 10_000_000,
-    meaning: 'Versions of a package.',
-  },
-  'organization-invitations': {
-    scope: 'organization',
-    unit: 'open invitations',
-    default: 1_000,
-    max: 1_000_000,
-    meaning: 'Invitations of an organization that nobody has accepted or withdrawn; each sent one mail.',
-  },
-  'project-deployment-tokens': {
-    scope: 'project',
-    unit: 'tokens',
-    default: 1_000,
-    max: 1_000_000,
-    meaning: 'Deployment tokens of a project.',
   },
   'token-new-devices': {
     scope: 'token',
@@ -359,15 +301,37 @@ export const LIMITS = {
     meaning:
       'As `device-refused-commands`, of all devices and people behind one address, and of callers without credentials.',
   },
-} as const satisfies Record<string, Definition>
+} as const satisfies Record<string, Limit>
 
-/** Name of a limit. */
-export type LimitName = keyof typeof LIMITS
+/** Limits of features, by their names. Each feature adds its own (`declare module`). */
+// biome-ignore lint/suspicious/noEmptyInterface: features add their members
+export interface FeatureLimits {}
+/** Name of a limit. It appears in the limit's errors, log lines and setting (`settingOf`). */
+export type LimitName = keyof typeof OWN_LIMITS | keyof FeatureLimits
 /** Values of the limits in force: the defaults, or the values of settings. */
 export type LimitValues = Record<LimitName, number>
 
-/** Names of all limits, in the order of `LIMITS`. */
-export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[]
+/** Names of the limits that no feature declares. */
+export const ownLimits: readonly string[] = Object.keys(OWN_LIMITS)
+
+const all: Record<string, Limit> = { ...OWN_LIMITS }
+
+/** Adds the limits that a feature declares. */
+export function registerLimits(limits: Readonly<Record<string, Limit>>): void {
+  Object.assign(all, limits)
+}
+
+/** Declaration of a limit. */
+export function limitOf(name: LimitName): Limit {
+  return all[name]!
+}
+
+/** Names of all limits, sorted. */
+export function limitNames(): LimitName[] {
+  if (Object.keys(all).length === ownLimits.length)
+    throw new Error('No limits of features are registered: import features/index.ts first.')
+  return Object.keys(all).sort() as LimitName[]
+}
 
 /** Environment variable that sets a limit, such as `MUSTER_LIMIT_PERSON_ORGANIZATIONS`. */
 export function settingOf(name: LimitName): string {
@@ -376,8 +340,8 @@ export function settingOf(name: LimitName): string {
 
 /** Table of limits in docs/operating.md, as Markdown. */
 export function limitsMarkdown(): string {
-  const rows = LIMIT_NAMES.map(name => {
-    const { scope, unit, default: value, meaning } = LIMITS[name]
+  const rows = limitNames().map(name => {
+    const { scope, unit, default: value, meaning } = limitOf(name)
     return `| \`${name}\` | ${scope} | ${value} ${unit} | \`${settingOf(name)}\` | ${meaning} |`
   })
   return ['| limit | counted per | default | setting | meaning |', '|---|---|---|---|---|', ...rows].join(

@@ -27,6 +27,19 @@ const ADD_STORED = `
       event_bytes = device_stored_bytes.event_bytes + excluded.event_bytes,
       change_bytes = device_stored_bytes.change_bytes + excluded.change_bytes`
 
+/** Removes counts of days before the retention of events. */
+export async function removeOldStoredBytes({
+  db,
+  eventRetentionDays,
+}: {
+  db: Db
+  eventRetentionDays: number
+}): Promise<void> {
+  await sql`delete from device_stored_bytes where day < current_date - ${eventRetentionDays}::integer`.execute(
+    db,
+  )
+}
+
 /** Increases today's count of a device by the number of bytes that a transaction stores. */
 export async function addStoredBytes(
   tx: Tx,

@@ -1,12 +1,17 @@
+import type pg from 'pg'
 import { type Owners, registerOwners } from '../access/owners.ts'
 import { type EventDeclaration, registerEvents } from '../audit/events.ts'
+import type { Cancellations } from '../backup/restore.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { AddRoutes } from '../http/server.ts'
-import type { Job } from '../jobs/define-job.ts'
+import type { Job, JobContext, RemoveOld } from '../jobs/define-job.ts'
 import type { JobName } from '../jobs/jobs.ts'
 import { registerJobs } from '../jobs/kinds.ts'
+import { type Limit, ownLimits, registerLimits } from '../limits/limits.ts'
+import type { Finding } from '../operator/finding.ts'
 import type { MetricReader } from '../operator/metrics.ts'
 import type { Handlers } from './handler.ts'
+import type { FeatureServices, ServiceParts } from './services.ts'
 
 /** What a feature gives to the hub. `npm run gen` collects the features of all folders into `features/index.ts`. */
 export type Feature = {
@@ -18,10 +23,22 @@ export type Feature = {
   jobs?: { [N in JobName]?: Job<N> }
   /** Finds the owners of its resources, for the permission check. */
   owners?: Partial<Owners>
+  /** Its limits, by their names. Each is also a setting. */
+  limits?: Record<string, Limit>
   /** Its HTTP routes beside the actions. */
   routes?: readonly AddRoutes[]
   /** Makes the reader of its metrics. `failed` counts a part that could not be read. */
   metrics?: (db: Db, failed: (part: string) => void) => MetricReader
+  /** Makes its services for handlers and jobs, out of those of the platform and the link. */
+  services?: (parts: ServiceParts) => Partial<FeatureServices>
+  /** Work of a starting node, before its devices connect and its jobs run. An error ends the start. */
+  onStart?: (context: JobContext) => Promise<void>
+  /** Removes its rows that are no longer needed. The job `instance_CleanupExpired` runs this every hour. */
+  retention?: readonly RemoveOld[]
+  /** Cancels its unfinished work in a restored database, because the work may have gone on after the backup. */
+  onRestore?: Partial<Cancellations>
+  /** Checks of the database by `muster-hub doctor`. They change nothing, and the database may have an older schema. */
+  checks?: readonly ((client: pg.ClientBase) => Promise<Finding[]>)[]
 }
 
 /** Declares a feature. Its file `feature.ts` is the only one of its folder that the wiring imports. */
@@ -29,11 +46,25 @@ export function defineFeature<F extends Feature>(feature: F): F {
   return feature
 }
 
-/** Makes the events, jobs and owners of features known to the platform. Throws for a name that is declared twice. */
-export function registerFeatures(features: readonly Feature[]): void {
-  for (const { events = {}, jobs = {}, owners = {} } of features) {
-    registerEvents(events)
-    registerJobs(Object.values(jobs))
-    registerOwners(owners)
+/** Parts of a feature whose names no other feature may have. */
+const NAMED = ['actions', 'events', 'jobs', 'owners', 'limits', 'onRestore'] as const
+
+/** Makes features known to the platform, by the names of their folders. Throws for a name that two of them declare. */
+export function registerFeatures(features: Readonly<Record<string, Feature>>): readonly Feature[] {
+  const declared = new Map(ownLimits.map(name => [`limits ${name}`, 'the platform']))
+  for (const [name, feature] of Object.entries(features))
+    for (const part of NAMED)
+      for (const key of Object.keys(feature[part] ?? {})) {
+        const other = declared.get(`${part} ${key}`)
+        if (other !== undefined) throw new Error(`${part}: ${key} is declared by ${other} and by ${name}.`)
+        declared.set(`${part} ${key}`, name)
+      }
+  const all = Object.values(features)
+  for (const feature of all) {
+    registerEvents(feature.events ?? {})
+    registerJobs(Object.values(feature.jobs ?? {}))
+    registerOwners(feature.owners ?? {})
+    registerLimits(feature.limits ?? {})
   }
+  return all
 }

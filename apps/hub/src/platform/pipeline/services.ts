@@ -1,6 +1,7 @@
 import type { EndedRights } from '../bus/ended-rights.ts'
 import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'
+import type { Db } from '../database/client/connection.ts'
 import type { DiskSpace } from '../database/server/disk-space.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { LimitReports } from '../limits/limit-reports.ts'
@@ -9,10 +10,17 @@ import type { PropertyTotals } from '../limits/property-totals.ts'
 import type { Shares } from '../limits/shares.ts'
 import type { StoredBytes } from '../limits/stored-bytes.ts'
 import type { WriteBudgets } from '../limits/write-budgets.ts'
+import type { LiveHub } from '../live/live-hub.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Blobs } from '../storage/blobs.ts'
 
-/** The parts of the hub that handlers use besides the database. `link` and features add theirs where they declare them. */
-export interface Services {
+/** Services that features make for handlers and jobs. Each feature adds its own (`declare module`). */
+// biome-ignore lint/suspicious/noEmptyInterface: features add their members
+export interface FeatureServices {}
+
+/** The parts of the hub that handlers use besides the database. `link` adds its own where it declares them. */
+export interface Services extends FeatureServices {
   /** Ends open connections, here and on other nodes, when a right ends. */
   rights: EndedRights
   /** Counts the connections and file descriptors that callers hold on this node. */
@@ -35,4 +43,12 @@ export interface Services {
   diskSpace: DiskSpace
   dataDir: string
   nodeId: string
+}
+
+/** The parts of the hub out of which features make their services. */
+export type ServiceParts = Omit<Services, keyof FeatureServices> & {
+  db: Db
+  sessions: Sessions
+  live: LiveHub
+  log: Logger
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Db, unlimitedTransaction } from '../../../platform/database/client/connection.ts'
 import { sqlState } from '../../../platform/database/client/errors.ts'
-import { defineJob, HOUR_SECS, RECURRING } from '../../../platform/jobs/define-job.ts'
+import { defineJob, HOUR_SECS, type JobContext, RECURRING } from '../../../platform/jobs/define-job.ts'
 
 /**
  * Lock timeout in milliseconds. A backup may hold a lock on all partitions for an hour. While a statement waits for an exclusive
@@ -32,6 +32,13 @@ export const instance_MaintainPartitions = defineJob({
   run: async ({ db, eventRetentionDays }, _data, { signal }) =>
     maintainPartitions(db, eventRetentionDays, { ...JOB_RETRY, signal }),
 })
+
+/** Creates the partitions of the coming days at a start. After a failure, rows of a day without a partition go to the default partition. */
+export async function createPartitions({ db, eventRetentionDays, log }: JobContext): Promise<void> {
+  await maintainPartitions(db, eventRetentionDays, { pauseMs: 200, tries: 20 }).catch(error =>
+    log.error({ err: error }, 'the partitions of the coming days could not be created'),
+  )
+}
 
 /**
  * Creates the partitions of the coming days and drops the partitions beyond the retention. Needs exclusive locks, so it retries

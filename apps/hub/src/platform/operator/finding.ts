@@ -1,4 +1,4 @@
-/** Result of a check of `doctor`. `advice` says what to change. */
+/** Result of a check of `muster-hub doctor`. `advice` says what to change. */
 export type Finding =
   | { state: 'ok'; finding: string }
   | { state: 'warning' | 'error'; finding: string; advice: string }

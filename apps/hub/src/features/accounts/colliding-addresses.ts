@@ -1,6 +1,6 @@
 import type pg from 'pg'
+import { type Finding, warning } from '../../platform/operator/finding.ts'
 import { mappedEmail } from '../../platform/pipeline/email-address.ts'
-import { type Finding, warning } from './finding.ts'
 
 /** Accounts that are read with one statement. */
 const PORTION = 1000
@@ -11,9 +11,13 @@ type Account = { userId: string; email: string }
 
 /**
  * Lists accounts whose addresses would be the same if Unicode and IDNA changed them freely, for example in two spellings of a domain. The hub
- * merges none of them. No finding if there are none.
+ * merges none of them. No finding if there are none, or in a database of an earlier release, which lacks a column.
  */
-export async function checkAddresses(client: pg.Client): Promise<Finding[]> {
+export async function checkAddresses(client: pg.ClientBase): Promise<Finding[]> {
+  const { rowCount } = await client.query(
+    `select from information_schema.columns where table_name = 'user' and column_name = 'canonical_email'`,
+  )
+  if (rowCount === 0) return []
   const groups = new Map<string, Account[]>()
   let last = ''
   for (;;) {

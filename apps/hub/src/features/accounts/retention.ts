@@ -1,0 +1,45 @@
+import { sql } from 'kysely'
+import { recordEvent } from '../../platform/audit/events.ts'
+import { daysAgo, type JobContext } from '../../platform/jobs/define-job.ts'
+import type { RunningJob } from '../../platform/jobs/queue.ts'
+import { SYSTEM } from '../../platform/pipeline/caller.ts'
+
+/** Days after which an unfinished sign-up and a used or expired mailed link are deleted. */
+const KEEP_UNUSED_DAYS = 7
+/** Days for which an expired user token stays in the list of its owner. */
+const KEEP_EXPIRED_TOKENS_DAYS = 30
+
+/** Removes sessions, mailed links and user tokens that have expired. */
+export async function removeExpired({ db }: JobContext): Promise<void> {
+  const cutoff = daysAgo(KEEP_UNUSED_DAYS)
+  await db.deleteFrom('session').where('expires_at', '<', sql<Date>`now()`).execute()
+  await db
+    .deleteFrom('mailed_token')
+    .where(({ or, eb }) => or([eb('expires_at', '<', cutoff), eb('used_at', '<', cutoff)]))
+    .execute()
+  await db.deleteFrom('user_token').where('expires_at', '<', daysAgo(KEEP_EXPIRED_TOKENS_DAYS)).execute()
+}
+
+/** Removes accounts whose sign-up was never completed. */
+export async function removeSignUps({ db }: JobContext, { jobId }: RunningJob): Promise<void> {
+  await db.transaction().execute(async tx => {
+    const registrations = await tx
+      .selectFrom('registration as r')
+      .innerJoin('user as u', 'u.user_id', 'r.user_id')
+      .where('r.status', '=', 'Pending')
+      .where('r.created_at', '<', daysAgo(KEEP_UNUSED_DAYS))
+      .where('u.is_active', '=', false)
+      // Skips an account whose row is locked, because its activation is in flight.
+      .forUpdate()
+      .skipLocked()
+      .select(['u.user_id', 'u.email'])
+      .execute()
+    for (const { user_id: userId, email } of registrations) {
+      await tx.deleteFrom('user').where('user_id', '=', userId).execute()
+      await recordEvent(tx, { caller: SYSTEM, scope: {}, jobId }, 'users_RegistrationExpired', {
+        userId,
+        email,
+      })
+    }
+  })
+}
