@@ -1,5 +1,6 @@
-// Writes the files that are generated from the code: the list of action handlers, the types of jobs and audit events for clients, the API
-// documents, the tables of audit events, limits and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if a file differs.
+// Writes the files that are generated from the code: the list of features and their handlers, the types of jobs and audit events for
+// clients, the API documents, the tables of audit events, limits and metrics, the table types and the checksums of migrations. With --check
+// it writes nothing and fails if a file differs.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -27,6 +28,7 @@ const { files, names } = await featureFiles(join(root, FEATURES))
 for (const [file, text] of Object.entries(files)) await put(`${FEATURES}/${file}`, text)
 const events = await auditEvents()
 await put(FEATURE_TYPES, formatted(featureTypes(names, events, await textsIn('packages/actions/src'))))
+await put('biome.json', await bordersOfFeatures())
 // The migrations make a queue for each kind of job, which the features declare.
 await import('@muster/hub/features')
 await put('docs/actions.md', actionsMarkdown())
@@ -106,6 +108,16 @@ function formatted(text: string): string {
     input: text,
     encoding: 'utf8',
   })
+}
+
+/** Biome's rules with the names of the features, behind whose `index.ts` other features must not look. */
+async function bordersOfFeatures(): Promise<string> {
+  const entries = await readdir(join(root, FEATURES), { withFileTypes: true })
+  const names = entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
+  return (await textOf('biome.json')).replaceAll(
+    /(?<=\*\*\/)\{accounts,.*?\}/g,
+    `{${names.sort().join(',')}}`,
+  )
 }
 
 /** Adds a line for each new migration. The other lines stay, so that `fixtures.test.ts` reports a landed migration that was edited. */
