@@ -348,6 +348,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   }
   for (const { onStart } of features) await onStart?.(jobContext)
 
+  const inputs = new InputBudgets(config.limits, limitReports)
   const presence = new Presence(pool, node.nodeId, bus)
   const gateway = createGateway({
     config: { ...config, publicUrl },
@@ -363,7 +364,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     rights,
     nodeId: node.nodeId,
     limits,
-    inputs: new InputBudgets(config.limits, limitReports),
+    inputs,
     limitReports,
     shares,
     proxy,
@@ -386,6 +387,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     rights,
     limits,
     shares,
+    inputs,
     proxy,
     blobs,
     blobUrls,

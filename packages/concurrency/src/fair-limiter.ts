@@ -205,7 +205,7 @@ export class FairLimiter {
         this.#rejectExpired()
         this.#startTimer()
       },
-      Math.ceil(oldest.deadlineMs - performance.now()),
+      Math.max(0, Math.ceil(oldest.deadlineMs - performance.now())),
     )
   }
 

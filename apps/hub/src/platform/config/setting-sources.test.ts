@@ -96,7 +96,7 @@ describe('a configuration file', () => {
 
   it('S36: is refused with keys that are no settings, each with the nearest name', async () => {
     const path = await file(
-      'prot = 1\nport = 1\nsigunp = "closed"\nconfig-file = "x"\nsmtp-url-flie = "x"\nport-file = "x"\n[s4]\nbucket = ""\n[limit]\nperson-token = 1',
+      'prot = 1\nport = 1\nsigunp = "closed"\nconfig-file = "x"\nsmtp-url-flie = "x"\nMUSTER_SIGNUP = "closed"\nport-file = "x"\n[s4]\nbucket = ""\n[limit]\nperson-token = 1',
     )
     const found = (key: string, expected: string) =>
       `${key} (${path}): found a key that is no setting, expected ${expected}.`
@@ -105,6 +105,7 @@ describe('a configuration file', () => {
       found('sigunp', 'signup'),
       found('config-file', 'a setting of docs/operating.md'),
       found('smtp-url-flie', 'smtp-url-file'),
+      found('muster-signup', 'signup'),
       found('port-file', 'a setting of docs/operating.md'),
       found('s4-bucket', 's3-bucket'),
       found('limit-person-token', 'limit-person-tokens'),

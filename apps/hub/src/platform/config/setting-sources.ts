@@ -104,7 +104,9 @@ export function readSources(
 /** Problem of a key in a configuration file that is no setting, with the name that was likely meant. */
 function unknownKey(name: string, path: string, known: readonly string[]): string {
   const key = keyOf(name).slice(0, MAX_KEY_LENGTH)
-  const expected = nearestName(key, known.map(keyOf)) ?? 'a setting of docs/operating.md'
+  // Whoever copies the name of the environment variable finds it too.
+  const expected =
+    nearestName(key.replace(/^muster-/, ''), known.map(keyOf)) ?? 'a setting of docs/operating.md'
   return `${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)} (${path}): found a key that is no setting, expected ${expected}.`
 }
 

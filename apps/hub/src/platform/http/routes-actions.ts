@@ -1,7 +1,9 @@
-import { Readable } from 'node:stream'
-import { ActionError, findAction, MAX_ACTION_BODY_BYTES } from '@muster/actions'
+import type { IncomingMessage } from 'node:http'
+import { finished, Readable } from 'node:stream'
+import { ActionError, findAction, type LimitSubject, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
-import { actorId } from '../pipeline/caller.ts'
+import type { InputBudgets } from '../limits/input-budgets.ts'
+import { actorId, personOf } from '../pipeline/caller.ts'
 import type { Core } from '../pipeline/core.ts'
 import { KnownBrowsers } from '../sessions/known-browsers.ts'
 import {
@@ -20,7 +22,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** The HTTP transport of the pipeline: `POST /api/v1/actions/invoke/{name}`, answered with the bare output (docs/api.md 1.1). */
 export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
-  /** Rejects large bodies of unauthenticated clients before they are buffered. Many such clients could otherwise fill the memory. */
+  /**
+   * Rejects large bodies of unauthenticated clients before they are buffered, and bounds those of a person. Many such requests could otherwise
+   * fill the memory.
+   */
   const preParsing = async (
     request: FastifyRequest,
     _reply: unknown,
@@ -28,10 +33,17 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
   ): Promise<RequestPayload> => {
     const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
     if (encoding === undefined && Number(length) <= MAX_ANONYMOUS_BODY_BYTES) return body
-    const { actor } = await callerOfRequest(request, core().sessions, cookie)
-    if (actor !== 'Anonymous') return body
-    if (encoding === undefined) throw tooLarge()
-    return Readable.from(small(request.raw))
+    const caller = await callerOfRequest(request, core().sessions, cookie)
+    if (caller.actor === 'Anonymous') {
+      if (encoding === undefined) throw tooLarge()
+      return Readable.from(small(request.raw))
+    }
+    const person = personOf(caller)
+    if (person === undefined) return body
+    const room = bodyRoom(core().inputs, { userId: person.userId }, request.raw)
+    if (encoding !== undefined) return Readable.from(counted(request.raw, room))
+    room(Math.min(Number(length), MAX_ACTION_BODY_BYTES))
+    return body
   }
   const knownBrowsers = new KnownBrowsers(core, cookie)
   const options = { bodyLimit: MAX_ACTION_BODY_BYTES, preParsing }
@@ -80,6 +92,34 @@ function leavingSignal({ raw }: FastifyReply): AbortSignal {
       leaving.abort(new ActionError('Invalid', 'The client closed the request.', { status: 400 }))
   })
   return leaving.signal
+}
+
+/**
+ * Takes memory for a body from the budget of its sender, until the body is read or its connection has ended. Throws `LimitReached`, or
+ * `RateLimited` if the memory for all large inputs is used up.
+ */
+function bodyRoom(
+  inputs: InputBudgets,
+  subject: LimitSubject,
+  request: IncomingMessage,
+): (bytes: number) => void {
+  let taken = 0
+  finished(request, () => {
+    inputs.release(subject, taken)
+    taken = 0
+  })
+  return bytes => {
+    inputs.require(subject, bytes)
+    taken += bytes
+  }
+}
+
+/** Streams a body without `Content-Length`, with room for each of its chunks. */
+async function* counted(body: Readable, room: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    room((chunk as Buffer).length)
+    yield chunk as Buffer
+  }
 }
 
 /** Streams a body without `Content-Length`. Throws `Invalid` with 413 above `MAX_ANONYMOUS_BODY_BYTES`. */

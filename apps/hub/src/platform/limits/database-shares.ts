@@ -5,6 +5,7 @@ import { type Caller, personOf } from '../pipeline/caller.ts'
 import { countedAs } from './counted-address.ts'
 import { LimitReached } from './limit-reached.ts'
 import { type LimitName, type LimitValues, POOL_CONNECTIONS } from './limits.ts'
+import { Turns } from './turns.ts'
 
 /**
  * Maximum number of connections that all callers hold together. The others are for work of the hub itself, such as telemetry and connecting
@@ -35,7 +36,13 @@ const MAX_KEPT = 1_000
 type Owner = { key: `${Kind} ${string}`; subject: LimitSubject }
 type Kind = 'person' | 'device' | 'address'
 
-/** Access of one call to the database, within the share of its caller. */
+/** Maps a list that may be long, a portion in a turn of the event loop. Throws `RateLimited` after a wait of 10 s for a turn. */
+export type InPortions = <T, R>(
+  items: readonly T[],
+  map: (portion: readonly T[]) => readonly R[],
+) => Promise<R[]>
+
+/** Access of one call to the database and to the time of this process, within the share of its caller. */
 export type DatabaseShare = {
   /**
    * Database whose statements wait until the caller holds fewer connections than its limit. Look-ups never wait. Code that has a
@@ -47,11 +54,12 @@ export type DatabaseShare = {
   long<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
   /** Runs a query that takes at most 2 s. Throws `RateLimited` after a wait of 5 s. */
   brief<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
+  inPortions: InPortions
 }
 
 /**
  * Decides what one caller may hold of the connections to the database on this node, over all transports: at most a third of the pool, and
- * of these a few for slow queries. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
+ * of these a few for slow queries. Long lists of all callers are converted in turns. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
  * refused.
  */
 export class DatabaseShares {
@@ -62,6 +70,7 @@ export class DatabaseShares {
   /** Databases of recent callers. Making one for each call would cost 8 us. */
   readonly #dbs = new Map<string, Db>()
   readonly #brief = new FairLimiter(BRIEF_QUERIES)
+  readonly #turns: Turns
 
   /** `waitMs` is the longest wait for a connection, and for the start of a long query. */
   constructor(db: Db, values: LimitValues, { waitMs = WAIT_MS } = {}) {
@@ -77,6 +86,7 @@ export class DatabaseShares {
       maxPerOwner: values['person-long-queries'],
       waitMs,
     })
+    this.#turns = new Turns(waitMs)
   }
 
   /** Share of the caller of an action. `address` is the client address of a caller without credentials. */
@@ -86,6 +96,7 @@ export class DatabaseShares {
       db: owner ? this.#dbOf(owner) : this.#db,
       long: (signal, query) => this.#runLong(owner, signal, query),
       brief: (signal, query) => this.#runBrief(owner, signal, query),
+      inPortions: (items, map) => this.#inPortions(owner, items, map),
     }
   }
 
@@ -137,6 +148,19 @@ export class DatabaseShares {
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
       throw tooMany('Too many counts, searches and timelines run at once: try again later.')
+    }
+  }
+
+  async #inPortions<T, R>(
+    owner: Owner | undefined,
+    items: readonly T[],
+    map: (portion: readonly T[]) => readonly R[],
+  ): Promise<R[]> {
+    try {
+      return await this.#turns.map(owner?.key ?? '', items, map)
+    } catch (error) {
+      if (!(error instanceof LimiterRejection)) throw error
+      throw tooMany('Too many long lists are written at once: try again later.')
     }
   }
 

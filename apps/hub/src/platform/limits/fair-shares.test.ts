@@ -278,3 +278,44 @@ describe('connections of one person', () => {
     service.close()
   })
 })
+
+describe('S27: bodies of requests that have arrived in part', () => {
+  it.each([
+    ['with their length', ['Content-Length: 8000000'], ''],
+    ['in chunks', ['Transfer-Encoding: chunked'], `7a1200\r\n${'x'.repeat(7_900_000)}`],
+  ])('%s hold at most the memory for inputs of their person', async (_, headers, body) => {
+    const [greedy, other] = [await hub.user(), await hub.user()]
+    const sendPart = async (person: typeof greedy): Promise<Raw> => {
+      const lines = ['Content-Type: application/json', `Authorization: Bearer ${await hub.userToken(person)}`]
+      const raw = send('127.0.0.1', 'POST /api/v1/actions/invoke/actor_GetActor', ...lines, ...headers)
+      raw.socket.write(body)
+      return raw
+    }
+    const bodies = await Promise.all(Array.from({ length: 6 }, () => sendPart(greedy)))
+    // Four have room. Bodies in chunks grow together, so more than two may meet the bound.
+    await expect.poll(() => countOf(bodies, 429)).toBeGreaterThanOrEqual(2)
+    const refused = bodies.filter(one => statusOf(one) === 429)
+    for (const { text } of refused)
+      expect(text()).toMatch(/Limit person-input-bytes: found \d+, expected at most 33554432 bytes/)
+    const others = await sendPart(other)
+    expect(await healthFrom('127.0.0.1')).toBe(200)
+    expect(statusOf(others)).toBe(0)
+    await expect
+      .poll(() =>
+        named('a limit was hit').filter(
+          line => line.limit === 'person-input-bytes' && line.userId === greedy.userId,
+        ),
+      )
+      .toHaveLength(1)
+
+    for (const { socket } of [...bodies, others]) socket.destroy()
+    await expect
+      .poll(async () => {
+        const again = await sendPart(greedy)
+        await healthFrom('127.0.0.1')
+        again.socket.destroy()
+        return statusOf(again)
+      })
+      .toBe(0)
+  })
+})

@@ -1,19 +1,22 @@
-import type { LimitSubject } from '@muster/actions'
+import { ActionError, type LimitSubject } from '@muster/actions'
 import { ByteBudget, type ExecutorOptions, errorEnvelope, type InputBudget } from '@muster/link'
 import { LimitReached } from './limit-reached.ts'
 import type { LimitReports } from './limit-reports.ts'
 import type { LimitValues } from './limits.ts'
 import { writeSubject } from './write-budgets.ts'
 
-/** Memory in bytes that all links together may use for incomplete inputs larger than 64 KiB. */
+/** Memory in bytes that all links and requests together may use for incomplete inputs larger than 64 KiB. */
 const SHARED_BYTES = 256 * 1024 * 1024
+
+/** Time after which a refused caller should try again, in seconds. */
+const RETRY_AFTER_SECS = 30
 
 type InputLimit = 'device-input-bytes' | 'organization-input-bytes' | 'person-input-bytes'
 
 /**
- * Memory budgets for inputs of actions that have not arrived completely over their link: one budget for each device, organization and
- * person, and one for all links together. So incomplete inputs of one device leave memory for other devices. packages/link closes a
- * channel whose input is still incomplete after 30 s.
+ * Memory budgets for inputs of actions that have not arrived completely over their link or request: one budget for each device,
+ * organization and person, and one for all together. So incomplete inputs of one device leave memory for other devices. packages/link closes
+ * a channel whose input is still incomplete after 30 s.
  */
 export class InputBudgets {
   readonly #limits: LimitValues
@@ -51,6 +54,18 @@ export class InputBudgets {
   release(subject: LimitSubject, bytes: number): void {
     this.#shared.release(bytes)
     for (const key of keysOf(subject)) this.#add(key.join(' '), -bytes)
+  }
+
+  /** As `take`. Reports the limit that is reached and throws it, or `RateLimited` if the memory of all is used up. */
+  require(subject: LimitSubject, bytes: number): void {
+    const refused = this.take(subject, bytes)
+    if (refused === undefined) return
+    if (refused === 'shared')
+      throw new ActionError('RateLimited', 'The memory for large inputs is in use: try again later.', {
+        retryAfterSecs: RETRY_AFTER_SECS,
+      })
+    this.report(refused, subject)
+    throw refused
   }
 
   /** Reports a reached limit of a subject. */
@@ -119,5 +134,12 @@ function idsOf(subject: LimitSubject): LimitSubject {
 
 function limitReached(limit: InputLimit, subject: LimitSubject, max: number, found: number): LimitReached {
   const remedy = 'Send large inputs one after the other.'
-  return new LimitReached({ limit, subject: idsOf(subject), max, found, remedy, retryAfterSecs: 30 })
+  return new LimitReached({
+    limit,
+    subject: idsOf(subject),
+    max,
+    found,
+    remedy,
+    retryAfterSecs: RETRY_AFTER_SECS,
+  })
 }

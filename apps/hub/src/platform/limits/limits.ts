@@ -143,14 +143,16 @@ const OWN_LIMITS = {
     unit: 'bytes',
     default: 64 * MIB,
     max: 256 * MIB,
-    meaning: 'As `device-input-bytes`, of all devices of an organization; all links together have 256 MiB.',
+    meaning:
+      'As `device-input-bytes`, of all devices of an organization; all links and requests together have 256 MiB.',
   },
   'person-input-bytes': {
     scope: 'person',
     unit: 'bytes',
     default: 32 * MIB,
     max: 256 * MIB,
-    meaning: 'As `device-input-bytes`, of the command lines of a person.',
+    meaning:
+      'As `device-input-bytes`, of the command lines and HTTP requests of a person. A request with `Content-Length` counts whole from its head on.',
   },
   'project-bytes': {
     scope: 'project',

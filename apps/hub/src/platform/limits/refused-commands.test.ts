@@ -5,7 +5,14 @@ import { loadConfig } from '../config/config.ts'
 const { limits } = loadConfig({})
 const { log, named } = capturedLog()
 const hub = await testHub(
-  { limits: { ...limits, 'device-refused-commands': 5, 'person-refused-commands': 5 } },
+  {
+    limits: {
+      ...limits,
+      'device-refused-commands': 5,
+      'person-refused-commands': 5,
+      'address-refused-commands': 60,
+    },
+  },
   log,
 )
 afterAll(() => hub[Symbol.asyncDispose]())
@@ -75,4 +82,18 @@ it('S30: refused commands of a person in the name of another organization are bo
     owner.invoke('projects_Create', { organizationId: own, name: 'No' }),
   )
   expect(message).not.toContain('Limit')
+})
+
+it('S30: refusals of one person beyond their limit do not use up that of the address, so those of others keep their rows', async () => {
+  const { organizationId } = await hub.fleet()
+  const [loud, quiet] = [await hub.user(), await hub.user()]
+  await refusals(100, () => loud.invoke('projects_Create', { organizationId, name: 'Not permitted' }))
+  const [message] = await refusals(1, () =>
+    quiet.invoke('projects_Create', { organizationId, name: 'Not permitted' }),
+  )
+  expect(message).not.toContain('Limit')
+  const rows = (await auditRows(hub, 'projects_Create')).filter(
+    ({ actor }) => (actor as { userId?: string }).userId === quiet.userId,
+  )
+  expect(rows.map(({ status }) => status)).toEqual(['Rejected'])
 })

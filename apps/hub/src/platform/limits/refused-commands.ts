@@ -40,7 +40,9 @@ export class RefusedCommands {
       else {
         const remedy =
           'Stop commands that are not permitted; they are counted and no longer logged one by one.'
-        reached ??= new LimitReached({ limit, subject, max, found: max + 1, remedy, retryAfterSecs: secs })
+        reached = new LimitReached({ limit, subject, max, found: max + 1, remedy, retryAfterSecs: secs })
+        // This refusal leaves no row, so it does not count for the address, whose other callers keep their rows.
+        break
       }
     }
     return {

@@ -1,5 +1,6 @@
 import type { Scope } from '../access/scope.ts'
 import type { Db } from '../database/client/connection.ts'
+import type { InPortions } from '../limits/database-shares.ts'
 import type { Caller, DeviceCaller } from './caller.ts'
 import type { CommandTransaction } from './command-transaction.ts'
 import type { Services } from './services.ts'
@@ -16,6 +17,7 @@ type CommonContext = {
 /** Context of a query. It has no transaction, so a query that writes does not compile. */
 export type QueryContext = CommonContext & {
   db: Db
+  inPortions: InPortions
   /** Aborts when the request is closed before its answer, if the query has a `cost` (may be slow). Never aborts for other queries. */
   signal: AbortSignal
 }

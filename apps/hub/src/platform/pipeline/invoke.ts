@@ -216,7 +216,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       if (caller.actor !== 'Device') return stringify(await runCommand(run.byOthers, call))
       const { scope } = await authorize(db, caller, action.permission, input)
       const output = await run.byDevice({ caller, scope, services, inputText, db }, input)
-      return outputText(action.output, output)
+      return outputText(action.output, output, share.inPortions)
     }
     const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
     const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
@@ -224,7 +224,11 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     const answer = async (): Promise<string> =>
       outputText(
         action.output,
-        await run({ caller, scope, services, inputText, db: share.db, signal }, input),
+        await run(
+          { caller, scope, services, inputText, db: share.db, inPortions: share.inPortions, signal },
+          input,
+        ),
+        share.inPortions,
       )
     if (action.kind === 'preference') return answer()
     let output: string
@@ -302,7 +306,10 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     }
     try {
       const prepare = async (prepared: Prepared): Promise<Write> =>
-        prepared.prepare({ caller, scope, services, inputText, db: share.db, signal }, input)
+        prepared.prepare(
+          { caller, scope, services, inputText, db: share.db, inPortions: share.inPortions, signal },
+          input,
+        )
       const write =
         typeof run === 'function'
           ? run

@@ -1,20 +1,22 @@
 import type { DeviceMember } from '@muster/predicates'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { mapInPortions } from '../../../platform/runtime/portions.ts'
 import { secsBetween, wireTimeOf } from '../../../platform/runtime/times.ts'
 import { type DeviceRow, readDevicePage, updateText } from '../device-pages.ts'
 
 /** Lists the devices of a project that match a filter, with chosen properties as columns. */
-export const projects_QueryDevices = handler('projects_QueryDevices', async ({ db, signal }, input) => {
-  const { columns = [] } = input
-  const { rows, ...rest } = await readDevicePage(db, signal, input)
-  const now = new Date()
-  return {
-    devices: await mapInPortions(rows, portion => portion.map(row => deviceOf(row, columns, now))),
-    ...rest,
-    ...(columns.length > 0 && { memberColumns: memberColumns(columns, rows) }),
-  }
-})
+export const projects_QueryDevices = handler(
+  'projects_QueryDevices',
+  async ({ db, inPortions, signal }, input) => {
+    const { columns = [] } = input
+    const { rows, ...rest } = await readDevicePage(db, signal, input)
+    const now = new Date()
+    return {
+      devices: await inPortions(rows, portion => portion.map(row => deviceOf(row, columns, now))),
+      ...rest,
+      ...(columns.length > 0 && { memberColumns: memberColumns(columns, rows) }),
+    }
+  },
+)
 
 function deviceOf(row: DeviceRow, columns: readonly string[], now: Date) {
   const lastConnectedAt = row.lastConnectedAt === null ? undefined : wireTimeOf(row.lastConnectedAt)
