@@ -47,6 +47,10 @@ const DATABASE_KINDS = {
       projectId,
       columns: columns(MAX_COLUMN_PATH_PARTS),
     })),
+  'reads pages of 500 devices over 12 connections': attack =>
+    inParallel(attack, 12, 'projects_QueryDevices', ({ projectId }) => ({ projectId, limit: 500 })),
+  'reads pages of 50 devices over 60 connections': attack =>
+    inParallel(attack, 60, 'projects_QueryDevices', ({ projectId }) => ({ projectId, limit: 50 })),
 } satisfies Record<string, (attack: DatabaseAttack) => Promise<void>>
 
 /** Eight paths of columns with as many parts. */
@@ -85,9 +89,9 @@ async function inParallel(
 
 /**
  * Runs each attack of one member of an organization beside the commands of another tenant. Their p99 may be at most twice the p99 without
- * the attack, none of them may be refused, and the hub must stay ready.
+ * the attack, none of them may be refused, and the hub must stay ready. `part` is a part of the names of the attacks to run.
  */
-export async function hostileDatabase(): Promise<void> {
+export async function hostileDatabase(part = ''): Promise<void> {
   await using hub = await startBenchHub({ MUSTER_LOG_LEVEL: 'error' })
   const { child: client } = await forked('http-client.ts')
   const { member, commands } = await prepare(hub)
@@ -96,7 +100,7 @@ export async function hostileDatabase(): Promise<void> {
   const alone: number[] = []
   for (let round = 0; round < ROUNDS; round++) alone.push((await ask<HttpRun>(client, load)).p99Ms)
   report('commands of another tenant alone', `p99 ${median(alone).toFixed(1)} ms`)
-  for (const [kind, start] of Object.entries(DATABASE_KINDS)) {
+  for (const [kind, start] of Object.entries(DATABASE_KINDS).filter(([name]) => name.includes(part))) {
     const runs: HttpRun[] = []
     const run: DatabaseRun = { answered: 0, refused: 0 }
     let unready = 0

@@ -62,7 +62,7 @@ const BENCHES: Record<string, Bench> = {
 /** Runs the attacks on connections, rates and rows, and without `only` those on the database. */
 async function hostileCallers(only?: string): Promise<void> {
   await hostile(only)
-  if (only === undefined) await hostileDatabase()
+  await hostileDatabase(only)
 }
 
 // On an interrupt, exit handlers stop the processes that the bench started.
