@@ -14,16 +14,20 @@ export type Lead = { first: string; rest: string; failed: number }
  * Sentences about the package with most devices: which share of the devices that report it runs its version with the tag `stable`, or
  * else its latest version. Undefined if no device reports a package.
  */
-export function leadOf({ packages, reported, failed: allFailed }: Software): Lead | undefined {
+export function leadOf({ packages, reported, otherReported, failed: allFailed }: Software): Lead | undefined {
   const main = packages.find(one => one.deviceCount > 0)
   if (!main) return undefined
   const aim = main.stable ?? main.latest
-  const all = [...packages.flatMap(one => [...one.versions, ...one.reported]), ...reported]
+  const all = [
+    ...packages.flatMap(one => [one.versions, one.reported, one.otherVersions ?? []]),
+    reported,
+    otherReported ?? [],
+  ].flat()
   const failed = allFailed ?? all.reduce((sum, version) => sum + version.failed, 0)
   const updating = all.reduce((sum, version) => sum + version.updating, 0)
   const onAim = main.versions.find(({ versionId }) => versionId === aim?.versionId)
   const running = onAim ? onAim.running + onAim.updating + onAim.failed : 0
-  const others = main.versions.length - (onAim ? 1 : 0)
+  const others = main.versions.length + main.reported.length - (onAim ? 1 : 0)
   const elsewhere = main.deviceCount - running
   const aimWords = main.stable ? 'what stable points to' : 'the latest version'
   return {
@@ -31,7 +35,7 @@ export function leadOf({ packages, reported, failed: allFailed }: Software): Lea
     rest: [
       ...(elsewhere > 0 && others > 0
         ? [
-            `${counted(elsewhere, 'device')} ${elsewhere === 1 ? 'is' : 'are'} on ${counted(others, 'other version')}.`,
+            `${counted(elsewhere, 'device')} ${elsewhere === 1 ? 'is' : 'are'} on ${main.otherVersions ? 'more than ' : ''}${counted(others, 'other version')}.`,
           ]
         : []),
       ...(updating > 0 ? [`${formatCount(updating)} ${updating === 1 ? 'is' : 'are'} updating.`] : []),
