@@ -7,6 +7,10 @@ import { report, reportGoal } from './yardsticks.ts'
 
 /** Devices of the first project. More than 200, so that the list has the summary of a large project. */
 const DEVICES = 700
+/** Devices of the second project. At most 200, so that its list has the summary of a small project. */
+const FEW_DEVICES = 46
+/** Name of the second project. It is wider than a phone. */
+const LONG_NAME = 'Straddle carriers and quay cranes of the container terminal in Halden'
 const VERSIONS = 30
 const LIMIT = 0.02
 const LOOKS = [1440, 390].flatMap(width => [false, true].map(slow => ({ width, slow })))
@@ -51,9 +55,12 @@ export async function measureShifts(
   cookies: Cookies,
   part = '',
 ): Promise<void> {
-  const ids = await seedPages(hub)
+  const { ids, smallProjectId } = await seedPages(hub)
   const paths = CONSOLE_PATHS.filter(path => !REDIRECTS.has(path) && path.includes(part))
-  const queue = paths.values()
+  const small = paths
+    .filter(path => path.includes('$projectId') && !path.includes('$deviceId'))
+    .map(path => path.replace('$projectId', smallProjectId))
+  const queue = [...paths, ...small].values()
   const worker = async () => {
     for (const path of queue) {
       const url = hub.url + path.replace(/\{?\$(\w+)\}?/g, (_, name: string) => ids[name]!)
@@ -166,13 +173,25 @@ async function untilQuiet(page: Page): Promise<void> {
   throw new Error(`${page.url()} still sent requests after ${LONGEST_MS / 1000} s.`)
 }
 
-/** Fills the hub with rows for every page, and returns the ids of the paths by their names. */
-async function seedPages(hub: BenchHub): Promise<Record<string, string>> {
+/**
+ * Fills the hub with rows for every page, and returns the ids of the paths by their names. The organization has one member and one
+ * invitation. The second project has a long name and few devices, some with a problem.
+ */
+async function seedPages(hub: BenchHub): Promise<{ ids: Record<string, string>; smallProjectId: string }> {
   const [first] = (await hub.query(
     'select project_id, organization_id from project order by created_at limit 1',
   )) as { project_id: string; organization_id: string }[]
   const { project_id: projectId, organization_id: organizationId } = first!
-  await seedDevices(hub, projectId, DEVICES)
+  await seedDevices(hub, projectId, DEVICES + FEW_DEVICES)
+  const cookie = await signIn(hub)
+  const small = await invoke(hub, cookie, 'projects_Create', { organizationId, name: LONG_NAME })
+  await hub.query(
+    `update device set project_id = $1, health = case n % 9 when 0 then 'error' when 1 then 'degraded' end
+       from (select device_id, row_number() over () as n from device order by first_seen limit ${FEW_DEVICES}) oldest
+      where device.device_id = oldest.device_id`,
+    [small.projectId],
+  )
+  await invoke(hub, cookie, 'organizations_InviteMember', { organizationId, email: 'mira@example.com' })
   const deviceId = await seedDeviceHistory(hub)
   const { repositoryId, packageId, versionId } = await seedSoftware(hub, 0, VERSIONS)
   const status = {
@@ -183,12 +202,27 @@ async function seedPages(hub: BenchHub): Promise<Record<string, string>> {
     lastError: 'no space left on device',
     path: 'fleet/gateway-os/stable',
   }
-  const answer = await fetch(`${hub.url}/api/v1/actions/invoke/devices_SetProperty`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', origin: hub.url, cookie: await signIn(hub) },
-    body: JSON.stringify({ deviceId, name: 'dev.nexigon.ota.status', value: status }),
+  await invoke(hub, cookie, 'devices_SetProperty', {
+    deviceId,
+    name: 'dev.nexigon.ota.status',
+    value: status,
   })
-  if (!answer.ok) throw new Error(`setting a property answered ${answer.status}: ${await answer.text()}`)
   const organization = organizationId.replace(/^org_/, '')
-  return { organization, projectId, deviceId, repositoryId, packageId, versionId }
+  const ids = { organization, projectId, deviceId, repositoryId, packageId, versionId }
+  return { ids, smallProjectId: small.projectId! }
+}
+
+async function invoke(
+  { url }: BenchHub,
+  cookie: string,
+  action: string,
+  input: object,
+): Promise<Record<string, string>> {
+  const answer = await fetch(`${url}/api/v1/actions/invoke/${action}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: url, cookie },
+    body: JSON.stringify(input),
+  })
+  if (!answer.ok) throw new Error(`${action} answered ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as Record<string, string>
 }
