@@ -60,7 +60,12 @@ export function MembersPage() {
           </CreateButton>
         </>
       }
-      below={<PendingInvitations organizationId={organizationId} />}
+      // Below a list of unknown length, the section appears where it stays.
+      below={
+        <div hidden={!members && !list.error}>
+          <PendingInvitations organizationId={organizationId} />
+        </div>
+      }
     >
       <ListTable
         caption="Members"
