@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { centreIn } from '../../lib/app/centre-in.ts'
 import { formatCount } from '../../lib/app/format.ts'
 import { useIsNarrow } from '../../lib/app/use-is-narrow.ts'
+import { CutMiddle } from '../../ui/app/CutMiddle.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { TitleScope } from '../../ui/Title.tsx'
@@ -31,7 +32,8 @@ type SideLayoutProps = {
 
 /** A sidebar with the entity's name and links to its pages. On phones the links are a row of tabs. */
 export function SideLayout({ back, name, id, label, links, hasOwnHead = false, children }: SideLayoutProps) {
-  const nav = useCurrentInView(name !== undefined)
+  const isNarrow = useIsNarrow()
+  const nav = useCurrentInView(name !== undefined, isNarrow)
   return (
     <TitleScope name={name ?? id?.id}>
       <div className={hasOwnHead ? 'body own-head' : 'body'}>
@@ -43,7 +45,10 @@ export function SideLayout({ back, name, id, label, links, hasOwnHead = false, c
             </Link>
           )}
           <div className="who">
-            <b>{name ?? <span className="skel" />}</b>
+            {/* A second line of a phone would move the page when the name arrives. */}
+            <b>
+              {name === undefined ? <span className="skel" /> : isNarrow ? <CutMiddle text={name} /> : name}
+            </b>
             {id && <Id id={id.id} what={id.what} />}
           </div>
           <nav ref={nav} aria-label={label}>
@@ -61,10 +66,9 @@ export function SideLayout({ back, name, id, label, links, hasOwnHead = false, c
 }
 
 /** Scrolls the link of the current page into view on phones, where the navigation is a scrolling row. */
-function useCurrentInView(isLoaded: boolean) {
+function useCurrentInView(isLoaded: boolean, isNarrow: boolean) {
   const ref = useRef<HTMLElement>(null)
   const { pathname } = useLocation()
-  const isNarrow = useIsNarrow()
   // biome-ignore lint/correctness/useExhaustiveDependencies: links move when the path, the layout or the loaded counts change
   useEffect(() => {
     const nav = ref.current

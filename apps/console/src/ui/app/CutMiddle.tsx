@@ -1,5 +1,7 @@
 /** Number of characters at the end of a name that stay visible when its middle is cut. */
 const TAIL_CHARS = 8
+/** Font size of names in lists, in pixels. */
+const FONT_PX = 14
 
 const ASCII = /^[ -~]*$/
 const segments = new Intl.Segmenter()
@@ -10,7 +12,7 @@ let context: CanvasRenderingContext2D | undefined
 export function nameWidth(text: string): number {
   if (!context) {
     context = document.createElement('canvas').getContext('2d')!
-    context.font = `500 14px ${getComputedStyle(document.body).fontFamily}`
+    context.font = `500 ${FONT_PX}px ${getComputedStyle(document.body).fontFamily}`
   }
   return Math.ceil(context.measureText(text).width)
 }
@@ -27,7 +29,7 @@ export function CutMiddle({ text }: { text: string }) {
   const tail = chars.slice(-TAIL_CHARS).join('')
   return (
     <span className="cut-name" dir="auto">
-      <span className="trunc" style={{ maxWidth: `calc(100% - ${nameWidth(tail) + 2}px)` }}>
+      <span className="trunc" style={{ maxWidth: `calc(100% - ${(nameWidth(tail) + 2) / FONT_PX}em)` }}>
         {chars.slice(0, -TAIL_CHARS).join('')}
       </span>
       {tail}
