@@ -17,7 +17,7 @@ import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { ErrorText } from '../../../ui/ErrorText.tsx'
-import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { Skeleton, SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { useCurrentBulk } from '../bulk/waiting-deletion.ts'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
 import { DEFAULT_SORT } from './all-devices-input.ts'
@@ -117,7 +117,8 @@ function Devices({ projectId }: { projectId: string }) {
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const expectedCount = useExpectedCount(projectId)
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
-  const isLarge = (deviceCount ?? expectedCount) > MAX_MARKED_DEVICES
+  const shapeCount = deviceCount ?? expectedCount
+  const isLarge = (shapeCount ?? Number.POSITIVE_INFINITY) > MAX_MARKED_DEVICES
   const isLoaded = list.data !== undefined && !list.isPlaceholderData
   const counts = useDeviceCounts(projectId, filter, isLoaded)
   const found = isSearched ? counts.total : countOf(summary, search.status)
@@ -214,6 +215,11 @@ function Devices({ projectId }: { projectId: string }) {
             }}
           />
         </Suspense>
+      ) : shapeCount === undefined && !list.error ? (
+        // Whether the page has the shape of a large project is not known yet.
+        <div className="sheet">
+          <Skeleton label="Loading devices" />
+        </div>
       ) : (
         <>
           {!summary ? (
@@ -273,7 +279,7 @@ function Devices({ projectId }: { projectId: string }) {
               summary={summary}
               counts={counts}
               isLarge={isLarge}
-              deviceCount={deviceCount ?? expectedCount}
+              deviceCount={shapeCount}
               onChange={changeFilter}
             />
             {isNarrow && total !== deviceCount && (
@@ -340,7 +346,7 @@ function Devices({ projectId }: { projectId: string }) {
               />
             </Suspense>
           )}
-          {list.devices.length > 0 && (
+          {shownIds.length > 0 && (
             <div className="tfoot">
               <span>
                 {list.isFetchingNextPage
@@ -362,12 +368,12 @@ function Devices({ projectId }: { projectId: string }) {
 
 /**
  * Number of devices for the shape of the page while the summary loads: from the details of the project, which the sidebar needs too, else
- * from the last visit. A project that nobody has visited in this browser counts as large.
+ * from the last visit.
  */
-function useExpectedCount(projectId: string): number {
+function useExpectedCount(projectId: string): number | undefined {
   const details = useActionState('projects_GetDetails', { projectId }).data
   const [known] = useState(() => knownCounts().find(({ path }) => path.includes(projectId))?.total)
-  return details?.deviceCount ?? known ?? Number.POSITIVE_INFINITY
+  return details?.deviceCount ?? known
 }
 
 /** The search parameters with the known values of `show` and `health`. A health in `show`, as in links, becomes `health`. */

@@ -21,14 +21,14 @@ type FiltersProps = {
   /** Whether the project has so many devices that their summary has the filters by connection and health. */
   isLarge: boolean
   /** Number of devices of the project. Counts keep the room of its digits, so that the filters do not move when counts arrive. */
-  deviceCount: number
+  deviceCount: number | undefined
   onChange: (next: { [Name in 'status' | 'show' | 'health']?: string | undefined }) => void
 }
 
 /** One-click filters: presets with their counts and, for projects of at most 200 devices, also connection and health. */
 export function Filters({ search, summary, counts, isLarge, deviceCount, onChange }: FiltersProps) {
   const { all, presets, reason } = counts
-  const digits = Number.isFinite(deviceCount) ? formatCount(deviceCount).length : 3
+  const digits = deviceCount === undefined ? 3 : formatCount(deviceCount).length
   // Small lists have Pending among the filters by status.
   const names = isLarge ? PRESETS : PRESETS.slice(0, -1)
   const presetFilter = (

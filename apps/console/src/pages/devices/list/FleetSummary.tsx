@@ -3,10 +3,11 @@ import { Link } from '@tanstack/react-router'
 import { useLayoutEffect, useRef, useState } from 'react'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
+import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { Mark } from '../../../ui/app/Mark.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { type Bin, Strip } from '../../../ui/Strip.tsx'
-import { DeviceName } from '../DeviceName.tsx'
+import { deviceNameText } from '../device-name.ts'
 
 type Summary = ActionOutput<'projects_GetSummary'>
 
@@ -26,6 +27,7 @@ export function FleetSummary({ summary }: { summary: Summary }) {
     errorCount = 0,
     newestDevice,
   } = summary
+  const newestName = deviceNameText(newestDevice ?? {})
   const pendingWords = pendingCount > 0 ? `, ${formatCount(pendingCount)} with pending certificates` : ''
   return (
     <section className="sheet fleet" aria-label="Fleet">
@@ -72,10 +74,12 @@ export function FleetSummary({ summary }: { summary: Summary }) {
               from="/org_{$organization}/projects/$projectId/devices"
               to="./$deviceId"
               params={{ deviceId: newestDevice.deviceId }}
-              style={{ color: 'inherit' }}
+              className={newestDevice.name === undefined ? 'un' : undefined}
+              title={newestName}
+              aria-label={newestName}
             >
-              <DeviceName {...newestDevice} />
-            </Link>{' '}
+              <CutMiddle text={newestName} />
+            </Link>
             <small>
               <Time at={newestDevice.firstSeen} />
             </small>
