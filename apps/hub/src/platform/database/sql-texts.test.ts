@@ -24,6 +24,7 @@ const KNOWN: Record<string, [times: number, what: string]> = {
   'link/telemetry/device-events.ts': [1, 'one constant statement'],
   'features/devices/actions/QueryEvents.ts': [5, 'constant columns and numbers of parameters'],
   'link/telemetry/event-times.ts': [1, 'a constant condition'],
+  'features/devices/device-sql.ts': [1, 'names of statuses, which are constant'],
   'features/devices/events-by-time.ts': [5, 'constant days and times'],
   'features/devices/device-search.ts': [2, 'ranks of the kinds of matches, which are constant numbers'],
   'features/devices/property-order.ts': [3, 'sort directions and a comparison by a flag'],

@@ -6,9 +6,6 @@ const MAX_DOMAIN_LENGTH = 253
 /** Maximum length, in characters, of a label of a domain name in ASCII (RFC 1035 2.3.4). */
 const MAX_LABEL_LENGTH = 63
 
-/** Characters that show nothing, and so make two addresses look alike. IDNA takes care of those in a domain. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u
-
 /**
  * An email address that has one canonical form. `canonical` identifies its account: both parts in lower case by ASCII rules, the domain in
  * ASCII (IDNA, UTS 46). `spellings` are all stable forms of the address in lower case: with the domain in ASCII, and in Unicode.
@@ -29,9 +26,6 @@ export function readEmail(email: string): StableEmail | UnstableEmail {
   const at = email.lastIndexOf('@')
   if (at < 1) return { problem: `found ${email}, expected an email address` }
   const local = foldAscii(email.slice(0, at))
-  const [invisible] = INVISIBLE.exec(local) ?? []
-  if (invisible !== undefined)
-    return { problem: `found the invisible character ${codePointOf(invisible)}, expected none before the @` }
   if (local !== local.toLowerCase())
     return { problem: `found ${email.slice(0, at)}, expected its letters beyond ASCII in lower case` }
   const domain = readDomain(foldAscii(email.slice(at + 1)))
@@ -65,11 +59,6 @@ function readDomain(domain: string): { ascii: string; unicode: string } | Unstab
       problem: `found a domain of ${ascii.length} characters in ASCII, expected at most ${MAX_DOMAIN_LENGTH}, and at most ${MAX_LABEL_LENGTH} between its dots`,
     }
   return { ascii, unicode }
-}
-
-/** Name of a character in Unicode, such as `U+200B`. */
-function codePointOf(character: string): string {
-  return `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 }
 
 /** Canonical form of an email address; undefined for one that is not stable. */
