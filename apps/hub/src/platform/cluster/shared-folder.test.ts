@@ -37,11 +37,15 @@ it('refuses a node with another folder of files than the running nodes, unless a
 
 it('accepts another folder when no other node runs, and warns if there are files', async () => {
   const { log, named } = capturedLog()
-  // The hub stays gone until its next heartbeat.
-  await using alone = await testHub({ heartbeatMs: 120_000 })
+  await using alone = await testHub()
   const { owner, organizationId } = await alone.fleet()
   await assetRow(alone, await alone.repository(owner, organizationId))
   await alone.db.updateTable('cluster_node').set({ left_at: new Date() }).execute()
+  // Its heartbeats bring the hub back no more, as if its process had ended.
+  await alone.pool.query(`
+    create function stay_gone() returns trigger language plpgsql as 'begin new.left_at := old.left_at; return new; end';
+    create trigger stay_gone before update on cluster_node for each row
+      when (old.node_id = '${alone.nodeId}') execute function stay_gone()`)
   await using _moved = await secondNode(alone, { dataDir }, log)
   expect(
     named(
