@@ -7,6 +7,7 @@ import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { Mark } from '../../../ui/app/Mark.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { type Bin, Strip } from '../../../ui/Strip.tsx'
+import { DeviceName } from '../DeviceName.tsx'
 import { deviceNameText } from '../device-name.ts'
 
 type Summary = ActionOutput<'projects_GetSummary'>
@@ -74,11 +75,14 @@ export function FleetSummary({ summary }: { summary: Summary }) {
               from="/org_{$organization}/projects/$projectId/devices"
               to="./$deviceId"
               params={{ deviceId: newestDevice.deviceId }}
-              className={newestDevice.name === undefined ? 'un' : undefined}
               title={newestName}
-              aria-label={newestName}
+              aria-label={newestDevice.name}
             >
-              <CutMiddle text={newestName} />
+              {newestDevice.name === undefined ? (
+                <DeviceName {...newestDevice} />
+              ) : (
+                <CutMiddle text={newestDevice.name} />
+              )}
             </Link>
             <small>
               <Time at={newestDevice.firstSeen} />
