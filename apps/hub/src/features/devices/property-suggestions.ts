@@ -124,8 +124,8 @@ type Values = {
 
 /**
  * Common table expressions for the values that a property has on the newest devices of a project. `condition` is SQL about the device
- * `d`. `#` and the name of a field stand for that field of the update (`ColumnName`). The last expression, `short`, has the values that are short enough to
- * be suggested.
+ * `d`. `#` and the name of a field stand for that field of the update (`ColumnName`). The last expression, `short`, has the values that are
+ * short enough to be suggested.
  */
 export function sampledValues(
   projectId: string,

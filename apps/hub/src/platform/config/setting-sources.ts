@@ -104,7 +104,7 @@ export function readSources(
 /** Problem of a key in a configuration file that is no setting, with the name that was likely meant. */
 function unknownKey(name: string, path: string, known: readonly string[]): string {
   const key = keyOf(name).slice(0, MAX_KEY_LENGTH)
-  // Whoever copies the name of the environment variable finds it too.
+  // A key that is written as the environment variable, such as `MUSTER_SIGNUP`, has this beginning.
   const expected =
     nearestName(key.replace(/^muster-/, ''), known.map(keyOf)) ?? 'a setting of docs/operating.md'
   return `${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)} (${path}): found a key that is no setting, expected ${expected}.`

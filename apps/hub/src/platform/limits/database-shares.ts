@@ -59,8 +59,8 @@ export type DatabaseShare = {
 
 /**
  * Decides what one caller may hold of the connections to the database on this node, over all transports: at most a third of the pool, and
- * of these a few for slow queries. Long lists of all callers are converted in turns. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
- * refused.
+ * of these a few for slow queries. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
+ * refused. Long lists of all callers are converted in turns, too.
  */
 export class DatabaseShares {
   readonly #db: Db
