@@ -5,6 +5,7 @@ import { ask, type TestHub, type TestUser, testHub, until } from '@muster/testki
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config/config.ts'
+import { SYSTEM } from '../pipeline/caller.ts'
 import type { Core } from '../pipeline/core.ts'
 import { createLog } from '../runtime/log.ts'
 import { createServer } from './server.ts'
@@ -234,6 +235,14 @@ describe('a hostile request', () => {
     expect((await ask(hub, '/healthz')).status).toBe(200)
     await many.closed
     expect(answersOf(many).length).toBeLessThanOrEqual(8)
+    await expect
+      .poll(async () => (await hub.pipeline.run(SYSTEM, 'audit_QueryAuditLogEvents', {})).events)
+      .toContainEqual(
+        expect.objectContaining({
+          event: 'limits_Reached',
+          data: expect.objectContaining({ limit: 'address-pipelined-requests', address: '127.0.0.1' }),
+        }),
+      )
     const few = await opened(
       `${asked.repeat(7)}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
     )

@@ -66,7 +66,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       address: request.remote,
       browser: request.headers['user-agent'],
       onOwnerProved,
-      signal: found?.action.cost === undefined ? undefined : leavingSignal(reply),
+      signal: leavingSignal(reply),
     })
     // An attacker's site could make a visitor's browser redeem a mailed link of the attacker's own account. In this case the
     // visitor's known-browser cookie must not be replaced.

@@ -44,11 +44,6 @@ const HEAD_TIMEOUT_MS = 15_000
 /** Deadline for receiving a whole request with a body of up to 8 MiB, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 120_000
 /**
- * Maximum number of unanswered requests per connection. Well-behaved clients wait for a response before the next request. Each
- * response to a pipelined request is held in memory, or its file kept open, until the client reads it.
- */
-const MAX_PIPELINED = 8
-/**
  * Time after which a client is disconnected if it reads nothing of its response, in milliseconds. Responses of at most `SMALL_BYTES` are
  * exempt.
  */
@@ -136,7 +131,6 @@ export async function createServer({
     bodyLimit: MAX_ANONYMOUS_BODY_BYTES,
     serverFactory: handle =>
       openServer({ config, instanceKey, shares }, config.devicePort === undefined, (request, response) => {
-        if (!admitRequest(request.socket, response)) return
         if (hasTwoHosts(request)) return refuseWhole(request, response, twoHostsError())
         const proxy = core()?.proxy
         if (proxy?.isFor(request)) return void proxy.handle(request, response)
@@ -289,7 +283,10 @@ function openServer(
   listener: RequestListener,
 ): Server {
   const checked: RequestListener = (request, response) => {
+    // The connection was closed, and its other requests may have arrived before.
+    if (request.socket.destroyed) return
     const refused = admit(request, response)
+    if (request.socket.destroyed) return
     if (refused) refuseWhole(request, response, refused)
     else listener(request, response)
   }
@@ -322,23 +319,6 @@ function openServer(
   acceptGradually(server)
   const admit = shares.watch(server)
   return server
-}
-
-const inFlight = new WeakMap<Socket, number>()
-
-/**
- * Counts the unanswered requests of a connection. Above `MAX_PIPELINED` it destroys the connection and returns false.
- */
-function admitRequest(socket: Socket, response: ServerResponse): boolean {
-  if (socket.destroyed) return false
-  const count = (inFlight.get(socket) ?? 0) + 1
-  if (count > MAX_PIPELINED) {
-    socket.destroy()
-    return false
-  }
-  inFlight.set(socket, count)
-  response.once('close', () => inFlight.set(socket, inFlight.get(socket)! - 1))
-  return true
 }
 
 /** Whether a response is small enough for the socket buffers. Such a response leaves the process even if the client does not read it. */

@@ -40,7 +40,10 @@ type Connection = {
   close: () => void
 }
 
-/** Checks a request before it is handled. Returns the error for a request of an address that holds too much. */
+/**
+ * Checks a request before it is handled. Returns the error for a request of an address that holds too much. Ends a connection with too many
+ * unanswered requests.
+ */
 type Admit = (request: IncomingMessage, response: ServerResponse) => LimitReached | undefined
 
 type AddressSharesOptions = {
@@ -71,6 +74,8 @@ const LOG_INTERVAL_MS = 60_000
  * takes all file descriptors. Connections that are idle, without a complete request and streaming count alike. Links of devices leave
  * these counts with their upgrade request. Through a trusted proxy, each request counts for the address of its client.
  *
+ * - A connection with too many unanswered requests is closed. Well-behaved clients wait for a response before the next request; each response
+ *   to a pipelined request is held in memory, or its file kept open, until the client reads it.
  * - At the bound of an address, its connection that is idle for longest is closed. If none is idle, its requests are refused, except for
  *   health checks.
  * - When descriptors are short, idle connections of the address with the most connections are closed.
@@ -84,6 +89,7 @@ export class AddressShares {
   readonly #isProxyAddress: (address: string) => boolean
   readonly #max: number
   readonly #maxUnfinished: number
+  readonly #maxPipelined: number
   readonly #holders = new Map<string, Holder>()
   #open = 0
   #unfinished = 0
@@ -98,6 +104,7 @@ export class AddressShares {
     const proxies = networkList(config.trustedProxies)
     this.#isProxyAddress = address => proxies.check(address, familyOf(address))
     this.#maxUnfinished = Math.max(1, Math.floor(maxDescriptors * MAX_SHARE))
+    this.#maxPipelined = config.limits['address-pipelined-requests']
     this.#max = Math.min(config.limits['address-connections'], this.#maxUnfinished)
   }
 
@@ -163,6 +170,13 @@ export class AddressShares {
   ): LimitReached | undefined {
     const one = byPeer.get(peerOf(request.socket))
     const client = this.#begin(request, one)
+    if (one && one.requests > this.#maxPipelined) {
+      this.#reportPipelined(one)
+      if (client) this.#subtract(client)
+      request.socket.destroy()
+      end(one)
+      return undefined
+    }
     response.once('close', () => {
       if (client) this.#subtract(client)
       if (one) this.#end(one)
@@ -337,6 +351,17 @@ export class AddressShares {
       holder,
       'Its connections that were idle for longest are closed.',
     )
+    this.#options.reports()?.add(limit, subject, message)
+  }
+
+  #reportPipelined({ holder: { address }, requests }: Connection): void {
+    const { limit, subject, message } = new LimitReached({
+      limit: 'address-pipelined-requests',
+      subject: { address },
+      max: this.#maxPipelined,
+      found: requests,
+      remedy: 'Its connections with more unanswered requests are closed.',
+    })
     this.#options.reports()?.add(limit, subject, message)
   }
 

@@ -45,6 +45,11 @@ export type InPortions = <T, R>(
 /** Access of one call to the database and to the time of this process, within the share of its caller. */
 export type DatabaseShare = {
   /**
+   * Runs a call of a person as soon as fewer of their calls run than their limit, others at once. Throws `RateLimited` after a wait of
+   * 10 s.
+   */
+  call<Result>(signal: AbortSignal, run: () => Promise<Result>): Promise<Result>
+  /**
    * Database whose statements wait until the caller holds fewer connections than its limit. Look-ups never wait. Code that has a
    * connection of this database, such as in a transaction, must not ask it for another one: the connections of a caller could all wait for
    * each other.
@@ -60,11 +65,13 @@ export type DatabaseShare = {
 /**
  * Decides what one caller may hold of the connections to the database on this node, over all transports: at most a third of the pool, and
  * of these a few for slow queries. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
- * refused. Long lists of all callers are converted in turns, too.
+ * refused. Of a person a few calls run at once, because each also takes time of this process. Long lists of all callers are converted in
+ * turns, too.
  */
 export class DatabaseShares {
   readonly #db: Db
   readonly #values: LimitValues
+  readonly #calls: FairLimiter
   readonly #connections: FairLimiter
   readonly #long: FairLimiter
   /** Databases of recent callers. Making one for each call would cost 8 us. */
@@ -76,6 +83,11 @@ export class DatabaseShares {
   constructor(db: Db, values: LimitValues, { waitMs = WAIT_MS } = {}) {
     this.#db = db
     this.#values = values
+    this.#calls = new FairLimiter({
+      max: Number.POSITIVE_INFINITY,
+      maxPerOwner: values['person-calls'],
+      waitMs,
+    })
     this.#connections = new FairLimiter({
       max: MAX_CONNECTIONS,
       maxPerOwner: key => values[limitOf(key)],
@@ -93,6 +105,8 @@ export class DatabaseShares {
   of(caller: Caller, address: string | undefined): DatabaseShare {
     const owner = ownerOf(caller, address)
     return {
+      call: (signal, run) =>
+        owner?.subject.userId === undefined ? run() : this.#call(owner, signal, run),
       db: owner ? this.#dbOf(owner) : this.#db,
       long: (signal, query) => this.#runLong(owner, signal, query),
       brief: (signal, query) => this.#runBrief(owner, signal, query),
@@ -108,6 +122,19 @@ export class DatabaseShares {
     const [oldest] = this.#dbs.keys()
     if (this.#dbs.size > MAX_KEPT) this.#dbs.delete(oldest!)
     return db
+  }
+
+  async #call<Result>(
+    { key, subject }: Owner,
+    signal: AbortSignal,
+    run: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await this.#calls.run(run, { owner: key, signal })
+    } catch (error) {
+      if (!(error instanceof LimiterRejection)) throw error
+      throw this.#reached('person-calls', subject)
+    }
   }
 
   async #enter({ key, subject }: Owner): Promise<Permit> {

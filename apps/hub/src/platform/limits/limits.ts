@@ -40,6 +40,14 @@ const OWN_LIMITS = {
     meaning:
       'Connections to the database that all calls of a person hold at once on one node, of the 11 in its pool. Further statements wait for up to 10 s, then their calls are refused.',
   },
+  'person-calls': {
+    scope: 'person',
+    unit: 'calls',
+    default: 8,
+    max: 1_000_000,
+    meaning:
+      'Calls of a person that run at once on one node, besides long queries, counts and searches, which have limits of their own. Further ones wait for up to 10 s, then are refused.',
+  },
   'device-database-connections': {
     scope: 'device',
     unit: 'database connections',
@@ -279,6 +287,14 @@ const OWN_LIMITS = {
     max: 1_000_000,
     meaning:
       'HTTP connections of one address on one node, also idle, unfinished and streaming ones, and links of command lines; at most a quarter of all descriptors. The connections that are idle for longest are closed; if none is idle, requests are refused, except for health checks. This machine, trusted proxies and links of devices do not count. Through a trusted proxy, each open request counts for the address of its client.',
+  },
+  'address-pipelined-requests': {
+    scope: 'address',
+    unit: 'unanswered requests of a connection',
+    default: 8,
+    max: 1_000_000,
+    meaning:
+      'Requests that a client sends over one HTTP connection before the first of them is answered; a connection with more is closed.',
   },
   'device-refused-commands': {
     scope: 'device',

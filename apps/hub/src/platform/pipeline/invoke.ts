@@ -86,7 +86,7 @@ type CallOptions = Origin & {
   /** Called with the id of an account when the caller has opened a link that was mailed to the account's owner. */
   onOwnerProved?: (userId: string) => void
   /**
-   * Aborts when the caller no longer waits for the answer. Cancels only the statements of `runBrief` (long reads) and the waits for them;
+   * Aborts when the caller no longer waits for the answer. Cancels only waits for a share of the caller, and the statements of long reads;
    * all other work of an action is completed.
    */
   signal?: AbortSignal | undefined
@@ -165,17 +165,22 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       const person = personOf(caller)
       if (found.action.isCreation && person)
         await limits.takeCreation(person.userId, services.limits['person-creations'])
-      const output = await dispatch(
-        found.name,
-        found.action,
-        caller,
-        input,
-        inputText,
-        requestId,
-        { address, browser },
-        onOwnerProved,
-        signal,
-      )
+      const share = shares.of(caller, address)
+      const run = (): Promise<string> =>
+        dispatch(
+          found.name,
+          found.action,
+          caller,
+          input,
+          inputText,
+          requestId,
+          { address, browser },
+          share,
+          onOwnerProved,
+          signal,
+        )
+      // Long reads wait for limits of their own, and must not keep other calls of their caller waiting.
+      const output = isLongRead(found.action, input, caller) ? await run() : await share.call(signal, run)
       if (anonymousAddress !== undefined) await limits.giveBack('no credentials', anonymousAddress)
       return output
     } catch (error) {
@@ -193,6 +198,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     inputText: string,
     requestId: string,
     origin: Origin,
+    share: DatabaseShare,
     onOwnerProved: (userId: string) => void,
     signal: AbortSignal,
   ): Promise<string> {
@@ -204,7 +210,6 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       requestId,
       origin,
     }
-    const share = shares.of(caller, origin.address)
     const call: CommandCall = { share, action, entry, input, inputText, onOwnerProved, signal }
     // The output of a command is checked in its transaction.
     if (action.kind === 'command') return stringify(await runCommand(handlers[name] as CommandRun, call))
@@ -550,6 +555,11 @@ function evictedError(): ActionError {
  */
 function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
+}
+
+/** True for a call that waits for the limiter of brief or of long queries. */
+function isLongRead(action: Action, input: Input, caller: Caller): boolean {
+  return action.cost === 'brief' || isScan(action, input, caller)
 }
 
 /**
