@@ -31,20 +31,23 @@ const expect = { poll: { timeout: 25_000 } }
 const SLOW = '**/*.slow.test.ts'
 /**
  * Tests that take minutes or need other software, but measure neither time nor memory. Other tests on the same machine do not
- * disturb them, so the vitest projects `long`, `releases`, `e2e-long` and `e2e-network` run them in parallel. The projects `slow` and
- * `e2e-slow` run the other slow tests one by one.
+ * disturb them, so the vitest projects `long`, `outages`, `releases`, `e2e-long` and `e2e-network` run them in parallel. The projects
+ * `slow` and `e2e-slow` run the other slow tests one by one.
  */
 const LONG = [
   'apps/agent/src/examples.slow.test.ts',
   'apps/hub/src/platform/backup/processes.slow.test.ts',
   'apps/hub/src/platform/bus/nats.slow.test.ts',
-  'apps/hub/src/platform/cluster/outage.slow.test.ts',
   'apps/hub/src/platform/database/server/pgbouncer.slow.test.ts',
   'apps/hub/src/link/gateway/first-ping.test.ts',
   'apps/hub/src/link/gateway/{reverse-proxies,silent-devices}.slow.test.ts',
   'apps/hub/src/platform/http/{install,openapi-conformance}.slow.test.ts',
-  'apps/hub/src/platform/operator/failures.slow.test.ts',
   'apps/hub/src/platform/storage/storage.slow.test.ts',
+]
+/** Tests as those of `LONG` that mostly wait until an outage is over. The vitest project `outages` runs them. */
+const OUTAGES = [
+  'apps/hub/src/platform/cluster/outage.slow.test.ts',
+  'apps/hub/src/platform/operator/failures.slow.test.ts',
 ]
 /**
  * Tests of the hub that the slow part runs, so that the gate stays short: what operators use (commands, backups, the database, nodes,
@@ -165,13 +168,14 @@ export default defineConfig({
           ...hub,
           name: 'slow',
           include: [`{apps,packages}/${SLOW}`],
-          exclude: LONG,
+          exclude: [...LONG, ...OUTAGES],
           fileParallelism: false,
         },
       },
       {
         test: { ...hub, name: 'long', include: LONG, provide: { ...provide, replays: 50 }, maxWorkers: 1 },
       },
+      { test: { ...hub, name: 'outages', include: OUTAGES, maxWorkers: 1 } },
       {
         test: {
           name: 'releases',

@@ -40,7 +40,8 @@ const RUNS: Record<string, () => Promise<void>> = {
     await check('console', 'node', ['tools/build-console.ts'])
     await tests('slow')
     await tests('e2e-slow')
-    await Promise.all([tests('long'), tests('releases'), tests('e2e-long'), tests('e2e-network')])
+    const outages = tests(NETWORK).then(() => tests('outages'))
+    await Promise.all([tests('long'), tests('releases'), tests('e2e-long'), outages])
     await tests('operation')
     await tests('journeys')
   },

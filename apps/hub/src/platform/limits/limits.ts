@@ -43,7 +43,7 @@ const OWN_LIMITS = {
   'person-calls': {
     scope: 'person',
     unit: 'calls',
-    default: 8,
+    default: 4,
     max: 1_000_000,
     meaning:
       'Calls of a person that run at once on one node, besides long queries, counts and searches, which have limits of their own. Further ones wait for up to 10 s, then are refused.',
