@@ -51,17 +51,21 @@ const OUTAGES = [
 ]
 /**
  * Tests of the hub that the slow part runs, so that the gate stays short: what operators use (commands, backups, the database, nodes,
- * storage, mail), what a caller may hold, and the programs of people. The gate keeps what devices and people meet: features,
- * links, actions and routes.
+ * storage, mail, the instance, its log), accounts, what a caller may hold, and the programs of people. The gate keeps what devices and
+ * people meet: features, links, actions and routes. Its `registry.test.ts` and `lists.test.ts` also call all actions of accounts and of
+ * the instance.
  */
 const OPERATION = [
   'apps/cli/src/*.test.ts',
   'apps/hub/src/commands/*.test.ts',
-  'apps/hub/src/features/accounts/{canonical-emails,passwords,sign-in}.test.ts',
+  'apps/hub/src/features/accounts/{administration,canonical-emails,passwords,registration}.test.ts',
+  'apps/hub/src/features/accounts/{session,sessions-tokens-invitations,sign-in,views}.test.ts',
+  'apps/hub/src/features/instance/*.test.ts',
   'apps/hub/src/link/gateway/peer-generations.test.ts',
-  'apps/hub/src/platform/{backup,bus,cluster,credentials,jobs,limits,mail,operator,runtime,storage}/*.test.ts',
+  'apps/hub/src/platform/{audit,backup,bus,cluster,credentials,jobs,limits,mail,operator,runtime,storage}/*.test.ts',
+  'apps/hub/src/platform/database/fixtures.test.ts',
   'apps/hub/src/platform/database/{client,server}/*.test.ts',
-  'apps/hub/src/platform/http/limits.test.ts',
+  'apps/hub/src/platform/http/{health,limits}.test.ts',
 ]
 /**
  * Journeys of people through the screens, the texts of the specification, and the states of a screen beyond the usual one. The slow part
