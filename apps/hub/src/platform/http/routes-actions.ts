@@ -57,6 +57,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     // A page of another site cannot read the response of a query. But a query by an instance administrator writes an audit row, so a
     // foreign origin is refused for queries as well.
     else if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
+    const isRead = found?.action.kind === 'query' || found?.action.cost !== undefined
     let ownerId: string | undefined
     const onOwnerProved = (userId: string): void => {
       ownerId = userId
@@ -66,7 +67,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       address: request.remote,
       browser: request.headers['user-agent'],
       onOwnerProved,
-      signal: leavingSignal(reply),
+      signal: isRead ? leavingSignal(reply) : undefined,
     })
     // An attacker's site could make a visitor's browser redeem a mailed link of the attacker's own account. In this case the
     // visitor's known-browser cookie must not be replaced.

@@ -45,11 +45,6 @@ export type InPortions = <T, R>(
 /** Access of one call to the database and to the time of this process, within the share of its caller. */
 export type DatabaseShare = {
   /**
-   * Runs a call of a person as soon as fewer of their calls run than their limit, others at once. Throws `RateLimited` after a wait of
-   * 10 s.
-   */
-  call<Result>(signal: AbortSignal, run: () => Promise<Result>): Promise<Result>
-  /**
    * Database whose statements wait until the caller holds fewer connections than its limit. Look-ups never wait. Code that has a
    * connection of this database, such as in a transaction, must not ask it for another one: the connections of a caller could all wait for
    * each other.
@@ -59,19 +54,24 @@ export type DatabaseShare = {
   long<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
   /** Runs a query that takes at most 2 s. Throws `RateLimited` after a wait of 5 s. */
   brief<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
+  /**
+   * Runs a query that answers with a page of a list, as soon as fewer of those of a person run than their limit. Throws `RateLimited` after
+   * a wait of 10 s.
+   */
+  page<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
   inPortions: InPortions
 }
 
 /**
  * Decides what one caller may hold of the connections to the database on this node, over all transports: at most a third of the pool, and
  * of these a few for slow queries. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
- * refused. Of a person a few calls run at once, because each also takes time of this process. Long lists of all callers are converted in
- * turns, too.
+ * refused. Of a person a few pages of lists are read at once, because each also takes time of this process. Long lists of all callers are
+ * converted in turns, too.
  */
 export class DatabaseShares {
   readonly #db: Db
   readonly #values: LimitValues
-  readonly #calls: FairLimiter
+  readonly #pages: FairLimiter
   readonly #connections: FairLimiter
   readonly #long: FairLimiter
   /** Databases of recent callers. Making one for each call would cost 8 us. */
@@ -83,9 +83,9 @@ export class DatabaseShares {
   constructor(db: Db, values: LimitValues, { waitMs = WAIT_MS } = {}) {
     this.#db = db
     this.#values = values
-    this.#calls = new FairLimiter({
+    this.#pages = new FairLimiter({
       max: Number.POSITIVE_INFINITY,
-      maxPerOwner: values['person-calls'],
+      maxPerOwner: values['person-pages'],
       waitMs,
     })
     this.#connections = new FairLimiter({
@@ -105,11 +105,11 @@ export class DatabaseShares {
   of(caller: Caller, address: string | undefined): DatabaseShare {
     const owner = ownerOf(caller, address)
     return {
-      call: (signal, run) =>
-        owner?.subject.userId === undefined ? run() : this.#call(owner, signal, run),
       db: owner ? this.#dbOf(owner) : this.#db,
       long: (signal, query) => this.#runLong(owner, signal, query),
       brief: (signal, query) => this.#runBrief(owner, signal, query),
+      page: (signal, query) =>
+        owner?.subject.userId === undefined ? query() : this.#runPage(owner, signal, query),
       inPortions: (items, map) => this.#inPortions(owner, items, map),
     }
   }
@@ -122,19 +122,6 @@ export class DatabaseShares {
     const [oldest] = this.#dbs.keys()
     if (this.#dbs.size > MAX_KEPT) this.#dbs.delete(oldest!)
     return db
-  }
-
-  async #call<Result>(
-    { key, subject }: Owner,
-    signal: AbortSignal,
-    run: () => Promise<Result>,
-  ): Promise<Result> {
-    try {
-      return await this.#calls.run(run, { owner: key, signal })
-    } catch (error) {
-      if (!(error instanceof LimiterRejection)) throw error
-      throw this.#reached('person-calls', subject)
-    }
   }
 
   async #enter({ key, subject }: Owner): Promise<Permit> {
@@ -175,6 +162,19 @@ export class DatabaseShares {
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
       throw tooMany('Too many counts, searches and timelines run at once: try again later.')
+    }
+  }
+
+  async #runPage<Result>(
+    { key, subject }: Owner,
+    signal: AbortSignal,
+    query: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await this.#pages.run(query, { owner: key, signal })
+    } catch (error) {
+      if (!(error instanceof LimiterRejection)) throw error
+      throw this.#reached('person-pages', subject)
     }
   }
 

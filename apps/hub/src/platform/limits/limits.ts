@@ -40,13 +40,13 @@ const OWN_LIMITS = {
     meaning:
       'Connections to the database that all calls of a person hold at once on one node, of the 11 in its pool. Further statements wait for up to 10 s, then their calls are refused.',
   },
-  'person-calls': {
+  'person-pages': {
     scope: 'person',
-    unit: 'calls',
+    unit: 'pages',
     default: 4,
     max: 1_000_000,
     meaning:
-      'Calls of a person that run at once on one node, besides long queries, counts and searches, which have limits of their own. Further ones wait for up to 10 s, then are refused.',
+      'Pages of lists that a person reads at once on one node, besides long queries. Further ones wait for up to 10 s, then are refused.',
   },
   'device-database-connections': {
     scope: 'device',

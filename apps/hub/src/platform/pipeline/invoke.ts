@@ -165,22 +165,17 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       const person = personOf(caller)
       if (found.action.isCreation && person)
         await limits.takeCreation(person.userId, services.limits['person-creations'])
-      const share = shares.of(caller, address)
-      const run = (): Promise<string> =>
-        dispatch(
-          found.name,
-          found.action,
-          caller,
-          input,
-          inputText,
-          requestId,
-          { address, browser },
-          share,
-          onOwnerProved,
-          signal,
-        )
-      // Long reads wait for limits of their own, and must not keep other calls of their caller waiting.
-      const output = isLongRead(found.action, input, caller) ? await run() : await share.call(signal, run)
+      const output = await dispatch(
+        found.name,
+        found.action,
+        caller,
+        input,
+        inputText,
+        requestId,
+        { address, browser },
+        onOwnerProved,
+        signal,
+      )
       if (anonymousAddress !== undefined) await limits.giveBack('no credentials', anonymousAddress)
       return output
     } catch (error) {
@@ -198,7 +193,6 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     inputText: string,
     requestId: string,
     origin: Origin,
-    share: DatabaseShare,
     onOwnerProved: (userId: string) => void,
     signal: AbortSignal,
   ): Promise<string> {
@@ -210,6 +204,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       requestId,
       origin,
     }
+    const share = shares.of(caller, origin.address)
     const call: CommandCall = { share, action, entry, input, inputText, onOwnerProved, signal }
     // The output of a command is checked in its transaction.
     if (action.kind === 'command') return stringify(await runCommand(handlers[name] as CommandRun, call))
@@ -238,7 +233,8 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     if (action.kind === 'preference') return answer()
     let output: string
     if (action.cost === 'brief') output = await share.brief(signal, answer)
-    else output = isScan(action, input, caller) ? await share.long(signal, answer) : await answer()
+    else if (isScan(action, input, caller)) output = await share.long(signal, answer)
+    else output = isPage(action) ? await share.page(signal, answer) : await answer()
     if (asInstanceAdmin) {
       const ids = Object.fromEntries(Object.entries(input).filter(([key]) => key.endsWith('Id')))
       await recordAuditAction(share.db, { ...entry, data: ids }, 'Succeeded')
@@ -557,9 +553,9 @@ function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
 }
 
-/** True for a call that waits for the limiter of brief or of long queries. */
-function isLongRead(action: Action, input: Input, caller: Caller): boolean {
-  return action.cost === 'brief' || isScan(action, input, caller)
+/** True for a query that answers with a page of a list, whose length no other limit bounds. */
+function isPage({ cost, input: { shape = {} } }: Action & { input: { shape?: object } }): boolean {
+  return 'cursor' in shape && cost !== 'bounded'
 }
 
 /**
