@@ -29,6 +29,9 @@ const WAIT_MS = 10_000
 /** Time after which a refused caller should try again, in seconds. */
 const RETRY_AFTER_SECS = 5
 
+/** Time for which a person counts as active after a call, in milliseconds. */
+const ACTIVE_MS = 1_000
+
 /** Maximum number of callers whose databases are kept. */
 const MAX_KEPT = 1_000
 
@@ -55,8 +58,8 @@ export type DatabaseShare = {
   /** Runs a query that takes at most 2 s. Throws `RateLimited` after a wait of 5 s. */
   brief<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
   /**
-   * Runs a query that answers with a page of a list, as soon as fewer of those of a person run than their limit. Throws `RateLimited` after
-   * a wait of 10 s.
+   * Runs a query that answers with a page of a list. While other people call, waits until fewer of a person's run than their limit, and
+   * throws `RateLimited` after a wait of 10 s.
    */
   page<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
   inPortions: InPortions
@@ -65,8 +68,8 @@ export type DatabaseShare = {
 /**
  * Decides what one caller may hold of the connections to the database on this node, over all transports: at most a third of the pool, and
  * of these a few for slow queries. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
- * refused. Of a person a few pages of lists are read at once, because each also takes time of this process. Long lists of all callers are
- * converted in turns, too.
+ * refused. While several people call, each reads a few pages of lists at once, because a page also takes time of this process. Long lists of
+ * all callers are converted in turns, too.
  */
 export class DatabaseShares {
   readonly #db: Db
@@ -74,6 +77,8 @@ export class DatabaseShares {
   readonly #pages: FairLimiter
   readonly #connections: FairLimiter
   readonly #long: FairLimiter
+  /** The two people who have called last, the last one first. */
+  #people: { key: string; atMs: number }[] = []
   /** Databases of recent callers. Making one for each call would cost 8 us. */
   readonly #dbs = new Map<string, Db>()
   readonly #brief = new FairLimiter(BRIEF_QUERIES)
@@ -85,7 +90,7 @@ export class DatabaseShares {
     this.#values = values
     this.#pages = new FairLimiter({
       max: Number.POSITIVE_INFINITY,
-      maxPerOwner: values['person-pages'],
+      maxPerOwner: key => (this.#isAlone(key) ? Number.POSITIVE_INFINITY : values['person-pages']),
       waitMs,
     })
     this.#connections = new FairLimiter({
@@ -104,6 +109,7 @@ export class DatabaseShares {
   /** Share of the caller of an action. `address` is the client address of a caller without credentials. */
   of(caller: Caller, address: string | undefined): DatabaseShare {
     const owner = ownerOf(caller, address)
+    if (owner?.subject.userId !== undefined) this.#noteCall(owner.key)
     return {
       db: owner ? this.#dbOf(owner) : this.#db,
       long: (signal, query) => this.#runLong(owner, signal, query),
@@ -112,6 +118,19 @@ export class DatabaseShares {
         owner?.subject.userId === undefined ? query() : this.#runPage(owner, signal, query),
       inPortions: (items, map) => this.#inPortions(owner, items, map),
     }
+  }
+
+  #noteCall(key: string): void {
+    const atMs = performance.now()
+    const [last] = this.#people
+    if (last?.key === key) last.atMs = atMs
+    else this.#people = [{ key, atMs }, ...(last ? [last] : [])]
+  }
+
+  /** Whether no other person has called in the last second. */
+  #isAlone(key: string): boolean {
+    const other = this.#people.find(person => person.key !== key)
+    return other === undefined || performance.now() - other.atMs > ACTIVE_MS
   }
 
   #dbOf(owner: Owner): Db {

@@ -46,7 +46,7 @@ const OWN_LIMITS = {
     default: 4,
     max: 1_000_000,
     meaning:
-      'Pages of lists that a person reads at once on one node, besides long queries. Further ones wait for up to 10 s, then are refused.',
+      'Pages of lists that a person reads at once on one node while other people call it too, besides long queries. Further ones wait for up to 10 s, then are refused.',
   },
   'device-database-connections': {
     scope: 'device',
