@@ -225,21 +225,41 @@ function poolWithOptions(pool: PostgresPool, options: QueryOptions): PostgresPoo
   }
 }
 
-/** Takes a permit for each connection of a pool, for as long as the connection is used. */
+/** A client of a pool, with the permit of its current user. */
+class PermittedClient {
+  readonly #client: PostgresPoolClient
+  readonly query: PostgresPoolClient['query']
+  permit: { release(): void } | undefined
+
+  constructor(client: PostgresPoolClient) {
+    this.#client = client
+    this.query = client.query.bind(client)
+  }
+
+  release(isBroken?: boolean): void {
+    const { permit } = this
+    this.permit = undefined
+    this.#client.release(isBroken as never)
+    permit?.release()
+  }
+}
+
+/**
+ * Takes a permit for each connection of a pool, for as long as the connection is used. Each client is wrapped only once, because Kysely
+ * keeps data about each client that it gets.
+ */
 function poolWithPermits(pool: PostgresPool, enter: Enter): PostgresPool {
+  const wrapped = new WeakMap<PostgresPoolClient, PermittedClient>()
   return {
     options: pool.options,
     async connect() {
       const permit = await enter()
       try {
         const client = await pool.connect()
-        return {
-          query: client.query.bind(client),
-          release: (isBroken?: boolean) => {
-            client.release(isBroken)
-            permit.release()
-          },
-        } as unknown as PostgresPoolClient
+        const own = wrapped.get(client) ?? new PermittedClient(client)
+        wrapped.set(client, own)
+        own.permit = permit
+        return own as unknown as PostgresPoolClient
       } catch (error) {
         permit.release()
         throw error
