@@ -79,7 +79,7 @@ const FORMS: Record<string, Opened> = {
     submit: 'Create Repository',
   },
   'an account': {
-    file: 'pages/admin/NewUserDialog.tsx',
+    file: 'pages/accounts/NewUserDialog.tsx',
     open: () => dialog('/admin/users', 'New User'),
     submit: 'Create User',
   },
@@ -90,7 +90,7 @@ const FORMS: Record<string, Opened> = {
     values: { wrong: { Email: 'mira' }, right: { Email: 'mira@halden.example' } },
   },
   'a user token': {
-    file: 'pages/account/NewUserTokenDialog.tsx',
+    file: 'pages/accounts/NewUserTokenDialog.tsx',
     open: () => dialog('/settings/security', 'New Token'),
     submit: 'Create Token',
     values: { wrong: {}, right: { Name: 'Nightly script' } },
@@ -156,13 +156,13 @@ const FORMS: Record<string, Opened> = {
     },
   },
   'the profile': {
-    file: 'pages/account/ProfilePage.tsx',
+    file: 'pages/accounts/ProfilePage.tsx',
     open: () => formAt('/settings/profile'),
     submit: 'Save',
     values: { wrong: { 'Display name': ' ' }, right: { 'Display name': 'Mira' } },
   },
   'the password': {
-    file: 'pages/account/PasswordSection.tsx',
+    file: 'pages/accounts/PasswordSection.tsx',
     open: () => formAt('/settings/security'),
     submit: 'Change Password',
     values: {
@@ -272,8 +272,8 @@ const OTHERS = [
   'form/FormDialog.tsx',
   'form/NameForm.tsx',
   // Questions whose only field is the current password, which they show only if the sign-in is old.
-  'pages/admin/SetActiveDialog.tsx',
-  'pages/admin/SetAdminDialog.tsx',
+  'pages/accounts/SetActiveDialog.tsx',
+  'pages/accounts/SetAdminDialog.tsx',
   // Names a device right after it has come. `e2e/enrolment.test.ts` fills it.
   'pages/devices/connect/Greeting.tsx',
 ]

@@ -409,14 +409,14 @@ const organizationGeneral = createRoute({
 const invitations = createRoute({
   getParentRoute: () => authenticated,
   path: '/user/invitations',
-  component: lazyPage(() => import('./pages/account/InvitationsPage.tsx'), 'InvitationsPage'),
+  component: lazyPage(() => import('./pages/accounts/InvitationsPage.tsx'), 'InvitationsPage'),
 })
 
 const account = createRoute({
   getParentRoute: () => authenticated,
   path: '/settings',
   notFoundComponent: NotFound,
-  component: lazyPage(() => import('./pages/account/AccountLayout.tsx'), 'AccountLayout'),
+  component: lazyPage(() => import('./pages/accounts/AccountLayout.tsx'), 'AccountLayout'),
 })
 
 const accountIndex = createRoute({
@@ -430,19 +430,19 @@ const accountIndex = createRoute({
 const profile = createRoute({
   getParentRoute: () => account,
   path: 'profile',
-  component: lazyPage(() => import('./pages/account/ProfilePage.tsx'), 'ProfilePage'),
+  component: lazyPage(() => import('./pages/accounts/ProfilePage.tsx'), 'ProfilePage'),
 })
 
 const security = createRoute({
   getParentRoute: () => account,
   path: 'security',
-  component: lazyPage(() => import('./pages/account/SecurityPage.tsx'), 'SecurityPage'),
+  component: lazyPage(() => import('./pages/accounts/SecurityPage.tsx'), 'SecurityPage'),
 })
 
 const sessions = createRoute({
   getParentRoute: () => account,
   path: 'sessions',
-  component: lazyPage(() => import('./pages/account/SessionsPage.tsx'), 'SessionsPage'),
+  component: lazyPage(() => import('./pages/accounts/SessionsPage.tsx'), 'SessionsPage'),
 })
 
 const admin = createRoute({
@@ -477,7 +477,7 @@ const users = createRoute({
   getParentRoute: () => admin,
   path: 'users',
   validateSearch: search => texts(search, 'q', 'sort'),
-  component: lazyPage(() => import('./pages/admin/UsersPage.tsx'), 'UsersPage'),
+  component: lazyPage(() => import('./pages/accounts/UsersPage.tsx'), 'UsersPage'),
 })
 
 const eventLog = createRoute({

@@ -1,4 +1,4 @@
-import { accountQueries } from '../../pages/account/live-queries.ts'
+import { accountQueries } from '../../pages/accounts/live-queries.ts'
 import { auditQueries } from '../../pages/audit/live-queries.ts'
 import { bulkQueries } from '../../pages/devices/bulk/live-queries.ts'
 import { timelineQueries } from '../../pages/devices/detail/timeline/live-queries.ts'

@@ -19,7 +19,7 @@ import { NoCardMatches } from '../../ui/app/NoMatch.tsx'
 import { Settled } from '../../ui/app/Settled.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Main } from '../../ui/Main.tsx'
-import { InvitationHint } from '../account/InvitationHint.tsx'
+import { InvitationHint } from '../accounts/InvitationHint.tsx'
 import { ProjectCard } from './ProjectCard.tsx'
 import { FreshProjectStats, ProjectStats } from './ProjectStats.tsx'
 import {

@@ -1,5 +1,5 @@
 import { ChevronDown, LogOut, Mail, Settings, ShieldUser } from 'lucide-react'
-import { useInvitations } from '../../pages/account/use-invitations.ts'
+import { useInvitations } from '../../pages/accounts/use-invitations.ts'
 import { useSession } from '../../session.ts'
 import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../../ui/app/Menu.tsx'
 import { initialsOf } from './initials.ts'

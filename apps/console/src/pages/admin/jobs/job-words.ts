@@ -1,6 +1,6 @@
 import type { FeatureJobs } from '@muster/actions/client'
 import { clockTime, sinceInWords } from '../../../lib/app/local-time.ts'
-import { accountJobs } from '../../account/job-words.ts'
+import { accountJobs } from '../../accounts/job-words.ts'
 import { auditJobs } from '../../audit/job-words.ts'
 import { bulkJobs } from '../../devices/bulk/job-words.ts'
 import { deviceJobs } from '../../devices/job-words.ts'

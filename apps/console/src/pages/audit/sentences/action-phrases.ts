@@ -1,4 +1,4 @@
-import { accountActions } from '../../account/log-sentences.ts'
+import { accountActions } from '../../accounts/log-sentences.ts'
 import { instanceActions } from '../../admin/log-sentences.ts'
 import { bulkActions } from '../../devices/bulk/log-sentences.ts'
 import { deviceActions } from '../../devices/log-sentences.ts'

@@ -1,5 +1,5 @@
 import type { AuditEvents } from '@muster/actions/client'
-import { accountEvents } from '../../account/log-sentences.ts'
+import { accountEvents } from '../../accounts/log-sentences.ts'
 import { instanceEvents } from '../../admin/log-sentences.ts'
 import { bulkEvents } from '../../devices/bulk/log-sentences.ts'
 import { deviceEvents } from '../../devices/log-sentences.ts'

@@ -6,7 +6,7 @@ import { FormDialog } from '../../form/FormDialog.tsx'
 import { useTextForm } from '../../form/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { toast } from '../../ui/app/toast.ts'
-import { useCurrentPassword } from '../account/use-current-password.tsx'
+import { useCurrentPassword } from './use-current-password.tsx'
 
 type SetAdminDialogProps = {
   user: { userId: string; email: string; isAdmin: boolean }

@@ -10,7 +10,7 @@ import { toast } from '../../ui/app/toast.ts'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { useCurrentPassword } from '../account/use-current-password.tsx'
+import { useCurrentPassword } from './use-current-password.tsx'
 
 /** Dialog that creates an account. The hub mails the account's owner a link to set a password. */
 export function NewUserDialog({ onClose }: { onClose: () => void }) {
