@@ -84,7 +84,7 @@ const FORMS: Record<string, Opened> = {
     submit: 'Create User',
   },
   'an invitation': {
-    file: 'pages/organization/InviteDialog.tsx',
+    file: 'pages/organizations/InviteDialog.tsx',
     open: () => dialog(`${organization}/settings/members`, 'Invite User'),
     submit: 'Invite User',
     values: { wrong: { Email: 'mira' }, right: { Email: 'mira@halden.example' } },
@@ -114,7 +114,7 @@ const FORMS: Record<string, Opened> = {
     values: { wrong: { Name: ' ' }, right: { Name: 'Pier 4' } },
   },
   'the name of an organization': {
-    file: 'pages/organization/OrganizationGeneralPage.tsx',
+    file: 'pages/organizations/OrganizationGeneralPage.tsx',
     open: () => region(`${organization}/settings/general`, 'Organization'),
     submit: 'Save',
     values: { wrong: { Name: ' ' }, right: { Name: 'Nordwind' } },

@@ -117,7 +117,7 @@ const home = createRoute({
       throw redirect({ to: '/org_{$organization}', params, replace: true })
     }
   },
-  component: lazyPage(() => import('./pages/organization/NoOrganizationPage.tsx'), 'NoOrganizationPage'),
+  component: lazyPage(() => import('./pages/organizations/NoOrganizationPage.tsx'), 'NoOrganizationPage'),
 })
 
 const organization = createRoute({
@@ -373,7 +373,7 @@ const organizationSettings = createRoute({
   getParentRoute: () => organization,
   path: 'settings',
   notFoundComponent: NotFound,
-  component: lazyPage(() => import('./pages/organization/OrganizationLayout.tsx'), 'OrganizationLayout'),
+  component: lazyPage(() => import('./pages/organizations/OrganizationLayout.tsx'), 'OrganizationLayout'),
 })
 
 const organizationSettingsIndex = createRoute({
@@ -387,7 +387,7 @@ const organizationSettingsIndex = createRoute({
 const members = createRoute({
   getParentRoute: () => organizationSettings,
   path: 'members',
-  component: lazyPage(() => import('./pages/organization/MembersPage.tsx'), 'MembersPage'),
+  component: lazyPage(() => import('./pages/organizations/MembersPage.tsx'), 'MembersPage'),
 })
 
 const organizationLog = createRoute({
@@ -401,7 +401,7 @@ const organizationGeneral = createRoute({
   getParentRoute: () => organizationSettings,
   path: 'general',
   component: lazyPage(
-    () => import('./pages/organization/OrganizationGeneralPage.tsx'),
+    () => import('./pages/organizations/OrganizationGeneralPage.tsx'),
     'OrganizationGeneralPage',
   ),
 })
