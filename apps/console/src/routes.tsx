@@ -449,7 +449,7 @@ const admin = createRoute({
   getParentRoute: () => authenticated,
   path: '/admin',
   notFoundComponent: NotFound,
-  component: lazyPage(() => import('./pages/admin/AdminLayout.tsx'), 'AdminLayout'),
+  component: lazyPage(() => import('./pages/instance/AdminLayout.tsx'), 'AdminLayout'),
 })
 
 const adminIndex = createRoute({
@@ -463,14 +463,14 @@ const adminIndex = createRoute({
 const dashboard = createRoute({
   getParentRoute: () => admin,
   path: 'dashboard',
-  component: lazyPage(() => import('./pages/admin/dashboard/DashboardPage.tsx'), 'DashboardPage'),
+  component: lazyPage(() => import('./pages/instance/dashboard/DashboardPage.tsx'), 'DashboardPage'),
 })
 
 const allProjects = createRoute({
   getParentRoute: () => admin,
   path: 'projects',
   validateSearch: search => texts(search, 'q', 'sort'),
-  component: lazyPage(() => import('./pages/admin/AllProjectsPage.tsx'), 'AllProjectsPage'),
+  component: lazyPage(() => import('./pages/instance/AllProjectsPage.tsx'), 'AllProjectsPage'),
 })
 
 const users = createRoute({
@@ -484,27 +484,27 @@ const eventLog = createRoute({
   getParentRoute: () => admin,
   path: 'log',
   validateSearch: search => texts(search, ...AUDIT_SEARCH),
-  component: lazyPage(() => import('./pages/admin/EventLogPage.tsx'), 'EventLogPage'),
+  component: lazyPage(() => import('./pages/audit/EventLogPage.tsx'), 'EventLogPage'),
 })
 
 const actionsLog = createRoute({
   getParentRoute: () => admin,
   path: 'actions',
   validateSearch: search => texts(search, ...AUDIT_SEARCH),
-  component: lazyPage(() => import('./pages/admin/ActionsLogPage.tsx'), 'ActionsLogPage'),
+  component: lazyPage(() => import('./pages/audit/ActionsLogPage.tsx'), 'ActionsLogPage'),
 })
 
 const jobs = createRoute({
   getParentRoute: () => admin,
   path: 'jobs',
   validateSearch: search => texts(search, 'type', 'status', 'time', 'order', 'job'),
-  component: lazyPage(() => import('./pages/admin/jobs/JobsPage.tsx'), 'JobsPage'),
+  component: lazyPage(() => import('./pages/instance/jobs/JobsPage.tsx'), 'JobsPage'),
 })
 
 const cluster = createRoute({
   getParentRoute: () => admin,
   path: 'cluster',
-  component: lazyPage(() => import('./pages/admin/ClusterPage.tsx'), 'ClusterPage'),
+  component: lazyPage(() => import('./pages/instance/ClusterPage.tsx'), 'ClusterPage'),
 })
 
 const routeTree = root.addChildren([

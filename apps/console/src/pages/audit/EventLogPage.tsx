@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { EventLog } from '../audit/EventLog.tsx'
+import { EventLog } from './EventLog.tsx'
 
 const route = getRouteApi('/authenticated/admin/log')
 

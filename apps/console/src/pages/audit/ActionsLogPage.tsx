@@ -1,11 +1,11 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useChangeSearch } from '../../lib/app/search.ts'
 import { Segments } from '../../ui/app/Segments.tsx'
-import type { AuditSearch } from '../audit/audit-params.ts'
-import { auditFilter } from '../audit/audit-search.ts'
-import { LogPage } from '../audit/LogPage.tsx'
-import { STATUS_LOOKS } from '../audit/status-looks.ts'
-import { useLog } from '../audit/use-log.ts'
+import type { AuditSearch } from './audit-params.ts'
+import { auditFilter } from './audit-search.ts'
+import { LogPage } from './LogPage.tsx'
+import { STATUS_LOOKS } from './status-looks.ts'
+import { useLog } from './use-log.ts'
 
 type Status = keyof typeof STATUS_LOOKS
 
