@@ -187,7 +187,7 @@ const pendingCertificates = createRoute({
   getParentRoute: () => project,
   path: 'devices/pending',
   validateSearch: search => texts(search, 'q', 'by', 'result'),
-  component: lazyPage(() => import('./pages/devices/pending/PendingPage.tsx'), 'PendingPage'),
+  component: lazyPage(() => import('./pages/approvals/PendingPage.tsx'), 'PendingPage'),
 })
 
 const connectDevice = createRoute({

@@ -1,6 +1,6 @@
 // This file is only compiled. The line below each `ts-expect-error` comment must fail to compile; all other lines must compile.
 import type { AuditEvents } from '@muster/actions/client'
-import { certificateActions, certificateEvents } from '../../devices/pending/log-sentences.ts'
+import { certificateActions, certificateEvents } from '../../approvals/log-sentences.ts'
 import type { ActionPhrases, EventSentences, SentenceRow, WithKnownFields } from './sentence-row.ts'
 
 type Deletion = AuditEvents['devices_CertificateDeleted']

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { toastError } from '../../../ui/app/toast.ts'
+import { toastError } from '../../ui/app/toast.ts'
 import type { PendingCertificate, PendingList } from './use-pending-list.ts'
 
 /** The selected pending certificates, and how clicks and keys change them. */

@@ -1,5 +1,5 @@
-import { CopyButton } from '../../../ui/CopyButton.tsx'
-import { fingerprintGroups } from '../fingerprint-groups.ts'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { fingerprintGroups } from '../devices/fingerprint-groups.ts'
 
 /** Number of bytes of the fingerprint in a group. */
 const GROUP_BYTES = 4

@@ -1,4 +1,4 @@
-import { counted, formatCount } from '../../../lib/app/format.ts'
+import { counted, formatCount } from '../../lib/app/format.ts'
 import type { PendingGroup } from './use-pending-list.ts'
 
 type Group = Pick<PendingGroup, 'certificateCount' | 'deviceCount' | 'knownDeviceCount'>

@@ -1,8 +1,8 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
-import { invoke } from '../../../api/client.ts'
-import { actionPagesQuery } from '../../../api/queries.ts'
+import { invoke } from '../../api/client.ts'
+import { actionPagesQuery } from '../../api/queries.ts'
 import type { Grouping } from './pending-search.ts'
 
 type PendingPageAnswer = ActionOutput<'projects_QueryPendingCertificates'>
