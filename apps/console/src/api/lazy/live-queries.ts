@@ -1,7 +1,7 @@
 import { accountQueries } from '../../pages/accounts/live-queries.ts'
 import { certificateQueries } from '../../pages/approvals/live-queries.ts'
 import { auditQueries } from '../../pages/audit/live-queries.ts'
-import { bulkQueries } from '../../pages/devices/bulk/live-queries.ts'
+import { bulkQueries } from '../../pages/bulk/live-queries.ts'
 import { timelineQueries } from '../../pages/devices/detail/timeline/live-queries.ts'
 import { deviceQueries } from '../../pages/devices/live-queries.ts'
 import { organizationQueries } from '../../pages/organizations/live-queries.ts'

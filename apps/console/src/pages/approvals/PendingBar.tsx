@@ -2,8 +2,8 @@ import { Ban, ShieldCheck, X } from 'lucide-react'
 import { formatCount } from '../../lib/app/format.ts'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { oneOr } from '../devices/bulk/bulk-words.ts'
-import { useActionsShortcut } from '../devices/bulk/use-actions-shortcut.ts'
+import { oneOr } from '../bulk/bulk-words.ts'
+import { useActionsShortcut } from '../bulk/use-actions-shortcut.ts'
 import type { PendingCertificate } from './use-pending-list.ts'
 
 type PendingBarProps = {

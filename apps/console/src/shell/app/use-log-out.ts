@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { settleBulkDeletion } from '../../pages/devices/bulk/waiting-deletion.ts'
+import { settleBulkDeletion } from '../../pages/bulk/waiting-deletion.ts'
 import { settleDeletions } from '../../pages/devices/deleting/deletions.ts'
 import { endSession, logOut } from '../../session.ts'
 import { toastError } from '../../ui/app/toast.ts'

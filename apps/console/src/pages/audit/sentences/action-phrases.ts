@@ -1,6 +1,6 @@
 import { accountActions } from '../../accounts/log-sentences.ts'
 import { certificateActions } from '../../approvals/log-sentences.ts'
-import { bulkActions } from '../../devices/bulk/log-sentences.ts'
+import { bulkActions } from '../../bulk/log-sentences.ts'
 import { deviceActions } from '../../devices/log-sentences.ts'
 import { instanceActions } from '../../instance/log-sentences.ts'
 import { organizationActions } from '../../organizations/log-sentences.ts'

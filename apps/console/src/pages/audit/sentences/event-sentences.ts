@@ -1,7 +1,7 @@
 import type { AuditEvents } from '@muster/actions/client'
 import { accountEvents } from '../../accounts/log-sentences.ts'
 import { certificateEvents } from '../../approvals/log-sentences.ts'
-import { bulkEvents } from '../../devices/bulk/log-sentences.ts'
+import { bulkEvents } from '../../bulk/log-sentences.ts'
 import { deviceEvents } from '../../devices/log-sentences.ts'
 import { instanceEvents } from '../../instance/log-sentences.ts'
 import { organizationEvents } from '../../organizations/log-sentences.ts'

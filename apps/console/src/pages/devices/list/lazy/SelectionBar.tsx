@@ -8,9 +8,9 @@ import { ExportItems } from '../../../../ui/app/ExportMenu.tsx'
 import { IconButton } from '../../../../ui/app/IconButton.tsx'
 import { Menu } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
-import { BulkActions } from '../../bulk/BulkActions.tsx'
-import { useActionsShortcut } from '../../bulk/use-actions-shortcut.ts'
-import { useCurrentBulk } from '../../bulk/waiting-deletion.ts'
+import { BulkActions } from '../../../bulk/BulkActions.tsx'
+import { useActionsShortcut } from '../../../bulk/use-actions-shortcut.ts'
+import { useCurrentBulk } from '../../../bulk/waiting-deletion.ts'
 import type { Selection } from '../selection.ts'
 
 /** Maximum number of ids in the URL of an export: browsers and proxies limit the length of URLs, often to 16 KiB. */

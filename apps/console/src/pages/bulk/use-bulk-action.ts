@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { actionQuery } from '../../../api/queries.ts'
+import { actionQuery } from '../../api/queries.ts'
 import { isUnfinished } from './bulk-words.ts'
 import { refetchChanged } from './use-bulk-run.ts'
 

@@ -1,8 +1,8 @@
-import { counted, formatCount } from '../../../lib/app/format.ts'
-import { ErrorAlert } from '../../../ui/Alert.tsx'
-import { Dialog, DialogBody, DialogFoot } from '../../../ui/app/Dialog.tsx'
-import { Button } from '../../../ui/Button.tsx'
-import { DeviceName } from '../DeviceName.tsx'
+import { counted, formatCount } from '../../lib/app/format.ts'
+import { ErrorAlert } from '../../ui/Alert.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../../ui/app/Dialog.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { DeviceName } from '../devices/DeviceName.tsx'
 import type { BulkKind } from './bulk-words.ts'
 import type { BulkPreview } from './use-bulk-run.ts'
 

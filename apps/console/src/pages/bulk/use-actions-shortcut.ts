@@ -1,5 +1,5 @@
 import { useRef } from 'react'
-import { useShortcut } from '../../../lib/app/shortcuts.ts'
+import { useShortcut } from '../../lib/app/shortcuts.ts'
 
 /**
  * Binds the key `a`, which moves the focus to the action bar below a long list. Tab would reach the bar only after all rows. The key runs

@@ -1,7 +1,7 @@
 import type { ActionInput, ActionOutput } from '@muster/actions/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { invoke } from '../../../api/client.ts'
-import { invalidateActions } from '../../../api/queries.ts'
+import { invoke } from '../../api/client.ts'
+import { invalidateActions } from '../../api/queries.ts'
 import type { BulkKind } from './bulk-words.ts'
 
 /** Devices by id or filter, or certificates by id. */

@@ -1,4 +1,4 @@
-import { clockTime } from '../../../lib/app/local-time.ts'
+import { clockTime } from '../../lib/app/local-time.ts'
 
 const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
 const ofYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...TIME })

@@ -1,4 +1,4 @@
-import type { LiveQueries } from '../../../api/live-query.ts'
+import type { LiveQueries } from '../../api/live-query.ts'
 
 /** Queries about bulk actions that live changes affect. */
 export const bulkQueries = {

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
-import { useCommand } from '../../../api/queries.ts'
-import { counted } from '../../../lib/app/format.ts'
-import { toastError } from '../../../ui/app/toast.ts'
-import { Button } from '../../../ui/Button.tsx'
-import { Spinner } from '../../../ui/Spinner.tsx'
+import { useCommand } from '../../api/queries.ts'
+import { counted } from '../../lib/app/format.ts'
+import { toastError } from '../../ui/app/toast.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Spinner } from '../../ui/Spinner.tsx'
 import { type BulkAction, progressWords, refusedCount } from './bulk-words.ts'
 
 type BulkProgressProps = { projectId: string; action: BulkAction; children?: ReactNode }

@@ -2,13 +2,13 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { Ban, ShieldCheck, Trash2, X } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
-import { useActionState } from '../../../api/queries.ts'
-import { counted, formatCount } from '../../../lib/app/format.ts'
-import { useDebounced } from '../../../lib/app/use-debounced.ts'
-import { IconButton } from '../../../ui/app/IconButton.tsx'
-import { toastError } from '../../../ui/app/toast.ts'
-import { Button } from '../../../ui/Button.tsx'
-import { useSecsLeft } from '../deleting/undo-time.ts'
+import { useActionState } from '../../api/queries.ts'
+import { counted, formatCount } from '../../lib/app/format.ts'
+import { useDebounced } from '../../lib/app/use-debounced.ts'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { toastError } from '../../ui/app/toast.ts'
+import { Button } from '../../ui/Button.tsx'
+import { useSecsLeft } from '../devices/deleting/undo-time.ts'
 import { BulkPreviewDialog, MAX_INLINE } from './BulkPreviewDialog.tsx'
 import { BulkProgress } from './BulkProgress.tsx'
 import { type BulkKind, isUnfinished, resultTitle } from './bulk-words.ts'
@@ -22,7 +22,7 @@ import {
   useCurrentBulk,
   type WaitingDeletion,
 } from './waiting-deletion.ts'
-import '../../../styles/approvals.css'
+import '../../styles/approvals.css'
 
 /** Selected devices of the device list: by id, or all that match a filter. */
 type DeviceSelection =

@@ -1,5 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { counted, formatCount } from '../../../lib/app/format.ts'
+import { counted, formatCount } from '../../lib/app/format.ts'
 
 /** A bulk action, as the hub returns it. */
 export type BulkAction = ActionOutput<'devices_GetBulkAction'>
