@@ -96,13 +96,13 @@ const FORMS: Record<string, Opened> = {
     values: { wrong: {}, right: { Name: 'Nightly script' } },
   },
   'a deployment token': {
-    file: 'pages/tokens/NewTokenDialog.tsx',
+    file: 'pages/projects/tokens/NewTokenDialog.tsx',
     open: () => dialog(`${project}/tokens`, 'New Token'),
     submit: 'Create Token',
     values: { wrong: {}, right: { Name: 'Line 5' } },
   },
   'the limits of a deployment token': {
-    file: 'pages/tokens/TokenLimitsDialog.tsx',
+    file: 'pages/projects/tokens/TokenLimitsDialog.tsx',
     open: () => dialog(`${project}/tokens`, /^Change limits of/),
     submit: 'Save Limits',
     values: { wrong: { 'Device limit': 'many' }, right: { 'Device limit': '20' } },

@@ -21,7 +21,7 @@ import { AUDIT_SEARCH } from './pages/audit/audit-params.ts'
 import { propertiesQuery } from './pages/devices/detail/device-queries.ts'
 import { allDevicesInput } from './pages/devices/list/all-devices-input.ts'
 import { type DeviceSearch, FILTER_PARAMETERS } from './pages/devices/list/device-search.ts'
-import { tokensInput } from './pages/tokens/tokens-input.ts'
+import { tokensInput } from './pages/projects/tokens/tokens-input.ts'
 import { loadSession } from './session.ts'
 import { OrganizationScope } from './shell/OrganizationScope.tsx'
 import { Root, RootNotFound } from './shell/Root.tsx'
@@ -241,7 +241,7 @@ const tokens = createRoute({
       actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),
     )
   },
-  component: lazyPage(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
+  component: lazyPage(() => import('./pages/projects/tokens/TokensPage.tsx'), 'TokensPage'),
 })
 
 const projectSettings = createRoute({

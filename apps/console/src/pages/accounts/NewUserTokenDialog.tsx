@@ -7,7 +7,7 @@ import { bindText, useTextForm } from '../../form/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { SelectField } from '../../ui/lazy/SelectField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { SecretDialog } from '../tokens/SecretDialog.tsx'
+import { SecretDialog } from '../projects/tokens/SecretDialog.tsx'
 import { useCurrentPassword } from './use-current-password.tsx'
 
 /** Creates a personal access token, then shows its secret once. */

@@ -7,7 +7,7 @@ import { projectPages } from '../../shell/app/pages.ts'
 import { SideLayout } from '../../shell/app/SideLayout.tsx'
 import { EntityError } from '../../ui/EntityError.tsx'
 import { isAbsent } from '../../ui/is-absent.ts'
-import { tokensInput } from '../tokens/tokens-input.ts'
+import { tokensInput } from './tokens/tokens-input.ts'
 
 const FROM = '/authenticated/org_{$organization}/projects/$projectId'
 

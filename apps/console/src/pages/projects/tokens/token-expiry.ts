@@ -1,4 +1,4 @@
-import { dateAndMinute } from '../../lib/app/local-time.ts'
+import { dateAndMinute } from '../../../lib/app/local-time.ts'
 
 /** Choices for the expiry of a new deployment token: after this number of hours, on a date, or never. */
 export const EXPIRIES = [

@@ -1,8 +1,8 @@
 import { Ban, Clock } from 'lucide-react'
-import { useNow } from '../../lib/app/clock.ts'
-import { dateAndMinute } from '../../lib/app/local-time.ts'
-import { relativeTime } from '../../lib/app/relative-time.ts'
-import { Badge } from '../../ui/app/Badge.tsx'
+import { useNow } from '../../../lib/app/clock.ts'
+import { dateAndMinute } from '../../../lib/app/local-time.ts'
+import { relativeTime } from '../../../lib/app/relative-time.ts'
+import { Badge } from '../../../ui/app/Badge.tsx'
 
 /** Time before the expiry from which the row warns, in milliseconds: 7 days. */
 const SOON_MS = 7 * 86_400_000

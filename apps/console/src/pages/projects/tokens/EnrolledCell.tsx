@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { counted, formatCount } from '../../lib/app/format.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
 import type { Token } from './token.ts'
 import type { TokenCounts } from './use-token-counts.ts'
 

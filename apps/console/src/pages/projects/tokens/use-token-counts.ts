@@ -1,6 +1,6 @@
 import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { actionQuery, invalidateActions } from '../../api/queries.ts'
+import { actionQuery, invalidateActions } from '../../../api/queries.ts'
 import type { Token } from './token.ts'
 
 /**

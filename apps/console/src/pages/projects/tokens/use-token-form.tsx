@@ -1,14 +1,14 @@
 import type { ActionInput } from '@muster/actions/client'
 import { useStore } from '@tanstack/react-form'
 import { useState } from 'react'
-import { bindChecked, bindText, useTextForm } from '../../form/form.ts'
-import { useNow } from '../../lib/app/clock.ts'
-import { ErrorAlert } from '../../ui/Alert.tsx'
-import { CheckPanel } from '../../ui/app/CheckPanel.tsx'
-import { Choices } from '../../ui/app/Choices.tsx'
-import { TextField } from '../../ui/TextField.tsx'
+import { bindChecked, bindText, useTextForm } from '../../../form/form.ts'
+import { useNow } from '../../../lib/app/clock.ts'
+import { ErrorAlert } from '../../../ui/Alert.tsx'
+import { CheckPanel } from '../../../ui/app/CheckPanel.tsx'
+import { Choices } from '../../../ui/app/Choices.tsx'
+import { TextField } from '../../../ui/TextField.tsx'
 import { EXPIRIES, type Expiry, expirySentence, expiryTimeMs } from './token-expiry.ts'
-import '../../styles/token-form.css'
+import '../../../styles/token-form.css'
 
 /** Name, flags and limits of a new deployment token. */
 export type TokenChoices = Pick<ActionInput<'projects_CreateDeploymentToken'>, 'name' | 'flags' | 'limits'>

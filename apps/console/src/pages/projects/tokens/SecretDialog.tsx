@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react'
-import { Alert } from '../../ui/Alert.tsx'
-import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../../ui/app/Dialog.tsx'
-import { Button } from '../../ui/Button.tsx'
-import { Secret } from '../../ui/lazy/Secret.tsx'
+import { Alert } from '../../../ui/Alert.tsx'
+import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../../../ui/app/Dialog.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { Secret } from '../../../ui/lazy/Secret.tsx'
 
 type SecretDialogProps = {
   title: string

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { localMinute } from '../../lib/app/local-time.ts'
+import { localMinute } from '../../../lib/app/local-time.ts'
 import { limitsOf } from './token-limits.ts'
 
 it('omits blank limits and reads times as local time', () => {

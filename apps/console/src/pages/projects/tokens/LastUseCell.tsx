@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import { Time } from '../../ui/app/Time.tsx'
-import { DeviceName } from '../devices/DeviceName.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { DeviceName } from '../../devices/DeviceName.tsx'
 import type { Token } from './token.ts'
 
 /** Time of the last connection with a token, its device and address. */

@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { actionQuery, invalidateActions } from '../../api/queries.ts'
-import { Mark } from '../../ui/app/Mark.tsx'
-import { DeviceName } from '../devices/DeviceName.tsx'
+import { actionQuery, invalidateActions } from '../../../api/queries.ts'
+import { Mark } from '../../../ui/app/Mark.tsx'
+import { DeviceName } from '../../devices/DeviceName.tsx'
 
 /** Polling interval while the person waits, in milliseconds. The hub stores the first use of a token after 1 s. */
 const WAITING_INTERVAL_MS = 2_000
