@@ -1,4 +1,3 @@
-import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
 import {
   createRootRouteWithContext,
@@ -10,18 +9,34 @@ import {
 } from '@tanstack/react-router'
 import { loadConfig } from './api/config.ts'
 import { actionPagesQuery, actionQuery } from './api/queries.ts'
+import type { anyText } from './lib/app/search.ts'
 import { lazyPage } from './lib/load-code.ts'
+import { searchTexts } from './lib/search-texts.ts'
 import {
   currentOrganizationId,
   organizationIdOf,
   organizationParam,
   setCurrentOrganizationId,
 } from './organization.ts'
-import { AUDIT_SEARCH } from './pages/audit/audit-params.ts'
+import type { usersSearch } from './pages/accounts/UsersPage.tsx'
+import type { pendingSearch } from './pages/approvals/pending-search.ts'
+import type { auditSearch } from './pages/audit/audit-search.ts'
+import type { deviceSearch } from './pages/devices/detail/connection/ranges.ts'
 import { propertiesQuery } from './pages/devices/detail/device-queries.ts'
+import type { eventsSearch } from './pages/devices/detail/timeline/EventsPage.tsx'
+import type { timelineSearch } from './pages/devices/detail/timeline/TimelinePage.tsx'
 import { allDevicesInput } from './pages/devices/list/all-devices-input.ts'
-import { type DeviceSearch, FILTER_PARAMETERS } from './pages/devices/list/device-search.ts'
+import type { devicesSearch } from './pages/devices/list/device-search.ts'
+import type { allProjectsSearch } from './pages/instance/AllProjectsPage.tsx'
+import type { jobsSearch } from './pages/instance/jobs/JobsPage.tsx'
+import type { linkedRepositoriesSearch } from './pages/projects/LinkedRepositoriesPage.tsx'
+import type { projectsSearch } from './pages/projects/ProjectsPage.tsx'
+import type { tokensSearch } from './pages/projects/tokens/TokensPage.tsx'
 import { tokensInput } from './pages/projects/tokens/tokens-input.ts'
+import type { assetsSearch } from './pages/repositories/AssetsPage.tsx'
+import type { versionsSearch } from './pages/repositories/PackagePage.tsx'
+import type { packagesSearch } from './pages/repositories/PackagesPage.tsx'
+import type { repositoriesSearch } from './pages/repositories/RepositoriesPage.tsx'
 import { loadSession } from './session.ts'
 import { OrganizationScope } from './shell/OrganizationScope.tsx'
 import { Root, RootNotFound } from './shell/Root.tsx'
@@ -41,21 +56,21 @@ const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
 const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
-  validateSearch: (search): { redirect?: string } => text(search, 'redirect'),
+  validateSearch: searchTexts<{ redirect: typeof anyText }>,
   component: lazyPage(() => import('./pages/login/LoginPage.tsx'), 'LoginPage'),
 })
 
 const signup = createRoute({
   getParentRoute: () => root,
   path: '/signup/',
-  validateSearch: (search): { invitation?: string } => text(search, 'invitation'),
+  validateSearch: searchTexts<{ invitation: typeof anyText }>,
   component: lazyPage(() => import('./pages/signup/SignupPage.tsx'), 'SignupPage'),
 })
 
 const verify = createRoute({
   getParentRoute: () => root,
   path: '/signup/verify',
-  validateSearch: (search): { jwt?: string } => text(search, 'jwt'),
+  validateSearch: searchTexts<{ jwt: typeof anyText }>,
   component: lazyPage(() => import('./pages/signup/VerifyPage.tsx'), 'VerifyPage'),
 })
 
@@ -74,7 +89,7 @@ const resetPassword = createRoute({
 const setPassword = createRoute({
   getParentRoute: () => root,
   path: '/set-password',
-  validateSearch: (search): { jwt?: string } => text(search, 'jwt'),
+  validateSearch: searchTexts<{ jwt: typeof anyText }>,
   component: lazyPage(() => import('./pages/login/SetPasswordPage.tsx'), 'SetPasswordPage'),
 })
 
@@ -141,7 +156,7 @@ const organizationIndex = createRoute({
 const projects = createRoute({
   getParentRoute: () => organization,
   path: 'projects',
-  validateSearch: search => texts(search, 'q', 'sort', 'state'),
+  validateSearch: searchTexts<typeof projectsSearch>,
   component: lazyPage(() => import('./pages/projects/ProjectsPage.tsx'), 'ProjectsPage'),
 })
 
@@ -166,12 +181,7 @@ const projectIndex = createRoute({
 const devices = createRoute({
   getParentRoute: () => project,
   path: 'devices',
-  validateSearch: search =>
-    ({
-      // Any text is valid as `show` and `health` here. `DevicesPage` drops unknown values, so that only this page loads the known ones.
-      ...texts(search, ...FILTER_PARAMETERS, 'sort', 'cursor'),
-      ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
-    }) as DeviceSearch,
+  validateSearch: searchTexts<typeof devicesSearch>,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {
     const first = actionPagesQuery('projects_QueryDevices', allDevicesInput(projectId))
     // Prefetches the list if the URL has no search parameters and the list is not cached. A list with a filter or sort order is loaded
@@ -186,7 +196,7 @@ const devices = createRoute({
 const pendingCertificates = createRoute({
   getParentRoute: () => project,
   path: 'devices/pending',
-  validateSearch: search => texts(search, 'q', 'by', 'result'),
+  validateSearch: searchTexts<typeof pendingSearch>,
   component: lazyPage(() => import('./pages/approvals/PendingPage.tsx'), 'PendingPage'),
 })
 
@@ -199,7 +209,7 @@ const connectDevice = createRoute({
 const device = createRoute({
   getParentRoute: () => project,
   path: 'devices/$deviceId',
-  validateSearch: search => texts(search, 'connection'),
+  validateSearch: searchTexts<typeof deviceSearch>,
   loader: ({ context: { queryClient }, params: { deviceId } }) => {
     void queryClient.prefetchQuery(actionQuery('devices_GetDetails', { deviceId }))
     void queryClient.prefetchQuery(propertiesQuery(deviceId))
@@ -210,14 +220,14 @@ const device = createRoute({
 const deviceTimeline = createRoute({
   getParentRoute: () => project,
   path: 'devices/$deviceId/timeline',
-  validateSearch: search => texts(search, 'q', 'kind', 'range', 'from', 'to', 'level', 'entry'),
+  validateSearch: searchTexts<typeof timelineSearch>,
   component: lazyPage(() => import('./pages/devices/detail/timeline/TimelinePage.tsx'), 'TimelinePage'),
 })
 
 const deviceEvents = createRoute({
   getParentRoute: () => project,
   path: 'devices/$deviceId/events',
-  validateSearch: search => texts(search, 'q', 'level', 'category', 'range', 'from', 'to', 'entry'),
+  validateSearch: searchTexts<typeof eventsSearch>,
   component: lazyPage(() => import('./pages/devices/detail/timeline/EventsPage.tsx'), 'EventsPage'),
 })
 
@@ -233,7 +243,7 @@ const software = createRoute({
 const tokens = createRoute({
   getParentRoute: () => project,
   path: 'tokens',
-  validateSearch: search => texts(search, 'q'),
+  validateSearch: searchTexts<typeof tokensSearch>,
   loader: ({ context, params: { projectId }, location }) => {
     // Prefetches only the unfiltered list. The page loads a filtered list itself.
     if (Object.keys(location.search).length > 0) return
@@ -253,28 +263,28 @@ const projectSettings = createRoute({
 const projectLog = createRoute({
   getParentRoute: () => project,
   path: 'log',
-  validateSearch: search => texts(search, ...AUDIT_SEARCH),
+  validateSearch: searchTexts<typeof auditSearch>,
   component: lazyPage(() => import('./pages/audit/ProjectLogPage.tsx'), 'ProjectLogPage'),
 })
 
 const deviceLog = createRoute({
   getParentRoute: () => project,
   path: 'devices/$deviceId/log',
-  validateSearch: search => texts(search, ...AUDIT_SEARCH),
+  validateSearch: searchTexts<typeof auditSearch>,
   component: lazyPage(() => import('./pages/audit/DeviceLogPage.tsx'), 'DeviceLogPage'),
 })
 
 const linkedRepositories = createRoute({
   getParentRoute: () => project,
   path: 'repositories',
-  validateSearch: search => texts(search, 'q'),
+  validateSearch: searchTexts<typeof linkedRepositoriesSearch>,
   component: lazyPage(() => import('./pages/projects/LinkedRepositoriesPage.tsx'), 'LinkedRepositoriesPage'),
 })
 
 const repositories = createRoute({
   getParentRoute: () => organization,
   path: 'repositories',
-  validateSearch: search => texts(search, 'q'),
+  validateSearch: searchTexts<typeof repositoriesSearch>,
   component: lazyPage(() => import('./pages/repositories/RepositoriesPage.tsx'), 'RepositoriesPage'),
 })
 
@@ -316,14 +326,14 @@ const repositoryIndex = createRoute({
 const packages = createRoute({
   getParentRoute: () => repository,
   path: 'packages',
-  validateSearch: search => texts(search, 'q', 'sort'),
+  validateSearch: searchTexts<typeof packagesSearch>,
   component: lazyPage(() => import('./pages/repositories/PackagesPage.tsx'), 'PackagesPage'),
 })
 
 const softwarePackage = createRoute({
   getParentRoute: () => repository,
   path: 'packages/$packageId',
-  validateSearch: search => texts(search, 'q', 'sort'),
+  validateSearch: searchTexts<typeof versionsSearch>,
   loader: ({ context, params: { packageId } }) => {
     void context.queryClient.prefetchQuery(actionQuery('repositories_GetPackageDetails', { packageId }))
   },
@@ -346,14 +356,14 @@ const packageVersion = createRoute({
 const assets = createRoute({
   getParentRoute: () => repository,
   path: 'assets',
-  validateSearch: search => texts(search, 'q', 'sort'),
+  validateSearch: searchTexts<typeof assetsSearch>,
   component: lazyPage(() => import('./pages/repositories/AssetsPage.tsx'), 'AssetsPage'),
 })
 
 const repositoryLog = createRoute({
   getParentRoute: () => repository,
   path: 'log',
-  validateSearch: search => texts(search, ...AUDIT_SEARCH),
+  validateSearch: searchTexts<typeof auditSearch>,
   component: lazyPage(() => import('./pages/audit/RepositoryLogPage.tsx'), 'RepositoryLogPage'),
 })
 
@@ -393,7 +403,7 @@ const members = createRoute({
 const organizationLog = createRoute({
   getParentRoute: () => organizationSettings,
   path: 'log',
-  validateSearch: search => texts(search, ...AUDIT_SEARCH),
+  validateSearch: searchTexts<typeof auditSearch>,
   component: lazyPage(() => import('./pages/audit/OrganizationLogPage.tsx'), 'OrganizationLogPage'),
 })
 
@@ -469,35 +479,35 @@ const dashboard = createRoute({
 const allProjects = createRoute({
   getParentRoute: () => admin,
   path: 'projects',
-  validateSearch: search => texts(search, 'q', 'sort'),
+  validateSearch: searchTexts<typeof allProjectsSearch>,
   component: lazyPage(() => import('./pages/instance/AllProjectsPage.tsx'), 'AllProjectsPage'),
 })
 
 const users = createRoute({
   getParentRoute: () => admin,
   path: 'users',
-  validateSearch: search => texts(search, 'q', 'sort'),
+  validateSearch: searchTexts<typeof usersSearch>,
   component: lazyPage(() => import('./pages/accounts/UsersPage.tsx'), 'UsersPage'),
 })
 
 const eventLog = createRoute({
   getParentRoute: () => admin,
   path: 'log',
-  validateSearch: search => texts(search, ...AUDIT_SEARCH),
+  validateSearch: searchTexts<typeof auditSearch>,
   component: lazyPage(() => import('./pages/audit/EventLogPage.tsx'), 'EventLogPage'),
 })
 
 const actionsLog = createRoute({
   getParentRoute: () => admin,
   path: 'actions',
-  validateSearch: search => texts(search, ...AUDIT_SEARCH),
+  validateSearch: searchTexts<typeof auditSearch>,
   component: lazyPage(() => import('./pages/audit/ActionsLogPage.tsx'), 'ActionsLogPage'),
 })
 
 const jobs = createRoute({
   getParentRoute: () => admin,
   path: 'jobs',
-  validateSearch: search => texts(search, 'type', 'status', 'time', 'order', 'job'),
+  validateSearch: searchTexts<typeof jobsSearch>,
   component: lazyPage(() => import('./pages/instance/jobs/JobsPage.tsx'), 'JobsPage'),
 })
 
@@ -584,37 +594,4 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof createAppRouter>
   }
-}
-
-function isDeviceStatusFilter(value: unknown): value is NonNullable<DeviceSearch['status']> {
-  return value === 'connected' || value === 'disconnected' || value === 'pending'
-}
-
-/** Maximum lengths of filter texts that the hub accepts, by search parameter. */
-const LIMITS: Record<string, number> = {
-  q: MAX_FILTER_LENGTH,
-  actor: MAX_FILTER_LENGTH,
-  type: MAX_KIND_LENGTH,
-  category: MAX_KIND_LENGTH,
-  subject: MAX_KIND_LENGTH,
-}
-
-/** A search parameter as text, if it is not empty and the hub accepts it. */
-function text<Name extends string>(search: Record<string, unknown>, name: Name): { [K in Name]?: string } {
-  const value = search[name]
-  // The router's URL decoder turns `12` and `true` into a number and a boolean before it calls the parser of `parseSearchWith`.
-  const isText = ['string', 'number', 'boolean'].includes(typeof value)
-  const read = isText ? String(value) : ''
-  const isGood =
-    read !== '' && !read.includes('\0') && read.length <= (LIMITS[name] ?? Number.POSITIVE_INFINITY)
-  // An invalid parameter must be set to `undefined` explicitly: the router merges this result into the parsed parameters.
-  return (name in search ? { [name]: isGood ? read : undefined } : {}) as { [K in Name]?: string }
-}
-
-/** The valid texts among the search parameters `names`. */
-function texts<Name extends string>(
-  search: Record<string, unknown>,
-  ...names: Name[]
-): { [K in Name]?: string } {
-  return Object.assign({}, ...names.map(name => text(search, name)))
 }

@@ -1,7 +1,6 @@
-import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { anyText, oneOf, usePageSearch } from '../../lib/app/search.ts'
 import { CreateButton } from '../../ui/app/CreateButton.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
@@ -12,22 +11,18 @@ import { SetActiveDialog } from './SetActiveDialog.tsx'
 import { SetAdminDialog } from './SetAdminDialog.tsx'
 import { type User, UserRow } from './UserRow.tsx'
 
-type UserSearch = { q?: string; sort?: string }
-
 const PAGE_SIZE = 100
-const SORTS = ['displayName', '-displayName', 'email', '-email']
 
-const route = getRouteApi('/authenticated/admin/users')
+/** Search parameters of the list of users. */
+export const usersSearch = { q: anyText, sort: oneOf(['displayName', '-displayName', 'email', '-email']) }
 
 /** The accounts of the instance, newest first by default. */
 export function UsersPage() {
-  const search = route.useSearch()
-  const change = useChangeSearch<UserSearch>()
+  const [{ q, sort }, change] = usePageSearch(usersSearch)
   const [isCreating, setCreating] = useState(false)
   const [changed, setChanged] = useState<User>()
   const [switched, setSwitched] = useState<User>()
-  const text = search.q?.trim()
-  const sort = SORTS.find(one => one === search.sort)
+  const text = q?.trim()
   const list = useActionPages('users_Query', {
     limit: PAGE_SIZE,
     ...(text && { filter: { text } }),
@@ -44,8 +39,8 @@ export function UsersPage() {
     >
       <div className="tools">
         <FilterBox
-          value={search.q ?? ''}
-          onChange={q => change({ q })}
+          value={q ?? ''}
+          onChange={value => change({ q: value })}
           label="Filter users"
           placeholder="Filter by name, email or id"
         />

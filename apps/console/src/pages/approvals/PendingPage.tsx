@@ -1,12 +1,12 @@
 import { ActionError } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
-import { Link, useParams, useSearch } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
 import { invalidateActions } from '../../api/queries.ts'
 import { announce } from '../../lib/announce.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { usePageSearch } from '../../lib/app/search.ts'
 import { useShortcut } from '../../lib/app/shortcuts.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
@@ -27,7 +27,7 @@ import type { BulkItem } from '../bulk/bulk-words.ts'
 import { type BulkPreview, useBulkRun } from '../bulk/use-bulk-run.ts'
 import { PendingBar } from './PendingBar.tsx'
 import { PendingTable, totalWords } from './PendingTable.tsx'
-import { GROUPINGS, groupingOf, type PendingSearch } from './pending-search.ts'
+import { GROUPINGS, pendingSearch } from './pending-search.ts'
 import { useLeavingRows } from './use-leaving-rows.ts'
 import { usePendingList } from './use-pending-list.ts'
 import { useSelectedCertificates } from './use-selected-certificates.ts'
@@ -46,11 +46,8 @@ export function PendingPage() {
 
 function Pending({ projectId }: { projectId: string }) {
   const { organization } = useParams({ from: ROUTE })
-  const search = useSearch({ from: ROUTE })
-  const { q = '', result } = search
-  const by = groupingOf(search)
+  const [{ q = '', by, result }, changeSearch] = usePageSearch(pendingSearch)
   const queryClient = useQueryClient()
-  const changeSearch = useChangeSearch<PendingSearch>()
   const list = usePendingList(projectId, by, q.trim())
   const selection = useSelectedCertificates(list)
   const leaving = useLeavingRows(list.certificates, `${by} ${q}`)
@@ -253,11 +250,7 @@ function Pending({ projectId }: { projectId: string }) {
                 <select
                   className="input"
                   value={by}
-                  onChange={event =>
-                    changeSearch({
-                      by: event.target.value === 'tokenAndAddress' ? undefined : event.target.value,
-                    })
-                  }
+                  onChange={event => changeSearch({ by: event.target.value })}
                 >
                   {Object.entries(GROUPINGS).map(([value, label]) => (
                     <option key={value} value={value}>

@@ -1,16 +1,8 @@
 import type { ActionInput } from '@muster/actions/client'
+import { anyText, oneOf } from '../../lib/app/search.ts'
 
 /** Way to group pending certificates. */
 export type Grouping = NonNullable<ActionInput<'projects_QueryPendingCertificates'>['groupBy']>
-
-/** Search parameters of the page with pending certificates. */
-export type PendingSearch = {
-  q?: string
-  /** Name of a `Grouping`; any other text groups by token and address. */
-  by?: string
-  /** Id of the bulk action whose result is shown. */
-  result?: string
-}
 
 /** Ways to group pending certificates, in the order of the menu. */
 export const GROUPINGS: Record<Grouping, string> = {
@@ -20,7 +12,10 @@ export const GROUPINGS: Record<Grouping, string> = {
   nothing: 'Nothing',
 }
 
-/** The grouping in the search parameter `by`; by token and address if the parameter is absent or invalid. */
-export function groupingOf({ by = '' }: PendingSearch): Grouping {
-  return Object.hasOwn(GROUPINGS, by) ? (by as Grouping) : 'tokenAndAddress'
+/** Search parameters of the page with pending certificates. */
+export const pendingSearch = {
+  q: anyText,
+  by: oneOf(Object.keys(GROUPINGS) as Grouping[], 'tokenAndAddress'),
+  // Id of the bulk action whose result is shown.
+  result: anyText,
 }

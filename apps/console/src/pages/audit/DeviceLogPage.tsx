@@ -13,7 +13,6 @@ const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectI
 export function DeviceLogPage() {
   const { deviceId } = route.useParams()
   const { data, error } = useActionState('devices_GetDetails', { deviceId })
-  const search = route.useSearch()
   if (isAbsent(error)) return <Absent reason={error} />
   return (
     <EventLog
@@ -33,7 +32,6 @@ export function DeviceLogPage() {
       }
       action="devices_QueryAuditLog"
       of={{ deviceId }}
-      search={search}
     />
   )
 }

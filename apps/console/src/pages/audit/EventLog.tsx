@@ -1,10 +1,9 @@
 import type { ReactNode } from 'react'
 import { useActionState } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { usePageSearch } from '../../lib/app/search.ts'
 import { Segments } from '../../ui/app/Segments.tsx'
 import { Activity } from './Activity.tsx'
-import type { AuditSearch } from './audit-params.ts'
-import { auditFilter } from './audit-search.ts'
+import { auditFilter, auditSearch } from './audit-search.ts'
 import { LogPage } from './LogPage.tsx'
 import { COUNTS, type LogAction, useLog } from './use-log.ts'
 
@@ -16,12 +15,11 @@ type EventLogProps = {
   action: Exclude<LogAction, 'audit_QueryAuditLogActions'>
   /** Resource whose log is shown, as input of the query; absent for the log of the instance. */
   of?: { organizationId: string } | { projectId: string } | { repositoryId: string } | { deviceId: string }
-  search: AuditSearch
 }
 
 /** Log of the instance, an organization, a project, a repository or a device: its events and failed actions as sentences. */
-export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
-  const change = useChangeSearch<AuditSearch>()
+export function EventLog({ title, crumb, action, of }: EventLogProps) {
+  const [search, change] = usePageSearch(auditSearch)
   const filter = auditFilter(search)
   const isFailed = search.outcome === 'failed'
   const outcome = isFailed ? 'Failed' : 'All'
@@ -36,7 +34,6 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
       action={action}
       input={{ ...of, filter, outcome }}
       log={log}
-      search={search}
       isFiltered={Object.keys(filter).length > 0 || isFailed}
       counting={{
         action: COUNTS[action],
@@ -47,12 +44,12 @@ export function EventLog({ title, crumb, action, of, search }: EventLogProps) {
       outcome={
         <Segments
           label="Outcome"
-          value={isFailed ? 'failed' : 'all'}
+          value={search.outcome}
           options={[
             { value: 'all', label: 'All', count: activity?.entryCount },
             { value: 'failed', label: 'Failed', mark: 'error', count: activity?.failureCount },
           ]}
-          onChange={value => change({ outcome: value === 'all' ? '' : value })}
+          onChange={value => change({ outcome: value })}
         />
       }
       above={<Activity activity={activity} />}

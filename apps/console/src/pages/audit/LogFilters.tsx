@@ -1,10 +1,9 @@
 import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from '@muster/actions/client'
 import type { ReactNode } from 'react'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { usePageSearch } from '../../lib/app/search.ts'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { actorIdOf } from './actors.ts'
-import type { AuditSearch } from './audit-params.ts'
-import { isKind } from './audit-search.ts'
+import { auditSearch } from './audit-search.ts'
 import { ListPick, type PickOption } from './ListPick.tsx'
 import type { Entry, Subjects } from './sentences/entry.ts'
 import { KINDS, type Kind } from './sentences/kinds.ts'
@@ -15,7 +14,6 @@ import { TimePick } from './TimePick.tsx'
 import type { RangeCounting } from './use-log.ts'
 
 type LogFiltersProps = {
-  search: AuditSearch
   /** Entries on screen. The filters offer their actors, types and subjects as options. */
   entries: readonly Entry[]
   subjects: Subjects
@@ -26,12 +24,11 @@ type LogFiltersProps = {
 }
 
 /** Filters of a log: a search box, time, actor, kind, subject and outcome. Their values are search parameters of the URL. */
-export function LogFilters({ search, entries, subjects, isInstance, counting, children }: LogFiltersProps) {
-  const change = useChangeSearch<AuditSearch>()
-  const { time, from, to, hours, q = '', actor = '', kind = '', type = '', subject = '' } = search
+export function LogFilters({ entries, subjects, isInstance, counting, children }: LogFiltersProps) {
+  const [search, change] = usePageSearch(auditSearch)
+  const { time, from, to, hours, q = '', actor = '', kind, type = '', subject = '' } = search
   const actors = actorOptions(entries, subjects, isInstance)
   const things = subjectOptions(entries, subjects, isInstance)
-  const kindLabel = isKind(kind) ? KINDS[kind].label : kind
   return (
     <div className="tools">
       <FilterBox
@@ -41,16 +38,7 @@ export function LogFilters({ search, entries, subjects, isInstance, counting, ch
         placeholder="Find a name or id"
       />
       <div className="picks">
-        <TimePick
-          search={{
-            ...(time && { time }),
-            ...(from && { from }),
-            ...(to && { to }),
-            ...(hours && { hours }),
-          }}
-          counting={counting}
-          onChange={change}
-        />
+        <TimePick search={{ time, from, to, hours }} counting={counting} onChange={change} />
         <ListPick
           label="Actor"
           none="Anyone"
@@ -65,12 +53,14 @@ export function LogFilters({ search, entries, subjects, isInstance, counting, ch
         <ListPick
           label="Kind"
           none="Any"
-          value={type || kind}
-          valueLabel={type || kindLabel}
+          value={type || (kind ?? '')}
+          valueLabel={type || (kind ? KINDS[kind].label : '')}
           options={kindOptions(entries)}
           find="Find a kind or type"
           maxLength={MAX_KIND_LENGTH}
-          onChange={next => change(isKind(next) ? { kind: next, type: '' } : { kind: '', type: next })}
+          onChange={next =>
+            change(Object.hasOwn(KINDS, next) ? { kind: next, type: '' } : { kind: '', type: next })
+          }
           onText={text => change({ kind: '', type: text })}
         />
         <ListPick

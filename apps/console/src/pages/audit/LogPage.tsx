@@ -1,11 +1,11 @@
 import { ScrollText } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { usePageSearch } from '../../lib/app/search.ts'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
 import { NewEntriesButton } from '../../ui/lazy/NewEntriesButton.tsx'
-import { AUDIT_SEARCH, type AuditSearch } from './audit-params.ts'
+import { auditSearch } from './audit-search.ts'
 import { LogFilters } from './LogFilters.tsx'
 import { type LogColumns, LogTable } from './LogTable.tsx'
 import { LogSubjects } from './sentences/Sentence.tsx'
@@ -21,7 +21,6 @@ type LogPageProps = {
   action: LogAction
   input: { filter: object; outcome?: string }
   log: ReturnType<typeof useLog>
-  search: AuditSearch
   isFiltered: boolean
   /** Number of entries by time range. Absent for the log of actions, because the hub does not count actions. */
   counting?: RangeCounting
@@ -39,7 +38,6 @@ export function LogPage({
   action,
   input,
   log,
-  search,
   isFiltered,
   counting,
   columns,
@@ -47,7 +45,7 @@ export function LogPage({
   above,
 }: LogPageProps) {
   const { entries, subjects, sealing, waiting, showNew, list } = log
-  const change = useChangeSearch<AuditSearch>()
+  const [, change] = usePageSearch(auditSearch)
   const isInstance = columns !== 'short'
   return (
     <LogSubjects value={{ subjects, isInstance }}>
@@ -59,13 +57,7 @@ export function LogPage({
         shown={entries?.length}
         actions={<ExportMenu action={action} input={input} />}
       >
-        <LogFilters
-          search={search}
-          entries={entries ?? []}
-          subjects={subjects}
-          isInstance={isInstance}
-          counting={counting}
-        >
+        <LogFilters entries={entries ?? []} subjects={subjects} isInstance={isInstance} counting={counting}>
           {outcome}
         </LogFilters>
         {entries?.length === 0 && !isFiltered && !list.isPlaceholderData ? (
@@ -90,7 +82,4 @@ export function LogPage({
   )
 }
 
-const NO_FILTER = Object.fromEntries(AUDIT_SEARCH.map(name => [name, ''])) as Record<
-  keyof AuditSearch,
-  string
->
+const NO_FILTER = Object.fromEntries(Object.keys(auditSearch).map(name => [name, undefined]))

@@ -12,7 +12,6 @@ export function OrganizationLogPage() {
       title="Audit Log"
       action="organizations_QueryAuditLog"
       of={{ organizationId }}
-      search={route.useSearch()}
     />
   )
 }

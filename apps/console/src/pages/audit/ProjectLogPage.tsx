@@ -11,7 +11,6 @@ export function ProjectLogPage() {
       title="Audit Log"
       action="projects_QueryAuditLog"
       of={{ projectId }}
-      search={route.useSearch()}
     />
   )
 }

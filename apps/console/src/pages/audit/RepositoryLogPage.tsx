@@ -11,7 +11,6 @@ export function RepositoryLogPage() {
       title="Audit Log"
       action="repositories_QueryAuditLog"
       of={{ repositoryId }}
-      search={route.useSearch()}
     />
   )
 }

@@ -10,7 +10,6 @@ import { Pick } from './Pick.tsx'
 import {
   type Hours,
   hoursOf,
-  isMoving,
   isSame,
   MOVING,
   type Moving,
@@ -200,7 +199,7 @@ function RangeCount({ counting, search }: { counting: RangeCounting; search: Req
   const asked = useDebounced(text)
   const { data, isError } = useActionState(
     counting.action,
-    counting.inputOf(JSON.parse(asked) as Required<TimeSearch>) as never,
+    counting.inputOf({ ...NO_SEARCH, ...(JSON.parse(asked) as TimeSearch) }) as never,
   )
   if (asked !== text || (!data && !isError)) return 'counting…'
   if (!data?.activity) return 'entries not counted within 2 s'
@@ -213,7 +212,12 @@ function RangeCount({ counting, search }: { counting: RangeCounting; search: Req
   )
 }
 
-const NO_SEARCH: Required<TimeSearch> = { time: '', from: '', to: '', hours: '' }
+const NO_SEARCH: Required<TimeSearch> = {
+  time: undefined,
+  from: undefined,
+  to: undefined,
+  hours: undefined,
+}
 
 function movingPreset(moving: Moving, draft: Draft, nowMs: number) {
   const { label, ms } = MOVING[moving]
@@ -265,7 +269,7 @@ function draftOf(search: TimeSearch, nowMs: number): Draft {
   const hours = hoursOf(search.hours)
   return {
     ...range,
-    ...(isMoving(search.time) && { moving: search.time }),
+    ...(search.time && { moving: search.time }),
     ...(hours && { fromTime: hours.from, toTime: hours.to, isDaily: true }),
   }
 }
@@ -297,10 +301,10 @@ function momentOf(day: string, time: string, daysLater: number): number | undefi
 function searchOf(draft: Draft, { fromMs, untilMs }: TimeRange): Required<TimeSearch> {
   const hours = draft.isDaily ? hoursOf(`${draft.fromTime}-${draft.toTime}`) : undefined
   return {
-    time: draft.moving ?? '',
-    from: draft.moving || fromMs === undefined ? '' : iso(fromMs),
-    to: draft.moving || untilMs === undefined ? '' : iso(untilMs),
-    hours: hours ? `${hours.from}-${hours.to}` : '',
+    time: draft.moving,
+    from: draft.moving || fromMs === undefined ? undefined : iso(fromMs),
+    to: draft.moving || untilMs === undefined ? undefined : iso(untilMs),
+    hours: hours && `${hours.from}-${hours.to}`,
   }
 }
 

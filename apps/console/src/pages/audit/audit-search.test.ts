@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
-import { auditFilter } from './audit-search.ts'
+import { readSearch } from '../../lib/app/search.ts'
+import { auditFilter, auditSearch } from './audit-search.ts'
 import { rangeLabel } from './time-range.ts'
+
+const filterOf = (texts: Record<string, string>) => auditFilter(readSearch(auditSearch, texts))
 
 describe('auditFilter', () => {
   it('is empty without search parameters', () => {
@@ -21,7 +24,7 @@ describe('auditFilter', () => {
     expect(auditFilter({ kind: 'certificate' }).types).toEqual(
       expect.arrayContaining(['devices_CertificateStatusChanged', 'devices_SetCertificateStatus']),
     )
-    expect(auditFilter({ kind: 'toString' })).toEqual({})
+    expect(filterOf({ kind: 'toString' })).toEqual({})
   })
 
   it('includes both days in the local time zone', () => {
@@ -49,7 +52,7 @@ describe('auditFilter', () => {
   it.each(['0002-11-20', 'yesterday', '2026-1-2', '20261-01-01', '2026-13-01T00:00:00Z', '1e9'])(
     'ignores %j',
     day => {
-      expect(auditFilter({ from: day, to: day, time: day, hours: '25:00-08:00' })).toEqual({})
+      expect(filterOf({ from: day, to: day, time: day, hours: '25:00-08:00' })).toEqual({})
     },
   )
 })

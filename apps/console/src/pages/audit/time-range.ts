@@ -2,6 +2,7 @@ import { counted } from '../../lib/app/format.ts'
 import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { durationInWords } from '../../lib/app/relative-time.ts'
+import { anyText, oneOf, type SearchOf } from '../../lib/app/search.ts'
 import { dayAndTime, timeZone, utcOffset } from './log-time.ts'
 
 const MINUTE_MS = 60_000
@@ -17,7 +18,15 @@ export const MOVING = {
 export type Moving = keyof typeof MOVING
 
 /** Search parameters of the time of a log. `from` and `to` are times or whole days. `hours` are daily hours such as `18:00-08:00`. */
-export type TimeSearch = { time?: string; from?: string; to?: string; hours?: string }
+export const timeSearch = {
+  time: oneOf(Object.keys(MOVING) as Moving[]),
+  from: anyText,
+  to: anyText,
+  hours: anyText,
+}
+
+/** Values of the search parameters of the time of a log. */
+export type TimeSearch = SearchOf<typeof timeSearch>
 
 /** Time from which and until which entries are shown, in milliseconds since 1970. */
 export type TimeRange = { fromMs?: number; untilMs?: number }
@@ -25,14 +34,9 @@ export type TimeRange = { fromMs?: number; untilMs?: number }
 /** Hours of the day, from and until, such as `18:00`. */
 export type Hours = { from: string; to: string }
 
-/** Whether a text is a key of `MOVING`, the ranges that end now. */
-export function isMoving(text: string | undefined): text is Moving {
-  return text !== undefined && Object.hasOwn(MOVING, text)
-}
-
 /** The time range that search parameters describe. Moving ranges begin at a full minute. */
 export function rangeOf({ time, from, to }: TimeSearch, nowMs: number): TimeRange {
-  if (isMoving(time)) return { fromMs: Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - MOVING[time].ms }
+  if (time) return { fromMs: Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - MOVING[time].ms }
   const fromMs = from === undefined ? undefined : momentOf(from)
   const untilMs = to === undefined ? undefined : momentOf(to, 1)
   return { ...(fromMs !== undefined && { fromMs }), ...(untilMs !== undefined && { untilMs }) }
@@ -49,10 +53,10 @@ export function hoursOf(text: string | undefined): Hours | undefined {
  * wrong.
  */
 export function timeFilter(search: TimeSearch) {
-  const { fromMs, untilMs }: TimeRange = isMoving(search.time) ? {} : rangeOf(search, 0)
+  const { fromMs, untilMs }: TimeRange = search.time ? {} : rangeOf(search, 0)
   const hours = hoursOf(search.hours)
   return {
-    ...(isMoving(search.time) && { withinSecs: MOVING[search.time].ms / 1000 }),
+    ...(search.time && { withinSecs: MOVING[search.time].ms / 1000 }),
     ...(fromMs !== undefined && { since: new Date(fromMs).toISOString() }),
     ...(untilMs !== undefined && { until: new Date(untilMs).toISOString() }),
     ...(hours && { hours: { ...hours, timeZone: timeZone() } }),
@@ -77,7 +81,7 @@ function momentOf(text: string, daysLater = 0): number | undefined {
 export function rangeLabel(search: TimeSearch, nowMs: number): string {
   const hours = hoursOf(search.hours)
   const end = hours ? `, ${hours.from} to ${hours.to} each day` : ''
-  if (isMoving(search.time)) return MOVING[search.time].label + end
+  if (search.time) return MOVING[search.time].label + end
   const range = rangeOf(search, nowMs)
   if (isSame(range, lastNight(nowMs))) return `Last night, 18:00 to 08:00${end}`
   if (isSame(range, lastWeekend(nowMs))) return `Last weekend${end}`

@@ -3,9 +3,10 @@ import { useMemo } from 'react'
 import { invoke } from '../../api/client.ts'
 import { useGrowingList } from '../../api/lazy/growing-list.ts'
 import { useActionState } from '../../api/queries.ts'
-import { LOG_PAGE_SIZE } from './audit-params.ts'
 import type { Entry, Sealing, Subjects } from './sentences/entry.ts'
 import type { TimeSearch } from './time-range.ts'
+
+const PAGE_SIZE = 100
 
 /** Query actions of the logs. */
 export type LogAction =
@@ -50,7 +51,7 @@ export function useLog(
   of: object | undefined,
   rest: { filter: object; outcome?: string },
 ) {
-  const input = { ...of, ...rest, names: true, limit: LOG_PAGE_SIZE }
+  const input = { ...of, ...rest, names: true, limit: PAGE_SIZE }
   const query = useActionState(action, input as never, { keepPrevious: true })
   const logKey = JSON.stringify([action, of])
   const answer = query.isPlaceholderData ? undefined : (query.data as Answer | undefined)

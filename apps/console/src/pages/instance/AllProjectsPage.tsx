@@ -1,7 +1,7 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { useActionPages } from '../../api/queries.ts'
 import { formatBytes, formatCount } from '../../lib/app/format.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { anyText, oneOf, usePageSearch } from '../../lib/app/search.ts'
 import { organizationParam } from '../../organization.ts'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Id } from '../../ui/app/Id.tsx'
@@ -10,19 +10,21 @@ import { Cell, Row, SortHead } from '../../ui/app/Table.tsx'
 import { ListTable } from '../../ui/lazy/ListTable.tsx'
 import { AdminCrumb } from './AdminCrumb.tsx'
 
-type ProjectSearch = { q?: string; sort?: string }
-
 const PAGE_SIZE = 100
-const SORTS = ['name', 'organization', 'devices', 'stored'].flatMap(field => [field, `-${field}`])
 
-const route = getRouteApi('/authenticated/admin/projects')
+/** Search parameters of the list of all projects. */
+export const allProjectsSearch = {
+  q: anyText,
+  sort: oneOf(
+    ['name', '-name', 'organization', '-organization', 'devices', '-devices', 'stored', '-stored'],
+    '-devices',
+  ),
+}
 
 /** Projects of all organizations, by default sorted by their number of devices, largest first. */
 export function AllProjectsPage() {
-  const search = route.useSearch()
-  const change = useChangeSearch<ProjectSearch>()
-  const text = search.q?.trim()
-  const sort = SORTS.find(one => one === search.sort) ?? '-devices'
+  const [{ q, sort }, change] = usePageSearch(allProjectsSearch)
+  const text = q?.trim()
   const list = useActionPages('instance_QueryProjects', {
     limit: PAGE_SIZE,
     sort,
@@ -40,8 +42,8 @@ export function AllProjectsPage() {
     >
       <div className="tools">
         <FilterBox
-          value={search.q ?? ''}
-          onChange={q => change({ q })}
+          value={q ?? ''}
+          onChange={value => change({ q: value })}
           label="Filter projects"
           placeholder="Filter by name or id"
         />

@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Package, Unlink } from 'lucide-react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { anyText, usePageSearch } from '../../lib/app/search.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
@@ -18,13 +18,15 @@ const PAGE_SIZE = 100
 /** Minimum number of repositories for a filter box above the list. */
 const FILTER_FROM = 20
 
+/** Search parameters of the list of linked repositories. */
+export const linkedRepositoriesSearch = { q: anyText }
+
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/repositories')
 
 /** Repositories that the devices of a project may read, with the form that links another repository. */
 export function LinkedRepositoriesPage() {
   const { projectId } = route.useParams()
-  const { q } = route.useSearch()
-  const change = useChangeSearch<{ q?: string }>()
+  const [{ q }, change] = usePageSearch(linkedRepositoriesSearch)
   const text = q?.trim()
   const list = useActionPages('projects_QueryLinkedRepositories', {
     projectId,

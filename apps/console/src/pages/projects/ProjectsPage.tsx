@@ -4,7 +4,7 @@ import { ChevronDown, Package } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { actionQuery, invalidateActions, useActionPages } from '../../api/queries.ts'
 import { ageOf } from '../../lib/app/age.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { anyText, oneOf, usePageSearch } from '../../lib/app/search.ts'
 import { loadCode } from '../../lib/load-code.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { CardSkeletons } from '../../ui/app/Card.tsx'
@@ -22,13 +22,7 @@ import { Main } from '../../ui/Main.tsx'
 import { InvitationHint } from '../accounts/InvitationHint.tsx'
 import { ProjectCard } from './ProjectCard.tsx'
 import { FreshProjectStats, ProjectStats } from './ProjectStats.tsx'
-import {
-  PROJECT_ORDERS,
-  PROJECT_STATES,
-  type ProjectOrder,
-  projectOrderOf,
-  projectStateOf,
-} from './project-states.ts'
+import { PROJECT_ORDERS, PROJECT_STATES, type ProjectOrder, type ProjectState } from './project-states.ts'
 import { summaryInput } from './summary.ts'
 
 const CreateProjectDialog = lazy(async () => ({
@@ -42,21 +36,29 @@ const PAGE_SIZE = 60
  */
 const MOST_SUMMED_UP = 24
 
+/** Search parameters of the list of projects. */
+export const projectsSearch = {
+  q: anyText,
+  sort: oneOf(
+    PROJECT_ORDERS.map(({ value }) => value),
+    'problems',
+  ),
+  state: oneOf(Object.keys(PROJECT_STATES) as ProjectState[]),
+}
+
 const route = getRouteApi('/authenticated/org_{$organization}/projects')
 
 /** The projects of an organization as cards. */
 export function ProjectsPage() {
   const organizationId = organizationIdOf(route.useParams())
-  const { q = '', ...search } = route.useSearch()
-  const [order, state] = [projectOrderOf(search.sort), projectStateOf(search.state)]
-  const change = useChangeSearch<{ q?: string; sort?: string; state?: string }>()
+  const [{ q = '', sort, state }, change] = usePageSearch(projectsSearch)
   const queryClient = useQueryClient()
   const [isCreating, setCreating] = useState(false)
   const text = q.trim()
   const list = useActionPages('organizations_QueryProjects', {
     organizationId,
     limit: PAGE_SIZE,
-    sort: order,
+    sort,
     totals: true,
     ...((text || state) && { filter: { ...(text && { text }), ...(state && { state }) } }),
   })
@@ -87,10 +89,7 @@ export function ProjectsPage() {
                 placeholder="Filter by name or id"
                 onChange={value => change({ q: value })}
               />
-              <SortMenu
-                value={order}
-                onChange={value => change({ sort: value === 'problems' ? undefined : value })}
-              />
+              <SortMenu value={sort} onChange={value => change({ sort: value })} />
               {createButton}
             </>
           )

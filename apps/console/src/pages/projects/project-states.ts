@@ -10,11 +10,6 @@ export const PROJECT_STATES = {
 /** A state of devices by which the list of projects is filtered. */
 export type ProjectState = keyof typeof PROJECT_STATES
 
-/** The value if it is a state, else `undefined`. */
-export function projectStateOf(value: string | undefined): ProjectState | undefined {
-  return value !== undefined && Object.hasOwn(PROJECT_STATES, value) ? (value as ProjectState) : undefined
-}
-
 /** Sort orders of the list of projects. */
 export const PROJECT_ORDERS = [
   { value: 'problems', label: 'Problems first' },
@@ -24,8 +19,3 @@ export const PROJECT_ORDERS = [
 
 /** A sort order of the list of projects. */
 export type ProjectOrder = (typeof PROJECT_ORDERS)[number]['value']
-
-/** The value if it is a sort order of the list of projects, else `problems`. */
-export function projectOrderOf(value: string | undefined): ProjectOrder {
-  return PROJECT_ORDERS.find(order => order.value === value)?.value ?? 'problems'
-}

@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { File } from 'lucide-react'
 import { useActionPages } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { anyText, oneOf, usePageSearch } from '../../lib/app/search.ts'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Id } from '../../ui/app/Id.tsx'
@@ -9,23 +9,24 @@ import { ListPage } from '../../ui/app/ListPage.tsx'
 import { Cell, Row, SortHead } from '../../ui/app/Table.tsx'
 import { ListTable } from '../../ui/lazy/ListTable.tsx'
 import { AssetState } from './AssetState.tsx'
-import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
+import { LIST_PAGE_SIZE } from './page-size.ts'
 import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
+
+/** Search parameters of the list of assets. */
+export const assetsSearch = { q: anyText, sort: oneOf(['size', '-size']) }
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/assets')
 
 /** The blobs of a repository, newest first by default. */
 export function AssetsPage() {
   const { repositoryId } = route.useParams()
-  const { q, sort } = route.useSearch()
-  const change = useChangeSearch<ListSearch>()
+  const [{ q, sort }, change] = usePageSearch(assetsSearch)
   const text = q?.trim()
-  const order = sort === 'size' || sort === '-size' ? sort : undefined
   const list = useActionPages('repositories_QueryAssets', {
     repositoryId,
     limit: LIST_PAGE_SIZE,
     ...(text && { filter: { text } }),
-    ...(order && { sort: order }),
+    ...(sort && { sort }),
   })
   const assets = list.data?.pages.flatMap(page => page.assets)
   return (
@@ -52,7 +53,7 @@ export function AssetsPage() {
               <tr>
                 <th scope="col">Name</th>
                 <th scope="col">Digest</th>
-                <SortHead field="size" sort={order} onSort={next => change({ sort: next })}>
+                <SortHead field="size" sort={sort} onSort={next => change({ sort: next })}>
                   {SIZE_HEAD}
                 </SortHead>
               </tr>

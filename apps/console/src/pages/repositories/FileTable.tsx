@@ -11,7 +11,7 @@ import { SearchBox } from '../../ui/app/SearchBox.tsx'
 import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { toastError } from '../../ui/app/toast.ts'
 import { AssetState } from './AssetState.tsx'
-import { LIST_PAGE_SIZE } from './list-search.ts'
+import { LIST_PAGE_SIZE } from './page-size.ts'
 import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
 
 type File = ActionOutput<'repositories_GetVersionDetails'>['assets'][number]

@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Tags } from 'lucide-react'
 import { useActionPages, useActionState } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { anyText, oneOf, usePageSearch } from '../../lib/app/search.ts'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Id } from '../../ui/app/Id.tsx'
@@ -16,29 +16,30 @@ import { ListTable } from '../../ui/lazy/ListTable.tsx'
 import { Absent } from '../../ui/NotFound.tsx'
 import { Commands } from './Commands.tsx'
 import { createVersionCommand, uploadCommand } from './cli-commands.ts'
-import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
+import { LIST_PAGE_SIZE } from './page-size.ts'
 import { TagList } from './TagList.tsx'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
 /** Maximum number of tags that a table row shows at first. A button shows the rest. */
 const ROW_TAGS = 4
 
+/** Search parameters of the list of a package's versions. */
+export const versionsSearch = { q: anyText, sort: oneOf(['createdAt', '-createdAt'], '-createdAt') }
+
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId')
 
 /** The versions of a package with their tags, newest first. */
 export function PackagePage() {
   const { repositoryId, packageId } = route.useParams()
-  const { q, sort } = route.useSearch()
-  const change = useChangeSearch<ListSearch>()
+  const [{ q, sort }, change] = usePageSearch(versionsSearch)
   const text = q?.trim()
-  const order = sort === 'createdAt' ? sort : undefined
   const repository = useActionState('repositories_GetDetails', { repositoryId }).data
   const { data: details, error } = useActionState('repositories_GetPackageDetails', { packageId })
   const list = useActionPages('repositories_QueryPackageVersions', {
     packageId,
     limit: LIST_PAGE_SIZE,
     ...(text && { filter: { text } }),
-    ...(order && { sort: order }),
+    sort,
   })
   // The URL and the commands name the repository, so a package of another repository counts as not found.
   if (details && details.repositoryId !== repositoryId) {
@@ -93,11 +94,7 @@ export function PackagePage() {
             head={
               <tr>
                 <th scope="col">Id</th>
-                <SortHead
-                  field="createdAt"
-                  sort={order ?? '-createdAt'}
-                  onSort={next => change({ sort: next === 'createdAt' ? next : '' })}
-                >
+                <SortHead field="createdAt" sort={sort} onSort={next => change({ sort: next })}>
                   Created At
                 </SortHead>
                 <th scope="col">Tags</th>

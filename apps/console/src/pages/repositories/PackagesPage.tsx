@@ -4,7 +4,7 @@ import { Package } from 'lucide-react'
 import { usePublicUrl } from '../../api/config.ts'
 import { useActionPages, useActionState } from '../../api/queries.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { anyText, oneOf, usePageSearch } from '../../lib/app/search.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
@@ -17,27 +17,28 @@ import { TickRow } from '../software/TickRow.tsx'
 import { devicesPerTick, ticksOf } from '../software/ticks.ts'
 import { Commands } from './Commands.tsx'
 import { createPackageCommand, createVersionCommand, logInCommand, uploadCommand } from './cli-commands.ts'
-import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
+import { LIST_PAGE_SIZE } from './page-size.ts'
 import '../../styles/software.css'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages'
+
+/** Search parameters of the list of packages. */
+export const packagesSearch = { q: anyText, sort: oneOf(['name', '-name', 'latest', '-latest'], 'name') }
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/packages')
 
 /** The packages of a repository, sorted by name, and the CLI commands that manage packages. */
 export function PackagesPage() {
   const { repositoryId } = route.useParams()
-  const { q, sort } = route.useSearch()
-  const change = useChangeSearch<ListSearch>()
+  const [{ q, sort }, change] = usePageSearch(packagesSearch)
   const publicUrl = usePublicUrl()
   const text = q?.trim()
-  const order = sort === '-name' || sort === 'latest' || sort === '-latest' ? sort : undefined
   const repository = useActionState('repositories_GetDetails', { repositoryId }).data
   const list = useActionPages('repositories_QueryPackages', {
     repositoryId,
     limit: LIST_PAGE_SIZE,
     ...(text && { filter: { text } }),
-    ...(order && { sort: order }),
+    sort,
   })
   const packages = list.data?.pages.flatMap(page => page.packages)
   const usage = usePackageUsage(repositoryId, packages !== undefined && packages.length > 0)
@@ -87,12 +88,12 @@ export function PackagesPage() {
             columns={6}
             head={
               <tr>
-                <SortHead field="name" sort={order ?? 'name'} onSort={next => change({ sort: next })}>
+                <SortHead field="name" sort={sort} onSort={next => change({ sort: next })}>
                   Name
                 </SortHead>
                 <th scope="col">Latest version</th>
                 <th scope="col">Its tags</th>
-                <SortHead field="latest" sort={order ?? 'name'} onSort={next => change({ sort: next })}>
+                <SortHead field="latest" sort={sort} onSort={next => change({ sort: next })}>
                   Created
                 </SortHead>
                 <th scope="col">Devices that run it</th>

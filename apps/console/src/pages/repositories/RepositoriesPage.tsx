@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/app/search.ts'
+import { anyText, usePageSearch } from '../../lib/app/search.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { CardSkeletons } from '../../ui/app/Card.tsx'
 import { CardGrid } from '../../ui/app/CardGrid.tsx'
@@ -17,13 +17,15 @@ import { RepositoryCard } from './RepositoryCard.tsx'
 
 const PAGE_SIZE = 60
 
+/** Search parameters of the list of repositories. */
+export const repositoriesSearch = { q: anyText }
+
 const route = getRouteApi('/authenticated/org_{$organization}/repositories')
 
 /** The repositories of an organization as cards. */
 export function RepositoriesPage() {
   const organizationId = organizationIdOf(route.useParams())
-  const { q = '' } = route.useSearch()
-  const change = useChangeSearch<{ q?: string }>()
+  const [{ q = '' }, change] = usePageSearch(repositoriesSearch)
   const [isCreating, setCreating] = useState(false)
   const text = q.trim()
   const list = useActionPages('organizations_QueryRepositories', {

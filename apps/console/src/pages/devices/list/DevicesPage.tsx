@@ -1,10 +1,10 @@
 import { ActionError, MAX_MARKED_DEVICES } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
-import { useMatch, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useMatch, useNavigate, useParams } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { invalidateActions, useActionState } from '../../../api/queries.ts'
 import { counted, formatCount } from '../../../lib/app/format.ts'
-import { useChangeSearch } from '../../../lib/app/search.ts'
+import { usePageSearch } from '../../../lib/app/search.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
 import { loadCode } from '../../../lib/load-code.ts'
@@ -21,13 +21,13 @@ import { Skeleton, SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { useCurrentBulk } from '../../bulk/waiting-deletion.ts'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
 import { DEFAULT_SORT } from './all-devices-input.ts'
-import { partsOfAttention } from './attention.ts'
+import { isHealth } from './attention.ts'
 import { propertyColumn, propertyOf } from './column-ids.ts'
 import { type ColumnView, columnsBeside, isDefaultView } from './column-view.ts'
 import { type Condition, isColumnName, parseConditions, writeConditions } from './conditions.ts'
 import { DeviceTable } from './DeviceTable.tsx'
 import { DeviceTools, Matches } from './DeviceTools.tsx'
-import { type DeviceSearch, FILTER_PARAMETERS } from './device-search.ts'
+import { type DeviceSearch, deviceFilters, devicesSearch } from './device-search.ts'
 import { sortedProperty, sortOf } from './devices-input.ts'
 import { countOf, Filters } from './Filters.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
@@ -72,8 +72,11 @@ function Devices({ projectId }: { projectId: string }) {
   const queryClient = useQueryClient()
   const isNarrow = useIsNarrow()
   const path = useMatch({ from: ROUTE, select: ({ pathname }) => pathname.replace(/\/$/, '') })
-  const asked = knownSearch(useSearch({ from: ROUTE }))
-  const changeSearch = useChangeSearch<DeviceSearch>()
+  const [inUrl, changeSearch] = usePageSearch(devicesSearch)
+  // A link may have a health as `show`. It becomes `health`, because a preset and a health may apply together.
+  const asked: DeviceSearch = isHealth(inUrl.show)
+    ? { ...inUrl, show: undefined, health: inUrl.health ?? inUrl.show }
+    : inUrl
   const navigate = useNavigate()
   const conditions = useMemo(() => parseConditions(asked.where), [asked.where])
   const { view, isKnown, leftOut, change: changeView } = useColumnView(projectId)
@@ -158,7 +161,7 @@ function Devices({ projectId }: { projectId: string }) {
     changeView(others)
     change({ where, sort: undefined })
   }
-  const clearFilter = () => change(Object.fromEntries(FILTER_PARAMETERS.map(name => [name, undefined])))
+  const clearFilter = () => change(NO_FILTER)
 
   const selection = useSelection({
     projectId,
@@ -376,10 +379,7 @@ function useExpectedCount(projectId: string): number | undefined {
   return details?.deviceCount ?? known
 }
 
-/** The search parameters with the known values of `show` and `health`. A health in `show`, as in links, becomes `health`. */
-function knownSearch({ show, health, ...others }: DeviceSearch): DeviceSearch {
-  return { ...others, ...partsOfAttention(show), ...partsOfAttention(health) }
-}
+const NO_FILTER = Object.fromEntries(Object.keys(deviceFilters).map(name => [name, undefined]))
 
 /** Properties that get a column because a condition compares them. A condition "is absent" and a condition on another column add none. */
 function shownBy(conditions: readonly Condition[]): string[] {

@@ -28,20 +28,7 @@ export function filterOfAttention(value: Attention): Pick<Filter, 'health' | 'pr
   return isHealth(value) ? { health: value } : { preset: value }
 }
 
-function isHealth(value: Attention): value is Health {
+/** Whether the value of the search parameter `show` is a health. */
+export function isHealth(value: Attention | undefined): value is Health {
   return HEALTHS.includes(value as Health)
-}
-
-/** Splits a health or a preset into the search parameters `health` and `show`, because both filters may apply together. */
-export function partsOfAttention(value: unknown): { health?: Health; show?: Attention } {
-  const known = attentionOf(value)
-  if (known === undefined) return {}
-  return isHealth(known) ? { health: known } : { show: known }
-}
-
-/** The value if it is a health or the name of a preset, else `undefined`. */
-export function attentionOf(value: unknown): Attention | undefined {
-  return typeof value === 'string' && Object.hasOwn(ATTENTION_LABELS, value)
-    ? (value as Attention)
-    : undefined
 }

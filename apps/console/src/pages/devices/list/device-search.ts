@@ -1,36 +1,32 @@
-import type { Attention, Health } from './attention.ts'
+import { anyText, oneOf, type SearchOf } from '../../../lib/app/search.ts'
+import { HEALTHS, PRESETS } from './attention.ts'
 
-/** Search parameters that filter the device list. A separate module keeps the page out of the code of its route. */
-export const FILTER_PARAMETERS = [
-  'q',
-  'status',
+/** Search parameters that filter the device list. */
+export const deviceFilters = {
+  q: anyText,
+  status: oneOf(['connected', 'disconnected', 'pending']),
   // A preset, or in links a health.
-  'show',
-  'health',
+  show: oneOf([...PRESETS, ...HEALTHS]),
+  health: oneOf(HEALTHS),
   // Conditions on properties and columns, in the JSON format of `conditions.ts`.
-  'where',
+  where: anyText,
   // Error of failed updates, with `#` in place of numbers and ids.
-  'error',
+  error: anyText,
   // `=` and the version that failed updates tried to install, or only `=` for updates that name none. With it, an absent `error` means
   // devices that report no error.
-  'target',
+  target: anyText,
   // Condition on the software that devices report, in the JSON format of `software-condition.ts`.
-  'software',
+  software: anyText,
   // Beginning of an IP or MAC address.
-  'address',
+  address: anyText,
   // Id of the deployment token with which the devices enrolled.
-  'token',
+  token: anyText,
   // Id of a bulk action whose devices are listed.
-  'result',
-] as const
-
-type Narrow = { status?: 'connected' | 'disconnected' | 'pending'; show?: Attention; health?: Health }
-
-/** Search parameters of the device list. */
-export type DeviceSearch = Narrow & {
-  [Name in Exclude<(typeof FILTER_PARAMETERS)[number], keyof Narrow>]?: string
-} & {
-  sort?: string
-  /** Cursor of the page in view; absent on the first page. */
-  cursor?: string
+  result: anyText,
 }
+
+/** Search parameters of the device list. `cursor` is the one of the page in view; it is absent on the first page. */
+export const devicesSearch = { ...deviceFilters, sort: anyText, cursor: anyText }
+
+/** Values of the search parameters of the device list. */
+export type DeviceSearch = SearchOf<typeof devicesSearch>

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { attentionOf } from './attention.ts'
+import { readSearch } from '../../../lib/app/search.ts'
+import { devicesSearch } from './device-search.ts'
 import { devicesInput, sortOf } from './devices-input.ts'
 
 it('sends exactly the filter and order of the search parameters', () => {
@@ -20,12 +21,11 @@ it('filters by what needs attention', () => {
   expect(devicesInput('p_1', { show: 'offlineLong', status: 'pending' })).toMatchObject({
     filter: { preset: 'offlineLong', status: 'pending' },
   })
-  expect(['updateFailed', 'toString', 1, undefined].map(attentionOf)).toEqual([
-    'updateFailed',
-    undefined,
-    undefined,
-    undefined,
-  ])
+  expect(
+    ['updateFailed', 'toString', '1', undefined].map(
+      show => readSearch(devicesSearch, { ...(show && { show }) }).show,
+    ),
+  ).toEqual(['updateFailed', undefined, undefined, undefined])
 })
 
 it('filters by the failure of an update', () => {

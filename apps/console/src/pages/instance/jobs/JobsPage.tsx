@@ -1,10 +1,9 @@
 import { MAX_SUMMARIZED_JOBS } from '@muster/actions/client'
-import { getRouteApi } from '@tanstack/react-router'
 import { Workflow } from 'lucide-react'
 import { useEffect } from 'react'
 import { useActionPages, useActionState } from '../../../api/queries.ts'
 import { formatCount } from '../../../lib/app/format.ts'
-import { useChangeSearch } from '../../../lib/app/search.ts'
+import { anyText, oneOf, usePageSearch } from '../../../lib/app/search.ts'
 import { useToggled } from '../../../lib/app/use-toggled.ts'
 import { EmptyState } from '../../../ui/app/EmptyState.tsx'
 import { ListPage } from '../../../ui/app/ListPage.tsx'
@@ -12,7 +11,6 @@ import { Segments } from '../../../ui/app/Segments.tsx'
 import { Cell, Row } from '../../../ui/app/Table.tsx'
 import { ListTable } from '../../../ui/lazy/ListTable.tsx'
 import { SuggestBox } from '../../../ui/lazy/SuggestBox.tsx'
-import { LOG_PAGE_SIZE } from '../../audit/audit-params.ts'
 import { AdminCrumb } from '../AdminCrumb.tsx'
 import { JobDetail } from './JobDetail.tsx'
 import { JobRow } from './JobRow.tsx'
@@ -21,8 +19,7 @@ import { KindsTable } from './KindsTable.tsx'
 import '../../../styles/admin.css'
 import '../../../styles/folding-rows.css'
 
-type JobSearch = { type?: string; status?: string; time?: string; order?: string; job?: string }
-
+const PAGE_SIZE = 100
 const STATUSES = Object.keys(JOB_LOOKS) as Job['status'][]
 const TIMES = [
   { value: 'day', label: 'Last 24 h' },
@@ -32,18 +29,26 @@ const DAY_SECS = 86_400
 /** Interval at which the list is loaded again while a job on screen runs, in milliseconds. */
 const RUNNING_REFRESH_MS = 3_000
 
-const route = getRouteApi('/authenticated/admin/jobs')
+/** Search parameters of the list of jobs. */
+export const jobsSearch = {
+  // Kind of job.
+  type: anyText,
+  status: oneOf(['all', ...STATUSES], 'all'),
+  time: oneOf(['day', 'all'], 'day'),
+  order: oneOf(['problems', 'time'], 'problems'),
+  // Id of the job whose details are open at first.
+  job: anyText,
+}
 
 /** Background jobs of the hub, by default with problems first, and the last runs of each kind of job. */
 export function JobsPage() {
-  const search = route.useSearch()
-  const change = useChangeSearch<JobSearch>()
+  const [search, change] = usePageSearch(jobsSearch)
   const [open, toggle] = useToggled(search.job)
-  const status = STATUSES.find(one => one === search.status)
-  const isDay = search.time !== 'all'
+  const status = search.status === 'all' ? undefined : search.status
+  const isDay = search.time === 'day'
   const isByTime = search.order === 'time'
   const list = useActionPages('jobs_Query', {
-    limit: LOG_PAGE_SIZE,
+    limit: PAGE_SIZE,
     ...(!isByTime && { sort: '-problems' as const }),
     filter: {
       ...(search.type && { job: search.type }),
@@ -87,24 +92,19 @@ export function JobsPage() {
         />
         <Segments
           label="Status"
-          value={status ?? 'all'}
+          value={search.status}
           options={[
             { value: 'all', label: 'All', count: counts?.total },
             ...STATUSES.map(one => ({ value: one, label: one, count: counts?.counts[one] })),
           ]}
-          onChange={value => change({ status: value === 'all' ? '' : value })}
+          onChange={value => change({ status: value })}
         />
-        <Segments
-          label="Time"
-          value={isDay ? 'day' : 'all'}
-          options={TIMES}
-          onChange={value => change({ time: value === 'day' ? '' : value })}
-        />
+        <Segments label="Time" value={search.time} options={TIMES} onChange={time => change({ time })} />
         <label className="check">
           <input
             type="checkbox"
             checked={!isByTime}
-            onChange={event => change({ order: event.target.checked ? '' : 'time' })}
+            onChange={event => change({ order: event.target.checked ? 'problems' : 'time' })}
           />
           <span>Problems first</span>
         </label>

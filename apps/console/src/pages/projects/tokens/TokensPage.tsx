@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../../api/queries.ts'
-import { useChangeSearch } from '../../../lib/app/search.ts'
+import { anyText, usePageSearch } from '../../../lib/app/search.ts'
 import { CreateButton } from '../../../ui/app/CreateButton.tsx'
 import { EmptyState } from '../../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../../ui/app/FilterBox.tsx'
@@ -19,13 +19,15 @@ import '../../../styles/people.css'
 /** Minimum number of tokens for a filter box above the list. */
 const FILTER_FROM = 8
 
+/** Search parameters of the list of deployment tokens. */
+export const tokensSearch = { q: anyText }
+
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/tokens')
 
 /** The deployment tokens of a project, with which its devices enrol. */
 export function TokensPage() {
   const { projectId } = route.useParams()
-  const { q } = route.useSearch()
-  const change = useChangeSearch<{ q?: string }>()
+  const [{ q }, change] = usePageSearch(tokensSearch)
   const [isCreating, setCreating] = useState(false)
   const [limitedId, setLimitedId] = useState<string>()
   const list = useActionPages('projects_QueryDeploymentTokens', tokensInput(projectId, q))

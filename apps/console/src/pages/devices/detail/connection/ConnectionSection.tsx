@@ -1,10 +1,11 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { type CSSProperties, useDeferredValue, useState } from 'react'
 import { actionQuery, useAction, useActionState } from '../../../../api/queries.ts'
 import { counted, formatDuration, formatShare } from '../../../../lib/app/format.ts'
 import { dayAndMonth, hourAndMinute } from '../../../../lib/app/local-time.ts'
+import { usePageSearch } from '../../../../lib/app/search.ts'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
 import { Section } from '../../../../ui/app/Section.tsx'
 import { Segments } from '../../../../ui/app/Segments.tsx'
@@ -18,9 +19,8 @@ import { mergeTicks } from './connection-ticks.ts'
 import { Glyph, Lane } from './Lane.tsx'
 import { type Mark, personMarks, updateEntries, updateMarks } from './lanes.ts'
 import { RefusedAttempts } from './RefusedAttempts.tsx'
-import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf } from './ranges.ts'
+import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf, deviceSearch } from './ranges.ts'
 
-const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId'
 /** Maximum number of changes by people that are requested for the time axis. Marks that lie close together are drawn as one. */
 const CHANGES_READ = 200
 
@@ -36,7 +36,7 @@ type ConnectionSectionProps = {
 
 /** Time axis of the device's connections, its updates and the changes by people. The person chooses one of three time ranges. */
 export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectionProps) {
-  const { connection } = useSearch({ from: ROUTE })
+  const [{ connection }] = usePageSearch(deviceSearch)
   const navigate = useNavigate()
   const [openedMs] = useState(() => Date.now())
   const range = connectionRangeOf(connection, problemBeganAt, openedMs)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { mergeTicks } from './connection-ticks.ts'
-import { axisOf, CONNECTION_RANGES, connectionRangeOf } from './ranges.ts'
+import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf } from './ranges.ts'
 
 const NOW = Date.parse('2026-06-08T12:00:00Z')
 const HOUR = 3_600_000
@@ -14,7 +14,7 @@ describe('mergeTicks', () => {
 
 describe('ranges of the section Connection', () => {
   it('open on the smallest range that holds the beginning of the problem, else on 7 d', () => {
-    const opened = (asked: string | undefined, hoursAgo?: number) =>
+    const opened = (asked: ConnectionRange['value'] | undefined, hoursAgo?: number) =>
       connectionRangeOf(asked, hoursAgo === undefined ? undefined : at(hoursAgo), NOW).value
     expect([opened(undefined), opened(undefined, 3), opened(undefined, 100)]).toEqual(['7d', '24h', '7d'])
     expect([opened(undefined, 500), opened(undefined, 5_000), opened('30d', 3)]).toEqual(['30d', '7d', '30d'])

@@ -1,4 +1,5 @@
 import { hourAndMinute, shortDay } from '../../../../lib/app/local-time.ts'
+import { oneOf } from '../../../../lib/app/search.ts'
 
 /** A time range of the section Connection: its length, and the length of one tick. */
 export type ConnectionRange = {
@@ -18,11 +19,14 @@ export const CONNECTION_RANGES: readonly ConnectionRange[] = [
 ]
 const WEEK = CONNECTION_RANGES[1]!
 
+/** Search parameters of the page of a device. `connection` is the time range of the section Connection. */
+export const deviceSearch = { connection: oneOf(CONNECTION_RANGES.map(({ value }) => value)) }
+
 /**
  * The range that the URL names. Otherwise the smallest range that contains the beginning of the device's problem, or 7 d if there is none.
  */
 export function connectionRangeOf(
-  asked: string | undefined,
+  asked: ConnectionRange['value'] | undefined,
   problemBeganAt: string | undefined,
   nowMs: number,
 ): ConnectionRange {

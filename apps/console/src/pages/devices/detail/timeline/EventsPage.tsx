@@ -1,5 +1,5 @@
-import { useParams, useSearch } from '@tanstack/react-router'
-import { useChangeSearch } from '../../../../lib/app/search.ts'
+import { useParams } from '@tanstack/react-router'
+import { anyText, oneOf, usePageSearch } from '../../../../lib/app/search.ts'
 import { FilterBox } from '../../../../ui/app/FilterBox.tsx'
 import { Segments } from '../../../../ui/app/Segments.tsx'
 import { SuggestBox } from '../../../../ui/lazy/SuggestBox.tsx'
@@ -7,19 +7,10 @@ import { EntriesPage } from './EntriesPage.tsx'
 import type { Severity } from './entry.ts'
 import { TimelineList } from './TimelineList.tsx'
 import { TimeTools, useTimes } from './TimeTools.tsx'
-import { type RangeSearch, rangeOf } from './time-range.ts'
+import { rangeOf, rangeSearch } from './time-range.ts'
 import { useTimeline } from './use-timeline.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId/events'
-
-/** Search parameters of the events of a device. `level` is the lowest severity that is shown. */
-export type EventsSearch = RangeSearch & {
-  q?: string
-  level?: string
-  category?: string
-  /** Id of the entry that is open. */
-  entry?: string
-}
 
 const LEVELS: { value: Severity | ''; label: string }[] = [
   { value: '', label: 'All' },
@@ -28,6 +19,20 @@ const LEVELS: { value: Severity | ''; label: string }[] = [
   { value: 'Error', label: 'Error and Critical' },
 ]
 
+/** Search parameters of the events of a device. */
+export const eventsSearch = {
+  ...rangeSearch,
+  q: anyText,
+  // The lowest severity that is shown.
+  level: oneOf(
+    LEVELS.map(({ value }) => value),
+    '',
+  ),
+  category: anyText,
+  // Id of the entry that is open.
+  entry: anyText,
+}
+
 /** All events of a device, newest first, with filters by severity, category, text and time. */
 export function EventsPage() {
   const { deviceId } = useParams({ from: ROUTE })
@@ -35,9 +40,8 @@ export function EventsPage() {
 }
 
 function Events({ deviceId }: { deviceId: string }) {
-  const search = useSearch({ from: ROUTE })
-  const change = useChangeSearch<EventsSearch>()
-  const level = LEVELS.find(({ value }) => value === search.level)?.value ?? ''
+  const [search, change] = usePageSearch(eventsSearch)
+  const { level } = search
   const times = useTimes(search)
   const timeline = useTimeline(deviceId, {
     ...times,

@@ -45,10 +45,7 @@ export function TimeTools({ search, onChange, children }: TimeToolsProps) {
 
 /** The range, for the query. It is computed once for each choice, so that a render does not change the query. */
 export function useTimes({ range, from, to }: RangeSearch) {
-  return useMemo(
-    () => timesOf({ ...(range && { range }), ...(from && { from }), ...(to && { to }) }, Date.now()),
-    [range, from, to],
-  )
+  return useMemo(() => timesOf({ range, from, to }, Date.now()), [range, from, to])
 }
 
 /** Both times of a range as "2026-11-22 18:00 and 2026-11-23 08:00". */

@@ -1,25 +1,15 @@
-import { useParams, useSearch } from '@tanstack/react-router'
-import { useChangeSearch } from '../../../../lib/app/search.ts'
+import { useParams } from '@tanstack/react-router'
+import { anyText, oneOf, usePageSearch } from '../../../../lib/app/search.ts'
 import { FilterBox } from '../../../../ui/app/FilterBox.tsx'
 import { Segments } from '../../../../ui/app/Segments.tsx'
 import { EntriesPage } from './EntriesPage.tsx'
 import type { Kind } from './entry.ts'
 import { TimelineList } from './TimelineList.tsx'
 import { TimeTools, useTimes } from './TimeTools.tsx'
-import { type RangeSearch, rangeOf } from './time-range.ts'
+import { rangeOf, rangeSearch } from './time-range.ts'
 import { useTimeline } from './use-timeline.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId/timeline'
-
-/** Search parameters of the timeline of a device. */
-export type TimelineSearch = RangeSearch & {
-  q?: string
-  kind?: string
-  /** `problems` shows warnings and errors only. */
-  level?: string
-  /** Id of the entry that is open. */
-  entry?: string
-}
 
 const KINDS: { value: Kind | ''; label: string }[] = [
   { value: '', label: 'All' },
@@ -30,6 +20,20 @@ const KINDS: { value: Kind | ''; label: string }[] = [
   { value: 'person', label: 'People' },
 ]
 
+/** Search parameters of the timeline of a device. */
+export const timelineSearch = {
+  ...rangeSearch,
+  q: anyText,
+  kind: oneOf(
+    KINDS.map(({ value }) => value),
+    '',
+  ),
+  // `problems` shows warnings and errors only.
+  level: oneOf(['problems']),
+  // Id of the entry that is open.
+  entry: anyText,
+}
+
 /** History of a device: events, connections, changes and actions of people in one list, newest first. */
 export function TimelinePage() {
   const { deviceId } = useParams({ from: ROUTE })
@@ -37,16 +41,15 @@ export function TimelinePage() {
 }
 
 function Timeline({ deviceId }: { deviceId: string }) {
-  const search = useSearch({ from: ROUTE })
-  const change = useChangeSearch<TimelineSearch>()
-  const kind = KINDS.find(({ value }) => value === search.kind)?.value ?? ''
+  const [search, change] = usePageSearch(timelineSearch)
+  const { kind } = search
   const range = rangeOf(search)
   const times = useTimes(search)
   const timeline = useTimeline(deviceId, {
     ...times,
     ...(kind && { kinds: [kind] }),
     ...(search.q?.trim() && { text: search.q.trim() }),
-    minSeverity: search.level === 'problems' ? 'Warning' : 'Info',
+    minSeverity: search.level ? 'Warning' : 'Info',
   })
   const { counts } = timeline
   const all = counts && Object.values(counts).reduce((sum, count) => sum + count, 0)
@@ -70,7 +73,7 @@ function Timeline({ deviceId }: { deviceId: string }) {
         <label className="check">
           <input
             type="checkbox"
-            checked={search.level === 'problems'}
+            checked={search.level !== undefined}
             onChange={event => change({ level: event.target.checked ? 'problems' : '' })}
           />
           <span>Warnings and errors only</span>
@@ -80,7 +83,7 @@ function Timeline({ deviceId }: { deviceId: string }) {
         deviceId={deviceId}
         timeline={timeline}
         total={kind ? counts?.[kind] : all}
-        hasAllKinds={kind === '' && !search.q && search.level !== 'problems'}
+        hasAllKinds={kind === '' && !search.q && !search.level}
         range={range}
         openId={search.entry}
         onOpen={entry => change({ entry })}

@@ -1,8 +1,6 @@
 import { localMinute } from '../../../../lib/app/local-time.ts'
 import { lastNight } from '../../../../lib/app/out-of-hours.ts'
-
-/** Search parameters of a time range: a preset, or `from` and `to` as local times `YYYY-MM-DDTHH:MM`. */
-export type RangeSearch = { range?: string; from?: string; to?: string }
+import { anyText, oneOf, type SearchOf } from '../../../../lib/app/search.ts'
 
 export const RANGES = [
   { value: '1h', label: 'Last hour' },
@@ -14,6 +12,19 @@ export const RANGES = [
 ] as const
 export type Range = (typeof RANGES)[number]['value']
 
+/** Search parameters of a time range: a preset, or `from` and `to` as local times `YYYY-MM-DDTHH:MM`. */
+export const rangeSearch = {
+  range: oneOf(
+    RANGES.map(({ value }) => value),
+    '7d',
+  ),
+  from: anyText,
+  to: anyText,
+}
+
+/** Values of the search parameters of a time range. */
+export type RangeSearch = SearchOf<typeof rangeSearch>
+
 const HOUR_MS = 3_600_000
 const HOUR_SECS = 3_600
 const LENGTH_SECS = {
@@ -23,10 +34,10 @@ const LENGTH_SECS = {
   '30d': 30 * 24 * HOUR_SECS,
 }
 
-/** The range that the URL selects: `between` if it has a valid `from` or `to`, else a preset. Without a valid one it is `7d`. */
-export function rangeOf({ range, from, to }: RangeSearch): Range | 'between' {
+/** The range that the URL selects: `between` if it has a valid `from` or `to`, else a preset. */
+export function rangeOf({ range = '7d', from, to }: RangeSearch): Range | 'between' {
   if (localTime(from) || localTime(to)) return 'between'
-  return RANGES.find(({ value }) => value === range)?.value ?? '7d'
+  return range
 }
 
 /** The range for the hub. A range that ends now is sent as its length, because the browser's clock may be wrong. */
