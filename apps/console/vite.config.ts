@@ -49,11 +49,12 @@ export default defineConfig({
             },
             // The library of forms is the only one that uses `pacer-lite` and `devtools-event-client`.
             { name: 'form', test: /@tanstack\/.*(form|pacer|devtools)/, priority: 3 },
-            // The chunk `public` has the modules that every page may load, public pages included, and their imports. `exact-json` is left out, because only pages of devices need it. Those of the folder
-            // `form`, which use the library of forms, are left out, because signed-in pages need forms for dialogs only.
+            // The chunk `public` has the routes and the modules that every page may load, public pages included, and their imports.
+            // `exact-json` is left out, because only pages of devices need it. Those of the folder `form`, which use the library of
+            // forms, are left out, because signed-in pages need forms for dialogs only.
             {
               name: 'public',
-              test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|packages\/actions\/(?!src\/exact-json)/,
+              test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|\/routes\.ts$|packages\/actions\/(?!src\/exact-json)/,
               priority: 2,
             },
             // The chunk `app` has the modules that signed-in pages share. Without it, their dozens of small modules and icons would be
