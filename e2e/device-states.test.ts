@@ -1,9 +1,10 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
   allowClipboard,
   expectGoodScreen,
+  failAction,
   ignoreTimersOf,
   invoke,
   openStage,
@@ -224,6 +225,33 @@ it('shows every section again once its query succeeds', async () => {
     await expect.poll(() => again.count()).toBe(failed - 1)
   }
   await page.getByText('crane.limit-15').waitFor()
+})
+
+it('C28: says under the title and in the head that the device could not be loaded', async () => {
+  const mend = await failAction(page, 'devices_GetDetails')
+  await page.goto('about:blank')
+  await page.goto(address)
+  const alert = page.getByRole('alert').filter({ hasText: 'Could not load the device.' })
+  await page.getByText('crane.limit-15').waitFor()
+  await page.getByText(/^Last update failed /).waitFor()
+  expect(await page.getByText(/^Updated /).count()).toBe(0)
+  const topOf = async (locator: Locator) => (await locator.boundingBox())!.y
+  expect(await topOf(alert)).toBeGreaterThan(await topOf(page.getByRole('heading', { level: 1 })))
+  expect(await topOf(alert)).toBeLessThan(await topOf(page.getByRole('heading', { name: 'Connection' })))
+  await expectGoodScreen(page, 'device-without-details')
+  await mend()
+  await alert.getByRole('button', { name: 'Try again' }).click()
+  await alert.waitFor({ state: 'detached' })
+  await page.getByText(/^Updated /).waitFor()
+})
+
+it('C28: shows the error page when the first load of the timeline fails', async () => {
+  const mend = await failAction(page, 'devices_QueryTimeline')
+  await page.goto(`${address}/timeline`)
+  await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
+  await mend()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('heading', { level: 1, name: 'What happened' }).waitFor()
 })
 
 it('shows that the session has ended, with a link to sign in again', async () => {

@@ -286,6 +286,16 @@ it('C6: shows Page not Found, with the reason, for an absent entity', async () =
   await page.waitForURL(`${stage.hub.url}/${organizationId}/projects`)
 })
 
+it('C28: shows Page not Found for an unknown organization', async () => {
+  const unknown = `org_${'x'.repeat(22)}`
+  for (const path of ['', '/projects', '/repositories', '/settings/members', '/settings/log']) {
+    await page.goto(`${stage.hub.url}/${unknown}${path}`)
+    await page.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
+  }
+  expect(await page.getByText('Something went wrong!').count()).toBe(0)
+  await page.goto(`${stage.hub.url}/${organizationId}/projects`)
+})
+
 it('C6: shows a failure of the hub as an error, with a button to try again', async () => {
   for (const [path, action] of [
     [`projects/${projectId}/devices`, 'projects_GetDetails'],

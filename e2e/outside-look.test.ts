@@ -258,20 +258,25 @@ it('C11: shows a device without a name as "unnamed" with its host name everywher
   await page.getByText(text, { exact: true }).waitFor()
 })
 
-it('says on the page that the hub is lost, and that it is connected again', async () => {
+it('C28: says in a bar that keeps its place that the hub is lost, and that it is connected again', async () => {
   await page.route('**/api/v1/live', route => route.abort())
   await page.reload()
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.route('**/api/config.json', route => route.abort())
   await page.getByText(/^Connection to the hub lost at \d\d:\d\d:\d\d\.$/).waitFor()
   await expectGoodScreen(page, 'lost')
+  const bar = page.getByRole('region', { name: 'Connection to the hub' })
+  const place = await bar.boundingBox()
   // The console also retries by itself every few seconds. If a retry succeeded, the button would be gone, so it is pressed before.
   await Promise.all([
     page.waitForRequest('**/api/v1/live'),
     page.getByRole('button', { name: 'Try now' }).dispatchEvent('click'),
   ])
   await Promise.all([
-    page.getByText(/^Connected again\. Updated \d\d:\d\d:\d\d\.$/).waitFor(),
+    page
+      .getByText(/^Connected again\. Updated \d\d:\d\d:\d\d\.$/)
+      .waitFor()
+      .then(async () => expect(await bar.boundingBox()).toEqual(place)),
     page.unroute('**/api/v1/live'),
     page.unroute('**/api/config.json'),
   ])

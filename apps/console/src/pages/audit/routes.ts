@@ -1,6 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../../lib/load-code.ts'
 import { searchTexts } from '../../lib/search-texts.ts'
+import { EntityError } from '../../ui/EntityError.tsx'
 import { admin } from '../instance/routes.ts'
 import { organizationSettings } from '../organizations/routes.ts'
 import { project } from '../projects/routes.ts'
@@ -30,6 +31,7 @@ export const organizationLog = createRoute({
   path: 'log',
   validateSearch: searchTexts<typeof auditSearch>,
   component: lazyPage(() => import('./OrganizationLogPage.tsx'), 'OrganizationLogPage'),
+  errorComponent: EntityError,
 })
 
 const projectLog = createRoute({

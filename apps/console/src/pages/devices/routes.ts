@@ -2,6 +2,7 @@ import { createRoute } from '@tanstack/react-router'
 import { actionPagesQuery, actionQuery } from '../../api/queries.ts'
 import { lazyPage } from '../../lib/load-code.ts'
 import { searchTexts } from '../../lib/search-texts.ts'
+import { EntityError } from '../../ui/EntityError.tsx'
 import { project } from '../projects/routes.ts'
 import type { deviceSearch } from './detail/connection/ranges.ts'
 import { propertiesQuery } from './detail/device-queries.ts'
@@ -47,6 +48,7 @@ const deviceTimeline = createRoute({
   path: 'devices/$deviceId/timeline',
   validateSearch: searchTexts<typeof timelineSearch>,
   component: lazyPage(() => import('./detail/timeline/TimelinePage.tsx'), 'TimelinePage'),
+  errorComponent: EntityError,
 })
 
 const deviceEvents = createRoute({
@@ -54,6 +56,7 @@ const deviceEvents = createRoute({
   path: 'devices/$deviceId/events',
   validateSearch: searchTexts<typeof eventsSearch>,
   component: lazyPage(() => import('./detail/timeline/EventsPage.tsx'), 'EventsPage'),
+  errorComponent: EntityError,
 })
 
 /** Pages of devices, children of `project`. */

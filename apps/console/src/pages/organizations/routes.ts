@@ -9,6 +9,7 @@ import {
 } from '../../organization.ts'
 import { authenticated } from '../../root-routes.ts'
 import { OrganizationScope } from '../../shell/OrganizationScope.tsx'
+import { EntityError } from '../../ui/EntityError.tsx'
 import { NotFound } from '../../ui/NotFound.tsx'
 
 /** The start page, a child of `authenticated`. */
@@ -70,6 +71,7 @@ const members = createRoute({
   getParentRoute: () => organizationSettings,
   path: 'members',
   component: lazyPage(() => import('./MembersPage.tsx'), 'MembersPage'),
+  errorComponent: EntityError,
 })
 
 const organizationGeneral = createRoute({

@@ -2,6 +2,7 @@ import { createRoute, redirect } from '@tanstack/react-router'
 import { actionPagesQuery, actionQuery } from '../../api/queries.ts'
 import { lazyPage } from '../../lib/load-code.ts'
 import { searchTexts } from '../../lib/search-texts.ts'
+import { EntityError } from '../../ui/EntityError.tsx'
 import { NotFound } from '../../ui/NotFound.tsx'
 import { organization } from '../organizations/routes.ts'
 import type { linkedRepositoriesSearch } from './LinkedRepositoriesPage.tsx'
@@ -15,6 +16,7 @@ export const projects = createRoute({
   path: 'projects',
   validateSearch: searchTexts<typeof projectsSearch>,
   component: lazyPage(() => import('./ProjectsPage.tsx'), 'ProjectsPage'),
+  errorComponent: EntityError,
 })
 
 /** Parent of all pages of a project. */

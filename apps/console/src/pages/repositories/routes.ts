@@ -15,6 +15,7 @@ const repositories = createRoute({
   path: 'repositories',
   validateSearch: searchTexts<typeof repositoriesSearch>,
   component: lazyPage(() => import('./RepositoriesPage.tsx'), 'RepositoriesPage'),
+  errorComponent: EntityError,
 })
 
 /** The short URL of a repository. */

@@ -37,7 +37,7 @@ export function LostBar() {
   return (
     <section
       aria-label="Connection to the hub"
-      className={lost ? 'lostbar' : backAtMs === undefined ? undefined : 'lostbar back'}
+      className={lost ? 'lostbar' : backAtMs === undefined ? undefined : 'lostbar restored'}
     >
       {lost && <Spinner />}
       <p>

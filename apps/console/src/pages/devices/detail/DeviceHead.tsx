@@ -28,15 +28,18 @@ type DeviceHeadProps = {
   /** `undefined` while the details load. The head then shows the id from the URL. */
   details: Details | undefined
   answeredAt: number
+  /** Time when the details could not be loaded, in milliseconds since 1970; 0 for never. */
+  failedAt: number
 }
 
 /** Head of a device's page: breadcrumb, name, connection state and the actions of the page. */
-export function DeviceHead({ projectId, deviceId, details, answeredAt }: DeviceHeadProps) {
+export function DeviceHead({ projectId, deviceId, details, answeredAt, failedAt }: DeviceHeadProps) {
   const name = details ? deviceNameText(details) : deviceId
   const queries = useQueries({ queries: deviceQueries(deviceId) })
   const refresh = () => Promise.all(queries.map(({ refetch }) => refetch()))
   const proxy = useProxyLink(deviceId)
-  const age = ageOf(queries)
+  // Without details the page is not up to date, even if the other queries have answers.
+  const age = !details && failedAt > 0 ? { updatedAt: 0, failedAt } : ageOf(queries)
   useShortcut('r', 'Refresh', refresh)
   return (
     <>

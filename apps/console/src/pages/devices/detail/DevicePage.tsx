@@ -5,6 +5,7 @@ import { useActionState } from '../../../api/queries.ts'
 import { ErrorAlert } from '../../../ui/Alert.tsx'
 import { Page } from '../../../ui/app/Page.tsx'
 import { Settled } from '../../../ui/app/Settled.tsx'
+import { Button } from '../../../ui/Button.tsx'
 import { isAbsent } from '../../../ui/is-absent.ts'
 import { Breadcrumb } from '../../../ui/lazy/Breadcrumb.tsx'
 import { SheetSkeleton } from '../../../ui/lazy/SheetSkeleton.tsx'
@@ -39,7 +40,8 @@ export function DevicePage() {
 }
 
 function Device({ projectId, deviceId }: { projectId: string; deviceId: string }) {
-  const { data: details, error, dataUpdatedAt } = useActionState('devices_GetDetails', { deviceId })
+  const query = useActionState('devices_GetDetails', { deviceId })
+  const { data: details, error, refetch } = query
   const problems = useShownProblems(useProblems(deviceId, details))
   const beganAt = useBeginning(deviceId, problems?.[0])
   const isPending = details?.certificates.some(({ status }) => status === 'Pending')
@@ -51,7 +53,24 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
   return (
     <Page>
       <Settled label="Loading device" skeleton={<DeviceSkeleton deviceId={deviceId} />}>
-        <DeviceHead projectId={projectId} deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
+        <DeviceHead
+          projectId={projectId}
+          deviceId={deviceId}
+          details={details}
+          answeredAt={query.dataUpdatedAt}
+          failedAt={query.errorUpdatedAt}
+        />
+        <ErrorAlert
+          title="Could not load the device."
+          error={error}
+          action={
+            !details && (
+              <Button size="sm" onClick={() => void refetch()}>
+                Try again
+              </Button>
+            )
+          }
+        />
         {details && <PendingBox details={details} />}
         {problems && <ProblemBox deviceId={deviceId} problems={problems} />}
         {details && problems?.length === 0 && !isPending && !isNew && (
@@ -59,12 +78,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
         )}
         <AnchorNav deviceId={deviceId} />
         <div className="order">
-          {details && (
-            <>
-              <ErrorAlert title="Could not load the device." error={error} />
-              <LimitsNotice {...details} />
-            </>
-          )}
+          {details && <LimitsNotice {...details} />}
           <div className="lead" id="ov">
             <ConnectionSection deviceId={deviceId} problemBeganAt={beganAt} />
             {isNew ? (

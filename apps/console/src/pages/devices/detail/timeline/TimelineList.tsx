@@ -52,6 +52,8 @@ export function TimelineList({
   const [unfolded, toggleRun] = useToggled()
   const open = useStable(onOpen)
   if (!entries) {
+    // Without a filter, the route's error page is shown, as on other pages with a list.
+    if (first.error && !isFiltered) throw first.error
     if (first.error) return <ErrorAlert title="Could not load what happened." error={first.error} />
     return (
       <div className="sheet tlist">
