@@ -1,5 +1,5 @@
 import { type FakeS3, fakeS3 } from '@muster/testkit/fake-s3'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, startSession } from './people.ts'
 
@@ -52,6 +52,35 @@ it('renames a project and an organization', async () => {
   await page.getByRole('banner').getByText('Nordwind Terminals').waitFor()
   await expectGoodScreen(page, 'organization-general')
 })
+
+it('C36: outlines a disabled primary button in save bars and dialog feet', async () => {
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/settings`)
+  const form = page.getByRole('region', { name: 'Project', exact: true })
+  await form.getByLabel('Name (required)').fill('  ')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expectOutline(form.getByRole('button', { name: 'Save' }))
+  await page.goto(`${stage.hub.url}/${organizationId}/projects`)
+  await page.getByRole('button', { name: 'Create Project' }).click()
+  const create = page.getByRole('dialog').getByRole('button', { name: 'Create Project' })
+  await create.click()
+  await expectOutline(create)
+})
+
+/** Expects that a disabled button has the background of its surroundings and an outline of another colour. */
+async function expectOutline(button: Locator) {
+  const colours = () =>
+    button.evaluate(`element => {
+      const { borderTopColor, backgroundColor } = getComputedStyle(element)
+      const around = getComputedStyle(element.parentElement).backgroundColor
+      return {
+        isDisabled: element.disabled,
+        hasColourAround: backgroundColor === around,
+        isOutlined: ![backgroundColor, 'rgba(0, 0, 0, 0)'].includes(borderTopColor),
+      }
+    }`)
+  // Colours change in 120 ms.
+  await expect.poll(colours).toEqual({ isDisabled: true, hasColourAround: true, isOutlined: true })
+}
 
 it('pins properties of a project for everyone, in an order that people change', async () => {
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/settings`)
