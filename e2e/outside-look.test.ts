@@ -129,6 +129,8 @@ it('C18: names the product and the instance on the sign-in page and in titles', 
   await outsider.goto(`${stage.hub.url}/nope`)
   await outsider.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
   expect(await outsider.getByRole('button', { name: /Account menu/ }).count()).toBe(0)
+  // C32 (docs/decisions.md): but the logo, as on every page.
+  await outsider.getByRole('link', { name: 'Muster, home' }).waitFor()
   await expectGoodScreen(outsider, 'not-found')
   await outsider.goto(`${stage.hub.url}/design-system`)
   await outsider.getByRole('heading', { level: 1 }).waitFor()
@@ -150,6 +152,17 @@ it('C16: keeps the top bar at an unknown path, and names the organization only i
   await expectTitle('/user/invitations', 'Invitations · Halden cranes · Muster')
   const members = `/${organizationId}/settings/members`
   await expectTitle(members, 'Members · Settings · My organization · Halden cranes · Muster')
+})
+
+it('C32: prints a page without its navigation', async () => {
+  await page.goto(`${projectUrl}/tokens`)
+  await page.getByRole('heading', { level: 1, name: 'Tokens' }).waitFor()
+  await page.emulateMedia({ media: 'print' })
+  expect(await page.getByRole('banner').isVisible()).toBe(false)
+  expect(await page.getByRole('navigation', { name: 'Project' }).isVisible()).toBe(false)
+  const { x = -1 } = (await page.getByRole('main').boundingBox()) ?? {}
+  expect(x).toBe(0)
+  await page.emulateMedia({ media: null })
 })
 
 it('C16: marks the selected segment and the current entries in forced-colors mode', async () => {

@@ -44,7 +44,7 @@ it('leads an administrator to the dashboard with its counters', async () => {
   ])
   const uptime = page.getByRole('row', { name: /harbour-1/ }).locator('[data-k="Uptime"]')
   const first = await uptime.innerText()
-  expect(first).toMatch(/^\d+ (s|m)$/)
+  expect(first).toMatch(/^\d+ (s|min)$/)
   // The shown uptime increases from one answer of the hub to the next.
   await expect.poll(() => uptime.innerText(), { timeout: 90_000 }).not.toBe(first)
   await expect
@@ -315,7 +315,7 @@ it('shows attempted actions and their outcome in the actions log', async () => {
   await page.waitForURL(/[?&]kind=account/)
 })
 
-it('shows jobs, which are not in the navigation, and the nodes of the cluster', async () => {
+it('C32: shows jobs, which are not in the navigation, and the nodes of the cluster', async () => {
   await page.goto(`${stage.hub.url}/admin/jobs`)
   await heading('Jobs')
   expect((await heads()).slice(0, 8)).toEqual([
@@ -330,6 +330,10 @@ it('shows jobs, which are not in the navigation, and the nodes of the cluster', 
   ])
   await page.getByRole('row').filter({ hasText: /^job_/ }).filter({ hasText: 'Completed' }).first().waitFor()
   await expectGoodScreen(page, 'admin-jobs')
+  // `/` focuses the filter, as on every page with one.
+  await page.keyboard.press('/')
+  await page.locator('[aria-label="Filter by type"]:focus').waitFor()
+  await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Cancelled', exact: true }).click()
   await page.waitForURL(/[?&]status=Cancelled/)
   await page.getByText('No cancelled jobs in the last 24 hours.').waitFor()

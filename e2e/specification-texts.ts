@@ -218,7 +218,7 @@ export const SITUATIONS = [
   {
     section: '9',
     situation: 'device that is connected',
-    texts: [{ row: ['119 s'] }, { row: ['2 m'] }, { row: ['1 h 1 m'] }, { row: ['1 d 2 h 3 m'] }],
+    texts: [{ row: ['119 s'] }, { row: ['2 min'] }, { row: ['1 h 1 min'] }, { row: ['1 d 2 h 3 min'] }],
   },
   { section: '4', situation: 'update that is completed', texts: ['COMPLETED'] },
   { section: '4', situation: 'update that failed', texts: ['FAILED'] },

@@ -7,6 +7,7 @@ import { NotFound } from '../ui/NotFound.tsx'
 import { InstanceName } from '../ui/Title.tsx'
 import { TooltipHost } from '../ui/TooltipHost.tsx'
 import { Banner } from './Banner.tsx'
+import { Logo } from './Logo.tsx'
 import { useExtraScripts } from './use-extra-scripts.ts'
 import { useRouteFocus } from './use-route-focus.ts'
 
@@ -29,7 +30,7 @@ export function Root() {
 }
 
 /**
- * Page for an unknown URL, with the top bar for signed-in users. The page loads the session itself, because it has no parent
+ * Page for an unknown URL, with the top bar for signed-in users and the logo for others. The page loads the session itself, because it has no parent
  * route that loads it.
  */
 export function RootNotFound() {
@@ -42,7 +43,17 @@ export function RootNotFound() {
       .catch(() => {})
       .finally(() => setAsked(true))
   }, [queryClient])
-  if (!userId) return isAsked && <NotFound />
+  if (!userId)
+    return (
+      isAsked && (
+        <>
+          <header className="topbar">
+            <Logo named />
+          </header>
+          <NotFound />
+        </>
+      )
+    )
   return (
     <Suspense>
       <Shell>

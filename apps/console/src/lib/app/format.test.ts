@@ -4,8 +4,10 @@ import {
   formatBytes,
   formatCount,
   formatDuration,
+  formatMs,
   formatPercent,
   formatShare,
+  howOften,
   ordinal,
 } from './format.ts'
 
@@ -38,13 +40,13 @@ describe('formatDuration', () => {
     [0, '0 s'],
     [95, '95 s'],
     [119.9, '119 s'],
-    [120, '2 m'],
-    [3599, '59 m'],
-    [3600, '1 h 0 m'],
-    [86_399, '23 h 59 m'],
-    [86_400, '1 d 0 h 0 m'],
-    [3 * 86_400 + 4 * 3600 + 12 * 60, '3 d 4 h 12 m'],
-    [400 * 86_400, '400 d 0 h 0 m'],
+    [120, '2 min'],
+    [3599, '59 min'],
+    [3600, '1 h 0 min'],
+    [86_399, '23 h 59 min'],
+    [86_400, '1 d 0 h 0 min'],
+    [3 * 86_400 + 4 * 3600 + 12 * 60, '3 d 4 h 12 min'],
+    [400 * 86_400, '400 d 0 h 0 min'],
   ])('%d seconds as %s', (secs, text) => {
     expect(formatDuration(secs)).toBe(text)
   })
@@ -52,6 +54,12 @@ describe('formatDuration', () => {
   it('shows negative numbers as zero', () => {
     expect(formatDuration(-1)).toBe('0 s')
   })
+})
+
+it('C32: writes minutes as "min" in every duration, and once for one time', () => {
+  expect([120, 7_440].map(formatDuration)).toEqual(['2 min', '2 h 4 min'])
+  expect([82_000, 1_500_000, 7_440_000].map(formatMs)).toEqual(['1 min 22 s', '25 min', '2 h 4 min'])
+  expect([1, 6].map(howOften)).toEqual(['once', '6 times'])
 })
 
 describe('formatPercent', () => {

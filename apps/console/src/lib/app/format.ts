@@ -19,18 +19,18 @@ export function formatDuration(secs: number): string {
   const days = Math.floor(whole / 86_400)
   const hours = Math.floor((whole % 86_400) / 3600)
   const minutes = Math.floor((whole % 3600) / 60)
-  if (days > 0) return `${days} d ${hours} h ${minutes} m`
-  return hours > 0 ? `${hours} h ${minutes} m` : `${minutes} m`
+  if (days > 0) return `${days} d ${hours} h ${minutes} min`
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`
 }
 
-/** A measured duration: "12 ms", "0.4 s", "18.6 s", "1 m 22 s", "25 m", "2 h 4 m". */
+/** A measured duration: "12 ms", "0.4 s", "18.6 s", "1 min 22 s", "25 min", "2 h 4 min". */
 export function formatMs(ms: number): string {
   if (ms < 100) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`
   const secs = Math.round(ms / 1000)
   const minutes = Math.floor(secs / 60)
-  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`
-  return secs % 60 === 0 ? `${minutes} m` : `${minutes} m ${secs % 60} s`
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  return secs % 60 === 0 ? `${minutes} min` : `${minutes} min ${secs % 60} s`
 }
 
 /** A share between 0 and 1 as a whole percentage, "61 %" (docs/specification.md 9). */
@@ -65,4 +65,9 @@ export function ordinal(place: number): string {
 /** A count with its noun: "1 device", "1,000 devices". */
 export function counted(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** How often something happened: "once", "6 times". */
+export function howOften(count: number): string {
+  return count === 1 ? 'once' : counted(count, 'time')
 }

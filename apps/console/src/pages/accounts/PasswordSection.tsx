@@ -8,8 +8,10 @@ import { ErrorAlert } from '../../ui/Alert.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { Checkbox } from '../../ui/Checkbox.tsx'
+import { SaveBar } from '../../ui/lazy/SaveBar.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { useCurrentPassword } from './use-current-password.tsx'
+import '../../styles/settings.css'
 
 /**
  * Form that changes the password, and asks for the current password if the hub requires it. After the change the hub
@@ -37,33 +39,37 @@ export function PasswordSection() {
     onFailure: setFailure,
   })
   return (
-    <Section title="Change Password">
-      <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
-        <ErrorAlert title="The password was not changed." error={failure} />
-        {/* This hidden field names the account for password managers. */}
-        <input type="text" autoComplete="username" value={email} readOnly hidden />
-        <form.Field name="password">
-          {field => (
-            <PasswordField label="New password" autoComplete="new-password" required {...bindText(field)} />
-          )}
-        </form.Field>
-        <form.Field name="confirmation">
-          {field => (
-            <PasswordField
-              label="Confirm password"
-              autoComplete="new-password"
-              required
-              {...bindText(field)}
-            />
-          )}
-        </form.Field>
-        <form.Field name="endTokens">
-          {field => <Checkbox label="Delete all tokens of this account" {...bindChecked(field)} />}
-        </form.Field>
-        {current.field}
-        <SubmitButton form={form} busyLabel="Changing…">
-          Change Password
-        </SubmitButton>
+    <Section title="Change Password" padded={false}>
+      <form noValidate onSubmit={event => void submitForm(event, form)}>
+        <div className="form2">
+          <ErrorAlert title="The password was not changed." error={failure} />
+          {/* This hidden field names the account for password managers. */}
+          <input type="text" autoComplete="username" value={email} readOnly hidden />
+          <form.Field name="password">
+            {field => (
+              <PasswordField label="New password" autoComplete="new-password" required {...bindText(field)} />
+            )}
+          </form.Field>
+          <form.Field name="confirmation">
+            {field => (
+              <PasswordField
+                label="Confirm password"
+                autoComplete="new-password"
+                required
+                {...bindText(field)}
+              />
+            )}
+          </form.Field>
+          <form.Field name="endTokens">
+            {field => <Checkbox label="Delete all tokens of this account" {...bindChecked(field)} />}
+          </form.Field>
+          {current.field}
+        </div>
+        <SaveBar>
+          <SubmitButton form={form} busyLabel="Changing…">
+            Change Password
+          </SubmitButton>
+        </SaveBar>
       </form>
     </Section>
   )

@@ -7,7 +7,9 @@ import { Id } from '../../ui/app/Id.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { toast } from '../../ui/app/toast.ts'
+import { SaveBar } from '../../ui/lazy/SaveBar.tsx'
 import { TextField } from '../../ui/TextField.tsx'
+import '../../styles/settings.css'
 
 /** Form for the user's display name. */
 export function ProfilePage() {
@@ -49,15 +51,21 @@ export function ProfilePage() {
             </div>
           </dl>
         </Section>
-        <Section title="Display Name">
-          <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
-            <ErrorAlert title="The name was not saved." error={rename.error} />
-            <form.Field name="displayName">
-              {field => <TextField label="Display name" required autoComplete="name" {...bindText(field)} />}
-            </form.Field>
-            <SubmitButton form={form} busyLabel="Saving…">
-              Save
-            </SubmitButton>
+        <Section title="Display Name" padded={false}>
+          <form noValidate onSubmit={event => void submitForm(event, form)}>
+            <div className="form2">
+              <ErrorAlert title="The name was not saved." error={rename.error} />
+              <form.Field name="displayName">
+                {field => (
+                  <TextField label="Display name" required autoComplete="name" {...bindText(field)} />
+                )}
+              </form.Field>
+            </div>
+            <SaveBar>
+              <SubmitButton form={form} busyLabel="Saving…">
+                Save
+              </SubmitButton>
+            </SaveBar>
           </form>
         </Section>
       </div>

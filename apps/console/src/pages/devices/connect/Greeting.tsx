@@ -117,7 +117,7 @@ function Connected({ details: { isConnected, firstSeen }, isPending, tokenAt }: 
     <p className="t2">
       <Mark state={isPending ? 'pending' : isConnected ? 'on' : 'off'}>
         <span>
-          {isConnected ? 'Connected' : 'Not connected'}. First seen at{' '}
+          {isConnected ? 'Connected' : 'Disconnected'}. First seen at{' '}
           <time dateTime={firstSeen}>{clockTime(seenMs)}</time>
           {secs >= 1 && `, ${formatDuration(secs)} after you made the token`}
         </span>

@@ -1,5 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { counted } from '../../../lib/app/format.ts'
+import { counted, howOften } from '../../../lib/app/format.ts'
 import { dayAndMonth, hourAndMinute } from '../../../lib/app/local-time.ts'
 import { inWords } from '../../../lib/app/relative-time.ts'
 import { hasFailed } from '../has-failed.ts'
@@ -67,7 +67,7 @@ function refused(
   { reason, count, at, since }: NonNullable<Details['lastRefusal']>,
   address: string | undefined,
 ): Problem {
-  const sentence = `Refused ${times(count)}: ${cut(reason)}`
+  const sentence = `Refused ${howOften(count)}: ${cut(reason)}`
   return { kind: 'refused', tone: 'bad', sentence, firstAt: since, lastAt: at, address }
 }
 
@@ -136,7 +136,7 @@ function failedUpdate(properties: Properties): Problem[] {
   if (!status || status === 'unreadable' || !hasFailed(status)) return []
   const { currentVersion, targetVersion, failureCount, lastError: error } = status
   const what = targetVersion === undefined ? 'Update failed' : `Update to ${cut(targetVersion)} failed`
-  const sentence = `${what} ${times(Math.max(1, failureCount))}${error === undefined ? '' : `: ${cut(error)}`}`
+  const sentence = `${what} ${howOften(Math.max(1, failureCount))}${error === undefined ? '' : `: ${cut(error)}`}`
   const { lastUpdated } = properties[OTA_STATUS]!
   const update = { currentVersion, targetVersion, error }
   return [{ kind: 'update', tone: 'bad', sentence, lastAt: lastUpdated, property: OTA_STATUS, update }]
@@ -189,8 +189,4 @@ export function offlineProblem(connections: readonly Connection[], nowMs: number
   const sentence = `Not connected since ${dayAndMonth(lastMs)}, ${hourAndMinute(lastMs)}${reason}`
   const lastAt = new Date(lastMs).toISOString()
   return [{ kind: 'offline', tone: 'warn', sentence, firstAt: lastAt, lastAt }]
-}
-
-function times(count: number): string {
-  return count === 1 ? 'once' : counted(count, 'time')
 }

@@ -1,4 +1,5 @@
-import { counted } from '../../../lib/app/format.ts'
+import { howOften } from '../../../lib/app/format.ts'
+import { lookUp } from '../../../lib/app/look-up.ts'
 import { hasFailed } from '../has-failed.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
@@ -7,7 +8,15 @@ type Update = Pick<DeviceRow, 'currentVersion' | 'updateTargetVersion' | 'update
 /** State of a device's update in words. `tone` is `bad` after a failure and `busy` while an update runs. */
 export type UpdateWords = { text: string; tone: 'plain' | 'busy' | 'bad' }
 
-/** Words for the states in which an update runs (docs/protocol.md 4.4). */
+/** Words for the states in which no update runs (docs/protocol.md 4.4), except `failed`. */
+const AT_REST: Readonly<Record<string, string>> = {
+  completed: 'Completed',
+  idle: 'Idle',
+  blocked: 'Blocked',
+  rollback: 'Rollback',
+}
+
+/** Words for the states in which an update runs. */
 const BUSY: Readonly<Record<string, string>> = {
   installing: 'Installing',
   rebooting: 'Rebooting into',
@@ -22,12 +31,11 @@ export function updateWords({
   updateFailureCount: failures = 0,
 }: Update): UpdateWords {
   if (hasFailed({ state, failureCount: failures })) {
-    return { text: `Failed ${counted(Math.max(1, failures), 'time')}`, tone: 'bad' }
+    return { text: `Failed ${howOften(Math.max(1, failures))}`, tone: 'bad' }
   }
   if (state === undefined) return { text: currentVersion === undefined ? 'Never' : '–', tone: 'plain' }
-  if (state === 'completed') return { text: 'Completed', tone: 'plain' }
-  const busy = Object.hasOwn(BUSY, state) ? BUSY[state]! : undefined
-  if (busy === undefined) return { text: state, tone: 'plain' }
+  const busy = lookUp<string | undefined>(BUSY, state, undefined)
+  if (busy === undefined) return { text: lookUp(AT_REST, state, state), tone: 'plain' }
   return {
     text: updateTargetVersion ? `${busy} ${updateTargetVersion}` : busy.replace(' into', ''),
     tone: 'busy',

@@ -1,9 +1,10 @@
 import { MAX_SUMMARIZED_JOBS } from '@muster/actions/client'
 import { Workflow } from 'lucide-react'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { useActionPages, useActionState } from '../../../api/queries.ts'
 import { formatCount } from '../../../lib/app/format.ts'
 import { anyText, oneOf, usePageSearch } from '../../../lib/app/search.ts'
+import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { useToggled } from '../../../lib/app/use-toggled.ts'
 import { EmptyState } from '../../../ui/app/EmptyState.tsx'
 import { ListPage } from '../../../ui/app/ListPage.tsx'
@@ -44,6 +45,8 @@ export const jobsSearch = {
 export function JobsPage() {
   const [search, change] = usePageSearch(jobsSearch)
   const [open, toggle] = useToggled(search.job)
+  const filters = useRef<HTMLDivElement>(null)
+  useShortcut('/', 'Filter by type', () => filters.current?.querySelector('input')?.focus())
   const status = search.status === 'all' ? undefined : search.status
   const isDay = search.time === 'day'
   const isByTime = search.order === 'time'
@@ -82,7 +85,7 @@ export function JobsPage() {
       shown={jobs?.length}
       below={kinds && <KindsTable kinds={kinds} />}
     >
-      <div className="tools">
+      <div ref={filters} className="tools">
         <SuggestBox
           value={search.type ?? ''}
           options={[...new Set([...(kinds ?? []), ...(jobs ?? [])].map(({ job }) => job))].sort()}
