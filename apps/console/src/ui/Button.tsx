@@ -1,8 +1,7 @@
-import type { ComponentProps, MouseEvent } from 'react'
+import { type ComponentProps, type MouseEvent, useEffect, useState } from 'react'
 import type { IconType } from './icon.ts'
 import { Spinner } from './Spinner.tsx'
 import { useHubLost } from './use-hub-lost.ts'
-import { useShownBusy } from './use-shown-busy.ts'
 
 export type ButtonVariant = 'primary' | 'secondary' | 'ghost' | 'danger'
 export type ButtonSize = 'sm' | 'md' | 'lg'
@@ -76,4 +75,18 @@ export function Button({
       {isShownBusy && busyLabel ? busyLabel : children}
     </button>
   )
+}
+
+const MIN_BUSY_MS = 300
+/** Work that is shorter than this time, such as a failed form validation, is not shown as busy. */
+const IGNORED_MS = 30
+
+/** Whether to show a busy state. It lasts at least 300 ms, so that a fast answer does not flicker. */
+function useShownBusy(busy: boolean): boolean {
+  const [isShown, setShown] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(setShown, busy ? IGNORED_MS : MIN_BUSY_MS, busy)
+    return () => clearTimeout(timer)
+  }, [busy])
+  return isShown
 }

@@ -1,3 +1,4 @@
+import { ActionError } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { invoke } from '../../api/client.ts'
@@ -5,7 +6,6 @@ import { invalidateActions } from '../../api/queries.ts'
 import { FormDialog } from '../../form/FormDialog.tsx'
 import { bindChecked, bindText, useTextForm } from '../../form/form.ts'
 import { Alert } from '../../ui/Alert.tsx'
-import { isHubAnswer } from '../../ui/app/is-hub-answer.ts'
 import { toast } from '../../ui/app/toast.ts'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
@@ -58,5 +58,17 @@ export function NewUserDialog({ onClose }: { onClose: () => void }) {
       <form.Field name="isAdmin">{field => <Checkbox label="Admin" {...bindChecked(field)} />}</form.Field>
       {password.field}
     </FormDialog>
+  )
+}
+
+/**
+ * Whether the hub itself wrote the text of an error. A lost connection or the error page of a proxy has a `cause` instead, and an error with
+ * an empty text says nothing.
+ */
+function isHubAnswer(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    error.message !== '' &&
+    !(error instanceof ActionError && error.cause !== undefined)
   )
 }

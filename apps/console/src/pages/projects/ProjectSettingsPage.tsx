@@ -1,15 +1,16 @@
+import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
 import { NameForm } from '../../form/NameForm.tsx'
 import { counted } from '../../lib/app/format.ts'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { Section } from '../../ui/app/Section.tsx'
 import { Settled } from '../../ui/app/Settled.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { DangerLine, DangerZone } from '../../ui/lazy/DangerZone.tsx'
 import { SheetSkeleton } from '../../ui/lazy/SheetSkeleton.tsx'
 import { PinnedPropertiesSection } from './PinnedPropertiesSection.tsx'
-import { RetentionSection } from './RetentionSection.tsx'
 import '../../styles/settings.css'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
@@ -74,5 +75,27 @@ export function ProjectSettingsPage() {
         </div>
       </Settled>
     </Page>
+  )
+}
+
+/** Section with the number of days for which the hub keeps each kind of data. The days are settings of the hub, equal for all projects. */
+function RetentionSection({ eventDays, auditDays }: ActionOutput<'projects_GetDetails'>['retention']) {
+  const days = <b>{counted(eventDays, 'day')}</b>
+  return (
+    <Section title="Retention" padded={false}>
+      <dl className="ret">
+        <dt>Device events</dt>
+        <dd>{days}</dd>
+        <dt>Connections</dt>
+        <dd>{days} after their end, and always the last one</dd>
+        <dt>Property history</dt>
+        <dd>{days}, and always the current value</dd>
+        <dt>Audit log</dt>
+        <dd>
+          <b>{auditDays === undefined ? 'For ever' : counted(auditDays, 'day')}</b>, sealed every 5 minutes
+        </dd>
+      </dl>
+      <p className="pins-note">Set for the whole hub by an administrator.</p>
+    </Section>
   )
 }

@@ -1,6 +1,6 @@
 import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { ChevronDown, Package } from 'lucide-react'
+import { ChevronDown, MailOpen, Package } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { actionQuery, invalidateActions, useActionPages } from '../../api/queries.ts'
 import { ageOf } from '../../lib/app/age.ts'
@@ -18,8 +18,9 @@ import { Menu, MenuChoice } from '../../ui/app/Menu.tsx'
 import { NoCardMatches } from '../../ui/app/NoMatch.tsx'
 import { Settled } from '../../ui/app/Settled.tsx'
 import { Button } from '../../ui/Button.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Main } from '../../ui/Main.tsx'
-import { InvitationHint } from '../accounts/InvitationHint.tsx'
+import { useInvitations } from '../accounts/use-invitations.ts'
 import { ProjectCard } from './ProjectCard.tsx'
 import { FreshProjectStats, ProjectStats } from './ProjectStats.tsx'
 import { PROJECT_ORDERS, PROJECT_STATES, type ProjectOrder, type ProjectState } from './project-states.ts'
@@ -178,4 +179,20 @@ function Stamp({ list, projectIds }: StampProps) {
   })
   const age = ageOf([list, ...summaries])
   return <LiveStamp {...(age ?? { updatedAt: 0 })} />
+}
+
+/** Names the organization that invites the signed-in user, with a link to the invitations. Renders nothing without an invitation. */
+function InvitationHint() {
+  const { invitations: [newest] = [], total = 1 } = useInvitations() ?? {}
+  if (!newest) return null
+  const others = total > 1 ? ` and ${total - 1} more` : ''
+  return (
+    <EmptyState
+      icon={MailOpen}
+      title={`You are invited to ${newest.organization.name}${others}`}
+      action={<LinkButton to="/user/invitations">View {total > 1 ? 'invitations' : 'invitation'}</LinkButton>}
+    >
+      Accept the invitation to work with the projects and repositories of the organization.
+    </EmptyState>
+  )
 }

@@ -1,19 +1,22 @@
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link, useParams } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
 import { useState } from 'react'
-import { useActionPages } from '../../api/queries.ts'
+import { useActionPages, useActionState } from '../../api/queries.ts'
+import { counted } from '../../lib/app/format.ts'
 import { anyText, usePageSearch } from '../../lib/app/search.ts'
+import { useSeen } from '../../lib/app/use-seen.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { CardSkeletons } from '../../ui/app/Card.tsx'
+import { Card, CardFoot, CardSkeletons } from '../../ui/app/Card.tsx'
 import { CardGrid } from '../../ui/app/CardGrid.tsx'
 import { CreateButton } from '../../ui/app/CreateButton.tsx'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
 import { NoCardMatches } from '../../ui/app/NoMatch.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { NewRepositoryDialog } from './NewRepositoryDialog.tsx'
-import { RepositoryCard } from './RepositoryCard.tsx'
+import { VisibilityBadge } from './VisibilityBadge.tsx'
 
 const PAGE_SIZE = 60
 
@@ -81,5 +84,30 @@ export function RepositoriesPage() {
         <NewRepositoryDialog organizationId={organizationId} onClose={() => setCreating(false)} />
       )}
     </Main>
+  )
+}
+
+/** A card with a repository's name, id, visibility and size. */
+function RepositoryCard({ repositoryId, name }: { repositoryId: string; name: string }) {
+  const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
+  const { ref, isSeen } = useSeen<HTMLLIElement>()
+  const { data } = useActionState('repositories_GetDetails', { repositoryId }, { enabled: isSeen })
+  return (
+    <Card
+      ref={ref}
+      title={
+        <Link to="/org_{$organization}/repositories/$repositoryId" params={{ organization, repositoryId }}>
+          {name}
+        </Link>
+      }
+      badge={data && <VisibilityBadge visibility={data.visibility} />}
+      id={<Id id={repositoryId} what="repository id" />}
+    >
+      {data && (
+        <CardFoot end={counted(data.assetCount, 'asset')}>
+          <span>{counted(data.packageCount, 'package')}</span>
+        </CardFoot>
+      )}
+    </Card>
   )
 }

@@ -4,7 +4,6 @@ import { LoaderCircle } from 'lucide-react'
 import { type ReactNode, useEffect } from 'react'
 import { invoke } from '../../api/client.ts'
 import { AuthLayout } from '../../ui/AuthLayout.tsx'
-import { Countdown } from '../../ui/Countdown.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
@@ -93,4 +92,9 @@ function Failed({ children }: { children: ReactNode }) {
       {children}
     </Result>
   )
+}
+
+/** A thin line that shrinks to nothing over `durationMs`. With reduced motion it does not shrink. */
+function Countdown({ durationMs }: { durationMs: number }) {
+  return <div className="countdown" style={{ animationDuration: `${durationMs}ms` }} aria-hidden="true" />
 }

@@ -1,18 +1,21 @@
-import { Gauge, Trash2 } from 'lucide-react'
+import { Link } from '@tanstack/react-router'
+import { Ban, Clock, Gauge, Trash2 } from 'lucide-react'
 import { useCommand } from '../../../api/queries.ts'
 import { useNow } from '../../../lib/app/clock.ts'
 import { confirmed } from '../../../lib/app/confirm.ts'
 import { formatCount } from '../../../lib/app/format.ts'
+import { dateAndMinute } from '../../../lib/app/local-time.ts'
+import { relativeTime } from '../../../lib/app/relative-time.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
+import { Badge } from '../../../ui/app/Badge.tsx'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
 import { Switch } from '../../../ui/app/Switch.tsx'
 import { Cell, Row } from '../../../ui/app/Table.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { toast, toastError } from '../../../ui/app/toast.ts'
+import { DeviceName } from '../../devices/DeviceName.tsx'
 import { EnrolledCell } from './EnrolledCell.tsx'
-import { ExpiryCell } from './ExpiryCell.tsx'
-import { LastUseCell } from './LastUseCell.tsx'
 import type { Token } from './token.ts'
 import type { TokenCounts } from './use-token-counts.ts'
 
@@ -103,5 +106,60 @@ function LastRefusal({ at, reason, count }: NonNullable<Token['lastRefusal']>) {
       Last refused <Time at={at} />: {reason}
       {count > 1 && ` (${formatCount(count)} times)`}
     </span>
+  )
+}
+
+/** Time before the expiry from which the row warns, in milliseconds: 7 days. */
+const SOON_MS = 7 * 86_400_000
+
+/** Time at which a token stops admitting new devices: a warning during the last 7 days, "Expired" afterwards. */
+function ExpiryCell({ expiresAt }: { expiresAt: string | undefined }) {
+  const nowMs = useNow()
+  if (expiresAt === undefined) return <span className="muted">Never</span>
+  const atMs = Date.parse(expiresAt)
+  const isOver = atMs <= nowMs
+  const words = relativeTime(atMs, nowMs)
+  return (
+    <div className="pair">
+      {isOver ? (
+        <Badge icon={Ban}>Expired</Badge>
+      ) : atMs - nowMs < SOON_MS ? (
+        <Badge tone="warn" icon={Clock}>
+          {capitalized(words)}
+        </Badge>
+      ) : (
+        <span>{capitalized(words)}</span>
+      )}
+      <time className="under" dateTime={expiresAt}>
+        {dateAndMinute(atMs)}
+      </time>
+    </div>
+  )
+}
+
+const capitalized = (words: string) => words.charAt(0).toUpperCase() + words.slice(1)
+
+/** Time of the last connection with a token, its device and address. */
+function LastUseCell({ lastUse }: Pick<Token, 'lastUse'>) {
+  if (!lastUse) return <span className="muted">Never</span>
+  const { at, deviceId, deviceName, hostname, address } = lastUse
+  return (
+    <div className="pair">
+      <Time at={at} />
+      <span className="under">
+        {deviceId ? (
+          <Link
+            from="/org_{$organization}/projects/$projectId/tokens"
+            to="../devices/$deviceId"
+            params={{ deviceId }}
+          >
+            <DeviceName name={deviceName} hostname={hostname} />
+          </Link>
+        ) : (
+          'a deleted device'
+        )}
+        , from {address}
+      </span>
+    </div>
   )
 }

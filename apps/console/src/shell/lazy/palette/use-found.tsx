@@ -11,7 +11,6 @@ import type { Organization } from '../../../organization.ts'
 import { PROXY_LINK_HOURS } from '../../../pages/devices/detail/use-proxy-link.ts'
 import { toastError } from '../../../ui/app/toast.ts'
 import { DeviceState } from './DeviceState.tsx'
-import { FoundText } from './FoundText.tsx'
 import type { Option, OptionGroup } from './option.ts'
 
 type Answer = ActionOutput<'organizations_Search'>
@@ -235,4 +234,16 @@ function addressOptions(
       },
     ],
   }
+}
+
+/** A value in which the part from `start` to `end`, which matches the search text, is marked. */
+function FoundText({ value, start, end }: { value: string; start: number; end: number }) {
+  if (start >= end) return value
+  return (
+    <>
+      {value.slice(0, start)}
+      <mark>{value.slice(start, end)}</mark>
+      {value.slice(end)}
+    </>
+  )
 }
