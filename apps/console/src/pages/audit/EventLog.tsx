@@ -1,6 +1,8 @@
+import { useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useActionState } from '../../api/queries.ts'
 import { usePageSearch } from '../../lib/app/search.ts'
+import { organizationIdOf } from '../../organization.ts'
 import { Segments } from '../../ui/app/Segments.tsx'
 import { Activity } from './Activity.tsx'
 import { auditFilter, auditSearch } from './audit-search.ts'
@@ -17,7 +19,7 @@ type EventLogProps = {
   of?: { organizationId: string } | { projectId: string } | { repositoryId: string } | { deviceId: string }
 }
 
-/** Log of the instance, an organization, a project, a repository or a device: its events and failed actions as sentences. */
+/** Events and failed actions of the instance, an organization, a project, a repository or a device as sentences. */
 export function EventLog({ title, crumb, action, of }: EventLogProps) {
   const [search, change] = usePageSearch(auditSearch)
   const filter = auditFilter(search)
@@ -55,4 +57,29 @@ export function EventLog({ title, crumb, action, of }: EventLogProps) {
       above={<Activity activity={activity} />}
     />
   )
+}
+
+const ORGANIZATION = '/authenticated/org_{$organization}'
+
+/** Event log of the instance. */
+export function EventLogPage() {
+  return <EventLog title="Event Log" action="audit_QueryAuditLogEvents" />
+}
+
+/** Log of an organization with its projects and repositories. */
+export function OrganizationLogPage() {
+  const organizationId = organizationIdOf(useParams({ from: `${ORGANIZATION}/settings/log` }))
+  return <EventLog title="Audit Log" action="organizations_QueryAuditLog" of={{ organizationId }} />
+}
+
+/** Log of a project and its devices. */
+export function ProjectLogPage() {
+  const { projectId } = useParams({ from: `${ORGANIZATION}/projects/$projectId/log` })
+  return <EventLog title="Audit Log" action="projects_QueryAuditLog" of={{ projectId }} />
+}
+
+/** Log of a repository. */
+export function RepositoryLogPage() {
+  const { repositoryId } = useParams({ from: `${ORGANIZATION}/repositories/$repositoryId/log` })
+  return <EventLog title="Audit Log" action="repositories_QueryAuditLog" of={{ repositoryId }} />
 }

@@ -12,7 +12,7 @@ const eventLog = createRoute({
   getParentRoute: () => admin,
   path: 'log',
   validateSearch: searchTexts<typeof auditSearch>,
-  component: lazyPage(() => import('./EventLogPage.tsx'), 'EventLogPage'),
+  component: lazyPage(() => import('./EventLog.tsx'), 'EventLogPage'),
 })
 
 const actionsLog = createRoute({
@@ -30,7 +30,7 @@ export const organizationLog = createRoute({
   getParentRoute: () => organizationSettings,
   path: 'log',
   validateSearch: searchTexts<typeof auditSearch>,
-  component: lazyPage(() => import('./OrganizationLogPage.tsx'), 'OrganizationLogPage'),
+  component: lazyPage(() => import('./EventLog.tsx'), 'OrganizationLogPage'),
   errorComponent: EntityError,
 })
 
@@ -38,7 +38,7 @@ const projectLog = createRoute({
   getParentRoute: () => project,
   path: 'log',
   validateSearch: searchTexts<typeof auditSearch>,
-  component: lazyPage(() => import('./ProjectLogPage.tsx'), 'ProjectLogPage'),
+  component: lazyPage(() => import('./EventLog.tsx'), 'ProjectLogPage'),
 })
 
 const deviceLog = createRoute({
@@ -56,5 +56,5 @@ export const repositoryLog = createRoute({
   getParentRoute: () => repository,
   path: 'log',
   validateSearch: searchTexts<typeof auditSearch>,
-  component: lazyPage(() => import('./RepositoryLogPage.tsx'), 'RepositoryLogPage'),
+  component: lazyPage(() => import('./EventLog.tsx'), 'RepositoryLogPage'),
 })
