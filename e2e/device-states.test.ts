@@ -237,7 +237,9 @@ it('C28: says under the title and in the head that the device could not be loade
   expect(await page.getByText(/^Updated /).count()).toBe(0)
   const topOf = async (locator: Locator) => (await locator.boundingBox())!.y
   expect(await topOf(alert)).toBeGreaterThan(await topOf(page.getByRole('heading', { level: 1 })))
-  expect(await topOf(alert)).toBeLessThan(await topOf(page.getByRole('heading', { name: 'Connection' })))
+  expect(await topOf(alert)).toBeLessThan(
+    await topOf(page.getByRole('heading', { name: 'Connection', exact: true })),
+  )
   await expectGoodScreen(page, 'device-without-details')
   await mend()
   await alert.getByRole('button', { name: 'Try again' }).click()
