@@ -23,3 +23,8 @@ export function focusHeading(): () => void {
     observer.disconnect()
   }
 }
+
+/** Focuses the heading if the focused element has disappeared, for example the button that opened a dialog. */
+export function keepFocus() {
+  if (document.activeElement === document.body) focusHeading()
+}

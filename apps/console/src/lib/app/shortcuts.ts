@@ -70,9 +70,9 @@ function onKeyDown(event: KeyboardEvent) {
   if (found && found.run() !== false) event.preventDefault()
 }
 
-/** Whether an open dialog, an open menu or an input field handles the keys, so that shortcuts must not run. */
+/** Whether an open dialog, popover, menu or an input field handles the keys, so that shortcuts must not run. */
 function isTaken(target: EventTarget | null): boolean {
-  if (document.querySelector('dialog[open], .menu, .menu-loading')) return true
+  if (document.querySelector('dialog[open], [role=dialog], .menu, .menu-loading')) return true
   if (target instanceof HTMLInputElement && target.type === 'checkbox') return false
   return (
     target instanceof HTMLElement &&

@@ -79,10 +79,13 @@ function Choices({ none, value, options, find, onChange, onText, maxLength, clos
         maxLength={maxLength}
         autoComplete="off"
         spellCheck={false}
-        // biome-ignore lint/a11y/noAutofocus: the popover opened by a click, and its find box is its first control
-        autoFocus
         onChange={event => setText(event.target.value)}
-        onKeyDown={event => event.key === 'Enter' && onEnter()}
+        onKeyDown={event => {
+          if (event.key !== 'Enter') return
+          // The focus returns to the button, which the same press would open again.
+          event.preventDefault()
+          onEnter()
+        }}
       />
       <ul>
         {wanted === '' && (

@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
 import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 'react'
-import { focusHeading } from '../../lib/focus-heading.ts'
+import { keepFocus } from '../../lib/focus-heading.ts'
 import { IconButton } from './IconButton.tsx'
 
 /** How the user asked to close a dialog: with Escape, by a click on the backdrop, or with a button. */
@@ -93,11 +93,6 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
       {children}
     </dialog>
   )
-}
-
-/** Moves the focus to the heading if the opener has disappeared and the focus is lost. */
-function keepFocus() {
-  if (document.activeElement === document.body) focusHeading()
 }
 
 /** The body of a dialog. */

@@ -12,6 +12,7 @@ import {
 } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
 import type { MenuAnchorProps, MenuChoiceProps, MenuItemProps } from '../app/menu-props.ts'
+import { TOP_LAYER } from './top-layer.ts'
 import '../../styles/menu.css'
 
 type MenuPopupProps = {
@@ -69,16 +70,12 @@ export function MenuPopup(props: MenuPopupProps) {
   return (
     <Menu.Root open modal={false} highlightItemOnHover={false} onOpenChange={onOpenChange}>
       <Menu.Portal container={root}>
-        {/* A popover is in the top layer, so no ancestor clips it. */}
         <Menu.Positioner
-          ref={node => node?.showPopover()}
-          popover="manual"
-          className="menu-place"
+          {...TOP_LAYER}
           anchor={trigger}
           align={align}
           sideOffset={GAP}
           collisionPadding={EDGE}
-          positionMethod="fixed"
         >
           <Menu.Popup
             ref={popup}

@@ -82,7 +82,7 @@ export function DeviceTools({
   // Element below which the panel is placed: the condition that is being edited, else the button that opened the panel.
   const opener = () =>
     typeof panel === 'object'
-      ? document.querySelector(`[data-condition="${panel.edited}"]`)
+      ? document.querySelector<HTMLElement>(`[data-condition="${panel.edited}"]`)
       : document.getElementById(`${id}-${panel}`)
   const isFull = conditions.length >= MAX_PROPERTY_CONDITIONS
   const { limit: _, ...whole } = input

@@ -13,11 +13,11 @@ import { counted, formatCount } from '../../../../lib/app/format.ts'
 import { useDebounced } from '../../../../lib/app/use-debounced.ts'
 import { Button } from '../../../../ui/Button.tsx'
 import { ErrorText } from '../../../../ui/ErrorText.tsx'
+import { Popover } from '../../../../ui/lazy/Popover.tsx'
 import { COLUMN_IDS, propertyColumn, propertyOf } from '../column-ids.ts'
 import { type ColumnView, DEFAULT_VIEW } from '../column-view.ts'
 import { columnOf } from '../columns.tsx'
 import { Marked } from '../Marked.tsx'
-import { Popover } from '../Popover.tsx'
 import { propertyWords } from '../property-words.ts'
 import { Note } from './Note.tsx'
 import '../../../../styles/device-list-panels.css'
@@ -28,7 +28,7 @@ type ColumnChooserProps = {
   /** Paths of kept columns that are left out of `view`, because they are too long. */
   leftOut: readonly string[]
   onChange: (view: ColumnView) => void
-  opener: () => Element | null
+  opener: () => HTMLElement | null
   onClose: () => void
 }
 
@@ -101,7 +101,7 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
     </>
   )
   return (
-    <Popover label="Columns" className="colpop" opener={opener} onClose={onClose}>
+    <Popover label="Columns" className="pop colpop" opener={opener} onClose={onClose}>
       <header>
         <h2>Columns</h2>
         <Button variant="ghost" size="sm" onClick={() => onChange({ ...view, ...DEFAULT_VIEW })}>

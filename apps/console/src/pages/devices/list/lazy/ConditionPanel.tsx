@@ -7,6 +7,7 @@ import { SubmitButton } from '../../../../form/SubmitButton.tsx'
 import { counted, formatCount } from '../../../../lib/app/format.ts'
 import { useDebounced } from '../../../../lib/app/use-debounced.ts'
 import { Button } from '../../../../ui/Button.tsx'
+import { Popover } from '../../../../ui/lazy/Popover.tsx'
 import { SelectField } from '../../../../ui/lazy/SelectField.tsx'
 import { TextField } from '../../../../ui/TextField.tsx'
 import {
@@ -26,7 +27,6 @@ import {
   writeValue,
 } from '../conditions.ts'
 import { Marked } from '../Marked.tsx'
-import { Popover } from '../Popover.tsx'
 import { propertyWords } from '../property-words.ts'
 import { Note } from './Note.tsx'
 import { type Option, Options } from './Options.tsx'
@@ -42,7 +42,7 @@ type ConditionPanelProps = {
   /** Index of the condition to change; `undefined` adds a new condition. */
   edited: number | undefined
   onChange: (conditions: Condition[]) => void
-  opener: () => Element | null
+  opener: () => HTMLElement | null
   onClose: () => void
 }
 
@@ -184,13 +184,10 @@ export function ConditionPanel({
     onKeyDown: (event: KeyboardEvent) => onKeyDown(list, options, event),
   })
 
+  const title = edited === undefined ? 'Add a condition' : 'Change the condition'
   return (
-    <Popover
-      label={edited === undefined ? 'Add a condition' : 'Change the condition'}
-      className="condpop"
-      opener={opener}
-      onClose={onClose}
-    >
+    <Popover label={title} className="pop condpop" opener={opener} onClose={onClose}>
+      <h2 className="sr">{title}</h2>
       <form noValidate onSubmit={event => void submitForm(event, form)}>
         <div ref={fields} className="trio b">
           <form.Field name="property">
