@@ -3,7 +3,7 @@ import { SearchBox } from '../../ui/app/SearchBox.tsx'
 import { Segments } from '../../ui/app/Segments.tsx'
 import { Switch } from '../../ui/app/Switch.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
-import { ComboBox } from '../../ui/lazy/ComboBox.tsx'
+import { ComboField } from '../../ui/lazy/ComboField.tsx'
 import { SelectField } from '../../ui/lazy/SelectField.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
@@ -67,7 +67,7 @@ export function InputSamples() {
           onChange={setSeverity}
           onBlur={() => {}}
         />
-        <ComboBox
+        <ComboField
           label="Repository"
           required
           placeholder="Choose or type to find one"

@@ -8,7 +8,7 @@ import { useDebounced } from '../../lib/app/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { toast } from '../../ui/app/toast.ts'
-import { ComboBox } from '../../ui/lazy/ComboBox.tsx'
+import { ComboField } from '../../ui/lazy/ComboField.tsx'
 
 /** Maximum number of repositories that the selector offers at once. */
 const OFFERED = 20
@@ -42,7 +42,7 @@ export function LinkRepositoryForm({ projectId, linkedIds }: LinkRepositoryFormP
       <ErrorAlert title="The repository was not linked." error={link.error} />
       <form.Field name="repositoryId">
         {field => (
-          <ComboBox
+          <ComboField
             label="Repository"
             required
             placeholder="Choose or type to find one"

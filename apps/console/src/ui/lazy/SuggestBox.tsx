@@ -1,7 +1,6 @@
-import { Autocomplete } from '@base-ui/react/autocomplete'
 import { MAX_KIND_LENGTH } from '@muster/actions/client'
-import { useRef, useState } from 'react'
-import { OptionsPopup } from './OptionsPopup.tsx'
+import { useState } from 'react'
+import { ComboBox, type ComboOption } from './ComboBox.tsx'
 
 type SuggestBoxProps = {
   value: string
@@ -18,9 +17,6 @@ type SuggestBoxProps = {
  * loses the focus.
  */
 export function SuggestBox({ value, options, onChange, label, placeholder }: SuggestBoxProps) {
-  const box = useRef<HTMLDivElement>(null)
-  const isHighlighted = useRef(false)
-  const [isOpen, setOpen] = useState(false)
   const [draft, setDraft] = useState<string>()
   const part = (draft ?? '').trim().toLowerCase()
   const found = options.filter(option => option.toLowerCase().includes(part))
@@ -29,54 +25,29 @@ export function SuggestBox({ value, options, onChange, label, placeholder }: Sug
     setDraft(undefined)
     if (text.trim() !== value) onChange(text.trim())
   }
-  function choose(option: string) {
-    setOpen(false)
-    apply(option)
-  }
   function type(text: string) {
     if (text === '' || options.includes(text)) apply(text)
     else setDraft(text)
   }
   return (
-    <Autocomplete.Root<string>
-      items={found}
-      filter={null}
-      value={draft ?? value}
-      onValueChange={(text, { reason }) => reason === 'input-change' && type(text)}
-      openOnInputClick
-      open={isOpen}
-      onOpenChange={setOpen}
-      onItemHighlighted={option => {
-        isHighlighted.current = option !== undefined
-      }}
-    >
-      <div ref={box} className="suggest">
-        <Autocomplete.Input
-          className="input mono"
-          type="search"
-          placeholder={placeholder}
-          aria-label={label}
-          maxLength={MAX_KIND_LENGTH}
-          autoComplete="off"
-          spellCheck={false}
-          onBlur={() => draft !== undefined && apply(draft)}
-          onKeyDown={event => {
-            if (event.key === 'Enter' && !isHighlighted.current && draft !== undefined) choose(draft)
-            if (event.key === 'Escape' && !isOpen) apply('')
-          }}
-        />
-        {isOpen && found.length > 0 && (
-          <OptionsPopup anchor={box}>
-            <Autocomplete.List aria-label={label}>
-              {found.map(option => (
-                <Autocomplete.Item key={option} value={option} onClick={() => choose(option)}>
-                  <span className="trunc mono">{option}</span>
-                </Autocomplete.Item>
-              ))}
-            </Autocomplete.List>
-          </OptionsPopup>
-        )}
-      </div>
-    </Autocomplete.Root>
+    <ComboBox
+      isFilter
+      type="search"
+      label={label}
+      aria-label={label}
+      placeholder={placeholder}
+      maxLength={MAX_KIND_LENGTH}
+      text={draft ?? value}
+      onType={type}
+      options={found.map(optionOf)}
+      onChoose={option => apply(option.value)}
+      onEnter={() => (draft === undefined ? undefined : optionOf(draft))}
+      onEscape={() => apply('')}
+      onBlur={() => draft !== undefined && apply(draft)}
+    />
   )
+}
+
+function optionOf(name: string): ComboOption {
+  return { value: name, label: name }
 }
