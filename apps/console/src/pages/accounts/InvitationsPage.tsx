@@ -8,12 +8,11 @@ import { Alert } from '../../ui/Alert.tsx'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { Main } from '../../ui/Main.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
 
 const PAGE_SIZE = 100
 
@@ -35,24 +34,21 @@ export function InvitationsPage() {
             An organization that invites your address appears here.
           </EmptyState>
         ) : (
-          <Table caption="Invitations" head={HEAD} busy={!invitations} rowsOnPhones>
-            {invitations?.map(invitation => (
+          <Table
+            caption="Invitations"
+            columns={COLUMNS}
+            bars={2}
+            rows={invitations?.map(invitation => (
               <InvitationRow key={invitation.invitationId} invitation={invitation} onAccepted={setJoined} />
-            )) ?? <SkeletonRows columns={3} rows={2} />}
-          </Table>
+            ))}
+          />
         )}
       </ListPage>
     </Main>
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Organization id</th>
-    <th scope="col">Name</th>
-    <ActionsHead />
-  </tr>
-)
+const COLUMNS: readonly Column[] = [{ name: 'Organization id', kind: 'title' }, { name: 'Name' }, ACTIONS]
 
 /**
  * Message that confirms an accepted invitation, with a link to the organization. The message takes the focus, because
@@ -92,10 +88,10 @@ function InvitationRow({ invitation: { invitationId, organization }, onAccepted 
       <Cell>
         <Id id={organization.organizationId} what="organization id" />
       </Cell>
-      <Cell label="Name">
+      <Cell>
         <span className="lines">{organization.name}</span>
       </Cell>
-      <Cell end>
+      <Cell>
         <Button
           size="sm"
           busy={accept.isPending}

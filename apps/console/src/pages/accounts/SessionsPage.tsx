@@ -11,11 +11,10 @@ import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 
 const PAGE_SIZE = 100
 
@@ -33,11 +32,12 @@ export function SessionsPage() {
       shown={sessions?.length}
       actions={<EndOthersButton userId={userId} count={others} />}
     >
-      <Table caption="Sessions" head={HEAD} busy={!sessions} rowsOnPhones>
-        {sessions?.map(session => <SessionRow key={session.sessionId} session={session} />) ?? (
-          <SkeletonRows columns={5} rows={2} />
-        )}
-      </Table>
+      <Table
+        caption="Sessions"
+        columns={COLUMNS}
+        bars={2}
+        rows={sessions?.map(session => <SessionRow key={session.sessionId} session={session} />)}
+      />
     </ListPage>
   )
 }
@@ -61,15 +61,13 @@ function EndOthersButton({ userId, count }: { userId: string; count: number }) {
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Id</th>
-    <th scope="col">User agent</th>
-    <th scope="col">Created At</th>
-    <th scope="col">Expires At</th>
-    <ActionsHead />
-  </tr>
-)
+const COLUMNS: readonly Column[] = [
+  { name: 'Id', kind: 'title' },
+  { name: 'User agent' },
+  { name: 'Created At' },
+  { name: 'Expires At' },
+  ACTIONS,
+]
 
 type Session = ActionOutput<'users_QuerySessions'>['sessions'][number]
 
@@ -103,7 +101,7 @@ function SessionRow({ session }: { session: Session }) {
       <Cell>
         <Id id={sessionId} what="session id" />
       </Cell>
-      <Cell label="User agent">
+      <Cell>
         <div className="stack tight agent">
           {(words || isCurrent) && (
             <span className="row">
@@ -116,13 +114,13 @@ function SessionRow({ session }: { session: Session }) {
           </span>
         </div>
       </Cell>
-      <Cell label="Created At">
+      <Cell>
         <Time at={createdAt} />
       </Cell>
-      <Cell label="Expires At">
+      <Cell>
         <Time at={expiresAt} />
       </Cell>
-      <Cell end>
+      <Cell>
         <IconButton
           label={`End session ${sessionId}`}
           icon={Trash2}

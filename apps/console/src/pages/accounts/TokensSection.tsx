@@ -14,11 +14,10 @@ import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { LoadMore } from '../../ui/app/LoadMore.tsx'
 import { Section } from '../../ui/app/Section.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { NewUserTokenDialog } from './NewUserTokenDialog.tsx'
 
 const PAGE_SIZE = 100
@@ -61,11 +60,13 @@ export function TokensSection() {
         </EmptyState>
       )}
       {tokens?.length !== 0 && (tokens || !error) && (
-        <Table caption="Tokens" head={HEAD} busy={!tokens} rowsOnPhones bare>
-          {tokens?.map(token => <TokenRow key={token.tokenId} {...token} />) ?? (
-            <SkeletonRows columns={6} rows={2} />
-          )}
-        </Table>
+        <Table
+          caption="Tokens"
+          columns={COLUMNS}
+          bars={2}
+          rows={tokens?.map(token => <TokenRow key={token.tokenId} {...token} />)}
+          bare
+        />
       )}
       {hasNextPage && (
         <div className="in">
@@ -83,16 +84,14 @@ export function TokensSection() {
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Name</th>
-    <th scope="col">Id</th>
-    <th scope="col">Created At</th>
-    <th scope="col">Expires At</th>
-    <th scope="col">Last Used</th>
-    <ActionsHead />
-  </tr>
-)
+const COLUMNS: readonly Column[] = [
+  { name: 'Name', kind: 'title' },
+  { name: 'Id' },
+  { name: 'Created At' },
+  { name: 'Expires At' },
+  { name: 'Last Used' },
+  ACTIONS,
+]
 
 function TokenRow({
   tokenId,
@@ -121,16 +120,14 @@ function TokenRow({
       <Cell>
         <span className="lines">{givenName ?? <span className="un">unnamed</span>}</span>
       </Cell>
-      <Cell label="Id">
+      <Cell>
         <Id id={tokenId} what="token id" />
       </Cell>
-      <Cell label="Created At">
+      <Cell>
         <Time at={createdAt} />
       </Cell>
-      <Cell label="Expires At">
-        {expiresAt ? <Expiry at={expiresAt} /> : <span className="muted">Never</span>}
-      </Cell>
-      <Cell label="Last Used">
+      <Cell>{expiresAt ? <Expiry at={expiresAt} /> : <span className="muted">Never</span>}</Cell>
+      <Cell>
         {lastUsedAt ? (
           <div className="pair">
             <Time at={lastUsedAt} />
@@ -140,7 +137,7 @@ function TokenRow({
           <span className="muted">Never</span>
         )}
       </Cell>
-      <Cell end>
+      <Cell>
         <IconButton
           label={`Delete token ${name}`}
           icon={Trash2}

@@ -6,10 +6,19 @@ import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Menu, MenuItem } from '../../ui/app/Menu.tsx'
-import { Cell, Row } from '../../ui/app/Table.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
+import { ACTIONS, Cell, type Column, Row } from '../../ui/lazy/Table.tsx'
 
 export type User = ActionOutput<'users_Query'>['users'][number]
+
+/** Columns of the accounts. */
+export const USER_COLUMNS: readonly Column[] = [
+  { name: 'Id', kind: 'title' },
+  { name: 'Name', sort: 'displayName' },
+  { name: 'Email', sort: 'email' },
+  { name: 'Admin' },
+  ACTIONS,
+]
 
 type UserRowProps = {
   user: User
@@ -59,18 +68,18 @@ export function UserRow({ user, onSetAdmin, onSetActive }: UserRowProps) {
       <Cell>
         <Id id={userId} what="user id" />
       </Cell>
-      <Cell label="Name">
+      <Cell>
         <div className="pair">
           <span className="lines">{displayName ?? <span className="un">unnamed</span>}</span>
           {isPending && <Badge>Not activated</Badge>}
           {!isActive && !isPending && <Badge tone="warn">Disabled</Badge>}
         </div>
       </Cell>
-      <Cell label="Email">
+      <Cell>
         <span className="lines">{email}</span>
       </Cell>
-      <Cell label="Admin">{isAdmin ? 'Yes' : 'No'}</Cell>
-      <Cell end>
+      <Cell>{isAdmin ? 'Yes' : 'No'}</Cell>
+      <Cell>
         <span className="row" style={{ justifyContent: 'flex-end', gap: 4 }}>
           <Menu
             align="end"

@@ -4,12 +4,12 @@ import { anyText, oneOf, usePageSearch } from '../../lib/app/search.ts'
 import { CreateButton } from '../../ui/app/CreateButton.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { ActionsHead, SortHead } from '../../ui/app/Table.tsx'
-import { ListTable } from '../../ui/lazy/ListTable.tsx'
+import { NoMatch } from '../../ui/app/NoMatch.tsx'
+import { Table } from '../../ui/lazy/Table.tsx'
 import { NewUserDialog } from './NewUserDialog.tsx'
 import { SetActiveDialog } from './SetActiveDialog.tsx'
 import { SetAdminDialog } from './SetAdminDialog.tsx'
-import { type User, UserRow } from './UserRow.tsx'
+import { USER_COLUMNS, type User, UserRow } from './UserRow.tsx'
 
 const PAGE_SIZE = 100
 
@@ -45,24 +45,12 @@ export function UsersPage() {
           placeholder="Filter by name, email or id"
         />
       </div>
-      <ListTable
+      <Table
         caption="Users"
-        what="users"
-        columns={5}
+        columns={USER_COLUMNS}
+        sort={sort}
+        onSort={next => change({ sort: next })}
         dense
-        head={
-          <tr>
-            <th scope="col">Id</th>
-            <SortHead field="displayName" sort={sort} onSort={next => change({ sort: next })}>
-              Name
-            </SortHead>
-            <SortHead field="email" sort={sort} onSort={next => change({ sort: next })}>
-              Email
-            </SortHead>
-            <th scope="col">Admin</th>
-            <ActionsHead />
-          </tr>
-        }
         rows={users?.map(user => (
           <UserRow
             key={user.userId}
@@ -71,7 +59,7 @@ export function UsersPage() {
             onSetActive={() => setSwitched(user)}
           />
         ))}
-        onClear={() => change({ q: '' })}
+        none={<NoMatch what="users" onClear={() => change({ q: '' })} />}
       />
       {changed && <SetAdminDialog user={changed} onClose={() => setChanged(undefined)} />}
       {switched && <SetActiveDialog user={switched} onClose={() => setSwitched(undefined)} />}

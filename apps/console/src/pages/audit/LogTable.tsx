@@ -1,15 +1,13 @@
-import { type ReactNode, useContext, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { clockTime } from '../../lib/app/local-time.ts'
 import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
 import { useToggled } from '../../lib/app/use-toggled.ts'
-import { ListFailed } from '../../ui/app/ListPage.tsx'
 import { NoMatch } from '../../ui/app/NoMatch.tsx'
-import { Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { FoldButton } from '../../ui/lazy/FoldButton.tsx'
 import { IdTail } from '../../ui/lazy/IdTail.tsx'
 import { MachineName } from '../../ui/lazy/MachineName.tsx'
 import { StateBadge } from '../../ui/lazy/StateBadge.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, type Column, Row, Table, WideRow } from '../../ui/lazy/Table.tsx'
 import { actorLook } from './actors.ts'
 import { causeOf, type Group, groupsOf } from './groups.ts'
 import { LogDetail } from './LogDetail.tsx'
@@ -26,6 +24,26 @@ import { STATUS_LOOKS } from './status-looks.ts'
  * further columns (docs/specification.md 2): `whole` is for the log of events, `actions` for the log of actions, which shows their status.
  */
 export type LogColumns = 'short' | 'whole' | 'actions'
+
+const WHOLE: readonly Column[] = [
+  { name: 'ID', widthPx: 122 },
+  { name: 'Timestamp', widthPx: 88 },
+  { name: 'What happened' },
+  { name: 'Type', widthPx: 206 },
+  { name: 'Actor', widthPx: 120 },
+  { name: 'Data', widthPx: 168 },
+]
+const COLUMNS: Record<LogColumns, readonly Column[]> = {
+  short: [
+    { name: 'Timestamp', widthPx: 126 },
+    { name: 'What happened' },
+    { name: 'Type', widthPx: 256 },
+    { name: 'Actor', widthPx: 124 },
+    { name: 'Action/Job id', widthPx: 130 },
+  ],
+  whole: [...WHOLE, { name: 'Action/Job id', widthPx: 124 }],
+  actions: [...WHOLE, { name: 'Status', widthPx: 124 }],
+}
 
 type LogTableProps = {
   caption: string
@@ -44,13 +62,6 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
   const isWhole = kind !== 'short'
   // The ids of unfolded rows are kept here and not in the rows, because rows outside of the viewport are unmounted.
   const [open, toggle] = useToggled()
-  const isFailed = useContext(ListFailed)
-  const columns = isWhole ? 7 : 5
-  const wide = (key: string, content: ReactNode, detail = false) => (
-    <Row key={key} detail={detail}>
-      <Cell span={columns}>{content}</Cell>
-    </Row>
-  )
   const groups = entries && groupsOf(entries)
   const sealLine = useSealPlace(groups ?? [])
   return (
@@ -58,25 +69,11 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
       {notice}
       <Table
         caption={caption}
-        widths={isWhole ? [122, 88, undefined, 206, 120, 168, 124] : [126, undefined, 256, 124, 130]}
-        busy={!entries && !isFailed}
+        columns={COLUMNS[kind]}
         dense={isWhole}
-        head={
-          <tr>
-            {isWhole && <th scope="col">ID</th>}
-            <th scope="col">Timestamp</th>
-            <th scope="col">What happened</th>
-            <th scope="col">Type</th>
-            <th scope="col">Actor</th>
-            {isWhole && <th scope="col">Data</th>}
-            <th scope="col">{kind === 'actions' ? 'Status' : 'Action/Job id'}</th>
-          </tr>
-        }
-      >
-        {!groups && !isFailed && <SkeletonRows columns={columns} />}
-        {!groups && isFailed && wide('failed', <span className="muted">Not loaded.</span>)}
-        {groups?.length === 0 && wide('none', <NoMatch what="entries" onClear={onClear} />)}
-        {groups?.flatMap((group, index) => {
+        rowsOnPhones={false}
+        none={<NoMatch what="entries" onClear={onClear} />}
+        rows={groups?.flatMap((group, index) => {
           const [entry] = group.entries
           const { eventId: id, createdAt } = entry
           const before = groups[index - 1]?.entries[0]
@@ -84,21 +81,28 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
           const isNewDay = !before || dayOf(Date.parse(before.createdAt)) !== day
           const isOpen = open.has(id)
           return [
-            isNewDay && wide(`day of ${id}`, <DayHeading at={createdAt} day={day} isFirst={index === 0} />),
-            sealing &&
-              index === sealLine &&
-              wide(
-                'seal',
+            isNewDay && (
+              <WideRow key={`day of ${id}`}>
+                <DayHeading at={createdAt} day={day} isFirst={index === 0} />
+              </WideRow>
+            ),
+            sealing && index === sealLine && (
+              <WideRow key="seal">
                 <SealLine
                   sealing={sealing}
                   above={index === 0 ? 'none' : groups[index - 1]?.entries[0].seal ? 'sealed' : 'waiting'}
-                />,
-              ),
+                />
+              </WideRow>
+            ),
             <LogRow key={id} group={group} columns={kind} isOpen={isOpen} onOpen={() => toggle(id)} />,
-            isOpen && wide(`details of ${id}`, <LogDetail group={group} sealing={sealing} />, true),
+            isOpen && (
+              <WideRow key={`details of ${id}`} detail>
+                <LogDetail group={group} sealing={sealing} />
+              </WideRow>
+            ),
           ]
         })}
-      </Table>
+      />
     </div>
   )
 }
@@ -149,14 +153,14 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
   return (
     <Row>
       {isWhole && (
-        <Cell label="ID">
+        <Cell>
           <span className="at">
             {fold}
             <IdTail id={id} what="entry id" />
           </span>
         </Cell>
       )}
-      <Cell label="Timestamp">
+      <Cell>
         <span className="at">
           {!isWhole && fold}
           <time dateTime={createdAt} data-tip={absoluteTime(at)}>
@@ -165,7 +169,7 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
           {!entry.seal && <span className="sr">, not sealed yet</span>}
         </span>
       </Cell>
-      <Cell label="What happened">
+      <Cell>
         <div className={isFailure(entry) ? 'what bad' : 'what'}>
           <Icon className="i" aria-hidden />
           <span className="say">
@@ -182,23 +186,21 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
           </span>
         </div>
       </Cell>
-      <Cell label="Type">
+      <Cell>
         <MachineName name={event} />
       </Cell>
-      <Cell label="Actor">
+      <Cell>
         <ActorKind entry={entry} />
       </Cell>
       {isWhole && (
-        <Cell label="Data">
+        <Cell>
           <code className="dat">{dataPreview(data)}</code>
         </Cell>
       )}
       {columns === 'actions' ? (
-        <Cell label="Status">{status && <StateBadge looks={STATUS_LOOKS} state={status} />}</Cell>
+        <Cell>{status && <StateBadge looks={STATUS_LOOKS} state={status} />}</Cell>
       ) : (
-        <Cell label="Action/Job id">
-          {cause && <IdTail id={cause} what={entry.action ? 'action id' : 'job id'} />}
-        </Cell>
+        <Cell>{cause && <IdTail id={cause} what={entry.action ? 'action id' : 'job id'} />}</Cell>
       )}
     </Row>
   )

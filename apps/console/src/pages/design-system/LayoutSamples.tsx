@@ -8,17 +8,23 @@ import { Id } from '../../ui/app/Id.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { Stat, Stats } from '../../ui/app/Stats.tsx'
-import { Cell, Row, SortHead, Table } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Code } from '../../ui/Code.tsx'
 import { Breadcrumb } from '../../ui/lazy/Breadcrumb.tsx'
 import { DangerLine, DangerZone } from '../../ui/lazy/DangerZone.tsx'
 import { Secret } from '../../ui/lazy/Secret.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { type Bin, Strip } from '../../ui/Strip.tsx'
 
 const SAMPLE_ID = 'd_1J8ZoiK5QmVt3xYpRw7HcN'
+
+const SAMPLE_COLUMNS: readonly Column[] = [
+  { name: 'Name', kind: 'title', sort: 'name' },
+  { name: 'Id' },
+  { name: 'First Seen', sort: 'firstSeen' },
+  { name: 'Status' },
+]
 
 /** Ids, commands and secrets with copy buttons. */
 export function CodeSamples() {
@@ -36,41 +42,32 @@ export function CodeSamples() {
 /** A table with rows and a loading table. */
 export function TableSamples() {
   const [sort, setSort] = useState('name')
-  const head = (
-    <tr>
-      <SortHead field="name" sort={sort} onSort={setSort}>
-        Name
-      </SortHead>
-      <th scope="col">Id</th>
-      <SortHead field="firstSeen" sort={sort} onSort={setSort}>
-        First Seen
-      </SortHead>
-      <th scope="col">Status</th>
-    </tr>
-  )
+  const head = { columns: SAMPLE_COLUMNS, sort, onSort: setSort }
   return (
     <div className="stack">
-      <Table caption="Samples" head={head} rowsOnPhones>
-        <Row>
-          <Cell>
-            <a className="nm" href="#table">
-              crane-gw-01
-            </a>
-          </Cell>
-          <Cell label="Id">
-            <Id id={SAMPLE_ID} what="device id" />
-          </Cell>
-          <Cell label="First Seen">
-            <Time at="2026-04-02T08:14:00Z" />
-          </Cell>
-          <Cell label="Status">
-            <Mark state="on">Connected</Mark>
-          </Cell>
-        </Row>
-      </Table>
-      <Table caption="Samples, loading" head={head} busy>
-        <SkeletonRows columns={4} rows={3} />
-      </Table>
+      <Table
+        {...head}
+        caption="Samples"
+        rows={[
+          <Row key={SAMPLE_ID}>
+            <Cell>
+              <a className="nm" href="#table">
+                crane-gw-01
+              </a>
+            </Cell>
+            <Cell>
+              <Id id={SAMPLE_ID} what="device id" />
+            </Cell>
+            <Cell>
+              <Time at="2026-04-02T08:14:00Z" />
+            </Cell>
+            <Cell>
+              <Mark state="on">Connected</Mark>
+            </Cell>
+          </Row>,
+        ]}
+      />
+      <Table {...head} caption="Samples, loading" rows={undefined} bars={3} rowsOnPhones={false} />
     </div>
   )
 }

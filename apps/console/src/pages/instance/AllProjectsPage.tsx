@@ -6,11 +6,18 @@ import { organizationParam } from '../../organization.ts'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { Cell, Row, SortHead } from '../../ui/app/Table.tsx'
-import { ListTable } from '../../ui/lazy/ListTable.tsx'
+import { NoMatch } from '../../ui/app/NoMatch.tsx'
+import { Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { AdminCrumb } from './AdminCrumb.tsx'
 
 const PAGE_SIZE = 100
+const COLUMNS: readonly Column[] = [
+  { name: 'Name', kind: 'title', sort: 'name' },
+  { name: 'Id' },
+  { name: 'Organization', sort: 'organization' },
+  { name: 'Devices', sort: 'devices' },
+  { name: 'Stored data', sort: 'stored' },
+]
 
 /** Search parameters of the list of all projects. */
 export const allProjectsSearch = {
@@ -31,7 +38,6 @@ export function AllProjectsPage() {
     ...(text && { filter: { text } }),
   })
   const projects = list.data?.pages.flatMap(page => page.projects)
-  const sorted = { sort, onSort: (next: string) => change({ sort: next }) }
   return (
     <ListPage
       crumb={<AdminCrumb here="Projects" />}
@@ -48,28 +54,12 @@ export function AllProjectsPage() {
           placeholder="Filter by name or id"
         />
       </div>
-      <ListTable
+      <Table
         caption="Projects of all organizations"
-        what="projects"
-        columns={5}
+        columns={COLUMNS}
+        sort={sort}
+        onSort={next => change({ sort: next })}
         dense
-        head={
-          <tr>
-            <SortHead field="name" {...sorted}>
-              Name
-            </SortHead>
-            <th scope="col">Id</th>
-            <SortHead field="organization" {...sorted}>
-              Organization
-            </SortHead>
-            <SortHead field="devices" {...sorted}>
-              Devices
-            </SortHead>
-            <SortHead field="stored" {...sorted}>
-              Stored data
-            </SortHead>
-          </tr>
-        }
         rows={projects?.map(project => (
           <Row key={project.projectId}>
             <Cell>
@@ -84,14 +74,14 @@ export function AllProjectsPage() {
                 {project.name}
               </Link>
             </Cell>
-            <Cell label="Id">
+            <Cell>
               <Id id={project.projectId} what="project id" />
             </Cell>
-            <Cell label="Organization">{project.organizationName}</Cell>
-            <Cell label="Devices">
+            <Cell>{project.organizationName}</Cell>
+            <Cell>
               <span className="num">{formatCount(project.deviceCount)}</span>
             </Cell>
-            <Cell label="Stored data">
+            <Cell>
               <span className="num">
                 {project.storedBytes === undefined ? (
                   <>
@@ -104,7 +94,7 @@ export function AllProjectsPage() {
             </Cell>
           </Row>
         ))}
-        onClear={() => change({ q: '' })}
+        none={<NoMatch what="projects" onClear={() => change({ q: '' })} />}
       />
     </ListPage>
   )

@@ -3,11 +3,10 @@ import { CircleCheck, CircleX, ClockAlert, LogOut } from 'lucide-react'
 import { formatCount, formatDuration } from '../../lib/app/format.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { Id } from '../../ui/app/Id.tsx'
-import { Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { Elapsed } from '../../ui/lazy/Elapsed.tsx'
 import { StateBadge, type StateLook } from '../../ui/lazy/StateBadge.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 
 type Details = ActionOutput<'cluster_GetDetails'>
 type NodeTableProps = {
@@ -32,52 +31,60 @@ const LOOKS: Record<Details['nodes'][number]['state'] | Details['formerNodes'][n
  */
 export function NodeTable({ nodes, formerNodes = [], answeredAt }: NodeTableProps) {
   return (
-    <Table caption="Cluster nodes" head={HEAD} busy={!nodes} dense rowsOnPhones>
-      {nodes?.map(node => (
-        <Row key={node.nodeId}>
-          <Cell>
-            <Id id={node.nodeId} what="node id" />
-          </Cell>
-          <Cell label="Name">{node.name ?? <span className="un">unnamed</span>}</Cell>
-          <Cell label="Uptime">
-            <span className="num">
-              <Elapsed secs={node.uptimeSecs} answeredAt={answeredAt} />
-            </span>
-          </Cell>
-          <Cell label="State">
-            <StateBadge looks={LOOKS} state={node.state} />
-          </Cell>
-          <Cell label="Version">{node.version ?? <span className="muted">unknown</span>}</Cell>
-          <Cell label="Devices">
-            <div className="pair">
-              <span className="num">{formatCount(node.connections ?? 0)}</span>
-              {node.release && <span className="muted">{releaseInWords(node.release)}</span>}
-            </div>
-          </Cell>
-          <Cell label="Clock">
-            <NodeClock node={node} />
-          </Cell>
-        </Row>
-      )) ?? <SkeletonRows columns={7} rows={1} />}
-      {formerNodes.map(({ nodeId, name, state, endedAt }) => (
-        <Row key={nodeId}>
-          <Cell>
-            <Id id={nodeId} what="node id" />
-          </Cell>
-          <Cell label="Name">{name}</Cell>
-          <Cell label="Uptime">{NONE}</Cell>
-          <Cell label="State">
-            <div className="pair">
-              <StateBadge looks={LOOKS} state={state} />
-              <Time at={endedAt} />
-            </div>
-          </Cell>
-          <Cell label="Version">{NONE}</Cell>
-          <Cell label="Devices">{NONE}</Cell>
-          <Cell label="Clock">{NONE}</Cell>
-        </Row>
-      ))}
-    </Table>
+    <Table
+      caption="Cluster nodes"
+      columns={COLUMNS}
+      bars={1}
+      dense
+      rows={
+        nodes && [
+          ...nodes.map(node => (
+            <Row key={node.nodeId}>
+              <Cell>
+                <Id id={node.nodeId} what="node id" />
+              </Cell>
+              <Cell>{node.name ?? <span className="un">unnamed</span>}</Cell>
+              <Cell>
+                <span className="num">
+                  <Elapsed secs={node.uptimeSecs} answeredAt={answeredAt} />
+                </span>
+              </Cell>
+              <Cell>
+                <StateBadge looks={LOOKS} state={node.state} />
+              </Cell>
+              <Cell>{node.version ?? <span className="muted">unknown</span>}</Cell>
+              <Cell>
+                <div className="pair">
+                  <span className="num">{formatCount(node.connections ?? 0)}</span>
+                  {node.release && <span className="muted">{releaseInWords(node.release)}</span>}
+                </div>
+              </Cell>
+              <Cell>
+                <NodeClock node={node} />
+              </Cell>
+            </Row>
+          )),
+          ...formerNodes.map(({ nodeId, name, state, endedAt }) => (
+            <Row key={nodeId}>
+              <Cell>
+                <Id id={nodeId} what="node id" />
+              </Cell>
+              <Cell>{name}</Cell>
+              <Cell>{NONE}</Cell>
+              <Cell>
+                <div className="pair">
+                  <StateBadge looks={LOOKS} state={state} />
+                  <Time at={endedAt} />
+                </div>
+              </Cell>
+              <Cell>{NONE}</Cell>
+              <Cell>{NONE}</Cell>
+              <Cell>{NONE}</Cell>
+            </Row>
+          )),
+        ]
+      }
+    />
   )
 }
 
@@ -97,14 +104,12 @@ function releaseInWords({ total, done, leftSecs }: NonNullable<Details['nodes'][
 
 const NONE = '–'
 
-const HEAD = (
-  <tr>
-    <th scope="col">Id</th>
-    <th scope="col">Name</th>
-    <th scope="col">Uptime</th>
-    <th scope="col">State</th>
-    <th scope="col">Version</th>
-    <th scope="col">Devices</th>
-    <th scope="col">Clock</th>
-  </tr>
-)
+const COLUMNS: readonly Column[] = [
+  { name: 'Id', kind: 'title' },
+  { name: 'Name' },
+  { name: 'Uptime' },
+  { name: 'State' },
+  { name: 'Version' },
+  { name: 'Devices' },
+  { name: 'Clock' },
+]

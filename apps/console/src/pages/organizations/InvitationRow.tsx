@@ -7,12 +7,21 @@ import { relativeTime } from '../../lib/app/relative-time.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
-import { Cell, Row } from '../../ui/app/Table.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
+import { ACTIONS, Cell, type Column, Row } from '../../ui/lazy/Table.tsx'
 import { useCopy } from '../../ui/use-copy.ts'
 
 type Invitation = ActionOutput<'organizations_QueryInvitations'>['invitations'][number]
+
+/** Columns of the open invitations of an organization. */
+export const INVITATION_COLUMNS: readonly Column[] = [
+  { name: 'Email', kind: 'title' },
+  { name: 'Invited' },
+  { name: 'Mail' },
+  { name: 'Ends' },
+  ACTIONS,
+]
 
 /** A table row with an open or ended invitation, the state of its mail, and buttons that send it again, copy its link and withdraw it. */
 export function InvitationRow({ invitation }: { invitation: Invitation }) {
@@ -49,16 +58,16 @@ export function InvitationRow({ invitation }: { invitation: Invitation }) {
           )}
         </div>
       </Cell>
-      <Cell label="Invited">
+      <Cell>
         <div className="pair">
           <time dateTime={createdAt}>{dateAndMinute(Date.parse(createdAt))}</time>
           {invitingName && <span className="under">by {invitingName}</span>}
         </div>
       </Cell>
-      <Cell label="Mail">
+      <Cell>
         <MailState state={mail?.state} />
       </Cell>
-      <Cell label="Ends">
+      <Cell>
         {endsAtMs === undefined && <span className="muted">Never</span>}
         {hasEnded && <Badge icon={Ban}>Ended</Badge>}
         {endsAtMs !== undefined && !hasEnded && (
@@ -67,7 +76,7 @@ export function InvitationRow({ invitation }: { invitation: Invitation }) {
           </time>
         )}
       </Cell>
-      <Cell end>
+      <Cell>
         <div className="row acts">
           <Button
             size="sm"

@@ -11,11 +11,21 @@ import { useSession } from '../../session.ts'
 import { initialsOf } from '../../shell/app/initials.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
-import { Cell, Row } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError, toastUndo } from '../../ui/app/toast.ts'
+import { ACTIONS, Cell, type Column, Row } from '../../ui/lazy/Table.tsx'
 
 type Member = ActionOutput<'organizations_QueryMembers'>['members'][number]
+
+/** Columns of the members. */
+export const MEMBER_COLUMNS: readonly Column[] = [
+  { name: 'Name', kind: 'title' },
+  { name: 'Email' },
+  { name: 'Role' },
+  { name: 'Member since' },
+  { name: 'Last seen' },
+  ACTIONS,
+]
 
 /** A table row with a member, the member's role and last request, and buttons that change the role and remove the member. */
 export function MemberRow({ organizationId, member }: { organizationId: string; member: Member }) {
@@ -77,10 +87,10 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
           </span>
         </span>
       </Cell>
-      <Cell label="Email">
+      <Cell>
         <span className="lines">{email}</span>
       </Cell>
-      <Cell label="Role">
+      <Cell>
         {isAdmin ? (
           <Badge tone="info" icon={ShieldUser}>
             Admin
@@ -89,13 +99,11 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
           <Badge icon={User}>Member</Badge>
         )}
       </Cell>
-      <Cell label="Member since">
+      <Cell>
         <time dateTime={memberSince}>{dayWithYear(Date.parse(memberSince))}</time>
       </Cell>
-      <Cell label="Last seen">
-        {lastSeenAt ? <Time at={lastSeenAt} /> : <span className="muted">–</span>}
-      </Cell>
-      <Cell end>
+      <Cell>{lastSeenAt ? <Time at={lastSeenAt} /> : <span className="muted">–</span>}</Cell>
+      <Cell>
         <IconButton
           label={isAdmin ? `Make ${name} a member` : `Make ${name} an administrator`}
           icon={isAdmin ? ShieldMinus : ShieldPlus}

@@ -7,11 +7,11 @@ import { useDebounced } from '../../lib/app/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { CreateButton } from '../../ui/app/CreateButton.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
+import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { SearchBox } from '../../ui/app/SearchBox.tsx'
-import { ActionsHead } from '../../ui/app/Table.tsx'
-import { ListTable } from '../../ui/lazy/ListTable.tsx'
+import { Table } from '../../ui/lazy/Table.tsx'
 import { InviteDialog } from './InviteDialog.tsx'
-import { MemberRow } from './MemberRow.tsx'
+import { MEMBER_COLUMNS, MemberRow } from './MemberRow.tsx'
 import { PendingInvitations } from './PendingInvitations.tsx'
 import '../../styles/people.css'
 
@@ -67,29 +67,16 @@ export function MembersPage() {
         </div>
       }
     >
-      <ListTable
+      <Table
         caption="Members"
-        what="members"
-        columns={6}
+        columns={MEMBER_COLUMNS}
         bars={4}
-        head={HEAD}
         rows={members?.map(member => (
           <MemberRow key={member.userId} organizationId={organizationId} member={member} />
         ))}
-        onClear={() => setFilter('')}
+        none={<NoMatch what="members" onClear={() => setFilter('')} />}
       />
       {isInviting && <InviteDialog organizationId={organizationId} onClose={() => setInviting(false)} />}
     </ListPage>
   )
 }
-
-const HEAD = (
-  <tr>
-    <th scope="col">Name</th>
-    <th scope="col">Email</th>
-    <th scope="col">Role</th>
-    <th scope="col">Member since</th>
-    <th scope="col">Last seen</th>
-    <ActionsHead />
-  </tr>
-)

@@ -3,10 +3,9 @@ import { useActionPages } from '../../api/queries.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { LoadMore } from '../../ui/app/LoadMore.tsx'
 import { PartHead } from '../../ui/app/Page.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { InvitationRow } from './InvitationRow.tsx'
+import { Table } from '../../ui/lazy/Table.tsx'
+import { INVITATION_COLUMNS, InvitationRow } from './InvitationRow.tsx'
 
 const PAGE_SIZE = 100
 /** Polling interval while a mail is being sent, in milliseconds. */
@@ -35,18 +34,15 @@ export function PendingInvitations({ organizationId }: { organizationId: string 
         </Alert>
       )}
       {(invitations || !error) && (
-        <Table caption="Pending invitations" head={HEAD} busy={!invitations} rowsOnPhones>
-          {invitations?.map(invitation => (
+        <Table
+          caption="Pending invitations"
+          columns={INVITATION_COLUMNS}
+          bars={2}
+          rows={invitations?.map(invitation => (
             <InvitationRow key={invitation.invitationId} invitation={invitation} />
-          )) ?? <SkeletonRows columns={5} rows={2} />}
-          {invitations?.length === 0 && (
-            <Row>
-              <Cell span={5}>
-                <span className="muted">No pending invitations.</span>
-              </Cell>
-            </Row>
-          )}
-        </Table>
+          ))}
+          none={<span className="muted">No pending invitations.</span>}
+        />
       )}
       {hasNextPage && (
         <LoadMore
@@ -60,13 +56,3 @@ export function PendingInvitations({ organizationId }: { organizationId: string 
     </section>
   )
 }
-
-const HEAD = (
-  <tr>
-    <th scope="col">Email</th>
-    <th scope="col">Invited</th>
-    <th scope="col">Mail</th>
-    <th scope="col">Ends</th>
-    <ActionsHead />
-  </tr>
-)

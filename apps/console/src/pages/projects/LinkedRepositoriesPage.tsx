@@ -9,9 +9,9 @@ import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { ActionsHead, Cell, Row } from '../../ui/app/Table.tsx'
+import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
-import { ListTable } from '../../ui/lazy/ListTable.tsx'
+import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { LinkRepositoryForm } from './LinkRepositoryForm.tsx'
 
 const PAGE_SIZE = 100
@@ -63,29 +63,21 @@ export function LinkedRepositoriesPage() {
           Devices of this project download from linked repositories.
         </EmptyState>
       ) : (
-        <ListTable
+        <Table
           caption="Linked repositories"
-          what="repositories"
-          columns={3}
+          columns={COLUMNS}
           bars={4}
-          head={HEAD}
           rows={repositories?.map(repository => (
             <LinkedRow key={repository.repositoryId} projectId={projectId} repository={repository} />
           ))}
-          onClear={() => change({ q: '' })}
+          none={<NoMatch what="repositories" onClear={() => change({ q: '' })} />}
         />
       )}
     </ListPage>
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Name</th>
-    <th scope="col">Id</th>
-    <ActionsHead />
-  </tr>
-)
+const COLUMNS: readonly Column[] = [{ name: 'Name', kind: 'title' }, { name: 'Id' }, ACTIONS]
 
 type LinkedRowProps = {
   projectId: string
@@ -119,10 +111,10 @@ function LinkedRow({ projectId, repository: { repositoryId, name } }: LinkedRowP
           {name}
         </Link>
       </Cell>
-      <Cell label="Id">
+      <Cell>
         <Id id={repositoryId} what="repository id" />
       </Cell>
-      <Cell end>
+      <Cell>
         <IconButton
           label={`Unlink ${name}`}
           icon={Unlink}

@@ -6,14 +6,20 @@ import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { Cell, Row, SortHead } from '../../ui/app/Table.tsx'
-import { ListTable } from '../../ui/lazy/ListTable.tsx'
+import { NoMatch } from '../../ui/app/NoMatch.tsx'
+import { Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { AssetState } from './AssetState.tsx'
 import { LIST_PAGE_SIZE } from './page-size.ts'
 import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
 
 /** Search parameters of the list of assets. */
 export const assetsSearch = { q: anyText, sort: oneOf(['size', '-size']) }
+
+const COLUMNS: readonly Column[] = [
+  { name: 'Name', kind: 'title' },
+  { name: 'Digest' },
+  { name: SIZE_HEAD, sort: 'size' },
+]
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/assets')
 
@@ -45,19 +51,11 @@ export function AssetsPage() {
               placeholder="Filter by id or digest"
             />
           </div>
-          <ListTable
+          <Table
             caption="Assets"
-            what="assets"
-            columns={3}
-            head={
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Digest</th>
-                <SortHead field="size" sort={sort} onSort={next => change({ sort: next })}>
-                  {SIZE_HEAD}
-                </SortHead>
-              </tr>
-            }
+            columns={COLUMNS}
+            sort={sort}
+            onSort={next => change({ sort: next })}
             rows={assets?.map(asset => (
               <Row key={asset.assetId}>
                 <Cell>
@@ -66,13 +64,13 @@ export function AssetsPage() {
                     <AssetState status={asset.status} />
                   </div>
                 </Cell>
-                <Cell label="Digest">
+                <Cell>
                   <Id id={asset.digest} what="digest" wide />
                 </Cell>
                 <SizeCell bytes={asset.size} />
               </Row>
             ))}
-            onClear={() => change({ q: '' })}
+            none={<NoMatch what="assets" onClear={() => change({ q: '' })} />}
           />
         </>
       )}

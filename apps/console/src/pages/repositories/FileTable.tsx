@@ -8,15 +8,14 @@ import { Id } from '../../ui/app/Id.tsx'
 import { LoadMore } from '../../ui/app/LoadMore.tsx'
 import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { SearchBox } from '../../ui/app/SearchBox.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { toastError } from '../../ui/app/toast.ts'
+import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { AssetState } from './AssetState.tsx'
 import { LIST_PAGE_SIZE } from './page-size.ts'
 import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
 
 type File = ActionOutput<'repositories_GetVersionDetails'>['assets'][number]
 
-const COLUMNS = 4
 /** Minimum number of files for a filter box above the table. */
 const FILTER_FROM = 20
 
@@ -41,18 +40,13 @@ export function FileTable({ files }: { files: readonly File[] }) {
           />
         </div>
       )}
-      <Table caption="Assets" head={HEAD} rowsOnPhones bare>
-        {shown.map(file => (
-          <FileRow key={file.filename} file={file} />
-        ))}
-        {shown.length === 0 && (
-          <Row>
-            <Cell span={COLUMNS}>
-              <NoMatch what="assets" onClear={() => setFilter('')} />
-            </Cell>
-          </Row>
-        )}
-      </Table>
+      <Table
+        caption="Assets"
+        columns={COLUMNS}
+        rows={shown.map(file => <FileRow key={file.filename} file={file} />)}
+        none={<NoMatch what="assets" onClear={() => setFilter('')} />}
+        bare
+      />
       {shown.length < found.length && (
         <div className="foot">
           <LoadMore
@@ -68,14 +62,12 @@ export function FileTable({ files }: { files: readonly File[] }) {
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Filename</th>
-    <th scope="col">Digest</th>
-    <th scope="col">{SIZE_HEAD}</th>
-    <ActionsHead />
-  </tr>
-)
+const COLUMNS: readonly Column[] = [
+  { name: 'Filename', kind: 'title' },
+  { name: 'Digest' },
+  { name: SIZE_HEAD },
+  ACTIONS,
+]
 
 function FileRow({ file }: { file: File }) {
   const { filename, assetId, digest, size, status } = file
@@ -97,11 +89,11 @@ function FileRow({ file }: { file: File }) {
           <AssetState {...file} />
         </div>
       </Cell>
-      <Cell label="Digest">
+      <Cell>
         <Id id={digest} what={`digest of ${filename}`} wide />
       </Cell>
       <SizeCell bytes={size} />
-      <Cell end>
+      <Cell>
         <IconButton
           label={`Download ${filename}`}
           icon={Download}

@@ -7,12 +7,12 @@ import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { ActionsHead, Cell, Row, SortHead } from '../../ui/app/Table.tsx'
+import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { isAbsent } from '../../ui/is-absent.ts'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Breadcrumb } from '../../ui/lazy/Breadcrumb.tsx'
-import { ListTable } from '../../ui/lazy/ListTable.tsx'
+import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { Absent } from '../../ui/NotFound.tsx'
 import { Commands } from './Commands.tsx'
 import { createVersionCommand, uploadCommand } from './cli-commands.ts'
@@ -87,30 +87,28 @@ export function PackagePage() {
               placeholder="Filter by tag, name or id"
             />
           </div>
-          <ListTable
+          <Table
             caption="Versions"
-            what="versions"
-            columns={4}
-            head={
-              <tr>
-                <th scope="col">Id</th>
-                <SortHead field="createdAt" sort={sort} onSort={next => change({ sort: next })}>
-                  Created At
-                </SortHead>
-                <th scope="col">Tags</th>
-                <ActionsHead />
-              </tr>
-            }
+            columns={COLUMNS}
+            sort={sort}
+            onSort={next => change({ sort: next })}
             rows={versions?.map(version => (
               <VersionRow key={version.versionId} version={version} match={text} />
             ))}
-            onClear={() => change({ q: '' })}
+            none={<NoMatch what="versions" onClear={() => change({ q: '' })} />}
           />
         </>
       )}
     </ListPage>
   )
 }
+
+const COLUMNS: readonly Column[] = [
+  { name: 'Id', kind: 'title' },
+  { name: 'Created At', sort: 'createdAt' },
+  { name: 'Tags' },
+  ACTIONS,
+]
 
 type Version = ActionOutput<'repositories_QueryPackageVersions'>['versions'][number]
 
@@ -125,11 +123,11 @@ function VersionRow({ version: { versionId, createdAt, name, tags }, match }: Ve
           <Id id={versionId} what="version id" />
         </div>
       </Cell>
-      <Cell label="Created At">
+      <Cell>
         <Time at={createdAt} />
       </Cell>
-      <Cell label="Tags">{tags.length > 0 && <TagList tags={tags} most={ROW_TAGS} match={match} />}</Cell>
-      <Cell end>
+      <Cell>{tags.length > 0 && <TagList tags={tags} most={ROW_TAGS} match={match} />}</Cell>
+      <Cell>
         <LinkButton from={FROM} to="./versions/$versionId" params={{ versionId }} variant="ghost" size="sm">
           View<span className="sr"> {name ?? versionId}</span>
         </LinkButton>

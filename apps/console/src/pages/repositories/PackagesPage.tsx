@@ -9,10 +9,10 @@ import { Badge } from '../../ui/app/Badge.tsx'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { ListPage } from '../../ui/app/ListPage.tsx'
-import { ActionsHead, Cell, Row, SortHead } from '../../ui/app/Table.tsx'
+import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
-import { ListTable } from '../../ui/lazy/ListTable.tsx'
+import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { TickRow } from '../software/TickRow.tsx'
 import { devicesPerTick, ticksOf } from '../software/ticks.ts'
 import { Commands } from './Commands.tsx'
@@ -82,32 +82,28 @@ export function PackagesPage() {
               placeholder="Filter by name or id"
             />
           </div>
-          <ListTable
+          <Table
             caption="Packages"
-            what="packages"
-            columns={6}
-            head={
-              <tr>
-                <SortHead field="name" sort={sort} onSort={next => change({ sort: next })}>
-                  Name
-                </SortHead>
-                <th scope="col">Latest version</th>
-                <th scope="col">Its tags</th>
-                <SortHead field="latest" sort={sort} onSort={next => change({ sort: next })}>
-                  Created
-                </SortHead>
-                <th scope="col">Devices that run it</th>
-                <ActionsHead />
-              </tr>
-            }
+            columns={COLUMNS}
+            sort={sort}
+            onSort={next => change({ sort: next })}
             rows={packages?.map(one => <PackageRow key={one.packageId} of={one} usage={usage} />)}
-            onClear={() => change({ q: '' })}
+            none={<NoMatch what="packages" onClear={() => change({ q: '' })} />}
           />
         </>
       )}
     </ListPage>
   )
 }
+
+const COLUMNS: readonly Column[] = [
+  { name: 'Name', kind: 'title', sort: 'name' },
+  { name: 'Latest version' },
+  { name: 'Its tags' },
+  { name: 'Created', sort: 'latest' },
+  { name: 'Devices', head: 'Devices that run it' },
+  ACTIONS,
+]
 
 type ListedPackage = ActionOutput<'repositories_QueryPackages'>['packages'][number]
 type PackageUsage = ActionOutput<'repositories_QueryPackageUsage'>['packages'][number]
@@ -143,7 +139,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
           {name}
         </Link>
       </Cell>
-      <Cell label="Latest version">
+      <Cell>
         {latest ? (
           <Link
             from={FROM}
@@ -157,7 +153,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
           <span className="muted">none yet</span>
         )}
       </Cell>
-      <Cell label="Its tags">
+      <Cell>
         {latest && (
           <div className="stack tight">
             {latest.tags.length > 0 ? (
@@ -175,13 +171,13 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
           </div>
         )}
       </Cell>
-      <Cell label="Created">
+      <Cell>
         <Time at={latest?.createdAt ?? createdAt} />
       </Cell>
-      <Cell label="Devices">
+      <Cell>
         <Share usage={usage.byId.get(packageId)} instead={usage.instead} />
       </Cell>
-      <Cell end>
+      <Cell>
         <LinkButton from={FROM} to="./$packageId" params={{ packageId }} variant="ghost" size="sm">
           View<span className="sr"> {name}</span>
         </LinkButton>

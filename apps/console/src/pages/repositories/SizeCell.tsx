@@ -1,5 +1,5 @@
 import { formatBytes, formatCount } from '../../lib/app/format.ts'
-import { Cell } from '../../ui/app/Table.tsx'
+import { Cell } from '../../ui/lazy/Table.tsx'
 
 /** Head of the size column (docs/specification.md 2). */
 export const SIZE_HEAD = 'Size in bytes'
@@ -7,7 +7,7 @@ export const SIZE_HEAD = 'Size in bytes'
 /** A size in bytes with grouped thousands. The tooltip shows it in larger units (docs/specification.md 9). */
 export function SizeCell({ bytes }: { bytes: number }) {
   return (
-    <Cell label={SIZE_HEAD}>
+    <Cell>
       <span className="num" data-tip={formatBytes(bytes)}>
         {formatCount(bytes)}
       </span>

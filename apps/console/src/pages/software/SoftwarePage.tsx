@@ -11,10 +11,10 @@ import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { RefreshButton } from '../../ui/app/RefreshButton.tsx'
 import { Section } from '../../ui/app/Section.tsx'
-import { Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import { Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { writeConditions } from '../devices/list/conditions.ts'
 import { writeSoftware } from '../devices/list/software-condition.ts'
@@ -169,8 +169,11 @@ function LinkedPackages({
   return (
     <div className="linked-packages">
       <Section title="Packages of this project" padded={false}>
-        <Table caption="Packages of linked repositories" head={PACKAGES_HEAD} rowsOnPhones bare>
-          {packages.map(
+        <Table
+          caption="Packages of linked repositories"
+          columns={PACKAGE_COLUMNS}
+          bare
+          rows={packages.map(
             ({ packageId, repositoryId, name, repositoryName, latest, deviceCount, versions }) => (
               <Row key={packageId}>
                 <Cell>
@@ -178,8 +181,8 @@ function LinkedPackages({
                     {name}
                   </Link>
                 </Cell>
-                <Cell label="Repository">{repositoryName}</Cell>
-                <Cell label="Latest version">
+                <Cell>{repositoryName}</Cell>
+                <Cell>
                   {latest ? (
                     <VersionLink
                       repositoryId={repositoryId}
@@ -193,8 +196,8 @@ function LinkedPackages({
                     <span className="muted">none yet</span>
                   )}
                 </Cell>
-                <Cell label="Created">{latest && <Time at={latest.createdAt} />}</Cell>
-                <Cell label="Devices">
+                <Cell>{latest && <Time at={latest.createdAt} />}</Cell>
+                <Cell>
                   {deviceCount > 0 ? (
                     <span>
                       <Link
@@ -215,7 +218,7 @@ function LinkedPackages({
               </Row>
             ),
           )}
-        </Table>
+        />
         {packageCount > packages.length && (
           <div className="soft-note">
             The first {formatCount(packages.length)} of {formatCount(packageCount)} packages.
@@ -226,12 +229,10 @@ function LinkedPackages({
   )
 }
 
-const PACKAGES_HEAD = (
-  <tr>
-    <th scope="col">Package</th>
-    <th scope="col">Repository</th>
-    <th scope="col">Latest version</th>
-    <th scope="col">Created</th>
-    <th scope="col">Devices</th>
-  </tr>
-)
+const PACKAGE_COLUMNS: readonly Column[] = [
+  { name: 'Package', kind: 'title' },
+  { name: 'Repository' },
+  { name: 'Latest version' },
+  { name: 'Created' },
+  { name: 'Devices' },
+]

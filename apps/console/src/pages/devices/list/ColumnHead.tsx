@@ -1,7 +1,7 @@
 import { ListFilterPlus } from 'lucide-react'
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
 import { nameWidth } from '../../../ui/app/CutMiddle.tsx'
-import { SortHead } from '../../../ui/app/Table.tsx'
+import { SortHead } from '../../../ui/app/column-heads.tsx'
 import { propertyOf } from './column-ids.ts'
 import { columnOf } from './columns.tsx'
 import { type DeviceTableModel, MAX_WIDTH_PX, MIN_WIDTH_PX } from './device-table.ts'

@@ -3,8 +3,8 @@ import type { CSSProperties } from 'react'
 import { formatBytes, formatCount, formatPercent } from '../../../lib/app/format.ts'
 import { Id } from '../../../ui/app/Id.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
-import { Cell, Row, Table } from '../../../ui/app/Table.tsx'
 import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
+import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import type { HealthNode } from './health.ts'
 
 /** Share of free space below which the bar is drawn as a warning. The hub adds the disk to the list of problems at the same share. */
@@ -32,30 +32,34 @@ export function NodesPanel({ nodes, answeredAt }: NodesPanelProps) {
         </>
       }
     >
-      <Table caption="Cluster nodes" head={HEAD} dense rowsOnPhones bare>
-        {nodes.map(({ nodeId, name, uptimeSecs, facts }) => (
+      <Table
+        caption="Cluster nodes"
+        columns={COLUMNS}
+        dense
+        bare
+        rows={nodes.map(({ nodeId, name, uptimeSecs, facts }) => (
           <Row key={nodeId}>
             <Cell>
               <Id id={nodeId} what="node id" />
             </Cell>
-            <Cell label="Name">{name}</Cell>
-            <Cell label="Uptime">
+            <Cell>{name}</Cell>
+            <Cell>
               <span className="num">
                 <Elapsed secs={uptimeSecs} answeredAt={answeredAt} />
               </span>
             </Cell>
-            <Cell label="Version">
+            <Cell>
               <span className="mono">{facts?.version ?? '–'}</span>
             </Cell>
-            <Cell label="Connections">
+            <Cell>
               <span className="num">{facts ? formatCount(facts.connections) : '–'}</span>
             </Cell>
-            <Cell label="Disk left">
+            <Cell>
               <DiskLeft facts={facts} />
             </Cell>
           </Row>
         ))}
-      </Table>
+      />
     </Section>
   )
 }
@@ -74,13 +78,11 @@ function DiskLeft({ facts }: Pick<HealthNode, 'facts'>) {
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Id</th>
-    <th scope="col">Name</th>
-    <th scope="col">Uptime</th>
-    <th scope="col">Version</th>
-    <th scope="col">Connections</th>
-    <th scope="col">Disk left</th>
-  </tr>
-)
+const COLUMNS: readonly Column[] = [
+  { name: 'Id', kind: 'title' },
+  { name: 'Name' },
+  { name: 'Uptime' },
+  { name: 'Version' },
+  { name: 'Connections' },
+  { name: 'Disk left' },
+]

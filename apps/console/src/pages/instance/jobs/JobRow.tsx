@@ -1,13 +1,25 @@
 import type { CSSProperties } from 'react'
 import { formatCount, formatMs } from '../../../lib/app/format.ts'
-import { Cell, Row } from '../../../ui/app/Table.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { FoldButton } from '../../../ui/lazy/FoldButton.tsx'
 import { IdTail } from '../../../ui/lazy/IdTail.tsx'
 import { MachineName } from '../../../ui/lazy/MachineName.tsx'
 import { StateBadge } from '../../../ui/lazy/StateBadge.tsx'
+import { Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
 import { JOB_LOOKS, type Job } from './job.ts'
 import { errorSentence, JOB_WORDS } from './job-words.ts'
+
+/** Columns of the jobs. The type takes the remaining width. */
+export const JOB_COLUMNS: readonly Column[] = [
+  { name: 'ID', widthPx: 128 },
+  { name: 'Timestamp', widthPx: 132 },
+  { name: 'Type' },
+  { name: 'Queued', widthPx: 72 },
+  { name: 'Status', widthPx: 120 },
+  { name: 'Duration', widthPx: 92 },
+  { name: 'Attempts', widthPx: 84 },
+  { name: 'Last error or progress', widthPx: 232 },
+]
 
 type JobRowProps = { job: Job; isOpen: boolean; onOpen: () => void }
 
@@ -17,32 +29,32 @@ export function JobRow({ job, isOpen, onOpen }: JobRowProps) {
   const words = JOB_WORDS[kind]?.name
   return (
     <Row>
-      <Cell label="ID">
+      <Cell>
         <span className="at">
           <FoldButton label={`Details of ${jobId}`} isOpen={isOpen} onChange={onOpen} />
           <IdTail id={jobId} what="job id" />
         </span>
       </Cell>
-      <Cell label="Timestamp">
+      <Cell>
         <Time at={createdAt} />
       </Cell>
-      <Cell label="Type">
+      <Cell>
         {words !== undefined && <span className="wd">{words}</span>}
         <MachineName name={kind} />
       </Cell>
-      <Cell label="Queued">{queued ? 'Yes' : 'No'}</Cell>
-      <Cell label="Status">
+      <Cell>{queued ? 'Yes' : 'No'}</Cell>
+      <Cell>
         <StateBadge looks={JOB_LOOKS} state={status} />
       </Cell>
-      <Cell label="Duration">
+      <Cell>
         <span className="num">{durationMs === undefined ? '–' : formatMs(durationMs)}</span>
       </Cell>
-      <Cell label="Attempts">
+      <Cell>
         <span className="num">
           {attempts === 1 && status === 'Completed' ? 1 : `${attempts} of ${retryLimit + 1}`}
         </span>
       </Cell>
-      <Cell label="Last error or progress">
+      <Cell>
         <LastOf job={job} />
       </Cell>
     </Row>

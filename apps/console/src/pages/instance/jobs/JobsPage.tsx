@@ -8,13 +8,13 @@ import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { useToggled } from '../../../lib/app/use-toggled.ts'
 import { EmptyState } from '../../../ui/app/EmptyState.tsx'
 import { ListPage } from '../../../ui/app/ListPage.tsx'
+import { NoMatch } from '../../../ui/app/NoMatch.tsx'
 import { Segments } from '../../../ui/app/Segments.tsx'
-import { Cell, Row } from '../../../ui/app/Table.tsx'
-import { ListTable } from '../../../ui/lazy/ListTable.tsx'
 import { SuggestBox } from '../../../ui/lazy/SuggestBox.tsx'
+import { Table, WideRow } from '../../../ui/lazy/Table.tsx'
 import { AdminCrumb } from '../AdminCrumb.tsx'
 import { JobDetail } from './JobDetail.tsx'
-import { JobRow } from './JobRow.tsx'
+import { JOB_COLUMNS, JobRow } from './JobRow.tsx'
 import { JOB_LOOKS, type Job } from './job.ts'
 import { KindsTable } from './KindsTable.tsx'
 import '../../../styles/admin.css'
@@ -116,18 +116,10 @@ export function JobsPage() {
         <EmptyState icon={Workflow} title="No jobs yet." />
       ) : (
         <div className="jobs">
-          <ListTable
+          <Table
             caption={isByTime ? 'Jobs, newest first' : 'Jobs, problems first, then newest first'}
-            what="jobs"
-            none={
-              status && isDay && !search.type
-                ? `No ${status.toLowerCase()} jobs in the last 24 hours.`
-                : undefined
-            }
-            columns={8}
-            widths={[128, 132, undefined, 72, 120, 92, 84, 232]}
+            columns={JOB_COLUMNS}
             dense
-            head={HEAD}
             rows={jobs?.flatMap(job => [
               <JobRow
                 key={job.jobId}
@@ -136,14 +128,22 @@ export function JobsPage() {
                 onOpen={() => toggle(job.jobId)}
               />,
               open.has(job.jobId) && (
-                <Row key={`details of ${job.jobId}`} detail>
-                  <Cell span={8}>
-                    <JobDetail job={job} kind={kinds?.find(kind => kind.job === job.job)} />
-                  </Cell>
-                </Row>
+                <WideRow key={`details of ${job.jobId}`} detail>
+                  <JobDetail job={job} kind={kinds?.find(kind => kind.job === job.job)} />
+                </WideRow>
               ),
             ])}
-            onClear={() => change({ type: '', status: '', time: 'all' })}
+            none={
+              <NoMatch
+                what="jobs"
+                none={
+                  status && isDay && !search.type
+                    ? `No ${status.toLowerCase()} jobs in the last 24 hours.`
+                    : undefined
+                }
+                onClear={() => change({ type: '', status: '', time: 'all' })}
+              />
+            }
           />
         </div>
       )}
@@ -161,16 +161,3 @@ export function JobsPage() {
 function isLater({ nextAttemptAt }: Job): boolean {
   return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > Date.now() + RUNNING_REFRESH_MS
 }
-
-const HEAD = (
-  <tr>
-    <th scope="col">ID</th>
-    <th scope="col">Timestamp</th>
-    <th scope="col">Type</th>
-    <th scope="col">Queued</th>
-    <th scope="col">Status</th>
-    <th scope="col">Duration</th>
-    <th scope="col">Attempts</th>
-    <th scope="col">Last error or progress</th>
-  </tr>
-)

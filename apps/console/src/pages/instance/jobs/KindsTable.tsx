@@ -4,7 +4,7 @@ import type { CSSProperties } from 'react'
 import { useNow } from '../../../lib/app/clock.ts'
 import { counted, formatCount, formatMs } from '../../../lib/app/format.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
-import { Cell, Row, Table } from '../../../ui/app/Table.tsx'
+import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import { isFailed, type JobKind } from './job.ts'
 import { comingTime, intervalInWords, jobName } from './job-words.ts'
 
@@ -21,19 +21,21 @@ export function KindsTable({ kinds }: { kinds: readonly JobKind[] }) {
         <h2 id="kinds-of-jobs">Kinds of jobs</h2>
         <span>one mark a run, the newest on the right, height is its duration</span>
       </div>
-      <Table caption="Kinds of jobs and their last runs" head={HEAD} dense rowsOnPhones>
-        {sorted.map(({ job, everySecs, runs, failedCount, usualMs, nextRunAt }) => (
+      <Table
+        caption="Kinds of jobs and their last runs"
+        columns={COLUMNS}
+        rows={sorted.map(({ job, everySecs, runs, failedCount, usualMs, nextRunAt }) => (
           <Row key={job}>
             <Cell>
               <Link to="/admin/jobs" search={{ type: job }} className="nm">
                 {jobName(job)}
               </Link>
             </Cell>
-            <Cell label="Runs">{intervalInWords(everySecs)}</Cell>
-            <Cell label="Last runs">
+            <Cell>{intervalInWords(everySecs)}</Cell>
+            <Cell>
               <Runs runs={runs} />
             </Cell>
-            <Cell label="Failed, 24 h">
+            <Cell>
               {failedCount > 0 ? (
                 <Badge tone="bad" icon={OctagonAlert}>
                   {formatCount(failedCount)} failed
@@ -42,17 +44,18 @@ export function KindsTable({ kinds }: { kinds: readonly JobKind[] }) {
                 <span className="muted">none</span>
               )}
             </Cell>
-            <Cell label="Usual time">
+            <Cell>
               <span className="num">{usualMs === undefined ? '–' : formatMs(usualMs)}</span>
             </Cell>
-            <Cell label="Next run">
+            <Cell>
               <span className="num">
                 {nextRunAt === undefined ? '–' : comingTime(Date.parse(nextRunAt), nowMs)}
               </span>
             </Cell>
           </Row>
         ))}
-      </Table>
+        dense
+      />
     </section>
   )
 }
@@ -85,13 +88,11 @@ function Runs({ runs }: { runs: JobKind['runs'] }) {
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Kind</th>
-    <th scope="col">Runs</th>
-    <th scope="col">Last runs</th>
-    <th scope="col">Failed, 24 h</th>
-    <th scope="col">Usual time</th>
-    <th scope="col">Next run</th>
-  </tr>
-)
+const COLUMNS: readonly Column[] = [
+  { name: 'Kind', kind: 'title' },
+  { name: 'Runs' },
+  { name: 'Last runs' },
+  { name: 'Failed, 24 h' },
+  { name: 'Usual time' },
+  { name: 'Next run' },
+]

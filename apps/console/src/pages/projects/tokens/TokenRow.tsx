@@ -11,13 +11,25 @@ import { Badge } from '../../../ui/app/Badge.tsx'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
 import { Switch } from '../../../ui/app/Switch.tsx'
-import { Cell, Row } from '../../../ui/app/Table.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { toast, toastError } from '../../../ui/app/toast.ts'
+import { ACTIONS, Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
 import { DeviceName } from '../../devices/DeviceName.tsx'
 import { EnrolledCell } from './EnrolledCell.tsx'
 import type { Token } from './token.ts'
 import type { TokenCounts } from './use-token-counts.ts'
+
+/** Columns of the deployment tokens. The name takes the remaining width. */
+export const TOKEN_COLUMNS: readonly Column[] = [
+  { name: 'Name', kind: 'title' },
+  { name: 'Id', widthPx: 148 },
+  { name: 'Created At', widthPx: 116 },
+  { name: 'Auto-accept', widthPx: 100 },
+  { name: 'Last used', widthPx: 172 },
+  { name: 'Devices enrolled', widthPx: 144 },
+  { name: 'Expires', widthPx: 150 },
+  { ...ACTIONS, widthPx: 84 },
+]
 
 type TokenRowProps = {
   token: Token
@@ -58,13 +70,13 @@ export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
           {lastRefusal && <LastRefusal {...lastRefusal} />}
         </div>
       </Cell>
-      <Cell label="Id">
+      <Cell>
         <Id id={tokenId} what="token id" cutMiddle />
       </Cell>
-      <Cell label="Created At">
+      <Cell>
         <Time at={createdAt} />
       </Cell>
-      <Cell label="Auto-accept">
+      <Cell>
         <Switch
           label={`Auto-accept devices of ${name}`}
           checked={autoAccept}
@@ -77,16 +89,16 @@ export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
           }
         />
       </Cell>
-      <Cell label="Last used">
+      <Cell>
         <LastUseCell lastUse={token.lastUse} />
       </Cell>
-      <Cell label="Devices enrolled">
+      <Cell>
         <EnrolledCell token={token} counts={counts} isExpired={isExpired} />
       </Cell>
-      <Cell label="Expires">
+      <Cell>
         <ExpiryCell expiresAt={limits.expiresAt} />
       </Cell>
-      <Cell end>
+      <Cell>
         <IconButton label={`Change limits of ${name}`} icon={Gauge} size="sm" onClick={onLimit} />
         <IconButton
           label={`Delete token ${name}`}

@@ -7,11 +7,11 @@ import { CreateButton } from '../../../ui/app/CreateButton.tsx'
 import { EmptyState } from '../../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../../ui/app/FilterBox.tsx'
 import { ListPage } from '../../../ui/app/ListPage.tsx'
-import { ActionsHead } from '../../../ui/app/Table.tsx'
-import { ListTable } from '../../../ui/lazy/ListTable.tsx'
+import { NoMatch } from '../../../ui/app/NoMatch.tsx'
+import { Table } from '../../../ui/lazy/Table.tsx'
 import { NewTokenDialog } from './NewTokenDialog.tsx'
 import { TokenLimitsDialog } from './TokenLimitsDialog.tsx'
-import { TokenRow } from './TokenRow.tsx'
+import { TOKEN_COLUMNS, TokenRow } from './TokenRow.tsx'
 import { tokensInput } from './tokens-input.ts'
 import { useTokenCounts } from './use-token-counts.ts'
 import '../../../styles/people.css'
@@ -71,13 +71,10 @@ export function TokensPage() {
         </EmptyState>
       ) : (
         <>
-          <ListTable
+          <Table
             caption="Deployment tokens"
-            what="tokens"
-            columns={8}
+            columns={TOKEN_COLUMNS}
             bars={5}
-            head={HEAD}
-            widths={WIDTHS}
             rows={tokens?.map(token => (
               <TokenRow
                 key={token.tokenId}
@@ -86,7 +83,7 @@ export function TokensPage() {
                 onLimit={() => setLimitedId(token.tokenId)}
               />
             ))}
-            onClear={() => change({ q: '' })}
+            none={<NoMatch what="tokens" onClear={() => change({ q: '' })} />}
           />
           {tokens && (
             <p className="tnote">
@@ -99,19 +96,3 @@ export function TokensPage() {
     </ListPage>
   )
 }
-
-/** Widths of the columns in pixels; the name takes the rest. */
-const WIDTHS = [undefined, 148, 116, 100, 172, 144, 150, 84]
-
-const HEAD = (
-  <tr>
-    <th scope="col">Name</th>
-    <th scope="col">Id</th>
-    <th scope="col">Created At</th>
-    <th scope="col">Auto-accept</th>
-    <th scope="col">Last used</th>
-    <th scope="col">Devices enrolled</th>
-    <th scope="col">Expires</th>
-    <ActionsHead />
-  </tr>
-)

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { Section } from '../../../ui/app/Section.tsx'
-import { Cell, Row, Table } from '../../../ui/app/Table.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
+import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import { CountLink } from '../../software/CountLink.tsx'
 import { namedProjects, type Usage } from './usage.ts'
 
@@ -21,11 +21,14 @@ export function FailureTable({ usage }: { usage: Usage }) {
   return (
     <Section title="Failures by reason" padded={false}>
       <div className="fails-tbl">
-        <Table caption="Failures by reason" head={HEAD} rowsOnPhones bare>
-          {shown.map(failure => (
+        <Table
+          caption="Failures by reason"
+          columns={COLUMNS}
+          rows={shown.map(failure => (
             <FailureRow key={failure.error ?? ''} usage={usage} failure={failure} />
           ))}
-        </Table>
+          bare
+        />
       </div>
       {(hidden > 0 || otherFailures) && (
         <div className="soft-note">
@@ -56,7 +59,7 @@ function FailureRow({ usage, failure }: FailureRowProps) {
     : undefined
   return (
     <Row>
-      <Cell label="Devices">
+      <Cell>
         <CountLink
           count={deviceCount}
           words={`devices: ${error ?? 'no reason reported'}`}
@@ -65,7 +68,7 @@ function FailureRow({ usage, failure }: FailureRowProps) {
           failure={error === undefined ? { target: `=${usage.reportedAs}` } : { error }}
         />
       </Cell>
-      <Cell label="Reason">
+      <Cell>
         <div className="stack tight">
           {error ? (
             <bdi className="why-text">{error}</bdi>
@@ -81,23 +84,21 @@ function FailureRow({ usage, failure }: FailureRowProps) {
           </span>
         </div>
       </Cell>
-      <Cell label="They run">
+      <Cell>
         <bdi className="mono">
           {versions
             .map(({ version, deviceCount: count }) => `${version} (${formatCount(count)})`)
             .join(', ') || '–'}
         </bdi>
       </Cell>
-      <Cell label="Last report">{lastReportedAt ? <Time at={lastReportedAt} /> : '–'}</Cell>
+      <Cell>{lastReportedAt ? <Time at={lastReportedAt} /> : '–'}</Cell>
     </Row>
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Devices</th>
-    <th scope="col">Reason as the device reported it</th>
-    <th scope="col">They run</th>
-    <th scope="col">Last report</th>
-  </tr>
-)
+const COLUMNS: readonly Column[] = [
+  { name: 'Devices' },
+  { name: 'Reason', head: 'Reason as the device reported it' },
+  { name: 'They run' },
+  { name: 'Last report' },
+]

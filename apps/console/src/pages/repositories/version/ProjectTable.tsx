@@ -2,17 +2,17 @@ import { Link } from '@tanstack/react-router'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { organizationParam } from '../../../organization.ts'
 import { Section } from '../../../ui/app/Section.tsx'
-import { Cell, Row, Table } from '../../../ui/app/Table.tsx'
+import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import { CountLink } from '../../software/CountLink.tsx'
 import { reporting } from '../../software/reporting.ts'
 import { type Relation, reportCountOf, type Usage } from './usage.ts'
 
 /** Columns after "Run it", with the words after a number for screen readers. */
-const COLUMNS: readonly { relation: Relation; label: string; words: string }[] = [
-  { relation: 'installs', label: 'Installing', words: 'installing' },
-  { relation: 'fails', label: 'Failed', words: 'failed' },
-  { relation: 'others', label: 'Other versions', words: 'on other versions' },
-  { relation: 'unknown', label: 'Unknown version', words: 'unknown' },
+const OTHER_COUNTS: readonly { relation: Relation; name: string; words: string }[] = [
+  { relation: 'installs', name: 'Installing', words: 'installing' },
+  { relation: 'fails', name: 'Failed', words: 'failed' },
+  { relation: 'others', name: 'Other versions', words: 'on other versions' },
+  { relation: 'unknown', name: 'Unknown version', words: 'unknown' },
 ]
 
 /** Devices by project. Projects that the person cannot see are neither listed nor counted. */
@@ -21,8 +21,11 @@ export function ProjectTable({ usage, packageName }: { usage: Usage; packageName
   return (
     <Section title="Projects" padded={false}>
       <div className="nums">
-        <Table caption="Devices by project" head={HEAD} rowsOnPhones bare>
-          {projects.map(({ counts, ...project }) => {
+        <Table
+          caption="Devices by project"
+          columns={COLUMNS}
+          bare
+          rows={projects.map(({ counts, ...project }) => {
             const number = (relation: Relation, words: string) => (
               <CountLink
                 count={counts?.[relation] ?? 0}
@@ -45,7 +48,7 @@ export function ProjectTable({ usage, packageName }: { usage: Usage; packageName
                     {project.name}
                   </Link>
                 </Cell>
-                <Cell label="Run it">
+                <Cell>
                   <span>
                     {number('runs', 'run it')}{' '}
                     <span
@@ -56,15 +59,13 @@ export function ProjectTable({ usage, packageName }: { usage: Usage; packageName
                     </span>
                   </span>
                 </Cell>
-                {COLUMNS.map(({ relation, label, words }) => (
-                  <Cell key={relation} label={label}>
-                    {number(relation, words)}
-                  </Cell>
+                {OTHER_COUNTS.map(({ relation, words }) => (
+                  <Cell key={relation}>{number(relation, words)}</Cell>
                 ))}
               </Row>
             )
           })}
-        </Table>
+        />
       </div>
       {projectCount > projects.length && (
         <div className="soft-note">
@@ -75,14 +76,8 @@ export function ProjectTable({ usage, packageName }: { usage: Usage; packageName
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Project</th>
-    <th scope="col">Run it</th>
-    {COLUMNS.map(({ relation, label }) => (
-      <th key={relation} scope="col">
-        {label}
-      </th>
-    ))}
-  </tr>
-)
+const COLUMNS: readonly Column[] = [
+  { name: 'Project', kind: 'title' },
+  { name: 'Run it' },
+  ...OTHER_COUNTS.map(({ name }) => ({ name })),
+]

@@ -2,12 +2,12 @@ import type { ActionOutput } from '@muster/actions/client'
 import { useSuspenseInfiniteQuery } from '@tanstack/react-query'
 import { actionPagesQuery } from '../../../../api/queries.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../../../ui/app/Table.tsx'
 import { Time } from '../../../../ui/app/Time.tsx'
 import { toast, toastError } from '../../../../ui/app/toast.ts'
 import { Button } from '../../../../ui/Button.tsx'
 import { JsonValue } from '../../../../ui/lazy/JsonValue.tsx'
 import { SectionBoundary } from '../../../../ui/lazy/SectionBoundary.tsx'
+import { ACTIONS, Cell, type Column, Row, Table } from '../../../../ui/lazy/Table.tsx'
 import { nameOf } from '../timeline/Sentence.tsx'
 import { ShortValue } from '../timeline/ShortValue.tsx'
 import { useSetProperty } from './use-set-property.ts'
@@ -45,8 +45,12 @@ function ValueTable({ deviceId, name, version }: PastValuesProps) {
   return (
     <>
       <ErrorAlert title="Could not load past values." error={list.error} />
-      <Table caption={`Past values of ${name}`} head={HEAD} dense rowsOnPhones bare>
-        {changes.map((change, index) => (
+      <Table
+        caption={`Past values of ${name}`}
+        columns={COLUMNS}
+        dense
+        bare
+        rows={changes.map((change, index) => (
           // The version alone is not unique: early versions of the hub began again at 1 when a removed property was set.
           <ValueRow
             key={`${change.version} ${change.changedAt}`}
@@ -57,7 +61,7 @@ function ValueTable({ deviceId, name, version }: PastValuesProps) {
             expectedVersion={version}
           />
         ))}
-      </Table>
+      />
       {list.hasNextPage && (
         <div className="more">
           <Button
@@ -75,14 +79,12 @@ function ValueTable({ deviceId, name, version }: PastValuesProps) {
   )
 }
 
-const HEAD = (
-  <tr>
-    <th scope="col">Set</th>
-    <th scope="col">Value</th>
-    <th scope="col">By</th>
-    <ActionsHead />
-  </tr>
-)
+const COLUMNS: readonly Column[] = [
+  { name: 'Set', kind: 'title' },
+  { name: 'Value' },
+  { name: 'By' },
+  ACTIONS,
+]
 
 type ValueRowProps = {
   deviceId: string
@@ -114,13 +116,11 @@ function ValueRow({ deviceId, name, change, isCurrent, expectedVersion }: ValueR
       <Cell>
         <Time at={changedAt} />
       </Cell>
-      <Cell label="Value">
-        {isRemoved ? <span className="muted">Removed</span> : <JsonValue value={value} />}
-      </Cell>
-      <Cell label="By">
+      <Cell>{isRemoved ? <span className="muted">Removed</span> : <JsonValue value={value} />}</Cell>
+      <Cell>
         <bdi>{nameOf(change)}</bdi>
       </Cell>
-      <Cell end>
+      <Cell>
         {isCurrent ? (
           <span className="muted">current</span>
         ) : (
