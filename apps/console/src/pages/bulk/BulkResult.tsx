@@ -7,12 +7,12 @@ import { counted, formatCount } from '../../lib/app/format.ts'
 import { durationInWords } from '../../lib/app/relative-time.ts'
 import { useSession } from '../../session.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { ActionsHead } from '../../ui/app/column-heads.tsx'
 import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { DeviceName } from '../devices/DeviceName.tsx'
 import { deviceNameText } from '../devices/device-name.ts'
 import { BulkProgress } from './BulkProgress.tsx'
@@ -158,10 +158,21 @@ function Story({ action }: { action: BulkAction }) {
 type Place = { organization: string; projectId: string }
 type PartProps = { action: BulkAction; place: Place }
 
-const LIST = { role: 'table' }
-const GROUP = { role: 'rowgroup' }
-const ROW = { role: 'row' }
-const CELL = { role: 'cell' }
+const REFUSED: readonly Column[] = [
+  { name: 'Name and id', kind: 'title', className: 'r-dev', widthPx: 264 },
+  { name: 'Reason', className: 'r-why' },
+  { name: 'Next', kind: 'actions', className: 'r-act', widthPx: 190 },
+]
+const DELETED: readonly Column[] = [
+  { name: 'Name', kind: 'title', className: 'r-dev', widthPx: 264 },
+  { name: 'Id', className: 'r-id', widthPx: 250 },
+]
+const DECIDED: readonly Column[] = [
+  ...DELETED,
+  { name: 'Status', className: 'r-st', widthPx: 150 },
+  { name: 'Connected for', className: 'r-wh num' },
+  { ...ACTIONS, className: 'r-act', widthPx: 72 },
+]
 
 function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, 'onAgain'>) {
   const { items, more } = useItems(action, place.projectId, 'Refused')
@@ -172,39 +183,27 @@ function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, '
         <Ban className="i i-14" aria-hidden />
         {count}
       </h3>
-      <table {...LIST} className="tbl res">
-        <caption className="sr">{count}</caption>
-        <colgroup>
-          <col className="w-dev" />
-          <col />
-          <col className="w-next" />
-        </colgroup>
-        <thead {...GROUP}>
-          <tr {...ROW}>
-            <th scope="col">Name and id</th>
-            <th scope="col">Reason</th>
-            <th scope="col">
-              <span className="sr">Next</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody {...GROUP}>
-          {items.map(item => (
-            <tr key={`${item.deviceId} ${item.certificateId}`} {...ROW}>
-              <td {...CELL} className="r-dev">
-                <Name item={item} place={place} />
-                <span className="idc mono">{item.deviceId}</span>
-              </td>
-              <td {...CELL} className="r-why" data-k="Reason">
-                <Why item={item} />
-              </td>
-              <td {...CELL} className="r r-act">
-                <Next item={item} place={place} onAgain={onAgain} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption={count}
+        columns={REFUSED}
+        className="res"
+        rowsOnPhones={false}
+        bare
+        rows={items.map(item => (
+          <Row key={`${item.deviceId} ${item.certificateId}`}>
+            <Cell>
+              <Name item={item} place={place} />
+              <span className="idc mono">{item.deviceId}</span>
+            </Cell>
+            <Cell>
+              <Why item={item} />
+            </Cell>
+            <Cell>
+              <Next item={item} place={place} onAgain={onAgain} />
+            </Cell>
+          </Row>
+        ))}
+      />
       {more}
     </>
   )
@@ -280,30 +279,17 @@ function Done({ action, place }: PartProps) {
         <Check className="i i-14" aria-hidden />
         {title}
       </h3>
-      <table {...LIST} className="tbl res dense">
-        <caption className="sr">{title}</caption>
-        <colgroup>
-          <col className="w-dev" />
-          <col className="w-rid" />
-          {kind !== 'Delete' && <col className="w-rst" />}
-          {kind !== 'Delete' && <col />}
-          {kind !== 'Delete' && <col className="w-view" />}
-        </colgroup>
-        <thead {...GROUP}>
-          <tr {...ROW}>
-            <th scope="col">Name</th>
-            <th scope="col">Id</th>
-            {kind !== 'Delete' && <th scope="col">Status</th>}
-            {kind !== 'Delete' && <th scope="col">Connected for</th>}
-            {kind !== 'Delete' && <ActionsHead />}
-          </tr>
-        </thead>
-        <tbody {...GROUP}>
-          {shown.map(item => (
-            <DoneRow key={`${item.deviceId} ${item.certificateId}`} item={item} kind={kind} place={place} />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption={title}
+        columns={kind === 'Delete' ? DELETED : DECIDED}
+        className="res"
+        dense
+        rowsOnPhones={false}
+        bare
+        rows={shown.map(item => (
+          <DoneRow key={`${item.deviceId} ${item.certificateId}`} item={item} kind={kind} place={place} />
+        ))}
+      />
       {!isWhole && succeededCount > FIRST_ROWS && (
         <div className="more">
           <button type="button" className="lnk" onClick={() => setWhole(true)}>
@@ -319,42 +305,44 @@ function Done({ action, place }: PartProps) {
 function DoneRow({ item, kind, place }: { item: BulkItem; kind: BulkKind; place: Place }) {
   const { isConnected, currentConnectionDurationSecs, exists } = item
   return (
-    <tr {...ROW}>
-      <td {...CELL} className="r-dev">
+    <Row>
+      <Cell>
         <Name item={item} place={place} />
-      </td>
-      <td {...CELL} className="r-id">
+      </Cell>
+      <Cell>
         <span className="idc mono">{item.deviceId}</span>
-      </td>
+      </Cell>
       {kind !== 'Delete' && (
-        <>
-          <td {...CELL} className="r-st">
-            <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
-          </td>
-          <td {...CELL} className="r-wh num">
-            <span className="muted">
-              {isConnected
-                ? `for ${durationInWords(currentConnectionDurationSecs ?? 0)}`
-                : exists && kind === 'Accept'
-                  ? 'not yet, tries again within 60 s'
-                  : '–'}
-            </span>
-          </td>
-          <td {...CELL} className="r r-act">
-            {exists && (
-              <LinkButton
-                to="/org_{$organization}/projects/$projectId/devices/$deviceId"
-                params={{ ...place, deviceId: item.deviceId }}
-                variant="ghost"
-                size="sm"
-              >
-                View<span className="sr"> {deviceNameText(item)}</span>
-              </LinkButton>
-            )}
-          </td>
-        </>
+        <Cell>
+          <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
+        </Cell>
       )}
-    </tr>
+      {kind !== 'Delete' && (
+        <Cell>
+          <span className="muted">
+            {isConnected
+              ? `for ${durationInWords(currentConnectionDurationSecs ?? 0)}`
+              : exists && kind === 'Accept'
+                ? 'not yet, tries again within 60 s'
+                : '–'}
+          </span>
+        </Cell>
+      )}
+      {kind !== 'Delete' && (
+        <Cell>
+          {exists && (
+            <LinkButton
+              to="/org_{$organization}/projects/$projectId/devices/$deviceId"
+              params={{ ...place, deviceId: item.deviceId }}
+              variant="ghost"
+              size="sm"
+            >
+              View<span className="sr"> {deviceNameText(item)}</span>
+            </LinkButton>
+          )}
+        </Cell>
+      )}
+    </Row>
   )
 }
 
