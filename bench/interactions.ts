@@ -191,14 +191,19 @@ const INTERACTIONS: Interaction[] = [
   {
     name: 'version: show more reasons',
     path: `${REPOSITORY}/packages/PACKAGE/versions/VERSION`,
-    ready: '.fails-tbl',
+    ready: 'role=table[name="Failures by reason"]',
     act: page => page.getByRole('button', { name: /^Show \d+ more reasons?$/ }).click(),
     undo: async page => {
       await page.reload()
-      await page.locator('.fails-tbl').waitFor()
+      await page.getByRole('table', { name: 'Failures by reason' }).waitFor()
     },
   },
-  { name: 'software: refresh', path: '../software', ready: '.soft', act: press('Refresh') },
+  {
+    name: 'software: refresh',
+    path: '../software',
+    ready: 'role=table[name=/^Versions of/]',
+    act: press('Refresh'),
+  },
   {
     name: 'packages: type in the filter',
     path: `${REPOSITORY}/packages`,
@@ -216,11 +221,16 @@ const INTERACTIONS: Interaction[] = [
   {
     name: 'jobs: toggle a filter',
     path: '/admin/jobs',
-    ready: '.jobs table[aria-busy=false]',
+    ready: 'table[aria-busy=false] td[data-k="Attempts"]',
     act: press('Completed'),
     undo: press('All'),
   },
-  { name: 'dashboard: refresh', path: '/admin/dashboard', ready: '.needs', act: press('Refresh') },
+  {
+    name: 'dashboard: refresh',
+    path: '/admin/dashboard',
+    ready: 'role=region[name="Needs attention"]',
+    act: press('Refresh'),
+  },
   {
     name: 'projects: open a menu',
     path: '../..',

@@ -127,7 +127,7 @@ it('filters jobs by kind, status and time, and orders them', async () => {
   await page.getByRole('link', { name: 'Send a link to set a password' }).click()
   await page.waitForURL(/[?&]type=users_SendPasswordEmail/)
   await expect
-    .poll(async () => [...new Set(await page.locator('.jobs .mname').allInnerTexts())])
+    .poll(async () => [...new Set(await page.locator('td[data-k="Type"] code').allInnerTexts())])
     .toEqual(['users_SendPasswordEmail'])
   await page.getByRole('button', { name: 'Last 30 days' }).click()
   await page.waitForURL(/[?&]time=all/)

@@ -71,7 +71,7 @@ it('C1: shows unknown values of the hub unchanged, in a neutral colour', async (
     }
   })
   await page.goto(`${projectUrl}/log`)
-  await page.locator('.who2').getByText('Robot', { exact: true }).first().waitFor()
+  await page.locator('td[data-k=Actor]').getByText('Robot', { exact: true }).first().waitFor()
 
   await rewriteAnswer(page, 'jobs_Query', answer => {
     for (const job of answer.jobs) job.status = 'Paused' as never
@@ -219,9 +219,10 @@ it('C16: shows no pulse before there is a token, and a hint about what the filte
   const { projectId } = await invoke(page, 'projects_Create', { organizationId, name: 'Empty' })
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices`)
   await page.getByText('Your device appears here', { exact: true }).waitFor()
-  expect(await page.locator('.fwait .live').count()).toBe(0)
+  const pulse = page.getByRole('complementary', { name: 'Waiting for the device' }).locator('.live')
+  expect(await pulse.count()).toBe(0)
   await page.getByRole('button', { name: 'Create Token' }).click()
-  await page.locator('.fwait .live').waitFor()
+  await pulse.waitFor()
   await page.goto(`${projectUrl}/devices`)
   await page.getByPlaceholder('Filter by name, host name or id', { exact: true }).waitFor()
 })

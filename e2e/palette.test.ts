@@ -154,8 +154,12 @@ it('finds a device by its addresses in any notation, and offers its actions', as
   await page.waitForURL(
     url => url.pathname.endsWith(`/projects/${projectId}/log`) && url.searchParams.get('q') === ip,
   )
-  await page.locator('.say').getByRole('link', { name: 'crane-gw-01' }).first().waitFor()
-  expect(await page.locator('.say').filter({ hasText: 'crane-gw-02' }).count()).toBe(0)
+  await page
+    .locator('td[data-k="What happened"]')
+    .getByRole('link', { name: 'crane-gw-01' })
+    .first()
+    .waitFor()
+  expect(await page.locator('td[data-k="What happened"]').filter({ hasText: 'crane-gw-02' }).count()).toBe(0)
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices/${deviceIds[1]}`)
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
 })

@@ -100,7 +100,7 @@ it('pins properties of a project for everyone, in an order that people change', 
   await section.getByRole('alert').getByText('This property is pinned already.').waitFor()
   await expectGoodScreen(page, 'project-settings-pins')
   await section.getByRole('button', { name: 'Cancel' }).click()
-  const titles = () => section.locator('.pins > li > b').allInnerTexts()
+  const titles = () => section.locator('li > b').allInnerTexts()
   expect(await titles()).toEqual(['Site', 'app.crane.mode'])
   await section.getByRole('button', { name: 'Move app.crane.mode up' }).click()
   await expect.poll(titles).toEqual(['app.crane.mode', 'Site'])

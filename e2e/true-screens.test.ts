@@ -193,7 +193,7 @@ const LOADING: [name: string, path: () => string, ready: string][] = [
   ['devices', () => `${project}/devices`, '.seg button .c:not(:empty)'],
   ['device', () => `${project}/devices/${deviceId}`, '.problem'],
   ['projects', () => `${stage.hub.url}/${organizationId}/projects`, '.prob'],
-  ['version', () => `${packages}/versions/${versionId}`, '.who-runs'],
+  ['version', () => `${packages}/versions/${versionId}`, 'section[aria-label="Devices"]'],
   ['package', () => packages, 'tbody tr:not(.skel-tr)'],
   ['sessions', () => `${stage.hub.url}/settings/sessions`, 'tbody tr:not(.skel-tr)'],
   ['dashboard', () => `${stage.hub.url}/admin/dashboard`, '.stats'],
