@@ -1,6 +1,6 @@
 // Writes the files that are generated from the code: the list of features and their handlers, the types of jobs and audit events for
-// clients, the API documents, the tables of audit events, limits and metrics, the table types and the checksums of migrations. With --check
-// it writes nothing and fails if a file differs.
+// clients, the types of CSS Modules, the API documents, the tables of audit events, limits and metrics, the table types and the checksums of
+// migrations. With --check it writes nothing and fails if a file differs.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -13,6 +13,7 @@ import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
 import { metricsMarkdown } from '@muster/hub/metrics'
 import { type AuditEvent, auditEventsIn, auditEventsMarkdown } from './audit-events.ts'
+import { moduleTypes } from './css-modules.ts'
 import { databaseTypes } from './database-types.ts'
 import { featureTypes } from './feature-types.ts'
 import { featureFiles } from './features.ts'
@@ -22,6 +23,7 @@ const root = join(import.meta.dirname, '..')
 const FEATURES = 'apps/hub/src/features'
 /** Types of what the features give to clients. */
 const FEATURE_TYPES = 'packages/actions/src/features.ts'
+const CONSOLE = 'apps/console/src'
 const isCheck = process.argv.includes('--check')
 
 const { files, names } = await featureFiles(join(root, FEATURES))
@@ -29,6 +31,10 @@ for (const [file, text] of Object.entries(files)) await put(`${FEATURES}/${file}
 const events = await auditEvents()
 await put(FEATURE_TYPES, formatted(featureTypes(names, events, await textsIn('packages/actions/src'))))
 await put('biome.json', await bordersOfFeatures())
+for (const file of (await readdir(join(root, CONSOLE), { recursive: true })).filter(name =>
+  name.endsWith('.module.css'),
+))
+  await put(`${CONSOLE}/${file}.d.ts`, moduleTypes(await textOf(`${CONSOLE}/${file}`)))
 // The migrations make a queue for each kind of job, which the features declare.
 await import('@muster/hub/features')
 await put('docs/actions.md', actionsMarkdown())

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 import { offlineFiles } from './offline-files.ts'
@@ -29,6 +30,12 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   plugins: [react(), preloadFonts(), offlineFiles()],
+  css: {
+    modules: {
+      // Readable in the browser: `TickRow-sign`. `tools/css-modules.test.ts` holds that no two modules have the same name.
+      generateScopedName: (name, file) => `${basename(file, '.module.css')}-${name}`,
+    },
+  },
   build: {
     outDir: 'dist',
     emptyOutDir: true,
