@@ -13,12 +13,13 @@ import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
+import shared from '../software/software.module.css'
 import { TickRow } from '../software/TickRow.tsx'
 import { devicesPerTick, ticksOf } from '../software/ticks.ts'
 import { Commands } from './Commands.tsx'
 import { createPackageCommand, createVersionCommand, logInCommand, uploadCommand } from './cli-commands.ts'
 import { LIST_PAGE_SIZE } from './page-size.ts'
-import '../../styles/software.css'
+import styles from './PackagesPage.module.css'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages'
 
@@ -145,7 +146,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
             from={FROM}
             to="./$packageId/versions/$versionId"
             params={{ packageId, versionId: latest.versionId }}
-            className="vers"
+            className={shared.version}
           >
             {latest.name}
           </Link>
@@ -166,7 +167,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
               <span className="muted">none yet</span>
             )}
             {stable && stable.versionId !== latest.versionId && (
-              <span className="subline">stable is on {stable.name}</span>
+              <span className={shared.subline}>stable is on {stable.name}</span>
             )}
           </div>
         )}
@@ -198,7 +199,7 @@ function Share({ usage, instead }: { usage: PackageUsage | undefined; instead: s
   const perTick = devicesPerTick(deviceCount, 3, MAX_TICKS)
   const others = Math.max(0, deviceCount - latest.runs - latest.fails)
   return (
-    <span className="usage-share">
+    <span className={styles.share}>
       <TickRow
         parts={[
           { state: 'runs', ticks: ticksOf(latest.runs, perTick) },
@@ -206,7 +207,7 @@ function Share({ usage, instead }: { usage: PackageUsage | undefined; instead: s
           { state: 'others', ticks: ticksOf(others, perTick) },
         ]}
       />
-      <span className="c">
+      <span>
         {formatCount(latest.runs)} <span className="muted">of {formatCount(deviceCount)} that report it</span>
       </span>
     </span>

@@ -4,6 +4,7 @@ import { organizationParam } from '../../organization.ts'
 import { Menu, MenuLink } from '../../ui/app/Menu.tsx'
 import type { DeviceSearch } from '../devices/list/device-search.ts'
 import { type SoftwareCondition, writeSoftware } from '../devices/list/software-condition.ts'
+import styles from './software.module.css'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 
@@ -37,17 +38,17 @@ export function CountLink({ count, words, before, after, projects, condition, fa
   const search = { software: writeSoftware(condition), ...failure }
   const to = ({ projectId, organizationId }: CountedProject) =>
     ({ to: DEVICES, params: { organization: organizationParam(organizationId), projectId }, search }) as const
-  if (count === 0 || shown.length === 0) return <span className="num-none">{text}</span>
+  if (count === 0 || shown.length === 0) return <span className={styles.none}>{text}</span>
   if (shown.length === 1)
     return (
-      <Link {...to(shown[0]!)} className="num-link">
+      <Link {...to(shown[0]!)} className={styles.count}>
         {text}
       </Link>
     )
   return (
     <Menu
       trigger={
-        <button type="button" className="num-link linkish">
+        <button type="button" className={`${styles.count} ${styles.menu}`}>
           {text}
         </button>
       }

@@ -7,6 +7,9 @@ import { Time } from '../../ui/app/Time.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { type SoftwareCondition, writeSoftware } from '../devices/list/software-condition.ts'
 import { VersionLink } from '../repositories/VersionLink.tsx'
+import styles from './PackageVersions.module.css'
+import shared from './software.module.css'
+import tickRow from './TickRow.module.css'
 import { TickSign } from './TickRow.tsx'
 import { type TickState, ticksOf, tickText } from './ticks.ts'
 
@@ -54,8 +57,8 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
   const folded = versions.filter(version => !shown.includes(version))
   const runsNewest = !latest || versions.some(({ versionId }) => versionId === latest.versionId)
   return (
-    <section className="sheet soft" aria-labelledby={headingId}>
-      <div className="pkname">
+    <section className={`sheet ${styles.package}`} aria-labelledby={headingId}>
+      <div className={styles.head}>
         <h2 id={headingId}>
           {packageId && repositoryId ? (
             <Link
@@ -68,24 +71,24 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
             name
           )}
         </h2>
-        <span className="end">
+        <span className={shared.legend}>
           {tickText(perTick)}, at least one for each state.
           {!isNarrow && ' Click a part of a bar to list its devices.'}
         </span>
       </div>
       {/* biome-ignore lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens */}
-      <table role="table" className="tbl">
+      <table role="table" className={`tbl cards ${styles.table}`}>
         <caption className="sr">Versions of {name} on the devices of this project</caption>
         <thead>
           <tr>
             <th scope="col">Version</th>
-            <th scope="col" className="c-date">
+            <th scope="col" className={styles.created}>
               Created
             </th>
             <th scope="col">Devices by what they do now</th>
             {STATES.map(({ key, label, state }) => (
               <th key={key} scope="col" className="r">
-                <span className="state-head">
+                <span className={styles.state}>
                   <TickSign state={state} />
                   {label}
                 </span>
@@ -106,12 +109,12 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
               name={version.name}
               conditionOf={is => ({ versionId: version.versionId, is: is ?? 'runs' })}
               head={
-                <span className="vt">
+                <span className={styles.name}>
                   <VersionLink
                     repositoryId={repositoryId!}
                     packageId={packageId!}
                     versionId={version.versionId}
-                    className="vers"
+                    className={shared.version}
                   >
                     {version.name}
                   </VersionLink>
@@ -137,8 +140,8 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
               })}
               head={
                 <span>
-                  <bdi className="vers">{version.version}</bdi>
-                  <span className="subline">
+                  <bdi className={shared.version}>{version.version}</bdi>
+                  <span className={shared.subline}>
                     {packageId ? 'not in this package' : 'not in a linked repository'}
                   </span>
                 </span>
@@ -162,7 +165,7 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
         </tbody>
       </table>
       {(folded.length > 0 || !runsNewest) && (
-        <div className="soft-note">
+        <div className={shared.note}>
           {folded.length > 0 && (
             <Button size="sm" variant="ghost" onClick={() => setWhole(true)}>
               {counted(folded.length, 'older version')},{' '}
@@ -203,9 +206,14 @@ function VersionRow({ projectId, perTick, doing, name, head, createdAt, conditio
   const searchOf = (is?: (typeof STATES)[number]['is']) => ({ software: writeSoftware(conditionOf(is)) })
   const number = (count: number, words: string, is?: (typeof STATES)[number]['is'], after?: string) =>
     count === 0 ? (
-      <span className="num-none">{formatCount(count)}</span>
+      <span className={`${shared.none} ${styles.none}`}>{formatCount(count)}</span>
     ) : (
-      <Link to={DEVICES} params={{ organization, projectId }} search={searchOf(is)} className="num-link">
+      <Link
+        to={DEVICES}
+        params={{ organization, projectId }}
+        search={searchOf(is)}
+        className={`${shared.count} ${styles.number}`}
+      >
         {formatCount(count)}
         {after && <>&nbsp;{after}</>}
         <span className="sr"> {words}</span>
@@ -214,23 +222,23 @@ function VersionRow({ projectId, perTick, doing, name, head, createdAt, conditio
   return (
     // biome-ignore-start lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens
     <tr role="row">
-      <td role="cell" className="c-v">
+      <td role="cell" className={styles.version}>
         {head}
       </td>
-      <td role="cell" className="c-date">
+      <td role="cell" className={styles.created}>
         {createdAt && <Time at={createdAt} />}
       </td>
-      <td role="cell" className="c-bar">
+      <td role="cell" className={styles.bar}>
         {/* The numbers in this row lead to the same lists, so keyboard and screen readers skip the bar. */}
-        <div className="tks" aria-hidden="true">
+        <div className={tickRow.row} aria-hidden="true">
           {STATES.filter(({ key }) => doing[key] > 0).map(({ key, label, state, is }) => (
             <Link
               key={key}
               to={DEVICES}
               params={{ organization, projectId }}
               search={searchOf(is)}
-              className={state}
-              style={{ '--n': ticksOf(doing[key], perTick) } as CSSProperties}
+              data-state={state}
+              style={{ '--ticks': ticksOf(doing[key], perTick) } as CSSProperties}
               tabIndex={-1}
               title={`${formatCount(doing[key])} ${label.toLowerCase()}, ${name}`}
             />
@@ -238,14 +246,14 @@ function VersionRow({ projectId, perTick, doing, name, head, createdAt, conditio
         </div>
       </td>
       {STATES.map(({ key, label, is }) => (
-        <td key={key} role="cell" className={key === 'failed' ? 'r c-st bad-n' : 'r c-st'}>
+        <td key={key} role="cell" className={key === 'failed' ? `r ${styles.failed}` : 'r'}>
           {number(doing[key], `${label.toLowerCase()}, ${name}`, is)}
         </td>
       ))}
-      <td role="cell" className="r c-t">
+      <td role="cell" className={`r ${styles.total}`}>
         {number(total, `${total === 1 ? 'device' : 'devices'} on ${name}`)}
       </td>
-      <td role="cell" className="c-ph">
+      <td role="cell" className={styles.onPhones}>
         {STATES.slice(1)
           .filter(({ key }) => doing[key] > 0)
           .map(({ key, label, is }) => (

@@ -21,8 +21,9 @@ import { writeSoftware } from '../devices/list/software-condition.ts'
 import { VersionLink } from '../repositories/VersionLink.tsx'
 import { leadOf } from './lead.ts'
 import { NO_PACKAGE, PackageVersions } from './PackageVersions.tsx'
+import styles from './SoftwarePage.module.css'
+import shared from './software.module.css'
 import { devicesPerTick } from './ticks.ts'
-import '../../styles/software.css'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 const PACKAGE = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
@@ -65,7 +66,7 @@ export function SoftwarePage() {
 function Counting() {
   return (
     <>
-      <p className="lead-text" role="status">
+      <p className={styles.lead} role="status">
         Counting…
       </p>
       <div className="sheet">
@@ -92,14 +93,14 @@ function Content({ projectId, software }: { projectId: string; software: Softwar
   const sheet = { projectId, perTick, isNarrow }
   if (tookTooLong)
     return (
-      <p className="lead-text" role="status">
+      <p className={styles.lead} role="status">
         – Counting took longer than 2 s. The page tries again.
       </p>
     )
   return (
     <>
       {lead && (
-        <p className="lead-text">
+        <p className={`${shared.linkedText} ${styles.lead}`}>
           <b>{lead.first}</b> {lead.rest}
           {lead.failed > 0 && (
             <>
@@ -139,7 +140,7 @@ function Content({ projectId, software }: { projectId: string; software: Softwar
             <PackageVersions {...sheet} of={{ ...NO_PACKAGE, reported, otherVersions: otherReported }} />
           )}
           {unknown > 0 && (
-            <p className="tfoot">
+            <p className={`tfoot ${shared.linkedText}`}>
               <span>
                 <Link
                   to={DEVICES}
@@ -167,7 +168,7 @@ function LinkedPackages({
   organization: string
 }) {
   return (
-    <div className="linked-packages">
+    <div className={styles.packages}>
       <Section title="Packages of this project" padded={false}>
         <Table
           caption="Packages of linked repositories"
@@ -204,7 +205,7 @@ function LinkedPackages({
                         to={DEVICES}
                         params={{ organization, projectId }}
                         search={{ software: writeSoftware({ packageId, versions: 'any' }) }}
-                        className="num-link"
+                        className={shared.count}
                       >
                         {formatCount(deviceCount)}
                         <span className="sr"> devices with {name}</span>
@@ -220,7 +221,7 @@ function LinkedPackages({
           )}
         />
         {packageCount > packages.length && (
-          <div className="soft-note">
+          <div className={shared.note}>
             The first {formatCount(packages.length)} of {formatCount(packageCount)} packages.
           </div>
         )}

@@ -5,6 +5,8 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import { CountLink } from '../../software/CountLink.tsx'
+import shared from '../../software/software.module.css'
+import styles from './FailureTable.module.css'
 import { namedProjects, type Usage } from './usage.ts'
 
 /** Number of reasons that are shown at first. */
@@ -20,7 +22,7 @@ export function FailureTable({ usage }: { usage: Usage }) {
   const hidden = failures.length - shown.length
   return (
     <Section title="Failures by reason" padded={false}>
-      <div className="fails-tbl">
+      <div className={styles.failures}>
         <Table
           caption="Failures by reason"
           columns={COLUMNS}
@@ -31,7 +33,7 @@ export function FailureTable({ usage }: { usage: Usage }) {
         />
       </div>
       {(hidden > 0 || otherFailures) && (
-        <div className="soft-note">
+        <div className={shared.note}>
           {hidden > 0 && (
             <Button size="sm" variant="ghost" onClick={() => setWhole(true)}>
               Show {counted(hidden, 'more reason')}
@@ -71,11 +73,11 @@ function FailureRow({ usage, failure }: FailureRowProps) {
       <Cell>
         <div className="stack tight">
           {error ? (
-            <bdi className="why-text">{error}</bdi>
+            <bdi className={styles.reason}>{error}</bdi>
           ) : (
             <span className="muted">no reason reported</span>
           )}
-          <span className="subline">
+          <span className={shared.subline}>
             {[
               ...projects.slice(0, NAMED).map(({ name, count }) => `${name} ${formatCount(count)}`),
               ...(projects.length > NAMED ? ['…'] : []),

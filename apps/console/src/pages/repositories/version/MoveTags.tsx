@@ -1,7 +1,9 @@
 import { counted } from '../../../lib/app/format.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Code } from '../../../ui/Code.tsx'
+import shared from '../../software/software.module.css'
 import { moveTagCommand, newTagCommand } from '../cli-commands.ts'
+import styles from './MoveTags.module.css'
 import { namedProjects, type Usage } from './usage.ts'
 
 type MoveTagsProps = {
@@ -22,14 +24,14 @@ export function MoveTags({ usage, name, path }: MoveTagsProps) {
     return [{ tag, isHere, command: moveTagCommand(repository, packageName, target, tag.tag) }]
   })
   return (
-    <section className="sheet sec tag-moves" id="move" aria-labelledby="move-heading">
+    <section className={`sheet sec ${styles.moves}`} id="move" aria-labelledby="move-heading">
       <header>
         <h2 id="move-heading">Move a tag</h2>
         <p>Devices install what their tag points to, at their next check.</p>
       </header>
       {moves.map(({ tag, isHere, command }) => (
         <div key={tag.tag}>
-          <h3>
+          <h3 className={shared.stepHead}>
             <Badge>{tag.tag}</Badge>{' '}
             {isHere ? `back to ${tag.before!.name}` : `here, from ${tag.version.name}`}
           </h3>
@@ -44,7 +46,7 @@ export function MoveTags({ usage, name, path }: MoveTagsProps) {
       ))}
       {moves.length === 0 && (
         <div>
-          <h3>A new tag</h3>
+          <h3 className={shared.stepHead}>A new tag</h3>
           <p>No other version has a tag that can move here.</p>
           <Code
             text={newTagCommand(repository, packageName, version).command}

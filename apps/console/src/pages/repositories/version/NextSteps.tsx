@@ -8,9 +8,11 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Code, CodeText } from '../../../ui/Code.tsx'
 import { useCopy } from '../../../ui/use-copy.ts'
+import shared from '../../software/software.module.css'
 import { imageVersionOf } from '../../software/version-label.ts'
 import { moveTagCommand, newTagCommand, setImageVersionCommand, uploadCommand } from '../cli-commands.ts'
 import { followersText } from './MoveTags.tsx'
+import styles from './NextSteps.module.css'
 import { SiblingLink } from './SiblingLink.tsx'
 import { namedProjects, type Usage } from './usage.ts'
 
@@ -37,24 +39,24 @@ export function NextSteps({ version, name, usage, path }: NextStepsProps) {
   const steps = [reportStep(version, usage, path), fileStep(version, path), ...tagSteps(usage, path)]
   const current = steps.findIndex(({ isDone }) => !isDone)
   return (
-    <section className="sheet sec next-steps" aria-labelledby="next-heading">
+    <section className={`sheet sec ${shared.linkedText} ${styles.steps}`} aria-labelledby="next-heading">
       <header>
         <h2 id="next-heading">Nobody runs it yet</h2>
       </header>
-      <p className="sum">{summaryOf(version, usage)}</p>
-      <ol className="next-list">
+      <p className={shared.text}>{summaryOf(version, usage)}</p>
+      <ol className={styles.list}>
         {steps.map(({ key, isDone, title, end, text, command }, index) => (
           <li
             key={key}
-            className={isDone ? 'next-step done' : index === current ? 'next-step now' : 'next-step'}
+            className={`${styles.step} ${isDone ? styles.done : index === current ? styles.current : ''}`}
           >
-            <span className="no" aria-hidden="true">
+            <span className={styles.number} aria-hidden="true">
               {isDone ? <Check className="i i-14" /> : index + 1}
             </span>
-            <h3>
+            <h3 className={shared.stepHead}>
               {isDone && <span className="sr">Done: </span>}
               {title}
-              {end && <span className="end">{end}</span>}
+              {end && <span className={styles.end}>{end}</span>}
             </h3>
             <p>{text}</p>
             {command &&
@@ -232,7 +234,7 @@ function FailingBefore({ assets, name, usage: { before } }: FailingBeforeProps) 
   if (!before?.fails) return null
   const more = former && former.assets.length > 0 ? sizeOf(assets) - sizeOf(former.assets) : 0
   return (
-    <div className="next-note">
+    <div className={styles.hint}>
       <Info className="i i-14" aria-hidden />
       <span>
         {counted(before.fails, 'device')} failed to install <SiblingLink {...before} />. They try {name}
@@ -247,7 +249,7 @@ function FailingBefore({ assets, name, usage: { before } }: FailingBeforeProps) 
 function CurrentCommand({ text }: { text: string }) {
   const { state, copy } = useCopy(text)
   return (
-    <div className="cmd">
+    <div className={styles.command}>
       <div className="code">
         <CodeText text={text} prompt />
       </div>

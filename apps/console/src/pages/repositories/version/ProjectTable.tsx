@@ -5,6 +5,8 @@ import { Section } from '../../../ui/app/Section.tsx'
 import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import { CountLink } from '../../software/CountLink.tsx'
 import { reporting } from '../../software/reporting.ts'
+import shared from '../../software/software.module.css'
+import styles from './ProjectTable.module.css'
 import { type Relation, reportCountOf, type Usage } from './usage.ts'
 
 /** Columns after "Run it", with the words after a number for screen readers. */
@@ -20,7 +22,7 @@ export function ProjectTable({ usage, packageName }: { usage: Usage; packageName
   const { projects, projectCount, versionId } = usage
   return (
     <Section title="Projects" padded={false}>
-      <div className="nums">
+      <div className={styles.numbers}>
         <Table
           caption="Devices by project"
           columns={COLUMNS}
@@ -68,7 +70,7 @@ export function ProjectTable({ usage, packageName }: { usage: Usage; packageName
         />
       </div>
       {projectCount > projects.length && (
-        <div className="soft-note">
+        <div className={shared.note}>
           The {counted(projects.length, 'project')} with the most devices, of {formatCount(projectCount)}.
         </div>
       )}

@@ -3,7 +3,9 @@ import { Badge } from '../../../ui/app/Badge.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { CountLink } from '../../software/CountLink.tsx'
+import shared from '../../software/software.module.css'
 import { SiblingLink } from './SiblingLink.tsx'
+import styles from './TagRail.module.css'
 import { namedProjects, type Usage } from './usage.ts'
 
 type TagRailProps = {
@@ -22,11 +24,11 @@ export function TagRail({ title, tags, usage, withVersions = false }: TagRailPro
       {tags.length === 0 ? (
         <p className="muted">No tags.</p>
       ) : (
-        <ul className="tagl">
+        <ul className={styles.tags}>
           {tags.map(({ tag, locked }) => (
             <li key={tag}>
               <Badge locked={locked} {...(locked && { icon: Lock })}>
-                <span className="trunc">{tag}</span>
+                <span>{tag}</span>
                 {locked && <span className="sr"> locked</span>}
               </Badge>
               <TagFacts tag={tag} locked={locked} usage={usage} withVersions={withVersions} />
@@ -45,7 +47,7 @@ function TagFacts({ tag, locked, usage, withVersions }: TagFactsProps) {
   const followers = known?.followers
   return (
     <>
-      <span className="f">
+      <span className={styles.followers}>
         {locked && !followers?.deviceCount ? (
           <span className="muted">cannot move</span>
         ) : (
@@ -61,7 +63,7 @@ function TagFacts({ tag, locked, usage, withVersions }: TagFactsProps) {
           )
         )}
       </span>
-      <span className="w">
+      <span className={`${shared.linkedText} ${styles.since}`}>
         {withVersions && known && (
           <>
             on <SiblingLink {...known.version} />{' '}

@@ -4,6 +4,7 @@ import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { gridLines, linePath, unbroken } from './series-path.ts'
 import type { Usage } from './usage.ts'
+import styles from './VersionChart.module.css'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const DAYS = 14
@@ -65,61 +66,72 @@ export function VersionChart({ series, moves, name }: VersionChartProps) {
         )
       }
     >
-      <figure className="ch14">
-        <div className="frame14" role="img" aria-label={wordsOf(series, compared, name)}>
+      <figure className={styles.chart}>
+        <div className={styles.frame} role="img" aria-label={wordsOf(series, compared, name)}>
           <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
             {lines.slice(1).map(count => (
-              <path key={count} className="grid" d={`M0 ${y(count)}H${WIDTH}`} />
+              <path key={count} d={`M0 ${y(count)}H${WIDTH}`} />
             ))}
             {flags.map(({ tag, left }) => (
-              <path key={`${tag} ${left}`} className="flag" d={`M${(left * WIDTH) / 100} 0V${HEIGHT}`} />
+              <path
+                key={`${tag} ${left}`}
+                className={styles.flag}
+                d={`M${(left * WIDTH) / 100} 0V${HEIGHT}`}
+              />
             ))}
             {unbroken(series.counts).map(part => (
               <path
                 key={part[0]!.index}
-                className="fill"
+                className={styles.area}
                 d={`${linePath(part, x, y)}L${x(part.at(-1)!.index)} ${HEIGHT}L${x(part[0]!.index)} ${HEIGHT}Z`}
               />
             ))}
             {compared && (
               <path
-                className="prev"
+                className={styles.compared}
                 d={unbroken(compared.counts)
                   .map(part => linePath(part, x, y))
                   .join('')}
               />
             )}
             <path
-              className="ln"
+              className={styles.line}
               d={unbroken(series.counts)
                 .map(part => linePath(part, x, y))
                 .join('')}
             />
-            <path className="base" d={`M0 ${HEIGHT}H${WIDTH}`} />
+            <path className={styles.base} d={`M0 ${HEIGHT}H${WIDTH}`} />
           </svg>
           <span aria-hidden="true">
             {lines.slice(1).map(count => (
-              <span key={count} className="tick14 y" style={{ top: `${(100 * y(count)) / HEIGHT}%` }}>
+              <span
+                key={count}
+                className={`${styles.label} ${styles.count}`}
+                style={{ top: `${(100 * y(count)) / HEIGHT}%` }}
+              >
                 {formatCount(count)}
               </span>
             ))}
             {labelled.map(({ tag, atMs, left }) => (
               <span
                 key={`${tag} ${left}`}
-                className={left > 50 ? 'tick14 tag left' : 'tick14 tag'}
+                className={`${styles.label} ${styles.tag} ${left > 50 ? styles.left : ''}`}
                 style={{ left: `${left}%` }}
               >
                 <b>{tag}</b>
                 {!isNarrow && ` ${shortDay(atMs)} ${hourAndMinute(atMs)}`}
               </span>
             ))}
-            <span className="tick14 end" style={{ top: `${(100 * y(now)) / HEIGHT}%` }}>
+            <span className={`${styles.label} ${styles.end}`} style={{ top: `${(100 * y(now)) / HEIGHT}%` }}>
               <b>{formatCount(now)}</b>
               <br />
               {name}
             </span>
             {compared && !areEndsClose && (
-              <span className="tick14 end" style={{ top: `${(100 * y(then)) / HEIGHT}%` }}>
+              <span
+                className={`${styles.label} ${styles.end}`}
+                style={{ top: `${(100 * y(then)) / HEIGHT}%` }}
+              >
                 <b>{formatCount(then)}</b>
                 <br />
                 {compared.name}
@@ -127,13 +139,13 @@ export function VersionChart({ series, moves, name }: VersionChartProps) {
             )}
           </span>
         </div>
-        <div className="axis14" aria-hidden="true">
+        <div className={styles.axis} aria-hidden="true">
           {Array.from({ length: parts }, (_, part) => (100 * part) / parts).map(left => (
-            <span key={left} className="tick14" style={{ left: `${left}%` }}>
+            <span key={left} className={styles.label} style={{ left: `${left}%` }}>
               {axisLabel(fromMs + (spanMs * left) / 100)}
             </span>
           ))}
-          <span className="tick14 now">now</span>
+          <span className={`${styles.label} ${styles.now}`}>now</span>
         </div>
       </figure>
     </Section>

@@ -23,6 +23,7 @@ import { Skeleton } from '../../../ui/Skeleton.tsx'
 import { Title } from '../../../ui/Title.tsx'
 import { useCopy } from '../../../ui/use-copy.ts'
 import { CountLink } from '../../software/CountLink.tsx'
+import shared from '../../software/software.module.css'
 import { versionLabel } from '../../software/version-label.ts'
 import { uploadCommand } from '../cli-commands.ts'
 import { FileTable } from '../FileTable.tsx'
@@ -34,8 +35,9 @@ import { SiblingLink } from './SiblingLink.tsx'
 import { TagRail } from './TagRail.tsx'
 import { isUsed, projectsBy, type Usage } from './usage.ts'
 import { VersionChart } from './VersionChart.tsx'
+import styles from './VersionPage.module.css'
+import whoRunsIt from './WhoRunsIt.module.css'
 import { WhoRunsIt } from './WhoRunsIt.tsx'
-import '../../../styles/software.css'
 
 const REPOSITORY = '/org_{$organization}/repositories/$repositoryId'
 
@@ -123,7 +125,7 @@ export function VersionPage() {
                 Created <Time at={createdAt} />
               </span>
               {neighbour && (
-                <span>
+                <span className={shared.linkedText}>
                   {usage?.newer ? 'Newer:' : 'Before:'} <SiblingLink {...neighbour} />
                 </span>
               )}
@@ -161,21 +163,23 @@ export function VersionPage() {
           }
         />
         {!usage && !counting.error && (
-          <div className="sheet who-runs" role="status">
-            <div className="top muted">Counting…</div>
+          <div className={`sheet ${whoRunsIt.panel}`} role="status">
+            <div className={`muted ${whoRunsIt.top}`}>Counting…</div>
             <Skeleton label="Counting devices" />
           </div>
         )}
         {usage?.tookTooLong && (
-          <div className="sheet who-runs" role="status">
-            <div className="top muted">– Counting took longer than 2 s. The page tries again.</div>
+          <div className={`sheet ${whoRunsIt.panel}`} role="status">
+            <div className={`muted ${whoRunsIt.top}`}>
+              – Counting took longer than 2 s. The page tries again.
+            </div>
           </div>
         )}
         {usage?.counts && isRunning && (
           <WhoRunsIt usage={usage} counts={usage.counts} packageName={packageName} />
         )}
-        <div className="side-cols">
-          <div className="stack ov">
+        <div className={styles.columns}>
+          <div className={`stack ${styles.overview}`}>
             {usage?.counts && !isRunning && (
               <NextSteps version={version} name={name} usage={usage} path={fixedPath} />
             )}
@@ -185,14 +189,14 @@ export function VersionPage() {
               <VersionChart series={usage.series} moves={usage.moves} name={name} />
             )}
           </div>
-          <div className="stack rail">
+          <div className={`stack ${styles.rail}`}>
             <TagRail title="Tags" tags={tags} usage={usage} />
             {otherTags.length > 0 && (
               <TagRail title={`Other tags of ${packageName}`} tags={otherTags} usage={usage} withVersions />
             )}
             <Metadata metadata={metadata} />
           </div>
-          <div className="stack rest">
+          <div className={`stack ${styles.rest}`}>
             <Section title="Assets" padded={false}>
               {assets.length > 0 ? (
                 <FileTable files={assets} />
@@ -213,7 +217,7 @@ export function VersionPage() {
             </Section>
             {usage?.counts && !isRunning && (
               <Section title="Projects" padded={false}>
-                <p className="quiet-text">
+                <p className={shared.text}>
                   {usage.projectCount === 0
                     ? 'No project that you may see is linked to this repository.'
                     : `${counted(usage.projectCount, 'project')} that you may see can use this version. Counts, failures by reason and the last 14 days stand here from the first device that reports it.`}
@@ -235,7 +239,7 @@ function Problem({ usage, name }: { usage: Usage; name: string }) {
   const isShared = first !== undefined && first.deviceCount > 1 && usage.failures.length > 1
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for form controls
-    <div className="alert bad" role="group" aria-label="Problem">
+    <div className={`alert bad ${styles.problem}`} role="group" aria-label="Problem">
       <CircleAlert className="i" aria-hidden />
       <span className="grow">
         <strong>
@@ -263,7 +267,7 @@ function Metadata({ metadata }: { metadata: Record<string, unknown> }) {
   if (entries.length === 0) return null
   return (
     <Section title="Metadata" padded={false}>
-      <dl className="rkv">
+      <dl className={styles.metadata}>
         {entries.map(([key, value]) => (
           <div key={key}>
             <dt>{key}</dt>

@@ -4,11 +4,13 @@ import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { useWidth } from '../../../lib/app/use-width.ts'
 import { CountLink } from '../../software/CountLink.tsx'
 import { reporting } from '../../software/reporting.ts'
+import shared from '../../software/software.module.css'
 import { TickRow, TickSign } from '../../software/TickRow.tsx'
 import { devicesPerTick, ticksOf, tickText } from '../../software/ticks.ts'
 import { projectsBy, type Relation, reportCountOf, type Usage, type UsageCounts } from './usage.ts'
+import styles from './WhoRunsIt.module.css'
 
-/** Width of a tick with its gap in pixels, as in `software.css`. */
+/** Width of a tick with its gap in pixels, as in `TickRow.module.css` and `WhoRunsIt.module.css`. */
 const STEP_PX = 6
 const STEP_ON_PHONES_PX = 4
 
@@ -32,18 +34,18 @@ export function WhoRunsIt({ usage, counts, packageName }: WhoRunsItProps) {
   const reportCount = reportCountOf(counts)
   const perTick = devicesPerTick(counts.deviceCount, parts.length, Math.floor((widthPx ?? 0) / stepPx) || 1)
   return (
-    <section className="sheet who-runs" aria-label="Devices">
-      <div className="top">
-        <div className="cap">
+    <section className={`sheet ${styles.panel}`} aria-label="Devices">
+      <div className={styles.top}>
+        <div className={styles.caption}>
           <h2>
             {formatPercent(reportCount === 0 ? 0 : counts.runs / reportCount)}{' '}
             <small>of {reporting(reportCount, packageName)} run it</small>
           </h2>
-          <span className="end">
+          <span className={shared.legend}>
             {tickText(perTick)} · {projectText(usage)}
           </span>
         </div>
-        <div>
+        <div className={styles.ticks}>
           <div ref={row}>
             {widthPx !== undefined && (
               <TickRow
@@ -56,7 +58,7 @@ export function WhoRunsIt({ usage, counts, packageName }: WhoRunsItProps) {
           </div>
         </div>
       </div>
-      <dl>
+      <dl className={styles.counts}>
         {CELLS.map(({ relation, label, words }) => (
           <div key={relation}>
             <dt>

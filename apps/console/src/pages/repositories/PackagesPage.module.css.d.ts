@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly share: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly failures: string
+  readonly reason: string
+}
+export default styles

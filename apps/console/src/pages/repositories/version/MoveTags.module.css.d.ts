@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly moves: string
+}
+export default styles

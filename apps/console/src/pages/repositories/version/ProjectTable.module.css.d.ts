@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly numbers: string
+}
+export default styles

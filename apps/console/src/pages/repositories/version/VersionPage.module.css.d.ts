@@ -1,0 +1,9 @@
+declare const styles: {
+  readonly columns: string
+  readonly metadata: string
+  readonly overview: string
+  readonly problem: string
+  readonly rail: string
+  readonly rest: string
+}
+export default styles

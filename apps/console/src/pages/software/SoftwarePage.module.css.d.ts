@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly lead: string
+  readonly packages: string
+}
+export default styles
