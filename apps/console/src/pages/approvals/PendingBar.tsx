@@ -2,6 +2,7 @@ import { Ban, ShieldCheck, X } from 'lucide-react'
 import { formatCount } from '../../lib/app/format.ts'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Button } from '../../ui/Button.tsx'
+import styles from '../bulk/bar.module.css'
 import { oneOr } from '../bulk/bulk-words.ts'
 import { useActionsShortcut } from '../bulk/use-actions-shortcut.ts'
 import type { PendingCertificate } from './use-pending-list.ts'
@@ -32,18 +33,18 @@ export function PendingBar({
   const count = formatCount(selected.size)
   const bar = useActionsShortcut()
   return (
-    <section ref={bar} className="appr-bar" aria-label="Selected certificates">
-      <div className="who">
+    <section ref={bar} className={`${styles.bar} ${styles.low}`} aria-label="Selected certificates">
+      <div className={styles.selected}>
         <b role="status">{count} selected</b>
         <span className="muted hide-s">{originWords(selected, certificates)}</span>
         {selected.size < total && (
-          <button type="button" className="lnk" disabled={isAsking} onClick={onAll}>
+          <button type="button" className={styles.link} disabled={isAsking} onClick={onAll}>
             Select all {formatCount(total)}
           </button>
         )}
       </div>
       <span className="grow hide-s" />
-      <div className="acts">
+      <div className={`${styles.actions} ${styles.wrapped}`}>
         <Button
           icon={Ban}
           busy={busy === 'Reject'}

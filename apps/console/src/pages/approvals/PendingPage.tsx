@@ -26,12 +26,12 @@ import { BulkResult } from '../bulk/BulkResult.tsx'
 import type { BulkItem } from '../bulk/bulk-words.ts'
 import { type BulkPreview, useBulkRun } from '../bulk/use-bulk-run.ts'
 import { PendingBar } from './PendingBar.tsx'
+import styles from './PendingPage.module.css'
 import { PendingTable, totalWords } from './PendingTable.tsx'
 import { GROUPINGS, pendingSearch } from './pending-search.ts'
 import { useLeavingRows } from './use-leaving-rows.ts'
 import { usePendingList } from './use-pending-list.ts'
 import { useSelectedCertificates } from './use-selected-certificates.ts'
-import '../../styles/approvals.css'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/pending'
 const COLUMNS = 5
@@ -109,7 +109,7 @@ function Pending({ projectId }: { projectId: string }) {
   const isEmpty = (total === 0 || isNothingListed) && !q && !list.isPlaceholderData
   const table = (
     <>
-      <div className="sheet appr-sheet">
+      <div className={`sheet ${styles.list}`}>
         <PendingTable
           list={list}
           rows={leaving.rows}
@@ -220,17 +220,17 @@ function Pending({ projectId }: { projectId: string }) {
       ) : (
         <>
           {result ? (
-            <h2 className="rest">
+            <h2 className={styles.stillPending}>
               Still pending{total !== undefined && `, ${counted(total, 'certificate')}`}
             </h2>
           ) : (
-            <p className="appr-lede">
+            <p className={styles.lede}>
               A device connects only with an accepted certificate. Compare the fingerprint with the one on the
               device where you can.
             </p>
           )}
           {(!result || q) && (
-            <div className="tools appr-tools">
+            <div className={`tools ${styles.tools}`}>
               <FilterBox
                 value={q}
                 onChange={next => changeSearch({ q: next })}
@@ -245,7 +245,7 @@ function Pending({ projectId }: { projectId: string }) {
                     : totalWords(total, deviceTotal ?? 0)}
               </span>
               <span className="grow hide-s" />
-              <label className="gby hide-s">
+              <label className={styles.groupBy}>
                 <span>Group by</span>
                 <select
                   className="input"

@@ -19,6 +19,7 @@ import { DeviceName } from '../devices/DeviceName.tsx'
 import { deviceNameText } from '../devices/device-name.ts'
 import { Fingerprint } from './Fingerprint.tsx'
 import { groupTitle, newAddressWords } from './group-words.ts'
+import styles from './PendingTable.module.css'
 import { Pick } from './Pick.tsx'
 import type { Grouping } from './pending-search.ts'
 import type { PendingCertificate, PendingGroup, PendingList } from './use-pending-list.ts'
@@ -82,7 +83,7 @@ export function PendingTable({
     <table
       {...TABLE}
       ref={table}
-      className="tbl appr"
+      className={`tbl cards ${styles.table}`}
       aria-busy={isBusy}
       aria-rowcount={virtual.isVirtual ? -1 : undefined}
       onFocus={virtual.onFocus}
@@ -90,15 +91,15 @@ export function PendingTable({
     >
       <caption className="sr">Pending certificates</caption>
       <colgroup>
-        <col className="w-pick" />
-        <col className="w-dev" />
-        <col className="w-when" />
+        <col width={42} />
+        <col width={264} />
+        <col width={190} />
         <col />
-        <col className="w-view" />
+        <col width={72} />
       </colgroup>
       <thead {...ROWS}>
         <tr {...ROW}>
-          <th scope="col" className="c-pick">
+          <th scope="col" className={styles.pickCell}>
             <Pick
               label={`Select all ${formatCount(total)}`}
               state={state}
@@ -198,8 +199,8 @@ function GroupRow({
   const title = groupTitle(group)
   const notes = [newAddressWords(group), ...factsOf(loaded)].filter(note => note !== undefined)
   return (
-    <tr {...ROW} ref={measure} data-index={index} className="grp">
-      <td {...CELL} className="c-pick">
+    <tr {...ROW} ref={measure} data-index={index} className={styles.group}>
+      <td {...CELL} className={styles.pickCell}>
         <Pick
           label={`Select ${title}`}
           state={state}
@@ -207,7 +208,7 @@ function GroupRow({
         />
       </td>
       <th {...HEADER} scope="rowgroup" colSpan={COLUMNS - 1}>
-        <div className="gh">
+        <div className={styles.facts}>
           <b>{title}</b>
           {grouping !== 'address' && (
             <span>
@@ -250,7 +251,7 @@ function GroupRow({
           )}
         </div>
         {notes.map(note => (
-          <p key={note} className="note">
+          <p key={note} className={styles.note}>
             <TriangleAlert className="i i-14" aria-hidden />
             <span>{note}</span>
           </p>
@@ -314,30 +315,30 @@ function CertificateRow({
       ref={measure}
       data-index={index}
       data-certificate={isLeaving ? undefined : certificateId}
-      className={isLeaving ? 'left' : isSelected ? 'on' : undefined}
+      className={isLeaving ? `just-changed ${styles.leaving}` : isSelected ? styles.selected : undefined}
     >
-      <td {...CELL} className="c-pick">
+      <td {...CELL} className={styles.pickCell}>
         {!isLeaving && (
           <Pick label={`Select ${name}`} state={isSelected ? 'all' : 'none'} onToggle={onToggle} />
         )}
       </td>
-      <td {...CELL} className="a-dev">
+      <td {...CELL} className={styles.device}>
         <Link {...link} className="nm">
           <DeviceName {...certificate} />
         </Link>
         <Id id={deviceId} what={`id of ${name}`} />
       </td>
-      <td {...CELL} className="a-seen" data-k="First seen">
+      <td {...CELL} className={styles.seen} data-k="First seen">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the tooltip must be reachable by keyboard */}
         <time dateTime={firstSeen} data-tip={absoluteTime(seenMs)} tabIndex={0}>
           {dayAndTime(seenMs, nowMs)}
         </time>
         <small>{relativeTime(seenMs, nowMs)}</small>
       </td>
-      <td {...CELL} className="a-fp" data-k="Fingerprint">
+      <td {...CELL} className={styles.certificate} data-k="Fingerprint">
         <Fingerprint text={fingerprint} of={name} />
         {(known || sameCertificate || sameHostname) && (
-          <small className="a-fact">
+          <small className={styles.fact}>
             {[
               known && 'Known device with another certificate',
               sameCertificate && 'Certificate of another device too',
@@ -348,7 +349,7 @@ function CertificateRow({
           </small>
         )}
       </td>
-      <td {...CELL} className="r c-view">
+      <td {...CELL} className={`r ${styles.view}`}>
         {isLeaving ? (
           <Decision deviceId={deviceId} certificateId={certificateId} />
         ) : (

@@ -1,4 +1,5 @@
 import type { MouseEvent } from 'react'
+import styles from './PendingTable.module.css'
 
 type PickProps = {
   /** Accessible name, for example "Select crane-gw-1277". */
@@ -12,7 +13,7 @@ type PickProps = {
 /** A checkbox that selects rows, with a target of 44 px on touch screens. */
 export function Pick({ label, state, onToggle }: PickProps) {
   return (
-    <label className="appr-pick">
+    <label className={styles.pick}>
       <input
         type="checkbox"
         className="bx"

@@ -11,6 +11,7 @@ import { Button } from '../../ui/Button.tsx'
 import { useSecsLeft } from '../devices/deleting/undo-time.ts'
 import { BulkPreviewDialog, MAX_INLINE } from './BulkPreviewDialog.tsx'
 import { BulkProgress } from './BulkProgress.tsx'
+import styles from './bar.module.css'
 import { type BulkKind, isUnfinished, resultTitle } from './bulk-words.ts'
 import { useBulkAction } from './use-bulk-action.ts'
 import { type BulkPreview, type BulkSelection, useBulkRun } from './use-bulk-run.ts'
@@ -22,7 +23,6 @@ import {
   useCurrentBulk,
   type WaitingDeletion,
 } from './waiting-deletion.ts'
-import '../../styles/approvals.css'
 
 /** Selected devices of the device list: by id, or all that match a filter. */
 type DeviceSelection =
@@ -95,7 +95,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
   const isBusy = busy !== undefined
   const nothing = pending === 0 ? 'None of these has a pending certificate.' : undefined
   return (
-    <div className="bulk-acts">
+    <div className={styles.wrapped}>
       <Button
         icon={ShieldCheck}
         busy={busy === 'Accept'}
@@ -161,7 +161,7 @@ function Waiting({ deletion }: { deletion: WaitingDeletion }) {
   const secs = useSecsLeft(deletion)
   const what = counted(deletion.preview.itemCount, 'device')
   return (
-    <div className="bulk-acts">
+    <div className={styles.wrapped}>
       <span className="num">
         {deletion.state === 'waiting' ? `Deleting ${what} in ${secs} s.` : `Deleting ${what}…`}
       </span>
@@ -198,7 +198,7 @@ function Outcome({
       </BulkProgress>
     )
   return (
-    <div className="bulk-acts" role="status">
+    <div className={styles.wrapped} role="status">
       <b>{action ? resultTitle(action) : error ? 'The result could not be loaded.' : 'Started.'}</b>
       {result}
       <IconButton icon={X} size="sm" label="Close the result" onClick={onClose} />

@@ -3,6 +3,7 @@ import { ErrorAlert } from '../../ui/Alert.tsx'
 import { Dialog, DialogBody, DialogFoot } from '../../ui/app/Dialog.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { DeviceName } from '../devices/DeviceName.tsx'
+import styles from './BulkPreviewDialog.module.css'
 import type { BulkKind } from './bulk-words.ts'
 import type { BulkPreview } from './use-bulk-run.ts'
 
@@ -37,7 +38,7 @@ export function BulkPreviewDialog({ preview, busy, error, onStart, onClose }: Bu
       <DialogBody>
         {itemCount > 0 && (
           <>
-            <ul className="bulk-names">
+            <ul className={styles.names}>
               {first.map(device => (
                 <li key={device.deviceId}>
                   <DeviceName {...device} /> <span className="mono muted">{device.deviceId}</span>
@@ -63,7 +64,7 @@ export function BulkPreviewDialog({ preview, busy, error, onStart, onClose }: Bu
               : `Left out: ${formatCount(leftOutCount)} without a pending certificate.`}
           </p>
         )}
-        <p className="muted bulk-fixed">
+        <p className={`muted ${styles.fixed}`}>
           The list is fixed now. Devices and certificates that come later are not included, and each one is
           checked again at its turn.
         </p>

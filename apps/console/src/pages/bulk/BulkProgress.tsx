@@ -4,6 +4,7 @@ import { counted } from '../../lib/app/format.ts'
 import { toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Spinner } from '../../ui/Spinner.tsx'
+import styles from './BulkProgress.module.css'
 import { type BulkAction, progressWords, refusedCount } from './bulk-words.ts'
 
 type BulkProgressProps = { projectId: string; action: BulkAction; children?: ReactNode }
@@ -17,7 +18,7 @@ export function BulkProgress({ projectId, action, children }: BulkProgressProps)
   })
   const isWaiting = status === 'Waiting'
   return (
-    <div className="bulk-progress">
+    <div className={styles.progress}>
       <Spinner />
       <div className="grow">
         <p role="status">

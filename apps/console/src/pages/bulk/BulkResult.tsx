@@ -16,6 +16,8 @@ import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { DeviceName } from '../devices/DeviceName.tsx'
 import { deviceNameText } from '../devices/device-name.ts'
 import { BulkProgress } from './BulkProgress.tsx'
+import styles from './BulkResult.module.css'
+import bar from './bar.module.css'
 import {
   type BulkAction,
   type BulkItem,
@@ -29,7 +31,6 @@ import {
 } from './bulk-words.ts'
 import { momentOf } from './moment.ts'
 import { useBulkAction } from './use-bulk-action.ts'
-import '../../styles/approvals.css'
 
 /** Number of succeeded devices shown at first. A button such as "Show 11 more" reveals the rest. */
 const FIRST_ROWS = 7
@@ -66,10 +67,10 @@ export function BulkResult({ projectId, organization, bulkActionId, onClose, onA
   const hasEnded = !isUnfinished(action)
   const Icon = ICON[action.kind]
   return (
-    <section className="sheet bulk-result" aria-labelledby="bulk-title">
+    <section className={`sheet ${styles.result}`} aria-labelledby="bulk-title">
       <header>
         <span
-          className={action.kind === 'Accept' && action.succeededCount > 0 ? 'mk ok' : 'mk'}
+          className={`${styles.sign} ${action.kind === 'Accept' && action.succeededCount > 0 ? styles.good : ''}`}
           aria-hidden="true"
         >
           <Icon className="i" />
@@ -80,7 +81,7 @@ export function BulkResult({ projectId, organization, bulkActionId, onClose, onA
           </h2>
           <Story action={action} />
         </div>
-        <div className="row acts">
+        <div className={`row ${styles.actions}`}>
           {hasEnded && (
             <ExportMenu
               label="Export result"
@@ -159,19 +160,19 @@ type Place = { organization: string; projectId: string }
 type PartProps = { action: BulkAction; place: Place }
 
 const REFUSED: readonly Column[] = [
-  { name: 'Name and id', kind: 'title', className: 'r-dev', widthPx: 264 },
-  { name: 'Reason', className: 'r-why' },
-  { name: 'Next', kind: 'actions', className: 'r-act', widthPx: 190 },
+  { name: 'Name and id', kind: 'title', widthPx: 264 },
+  { name: 'Reason', className: styles.reason },
+  { name: 'Next', kind: 'actions', className: styles.next, widthPx: 190 },
 ]
 const DELETED: readonly Column[] = [
-  { name: 'Name', kind: 'title', className: 'r-dev', widthPx: 264 },
-  { name: 'Id', className: 'r-id', widthPx: 250 },
+  { name: 'Name', kind: 'title', widthPx: 264 },
+  { name: 'Id', className: styles.idCell, widthPx: 250 },
 ]
 const DECIDED: readonly Column[] = [
   ...DELETED,
-  { name: 'Status', className: 'r-st', widthPx: 150 },
-  { name: 'Connected for', className: 'r-wh num' },
-  { ...ACTIONS, className: 'r-act', widthPx: 72 },
+  { name: 'Status', className: styles.status, widthPx: 150 },
+  { name: 'Connected for', className: `num ${styles.connected}` },
+  { ...ACTIONS, className: styles.next, widthPx: 72 },
 ]
 
 function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, 'onAgain'>) {
@@ -186,14 +187,14 @@ function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, '
       <Table
         caption={count}
         columns={REFUSED}
-        className="res"
+        className={`cards ${styles.table} ${styles.refused}`}
         rowsOnPhones={false}
         bare
         rows={items.map(item => (
           <Row key={`${item.deviceId} ${item.certificateId}`}>
             <Cell>
               <Name item={item} place={place} />
-              <span className="idc mono">{item.deviceId}</span>
+              <span className={`mono muted ${styles.id}`}>{item.deviceId}</span>
             </Cell>
             <Cell>
               <Why item={item} />
@@ -282,7 +283,7 @@ function Done({ action, place }: PartProps) {
       <Table
         caption={title}
         columns={kind === 'Delete' ? DELETED : DECIDED}
-        className="res"
+        className={`cards ${styles.table} ${styles.done}`}
         dense
         rowsOnPhones={false}
         bare
@@ -291,8 +292,8 @@ function Done({ action, place }: PartProps) {
         ))}
       />
       {!isWhole && succeededCount > FIRST_ROWS && (
-        <div className="more">
-          <button type="button" className="lnk" onClick={() => setWhole(true)}>
+        <div className={styles.more}>
+          <button type="button" className={bar.link} onClick={() => setWhole(true)}>
             Show {formatCount(succeededCount - FIRST_ROWS)} more
           </button>
         </div>
@@ -310,7 +311,7 @@ function DoneRow({ item, kind, place }: { item: BulkItem; kind: BulkKind; place:
         <Name item={item} place={place} />
       </Cell>
       <Cell>
-        <span className="idc mono">{item.deviceId}</span>
+        <span className="mono muted">{item.deviceId}</span>
       </Cell>
       {kind !== 'Delete' && (
         <Cell>
@@ -349,13 +350,13 @@ function DoneRow({ item, kind, place }: { item: BulkItem; kind: BulkKind; place:
 function Name({ item, place }: { item: BulkItem; place: Place }) {
   if (!item.exists)
     return (
-      <span className="nm">
+      <span className={styles.name}>
         <DeviceName {...item} />
       </span>
     )
   return (
     <Link
-      className="nm"
+      className={styles.name}
       to="/org_{$organization}/projects/$projectId/devices/$deviceId"
       params={{ ...place, deviceId: item.deviceId }}
     >
@@ -379,7 +380,7 @@ function useItems(
   const items = query.data?.pages.flatMap(page => page.items) ?? []
   const total = query.data?.pages[0]?.total
   const more = query.hasNextPage && (
-    <div className="more">
+    <div className={styles.more}>
       <Button size="sm" busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
         Show {total === undefined ? 'more' : counted(total - items.length, 'more device')}
       </Button>

@@ -1,5 +1,6 @@
 import { useRef } from 'react'
 import { useShortcut } from '../../lib/app/shortcuts.ts'
+import styles from './bar.module.css'
 
 /**
  * Binds the key `a`, which moves the focus to the action bar below a long list. Tab would reach the bar only after all rows. The key runs
@@ -9,8 +10,8 @@ export function useActionsShortcut() {
   const bar = useRef<HTMLElement>(null)
   useShortcut('a', 'Go to the actions of the selection', () => {
     const button =
-      bar.current?.querySelector<HTMLElement>('.acts .btn.primary:not(:disabled)') ??
-      bar.current?.querySelector<HTMLElement>('.acts .btn:not(:disabled)')
+      bar.current?.querySelector<HTMLElement>(`.${styles.actions} .btn.primary:not(:disabled)`) ??
+      bar.current?.querySelector<HTMLElement>(`.${styles.actions} .btn:not(:disabled)`)
     if (!button) return false
     button.focus()
   })

@@ -9,6 +9,7 @@ import { IconButton } from '../../../../ui/app/IconButton.tsx'
 import { Menu } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { BulkActions } from '../../../bulk/BulkActions.tsx'
+import styles from '../../../bulk/bar.module.css'
 import { useActionsShortcut } from '../../../bulk/use-actions-shortcut.ts'
 import { useCurrentBulk } from '../../../bulk/waiting-deletion.ts'
 import type { Selection } from '../selection.ts'
@@ -31,7 +32,7 @@ type SelectionBarProps = {
 export function SelectionBar({ selection, total, isUncounted, input, onClose }: SelectionBarProps) {
   const isNarrow = useIsNarrow()
   const clear = () => {
-    if (document.activeElement?.closest('.bulk')) focusHeading()
+    if (document.activeElement?.closest(`.${styles.bar}`)) focusHeading()
     selection.clear()
     onClose()
   }
@@ -42,7 +43,7 @@ export function SelectionBar({ selection, total, isUncounted, input, onClose }: 
   const bulk = { projectId: input.projectId, selection: selected, onDone: clear }
   if (isActing)
     return (
-      <section className="bulk" aria-label="Selection">
+      <section className={styles.bar} aria-label="Selection">
         <BulkActions {...bulk} />
       </section>
     )
@@ -69,27 +70,27 @@ export function SelectionBar({ selection, total, isUncounted, input, onClose }: 
     </Menu>
   )
   return (
-    <section ref={bar} className="bulk" aria-label="Selection">
-      <div className="who">
+    <section ref={bar} className={styles.bar} aria-label="Selection">
+      <div className={styles.selected}>
         <b role="status">{selectionText(selection)}</b>
         {isAll && idCount > 0 && (
-          <button type="button" className="lnk" onClick={selection.selectRows}>
+          <button type="button" className={styles.link} onClick={selection.selectRows}>
             Only the {formatCount(idCount)}
           </button>
         )}
         {!isAll && hasMore && (
-          <button type="button" className="lnk" onClick={selection.selectAll}>
+          <button type="button" className={styles.link} onClick={selection.selectAll}>
             Select all {total === undefined ? '' : `${formatCount(total)} `}that match
           </button>
         )}
       </div>
       <span className="vr" />
-      <div className="acts">
+      <div className={styles.actions}>
         {selection.isChecked &&
           (selection.matchCount !== 0 ? <BulkActions {...bulk}>{exports}</BulkActions> : exports)}
       </div>
       <span className="grow" />
-      <span className="keys" aria-hidden="true">
+      <span className={styles.keys} aria-hidden="true">
         <kbd>x</kbd> select <kbd>Shift click</kbd> range
       </span>
       {isNarrow ? (

@@ -1,0 +1,8 @@
+declare const styles: {
+  readonly groupBy: string
+  readonly lede: string
+  readonly list: string
+  readonly stillPending: string
+  readonly tools: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly fixed: string
+  readonly names: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly progress: string
+}
+export default styles
