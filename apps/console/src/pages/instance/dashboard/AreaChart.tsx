@@ -1,3 +1,6 @@
+import shared from '../../../ui/lazy/axis.module.css'
+import styles from './panels.module.css'
+
 /** Size of the drawing in SVG units. CSS stretches the drawing to the size of its box. */
 const WIDTH = 600
 const HEIGHT = 72
@@ -20,12 +23,12 @@ export function AreaChart({ label, values, axis }: AreaChartProps) {
       `${round((WIDTH * index) / Math.max(1, values.length - 1))} ${round(TOP + (HEIGHT - TOP) * (1 - value / highest))}`,
   )
   return (
-    <div className="plot">
+    <div className={styles.plot}>
       <svg role="img" aria-label={label} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
-        <path className="fill" d={`M0 ${HEIGHT} L${points.join(' L')} L${WIDTH} ${HEIGHT}Z`} />
-        <path className="line" d={`M${points.join(' L')}`} vectorEffect="non-scaling-stroke" />
+        <path className={styles.area} d={`M0 ${HEIGHT} L${points.join(' L')} L${WIDTH} ${HEIGHT}Z`} />
+        <path className={styles.line} d={`M${points.join(' L')}`} vectorEffect="non-scaling-stroke" />
       </svg>
-      <div className="axis" aria-hidden="true">
+      <div className={shared.axis} aria-hidden="true">
         {axis.map((text, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a text has no identity but its position
           <span key={index}>{text}</span>

@@ -5,6 +5,7 @@ import { dayInYear } from '../../../lib/app/local-time.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
 import type { Health } from './health.ts'
+import styles from './panels.module.css'
 import { Unread } from './Unread.tsx'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -23,7 +24,7 @@ export function CertificatesPanel({ nodes: { value = [], failure } }: Pick<Healt
   const failures = [...new Set(reported.flatMap(({ certificatesFailure }) => certificatesFailure ?? []))]
   return (
     <Section id="hub-certificates" title="Certificates of the hub" padded={false}>
-      <ul className="lines2">
+      <ul className={styles.lines}>
         {[...certificates].map(([key, { names, endsAt }]) => {
           const endsMs = Date.parse(endsAt)
           const days = Math.floor((endsMs - nowMs) / DAY_MS)
@@ -38,7 +39,7 @@ export function CertificatesPanel({ nodes: { value = [], failure } }: Pick<Healt
               ) : (
                 <span className="muted num">{left}</span>
               )}
-              <span className="sub2">
+              <span className={styles.detail}>
                 {endsMs <= nowMs ? 'Ended' : 'Ends'} {dayInYear(endsMs, nowMs)}
               </span>
             </li>

@@ -14,13 +14,13 @@ import { messageOf } from '../../../ui/ErrorText.tsx'
 import { SheetSkeleton } from '../../../ui/lazy/SheetSkeleton.tsx'
 import { NodeTable } from '../NodeTable.tsx'
 import { CertificatesPanel } from './CertificatesPanel.tsx'
+import styles from './DashboardPage.module.css'
 import { DatabasePanel } from './DatabasePanel.tsx'
 import { EventsPanel } from './EventsPanel.tsx'
 import { JobsPanel } from './JobsPanel.tsx'
 import { NeedsAttention } from './NeedsAttention.tsx'
 import { NodesPanel } from './NodesPanel.tsx'
 import { VersionPanel } from './VersionPanel.tsx'
-import '../../../styles/admin.css'
 
 /** Dashboard: problems, counters of the instance, events, database, nodes, versions and certificates. */
 export function DashboardPage() {
@@ -47,7 +47,7 @@ export function DashboardPage() {
         skeleton={
           <>
             <SheetSkeleton heightPx={92} />
-            <div className="duo">
+            <div className={styles.two}>
               <SheetSkeleton heightPx={240} />
               <SheetSkeleton heightPx={240} />
             </div>
@@ -87,7 +87,7 @@ export function DashboardPage() {
           />
         </Stats>
         {events && database && (
-          <div className="duo">
+          <div className={styles.two}>
             <EventsPanel part={events} />
             <DatabasePanel part={database} />
           </div>
@@ -100,7 +100,7 @@ export function DashboardPage() {
           )
         )}
         {nodes && database && seals && jobs && backup && (
-          <div className="trio">
+          <div className={styles.three}>
             <VersionPanel nodes={nodes} database={database} seals={seals} backup={backup} />
             <CertificatesPanel nodes={nodes} />
             <JobsPanel jobs={jobs} />
@@ -114,7 +114,7 @@ export function DashboardPage() {
 /** Wraps the label of a number in a link to a page. The whole cell is the click target. */
 function leadTo(to: '/admin/projects' | '/admin/users' | '/admin/cluster') {
   return (label: ReactNode) => (
-    <Link to={to} className="lk">
+    <Link to={to} className={styles.link}>
       {label}
       <ArrowRight className="i i-14 go" aria-hidden />
     </Link>

@@ -2,6 +2,7 @@ import { formatBytes } from '../../../lib/app/format.ts'
 import { shortDay } from '../../../lib/app/local-time.ts'
 import { AreaChart } from './AreaChart.tsx'
 import type { Health } from './health.ts'
+import styles from './panels.module.css'
 import { Unread } from './Unread.tsx'
 
 const PARTS = { Events: 'Device events', Audit: 'Audit', History: 'History' } as const
@@ -11,13 +12,13 @@ export function DatabasePanel({ part: { value, failure } }: { part: Health['data
   const sizes = value ? [...value.days.map(({ sizeBytes }) => sizeBytes), value.sizeBytes] : []
   const first = value?.days[0]
   return (
-    <section className="sheet chart" aria-labelledby="database">
+    <section className={`sheet ${styles.chart}`} aria-labelledby="database">
       <header>
         <h2 id="database">Database</h2>
       </header>
       {value ? (
         <>
-          <p className="big">
+          <p className={styles.figure}>
             <b>{formatBytes(value.sizeBytes)}</b>
             <span>{growth(value.growthBytesPerDay)}</span>
           </p>
@@ -28,7 +29,7 @@ export function DatabasePanel({ part: { value, failure } }: { part: Health['data
               axis={[shortDay(Date.parse(first.day)), 'now']}
             />
           )}
-          <p className="kvr">
+          <p className={styles.facts}>
             {value.parts.map(({ name, sizeBytes }) => (
               <span key={name}>
                 {PARTS[name]} <b>{formatBytes(sizeBytes)}</b>

@@ -3,6 +3,7 @@ import { formatCount } from '../../../lib/app/format.ts'
 import { hourAndMinute } from '../../../lib/app/local-time.ts'
 import { AreaChart } from './AreaChart.tsx'
 import type { Health } from './health.ts'
+import styles from './panels.module.css'
 import { Unread } from './Unread.tsx'
 
 /** Number of texts below the chart. */
@@ -16,16 +17,16 @@ export function EventsPanel({ part: { value, failure } }: { part: Health['events
     undefined,
   )
   return (
-    <section className="sheet chart" aria-labelledby="device-events">
+    <section className={`sheet ${styles.chart}`} aria-labelledby="device-events">
       <header>
         <h2 id="device-events">Device events</h2>
-        <Link to="/admin/projects" search={{ sort: '-stored' }} className="way">
+        <Link to="/admin/projects" search={{ sort: '-stored' }} className={styles.way}>
           Projects by stored data
         </Link>
       </header>
       {value ? (
         <>
-          <p className="big">
+          <p className={styles.figure}>
             <b>{rate(value.perSec)}</b>
             <span>a second now</span>
           </p>
@@ -41,7 +42,7 @@ export function EventsPanel({ part: { value, failure } }: { part: Health['events
               return index === AXIS_TEXTS - 1 || !bin ? 'now' : hourAndMinute(Date.parse(bin.startsAt))
             })}
           />
-          <p className="kvr">
+          <p className={styles.facts}>
             <span>
               {peak ? (
                 <>

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { counted } from '../../../lib/app/format.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import type { Health } from './health.ts'
+import styles from './panels.module.css'
 import { Unread } from './Unread.tsx'
 
 /** Number of failed jobs of the last 24 hours, with a link to the list of these jobs. */
@@ -13,13 +14,13 @@ export function JobsPanel({ jobs: { value, failure } }: Pick<Health, 'jobs'>) {
       aside={
         <>
           <span className="grow" />
-          <Link to="/admin/jobs" className="way">
+          <Link to="/admin/jobs" className={styles.way}>
             All jobs
           </Link>
         </>
       }
     >
-      <ul className="lines2">
+      <ul className={styles.lines}>
         <li>
           {value ? (
             <>
@@ -30,7 +31,7 @@ export function JobsPanel({ jobs: { value, failure } }: Pick<Health, 'jobs'>) {
                   <Link to="/admin/jobs">{counted(value.failedCount, 'job')} failed</Link>
                 )}
               </b>
-              <span className="sub2">In the last 24 hours</span>
+              <span className={styles.detail}>In the last 24 hours</span>
             </>
           ) : (
             <Unread failure={failure} />

@@ -4,6 +4,7 @@ import { formatCount } from '../../../lib/app/format.ts'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
 import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
 import type { Problem } from './health.ts'
+import styles from './NeedsAttention.module.css'
 import { problemWords } from './problem-words.ts'
 
 type NeedsAttentionProps = {
@@ -16,16 +17,16 @@ type NeedsAttentionProps = {
 export function NeedsAttention({ problems, answeredAt }: NeedsAttentionProps) {
   const nowMs = useNow()
   return (
-    <section className="sheet needs" aria-labelledby="needs-attention">
+    <section className={`sheet ${styles.panel}`} aria-labelledby="needs-attention">
       <header>
         <h2 id="needs-attention">Needs attention</h2>
         {problems.length > 0 && <span>{formatCount(problems.length)}, the worst first</span>}
       </header>
       <ul>
         {problems.length === 0 && (
-          <li className="need ok">
+          <li className={styles.problem} data-level="ok">
             <CircleCheck className="i" aria-hidden />
-            <span className="say">
+            <span className={styles.text}>
               Nothing needs attention.{' '}
               <span className="muted">
                 Checked <Elapsed secs={0} answeredAt={answeredAt} /> ago.
@@ -37,9 +38,9 @@ export function NeedsAttention({ problems, answeredAt }: NeedsAttentionProps) {
           const { said, more, note } = problemWords(problem, nowMs)
           const Icon = problem.level === 'bad' ? CircleAlert : TriangleAlert
           return (
-            <li key={`${problem.kind} ${said}`} className={`need ${problem.level}`}>
+            <li key={`${problem.kind} ${said}`} className={styles.problem} data-level={problem.level}>
               <Icon className="i" aria-hidden />
-              <span className="say">
+              <span className={styles.text}>
                 <b>{said}</b> {more !== undefined && <bdi>{more}</bdi>}
                 {note !== undefined && <small>{note}</small>}
               </span>

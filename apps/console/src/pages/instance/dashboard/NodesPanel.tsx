@@ -6,6 +6,7 @@ import { Section } from '../../../ui/app/Section.tsx'
 import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
 import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import type { HealthNode } from './health.ts'
+import styles from './panels.module.css'
 
 /** Share of free space below which the bar is drawn as a warning. The hub adds the disk to the list of problems at the same share. */
 const LOW_SHARE = 0.15
@@ -26,7 +27,7 @@ export function NodesPanel({ nodes, answeredAt }: NodesPanelProps) {
       aside={
         <>
           <span className="grow" />
-          <Link to="/admin/cluster" className="way">
+          <Link to="/admin/cluster" className={styles.way}>
             Cluster
           </Link>
         </>

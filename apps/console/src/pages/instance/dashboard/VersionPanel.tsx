@@ -3,6 +3,7 @@ import { counted, formatBytes, formatCount } from '../../../lib/app/format.ts'
 import { dayInYear } from '../../../lib/app/local-time.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import type { Health } from './health.ts'
+import styles from './panels.module.css'
 import { Unread } from './Unread.tsx'
 
 /** Versions of the hub and of PostgreSQL, the database's connections, the state of the audit log's seals (signed hashes), and the last backup. */
@@ -19,11 +20,11 @@ export function VersionPanel({
   )
   return (
     <Section title="Version" padded={false}>
-      <ul className="lines2">
+      <ul className={styles.lines}>
         {[...versions].map(([version, on]) => (
           <li key={version}>
             <b>Muster {version}</b>
-            <span className="sub2">On {counted(on.length, 'node')}</span>
+            <span className={styles.detail}>On {counted(on.length, 'node')}</span>
           </li>
         ))}
         {versions.size === 0 && (
@@ -35,7 +36,7 @@ export function VersionPanel({
           {database.value ? (
             <>
               <b>PostgreSQL {database.value.version}</b>
-              <span className="sub2">
+              <span className={styles.detail}>
                 {formatCount(database.value.connections)} of {formatCount(database.value.maxConnections)}{' '}
                 connections
               </span>
@@ -48,7 +49,7 @@ export function VersionPanel({
           {seals.value ? (
             <>
               <b>Audit log</b>
-              <span className="sub2">{sealText(seals.value)}</span>
+              <span className={styles.detail}>{sealText(seals.value)}</span>
             </>
           ) : (
             <Unread failure={seals.failure} />
@@ -58,7 +59,7 @@ export function VersionPanel({
           {backup.value ? (
             <>
               <b>Last backup</b>
-              <span className="sub2">{backupText(backup.value, nowMs)}</span>
+              <span className={styles.detail}>{backupText(backup.value, nowMs)}</span>
             </>
           ) : (
             <Unread failure={backup.failure} />

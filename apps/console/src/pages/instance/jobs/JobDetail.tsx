@@ -6,8 +6,10 @@ import { atInWords, clockTime, sinceInWords } from '../../../lib/app/local-time.
 import { Id } from '../../../ui/app/Id.tsx'
 import { toast, toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
+import shared from '../../../ui/lazy/facts.module.css'
 import { useCopy } from '../../../ui/use-copy.ts'
 import { exactTimes, utcOffset } from '../../audit/log-time.ts'
+import styles from './JobDetail.module.css'
 import { isFailed, type Job, type JobKind } from './job.ts'
 import { comingTime, errorSentence, failureSentence, JOB_WORDS, jobName } from './job-words.ts'
 
@@ -23,9 +25,9 @@ export function JobDetail({ job, kind }: JobDetailProps) {
   const isOneOfRow = isRow && failing !== undefined && finishedAt !== undefined && finishedAt >= failing.since
   const harm = JOB_WORDS[job.job]?.harm
   return (
-    <div className="jdet">
+    <div className={styles.detail}>
       {error !== undefined && (
-        <p className="say">
+        <p className={styles.cause}>
           <b>
             {isRow
               ? failureSentence(job.job, isOneOfRow && kind?.everySecs ? failing.since : undefined, nowMs)
@@ -34,7 +36,7 @@ export function JobDetail({ job, kind }: JobDetailProps) {
           <bdi>{error}.</bdi> {isRow && harm}
         </p>
       )}
-      <dl className="kvs">
+      <dl className={shared.facts}>
         <dt>ID</dt>
         <dd>
           <Id id={jobId} what="job id" />
@@ -62,7 +64,7 @@ export function JobDetail({ job, kind }: JobDetailProps) {
           </>
         )}
       </dl>
-      <dl className="kvs">
+      <dl className={shared.facts}>
         {isOneOfRow && (
           <>
             <dt>Same kind</dt>
@@ -93,7 +95,7 @@ export function JobDetail({ job, kind }: JobDetailProps) {
         )}
       </dl>
       {(isRow || lastError !== undefined) && (
-        <div className="acts2">
+        <div className={styles.actions}>
           {isRow && isRepeatable && <RetryButton job={job} />}
           {isRow && !isRepeatable && <span className="muted">Jobs of this kind cannot be retried.</span>}
           {lastError !== undefined && <CopyError text={lastError} />}

@@ -2,10 +2,12 @@ import type { CSSProperties } from 'react'
 import { formatCount, formatMs } from '../../../lib/app/format.ts'
 import { Time } from '../../../ui/app/Time.tsx'
 import { FoldButton } from '../../../ui/lazy/FoldButton.tsx'
+import folding from '../../../ui/lazy/folding-rows.module.css'
 import { IdTail } from '../../../ui/lazy/IdTail.tsx'
 import { MachineName } from '../../../ui/lazy/MachineName.tsx'
 import { StateBadge } from '../../../ui/lazy/StateBadge.tsx'
 import { Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
+import styles from './JobsPage.module.css'
 import { JOB_LOOKS, type Job } from './job.ts'
 import { errorSentence, JOB_WORDS } from './job-words.ts'
 
@@ -30,7 +32,7 @@ export function JobRow({ job, isOpen, onOpen }: JobRowProps) {
   return (
     <Row>
       <Cell>
-        <span className="at">
+        <span className={folding.line}>
           <FoldButton label={`Details of ${jobId}`} isOpen={isOpen} onChange={onOpen} />
           <IdTail id={jobId} what="job id" />
         </span>
@@ -39,7 +41,7 @@ export function JobRow({ job, isOpen, onOpen }: JobRowProps) {
         <Time at={createdAt} />
       </Cell>
       <Cell>
-        {words !== undefined && <span className="wd">{words}</span>}
+        {words !== undefined && <span className={styles.words}>{words}</span>}
         <MachineName name={kind} />
       </Cell>
       <Cell>{queued ? 'Yes' : 'No'}</Cell>
@@ -65,11 +67,11 @@ function LastOf({ job }: { job: Job }) {
   const { progress } = job
   const error = errorSentence(job)
   if (progress === undefined || progress.total === 0 || (progress.done === progress.total && !error))
-    return error && <span className="lst">{error}</span>
+    return error && <span className={styles.last}>{error}</span>
   const { done, total } = progress
   return (
-    <div className="lst">
-      <span className="prog">
+    <div className={styles.last}>
+      <span className={styles.progress}>
         <i style={{ '--v': `${(100 * done) / total}%` } as CSSProperties} />
         <span>
           {formatCount(done)} of {formatCount(total)}

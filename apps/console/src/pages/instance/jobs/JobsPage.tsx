@@ -10,15 +10,15 @@ import { EmptyState } from '../../../ui/app/EmptyState.tsx'
 import { ListPage } from '../../../ui/app/ListPage.tsx'
 import { NoMatch } from '../../../ui/app/NoMatch.tsx'
 import { Segments } from '../../../ui/app/Segments.tsx'
+import folding from '../../../ui/lazy/folding-rows.module.css'
 import { SuggestBox } from '../../../ui/lazy/SuggestBox.tsx'
 import { Table, WideRow } from '../../../ui/lazy/Table.tsx'
 import { AdminCrumb } from '../AdminCrumb.tsx'
 import { JobDetail } from './JobDetail.tsx'
 import { JOB_COLUMNS, JobRow } from './JobRow.tsx'
+import styles from './JobsPage.module.css'
 import { JOB_LOOKS, type Job } from './job.ts'
 import { KindsTable } from './KindsTable.tsx'
-import '../../../styles/admin.css'
-import '../../../styles/folding-rows.css'
 
 const PAGE_SIZE = 100
 const STATUSES = Object.keys(JOB_LOOKS) as Job['status'][]
@@ -85,7 +85,7 @@ export function JobsPage() {
       shown={jobs?.length}
       below={kinds && <KindsTable kinds={kinds} />}
     >
-      <div ref={filters} className="tools">
+      <div ref={filters} className={`tools ${styles.tools}`}>
         <SuggestBox
           value={search.type ?? ''}
           options={[...new Set([...(kinds ?? []), ...(jobs ?? [])].map(({ job }) => job))].sort()}
@@ -115,7 +115,7 @@ export function JobsPage() {
       {jobs?.length === 0 && !search.type && !status && !isDay && !list.isPlaceholderData ? (
         <EmptyState icon={Workflow} title="No jobs yet." />
       ) : (
-        <div className="jobs">
+        <div className={`${folding.rows} ${styles.jobs}`}>
           <Table
             caption={isByTime ? 'Jobs, newest first' : 'Jobs, problems first, then newest first'}
             columns={JOB_COLUMNS}

@@ -7,6 +7,7 @@ import { Badge } from '../../../ui/app/Badge.tsx'
 import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import { isFailed, type JobKind } from './job.ts'
 import { comingTime, intervalInWords, jobName } from './job-words.ts'
+import styles from './KindsTable.module.css'
 
 /** Kinds of jobs with their last runs, failing kinds first. */
 export function KindsTable({ kinds }: { kinds: readonly JobKind[] }) {
@@ -16,8 +17,8 @@ export function KindsTable({ kinds }: { kinds: readonly JobKind[] }) {
       Number(b.failing !== undefined) - Number(a.failing !== undefined) || b.failedCount - a.failedCount,
   )
   return (
-    <section className="kinds" aria-labelledby="kinds-of-jobs">
-      <div className="part">
+    <section aria-labelledby="kinds-of-jobs">
+      <div className={styles.head}>
         <h2 id="kinds-of-jobs">Kinds of jobs</h2>
         <span>one mark a run, the newest on the right, height is its duration</span>
       </div>
@@ -66,7 +67,7 @@ function Runs({ runs }: { runs: JobKind['runs'] }) {
   const longestMs = Math.max(1, ...runs.map(({ durationMs = 0 }) => durationMs))
   return (
     <div
-      className="strip"
+      className={`strip ${styles.runs}`}
       role="img"
       aria-label={
         runs.length === 0 ? 'No runs yet' : `${failed} of the last ${counted(runs.length, 'run')} failed`
@@ -76,7 +77,9 @@ function Runs({ runs }: { runs: JobKind['runs'] }) {
         <b
           // biome-ignore lint/suspicious/noArrayIndexKey: a run has no identity but its position
           key={index}
-          className={isFailed(run) ? 'f' : run.status === 'Completed' ? undefined : 'w'}
+          className={
+            isFailed(run) ? styles.failed : run.status === 'Completed' ? undefined : styles.unfinished
+          }
           style={
             {
               '--v': `${30 + Math.round(70 * Math.sqrt((run.durationMs ?? 0) / longestMs))}%`,

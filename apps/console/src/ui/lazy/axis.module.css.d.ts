@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly axis: string
+}
+export default styles
