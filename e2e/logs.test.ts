@@ -258,14 +258,14 @@ it('says whether entries are sealed and what the last verification found', async
     await route.fulfill({ response, json: { ...answer, sealing } })
   })
   await page.goto(logPath())
-  const line = page.locator('.sealed')
+  const line = page.locator('[data-seal]')
   await line.getByText(/^Sealed up to \d\d:\d\d:\d\d\.$/).waitFor()
   expect(await line.innerText()).toMatch(
     /Seal 41,207, chain verified up to seal 41,206 at \d\d:\d\d and intact\. The rows above wait for the next seal\.$/,
   )
   sealing = { ...sealing, verified: { ...verified, isIntact: false } }
   await page.reload()
-  await page.locator('.sealed.bad').getByText('The log is not intact.').waitFor()
+  await page.locator('[data-seal=broken]').getByText('The log is not intact.').waitFor()
   expect(await line.innerText()).toContain('Its rows do not match the seals after seal 41,206.')
   await page.unrouteAll({ behavior: 'wait' })
 })

@@ -2,6 +2,8 @@ import type { ActionOutput } from '@muster/actions/client'
 import { formatCount } from '../../lib/app/format.ts'
 import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import { durationInWords } from '../../lib/app/relative-time.ts'
+import shared from '../../ui/lazy/axis.module.css'
+import styles from './Activity.module.css'
 
 /** Counts of log entries, and of failures, per time interval. */
 type LogActivity = NonNullable<ActionOutput<'projects_QueryAuditLogActivity'>['activity']>
@@ -25,12 +27,12 @@ const DAY_MS = 24 * 60 * 60 * 1000
 export function Activity({ activity }: ActivityProps) {
   if (!activity) {
     return (
-      <div className="sheet act">
-        <div className="c">
+      <div className={`sheet ${styles.activity}`}>
+        <div className={styles.count}>
           <b>–</b>
           <span>{activity === null ? 'Too many entries to count within 2 s.' : 'Counting…'}</span>
         </div>
-        <div className="acts" />
+        <div className={styles.bars} />
       </div>
     )
   }
@@ -40,13 +42,17 @@ export function Activity({ activity }: ActivityProps) {
   const words = `${entryCount === 1 ? 'entry' : 'entries'} in ${spanOf(secs)}, ${formatCount(failureCount)} failed`
   const most = Math.max(1, ...bins.map(bin => bin.entryCount))
   return (
-    <div className="sheet act">
-      <div className="c">
+    <div className={`sheet ${styles.activity}`}>
+      <div className={styles.count}>
         <b>{formatCount(entryCount)}</b>
         <span>{words}</span>
       </div>
       <div aria-hidden="true">
-        <svg className="acts" viewBox={`0 0 ${bins.length * BIN_WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
+        <svg
+          className={styles.bars}
+          viewBox={`0 0 ${bins.length * BIN_WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+        >
           <title>Entries over time</title>
           {bins.map((bin, index) => {
             const room = HEIGHT - CAP - 2
@@ -60,16 +66,16 @@ export function Activity({ activity }: ActivityProps) {
                   {...place}
                   y={HEIGHT - height}
                   height={height}
-                  className={bin.entryCount === 0 ? 'z' : ''}
+                  className={bin.entryCount === 0 ? styles.empty : undefined}
                 />
                 {bin.failureCount > 0 && (
-                  <rect {...place} y={HEIGHT - height - CAP - 1} height={CAP} className="bd" />
+                  <rect {...place} y={HEIGHT - height - CAP - 1} height={CAP} className={styles.failed} />
                 )}
               </g>
             )
           })}
         </svg>
-        <div className="axis">
+        <div className={shared.axis}>
           {AXIS.map(share => {
             const at = fromMs + (untilMs - fromMs) * share
             return <span key={share}>{untilMs - fromMs > 2 * DAY_MS ? shortDay(at) : hourAndMinute(at)}</span>

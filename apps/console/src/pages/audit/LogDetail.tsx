@@ -9,10 +9,13 @@ import { Id } from '../../ui/app/Id.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import shared from '../../ui/lazy/facts.module.css'
 import { JsonValue } from '../../ui/lazy/JsonValue.tsx'
 import { useCopy } from '../../ui/use-copy.ts'
 import { actorIdOf } from './actors.ts'
 import type { Group } from './groups.ts'
+import styles from './LogDetail.module.css'
+import log from './LogTable.module.css'
 import { exactTimes, utcOffset } from './log-time.ts'
 import { type Entry, isFailure, type Sealing } from './sentences/entry.ts'
 import { LogSubjects, Sentence } from './sentences/Sentence.tsx'
@@ -30,11 +33,11 @@ export function LogDetail({ group: { entries }, sealing }: LogDetailProps) {
   const [entry] = entries
   const data = shownData(entry.data)
   return (
-    <div className="det">
+    <div className={styles.detail}>
       <div>
         {entries.length > 1 ? <Listed entries={entries} /> : <Changes entry={entry} />}
         <h3>Entry</h3>
-        <dl className="kvs">
+        <dl className={shared.facts}>
           <Line name="ID">
             <Id id={entry.eventId} what="entry id" />
           </Line>
@@ -50,11 +53,11 @@ export function LogDetail({ group: { entries }, sealing }: LogDetailProps) {
         <h3>
           Data <CopyButton text={JSON.stringify(data, null, 2)} label={`Copy data of ${entry.eventId}`} />
         </h3>
-        <div className="raw">
+        <div className={styles.raw}>
           <JsonValue value={data} open />
         </div>
         <h3>Who and how</h3>
-        <dl className="kvs">
+        <dl className={shared.facts}>
           <Who entry={entry} />
           {entry.action && (
             <Line name="Action">
@@ -88,11 +91,11 @@ function Listed({ entries }: { entries: readonly Entry[] }) {
   return (
     <>
       <h3>{formatCount(entries.length)} entries</h3>
-      <ol className="listed">
+      <ol className={styles.entries}>
         {entries.slice(0, MAX_LISTED).map(entry => (
           <li key={entry.eventId}>
             <time dateTime={entry.createdAt}>{clockTime(Date.parse(entry.createdAt))}</time>{' '}
-            <span className="say">
+            <span className={log.sentence}>
               <Sentence entry={entry} />
             </span>
           </li>
@@ -114,7 +117,7 @@ function Changes({ entry: { event, old, data, reason, status } }: { entry: Entry
   return (
     <>
       <h3>{isFailure({ status }) ? 'Why' : 'What changed'}</h3>
-      <dl className="kvs">
+      <dl className={shared.facts}>
         {reason !== undefined && (
           <Line name={status ?? 'Reason'}>
             <bdi>{reason}</bdi>
@@ -125,7 +128,7 @@ function Changes({ entry: { event, old, data, reason, status } }: { entry: Entry
             <Value value={before} />
             {after !== undefined && (
               <>
-                <span className="arrow">
+                <span className={styles.arrow}>
                   <ArrowRight className="i i-14" aria-hidden />
                   <span className="sr"> to </span>
                 </span>
@@ -263,7 +266,7 @@ function Ways({ entry }: { entry: Entry }) {
   const actorId = actorIdOf(entry.actor)
   const { state, copy } = useCopy(`${location.origin}${location.pathname}?q=${entry.eventId}`)
   return (
-    <div className="acts2">
+    <div className={styles.ways}>
       {link?.to !== undefined && (
         <LinkButton size="sm" to={link.to} {...(link.search && { search: link.search })}>
           <span className="trunc">

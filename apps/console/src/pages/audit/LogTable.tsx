@@ -4,6 +4,7 @@ import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
 import { useToggled } from '../../lib/app/use-toggled.ts'
 import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { FoldButton } from '../../ui/lazy/FoldButton.tsx'
+import folding from '../../ui/lazy/folding-rows.module.css'
 import { IdTail } from '../../ui/lazy/IdTail.tsx'
 import { MachineName } from '../../ui/lazy/MachineName.tsx'
 import { StateBadge } from '../../ui/lazy/StateBadge.tsx'
@@ -11,6 +12,7 @@ import { Cell, type Column, Row, Table, WideRow } from '../../ui/lazy/Table.tsx'
 import { actorLook } from './actors.ts'
 import { causeOf, type Group, groupsOf } from './groups.ts'
 import { LogDetail } from './LogDetail.tsx'
+import styles from './LogTable.module.css'
 import { timeZone, utcOffset } from './log-time.ts'
 import { SealLine } from './SealLine.tsx'
 import { type Entry, isFailure, type Sealing } from './sentences/entry.ts'
@@ -65,7 +67,7 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
   const groups = entries && groupsOf(entries)
   const sealLine = useSealPlace(groups ?? [])
   return (
-    <div className={isWhole ? 'log all' : 'log'}>
+    <div className={`${folding.rows} ${styles.log} ${isWhole ? styles.whole : ''}`}>
       {notice}
       <Table
         caption={caption}
@@ -124,13 +126,9 @@ function useSealPlace(groups: readonly Group[]): number {
 
 function DayHeading({ at, day, isFirst }: { at: string; day: string; isFirst: boolean }) {
   return (
-    <div className="dayline">
-      <h2 className="day">{day}</h2>
-      {isFirst && (
-        <span className="zone">
-          Times in {[...new Set([utcOffset(Date.parse(at)), timeZone()])].join(', ')}
-        </span>
-      )}
+    <div className={styles.day}>
+      <h2>{day}</h2>
+      {isFirst && <span>Times in {[...new Set([utcOffset(Date.parse(at)), timeZone()])].join(', ')}</span>}
     </div>
   )
 }
@@ -154,14 +152,14 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
     <Row>
       {isWhole && (
         <Cell>
-          <span className="at">
+          <span className={folding.line}>
             {fold}
             <IdTail id={id} what="entry id" />
           </span>
         </Cell>
       )}
       <Cell>
-        <span className="at">
+        <span className={folding.line}>
           {!isWhole && fold}
           <time dateTime={createdAt} data-tip={absoluteTime(at)}>
             {clockTime(at)}
@@ -170,13 +168,13 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
         </span>
       </Cell>
       <Cell>
-        <div className={isFailure(entry) ? 'what bad' : 'what'}>
+        <div className={`${styles.event} ${isFailure(entry) ? styles.failed : ''}`}>
           <Icon className="i" aria-hidden />
-          <span className="say">
+          <span className={styles.sentence}>
             <Sentence entry={entry} several={several} />
             {ended !== undefined && ` by ${ended}`}
             {(reason !== undefined || (status !== undefined && columns !== 'actions')) && (
-              <span className="why">
+              <span className={styles.reason}>
                 {status !== undefined && columns !== 'actions' && (
                   <StateBadge looks={STATUS_LOOKS} state={status} />
                 )}
@@ -194,7 +192,7 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
       </Cell>
       {isWhole && (
         <Cell>
-          <code className="dat">{dataPreview(data)}</code>
+          <code className={styles.data}>{dataPreview(data)}</code>
         </Cell>
       )}
       {columns === 'actions' ? (
@@ -210,7 +208,7 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
 function ActorKind({ entry: { actor } }: { entry: Entry }) {
   const { icon: Icon, kind } = actorLook(actor)
   return (
-    <span className="who2">
+    <span className={styles.actor}>
       <Icon className="i i-14" aria-hidden />
       <span className="trunc">{kind}</span>
     </span>

@@ -1,6 +1,7 @@
 import { ShieldCheck, ShieldQuestionMark, ShieldX } from 'lucide-react'
 import { formatCount } from '../../lib/app/format.ts'
 import { clockTime, hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
+import styles from './LogTable.module.css'
 import type { Sealing } from './sentences/entry.ts'
 
 type SealLineProps = {
@@ -13,7 +14,7 @@ type SealLineProps = {
 export function SealLine({ sealing: { newest, verified }, above }: SealLineProps) {
   if (verified && !verified.isIntact) {
     return (
-      <span className="row sealed bad">
+      <span className={`row ${styles.seal}`} data-seal="broken">
         <ShieldX className="i i-14" aria-hidden />
         <span>
           <b>The log is not intact.</b>{' '}
@@ -26,7 +27,7 @@ export function SealLine({ sealing: { newest, verified }, above }: SealLineProps
   if (!newest) return null
   const Icon = verified ? ShieldCheck : ShieldQuestionMark
   return (
-    <span className={verified ? 'row sealed ok' : 'row sealed'}>
+    <span className={`row ${styles.seal}`} data-seal={verified ? 'intact' : 'unverified'}>
       <Icon className="i i-14" aria-hidden />
       <span>
         <b>
