@@ -9,6 +9,7 @@ import { organizationIdOf } from '../../organization.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { ComboField } from '../../ui/lazy/ComboField.tsx'
+import styles from './LinkRepositoryForm.module.css'
 
 /** Maximum number of repositories that the selector offers at once. */
 const OFFERED = 20
@@ -38,7 +39,7 @@ export function LinkRepositoryForm({ projectId, linkedIds }: LinkRepositoryFormP
     },
   })
   return (
-    <form className="sheet linkform" noValidate onSubmit={event => void submitForm(event, form)}>
+    <form className={`sheet ${styles.form}`} noValidate onSubmit={event => void submitForm(event, form)}>
       <ErrorAlert title="The repository was not linked." error={link.error} />
       <form.Field name="repositoryId">
         {field => (

@@ -1,5 +1,6 @@
 import { ChevronRight } from 'lucide-react'
 import { Code } from '../../ui/Code.tsx'
+import styles from './Commands.module.css'
 import type { CliCommand } from './cli-commands.ts'
 
 type CommandsProps = {
@@ -13,7 +14,7 @@ type CommandsProps = {
 /** A collapsible list of commands to copy, below a line with their purpose. */
 export function Commands({ title, commands, open }: CommandsProps) {
   return (
-    <details className="sheet cmds" open={open}>
+    <details className={`sheet ${styles.commands}`} open={open}>
       <summary>
         <ChevronRight className="i" aria-hidden />
         <span>{title}</span>

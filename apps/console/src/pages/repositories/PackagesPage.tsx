@@ -20,6 +20,7 @@ import { Commands } from './Commands.tsx'
 import { createPackageCommand, createVersionCommand, logInCommand, uploadCommand } from './cli-commands.ts'
 import { LIST_PAGE_SIZE } from './page-size.ts'
 import styles from './PackagesPage.module.css'
+import tagList from './TagList.module.css'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages'
 
@@ -158,7 +159,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
         {latest && (
           <div className="stack tight">
             {latest.tags.length > 0 ? (
-              <span className="tags">
+              <span className={tagList.tags}>
                 {latest.tags.slice(0, MAX_TAGS).map(tag => (
                   <Badge key={tag}>{tag}</Badge>
                 ))}

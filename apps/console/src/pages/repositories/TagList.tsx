@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { Button } from '../../ui/Button.tsx'
+import styles from './TagList.module.css'
 
 type TagListProps = {
   tags: readonly { tag: string; locked: boolean }[]
@@ -21,7 +22,7 @@ export function TagList({ tags, most = Number.POSITIVE_INFINITY, match }: TagLis
   const shown = isWhole ? ordered : ordered.slice(0, most)
   const hidden = tags.length - shown.length
   return (
-    <ul className="tags">
+    <ul className={styles.tags}>
       {shown.map(({ tag, locked }) => (
         <li key={tag}>
           <Badge locked={locked} {...(locked && { icon: Lock })}>

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly commands: string
+}
+export default styles

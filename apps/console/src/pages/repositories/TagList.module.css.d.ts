@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly tags: string
+}
+export default styles
