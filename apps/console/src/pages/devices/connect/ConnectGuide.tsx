@@ -6,6 +6,7 @@ import { SubmitButton } from '../../../form/SubmitButton.tsx'
 import { dateAndMinute } from '../../../lib/app/local-time.ts'
 import { Secret } from '../../../ui/lazy/Secret.tsx'
 import { type TokenChoices, useTokenForm } from '../../projects/tokens/use-token-form.tsx'
+import styles from './ConnectGuide.module.css'
 import { Greeting } from './Greeting.tsx'
 import { KindTabs } from './KindTabs.tsx'
 import type { Kind } from './kinds.ts'
@@ -13,7 +14,6 @@ import { RunStep } from './RunStep.tsx'
 import { Step } from './Step.tsx'
 import { DEFAULT_TOKEN_NAME, useArrival, useEnrolment } from './use-enrolment.ts'
 import { WaitingPanel } from './WaitingPanel.tsx'
-import '../../../styles/connect.css'
 
 type ConnectGuideProps = {
   projectId: string
@@ -58,16 +58,21 @@ export function ConnectGuide({ projectId, title, onHold, onDone }: ConnectGuideP
         />
       ) : (
         <>
-          <div className="fhead">
+          <div className={styles.head}>
             <h2 id={`${id}-title`}>{title}</h2>
             <p className="t2">
               A device runs a small agent. A deployment token tells the hub which project it belongs to.
             </p>
           </div>
           <KindTabs id={id} kind={kind} onChange={setKind} />
-          <div className="fgrid" id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${kind}`}>
+          <div
+            className={styles.columns}
+            id={`${id}-panel`}
+            role="tabpanel"
+            aria-labelledby={`${id}-${kind}`}
+          >
             <div className="sheet">
-              <ol className="fsteps">
+              <ol>
                 {enrolment ? (
                   <CreatedToken token={enrolment.token} choices={enrolment.choices} />
                 ) : (
@@ -88,7 +93,7 @@ function TokenForm({ onCreate }: { onCreate: (choices: TokenChoices) => Promise<
   const { form, fields } = useTokenForm(DEFAULT_TOKEN_NAME, onCreate)
   return (
     <Step number={1} state="now" title="Create a deployment token">
-      <form noValidate className="tform" onSubmit={event => void submitForm(event, form)}>
+      <form noValidate className={styles.form} onSubmit={event => void submitForm(event, form)}>
         {fields}
         <div>
           <SubmitButton form={form} busyLabel="Creating…">
@@ -115,7 +120,7 @@ function CreatedToken({ token, choices }: { token: string; choices: TokenChoices
       <div ref={box}>
         <Secret text={token} what="token" />
       </div>
-      <p className="help warnt">Copy it now. It cannot be viewed later.</p>
+      <p className={`help ${styles.once}`}>Copy it now. It cannot be viewed later.</p>
     </Step>
   )
 }

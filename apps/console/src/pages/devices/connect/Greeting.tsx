@@ -16,6 +16,8 @@ import { PendingBox } from '../detail/PendingBox.tsx'
 import { SYSTEM_INFO_NAMES } from '../detail/property-names.ts'
 import { foundProperties, readSystemInfo } from '../detail/well-known.ts'
 import { useRename } from '../use-rename.ts'
+import shared from './enrolment.module.css'
+import styles from './Greeting.module.css'
 import { type Enrolment, useWaitingToken } from './use-enrolment.ts'
 
 type GreetingProps = {
@@ -41,10 +43,10 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
   const name = details?.name ?? details?.hostname ?? 'A device'
   return (
     <>
-      <div className="sheet greet">
-        <div className="gtop">
-          <div className="strip none big" aria-hidden="true">
-            <b className={isPending ? 'ghost' : 'grown'} />
+      <div className={`sheet ${styles.greeting}`}>
+        <div className={styles.head}>
+          <div className={`strip none ${shared.place}`} aria-hidden="true">
+            <b className={isPending ? shared.absent : shared.present} />
           </div>
           <div className="grow">
             {details && <Connected details={details} isPending={isPending} tokenAt={token?.createdAt} />}
@@ -61,7 +63,7 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
             {!isPending && <NameForm deviceId={deviceId} hostname={details.hostname} />}
           </>
         )}
-        <div className="gend">
+        <div className={styles.actions}>
           <Others count={token && token.enrolledDevices - 1} />
           <span className="grow" />
           <Button onClick={onDone}>Show devices</Button>
@@ -75,7 +77,7 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
           </LinkButton>
         </div>
       </div>
-      <ul className="sheet gnext" aria-label="What next">
+      <ul className={`sheet ${styles.next}`} aria-label="What next">
         <li>
           <button type="button" onClick={onNext}>
             Connect the next one
@@ -162,7 +164,7 @@ function Progress({ details, enrolment }: { details: Details; enrolment: Enrolme
   const info = useSystemInfo(details.deviceId)
   const certificate = details.certificates.find(({ tokenId }) => tokenId === enrolment.tokenId)
   return (
-    <ol className="prog full">
+    <ol className={`${shared.steps} ${styles.progress}`}>
       {certificate && (
         <>
           <Done at={certificate.firstSeen}>
@@ -187,7 +189,7 @@ function Progress({ details, enrolment }: { details: Details; enrolment: Enrolme
 
 function Done({ at, children }: { at: string; children: ReactNode }) {
   return (
-    <li className="ok">
+    <li data-state="done">
       <Check className="i i-14" aria-hidden />
       <span>{children}</span>
       <time dateTime={at}>{clockTime(Date.parse(at))}</time>
@@ -215,7 +217,7 @@ function NameForm({ deviceId, hostname }: { deviceId: string; hostname: string |
     }
   }
   return (
-    <form className="gname" onSubmit={save}>
+    <form className={styles.name} onSubmit={save}>
       <TextField
         label="Give it a name"
         required

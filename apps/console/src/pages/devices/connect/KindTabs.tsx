@@ -1,4 +1,5 @@
 import type { KeyboardEvent } from 'react'
+import styles from './KindTabs.module.css'
 import { KINDS, type Kind } from './kinds.ts'
 
 type KindTabsProps = { id: string; kind: Kind; onChange: (kind: Kind) => void }
@@ -18,7 +19,7 @@ export function KindTabs({ id, kind, onChange }: KindTabsProps) {
     document.getElementById(`${id}-${next}`)?.focus()
   }
   return (
-    <div className="ftabs" role="tablist" aria-label="What to connect" onKeyDown={move}>
+    <div className={styles.tabs} role="tablist" aria-label="What to connect" onKeyDown={move}>
       {KINDS.map(({ kind: one, icon: Icon, title, text }) => (
         <button
           key={one}

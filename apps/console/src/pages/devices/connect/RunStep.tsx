@@ -5,6 +5,7 @@ import { Code } from '../../../ui/Code.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { InstallCommand } from './InstallCommand.tsx'
 import type { Kind } from './kinds.ts'
+import styles from './RunStep.module.css'
 import { Step } from './Step.tsx'
 
 const TITLES: Record<Kind, string> = {
@@ -33,7 +34,7 @@ function Here() {
     <>
       <AgentCommand options={agentArguments(deviceUrl, 'run')} />
       <Asks>The agent asks for the token. Paste it there. It runs until you press Ctrl+C.</Asks>
-      <ul className="fine">
+      <ul className={styles.notes}>
         <li>
           Needs Node 24. Nothing is installed; the key and the certificate are in{' '}
           <span className="mono">~/.local/state/muster-agent</span>.
@@ -50,7 +51,7 @@ function Linux() {
       <Asks>
         The script asks for the token. Paste it there: it is not shown and does not enter the shell's history.
       </Asks>
-      <details className="fmore">
+      <details className={styles.more}>
         <summary>Without a prompt</summary>
         <p className="help">
           As root, put the token into a file that only root can read, end it with Ctrl+D, and name the file.
@@ -65,7 +66,7 @@ function Linux() {
           text="sh install-muster.sh --token-file /root/muster-token"
         />
       </details>
-      <ul className="fine">
+      <ul className={styles.notes}>
         <li>
           Needs systemd, and Node 24 unless the device has the architecture of the hub. Otherwise it stops
           before it changes anything, and says what to install.
@@ -99,7 +100,7 @@ function PublicAgent() {
       <Code label="Copy lines" text={lines.join('\n')} />
       <p className="t2">And restart the agent:</p>
       <Code prompt label="Copy command for the restart" text="sudo systemctl restart nexigon-agent" />
-      <ul className="fine">
+      <ul className={styles.notes}>
         <li>
           Agents since December 2025 work as they are. A device that belonged to another hub keeps its
           certificate and joins as a new device.
@@ -115,7 +116,7 @@ function Simulated() {
   const isCount = /^\s*[1-9]\d*\s*$/.test(text) && Number(text) <= MAX_SIMULATED
   return (
     <>
-      <div className="simn">
+      <div className={styles.count}>
         <TextField
           label="Number of devices"
           inputMode="numeric"
@@ -132,7 +133,7 @@ function Simulated() {
         The agent asks for the token. The devices report, update and disconnect like real ones until you press
         Ctrl+C.
       </Asks>
-      <ul className="fine">
+      <ul className={styles.notes}>
         <li>
           Their host names begin with <span className="mono">sim-</span>: filter by it to delete them all
           later.
@@ -161,7 +162,7 @@ function AgentCommand({ options }: { options: string }) {
         label="Copy command"
         text={`curl -fsS ${hubUrl}/muster-agent -o muster-agent && node muster-agent ${options}`}
       />
-      <details className="fmore">
+      <details className={styles.more}>
         <summary>In a checkout of Muster</summary>
         <Code prompt label="Copy command for a checkout" text={inCheckout} />
       </details>
@@ -172,10 +173,10 @@ function AgentCommand({ options }: { options: string }) {
 /** Picture of the terminal in which the program asks its questions, with an explanation. */
 function Asks({ children }: { children: ReactNode }) {
   return (
-    <div className="asks">
+    <div className={styles.question}>
       <p>{children}</p>
-      <div className="code term" aria-hidden="true">
-        Deployment token: <span className="cur" />
+      <div className={`code ${styles.terminal}`} aria-hidden="true">
+        Deployment token: <span />
       </div>
     </div>
   )

@@ -1,5 +1,6 @@
 import { Check } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
+import styles from './Step.module.css'
 
 type StepProps = {
   number: number
@@ -12,11 +13,11 @@ type StepProps = {
 export function Step({ number, state, title, children }: StepProps) {
   const headingId = useId()
   return (
-    <li aria-labelledby={headingId} className={`fs ${state}`}>
-      <span className="fn" aria-hidden="true">
+    <li aria-labelledby={headingId} className={styles.step} data-state={state}>
+      <span className={styles.number} aria-hidden="true">
         {state === 'done' ? <Check className="i i-14" /> : number}
       </span>
-      <div className="fb">
+      <div className={styles.content}>
         <h3 id={headingId}>
           <span className="sr">Step {number}: </span>
           {title}

@@ -5,8 +5,10 @@ import { useNow } from '../../../lib/app/clock.ts'
 import { counted, formatDuration } from '../../../lib/app/format.ts'
 import { clockTime } from '../../../lib/app/local-time.ts'
 import { Button } from '../../../ui/Button.tsx'
+import shared from './enrolment.module.css'
 import type { Kind } from './kinds.ts'
 import { type Enrolment, useWaitingToken } from './use-enrolment.ts'
+import styles from './WaitingPanel.module.css'
 
 type WaitingPanelProps = {
   projectId: string
@@ -19,9 +21,9 @@ type WaitingPanelProps = {
 /** The place where the device will appear. With a token it says what happened so far, and why the hub refused a device. */
 export function WaitingPanel({ enrolment, ...rest }: WaitingPanelProps) {
   return (
-    <aside className={enrolment ? 'sheet fwait on' : 'sheet fwait'} aria-label="Waiting for the device">
-      <div className="strip none big" aria-hidden="true">
-        <b className="ghost" />
+    <aside className={`sheet ${styles.panel}`} aria-label="Waiting for the device">
+      <div className={`strip none ${shared.place} ${enrolment ? shared.awaited : ''}`} aria-hidden="true">
+        <b className={shared.absent} />
       </div>
       {enrolment ? (
         <Waiting {...rest} enrolment={enrolment} />
@@ -46,34 +48,34 @@ function Waiting({ projectId, kind, enrolment, onOtherToken }: WaitingPanelProps
   return (
     <>
       <div role="status">
-        <h3 className="live lw">
+        <h3 className={`live ${styles.waiting}`}>
           <i aria-hidden="true" />
           Waiting for the device to connect…
         </h3>
       </div>
-      <ol className="prog">
-        <li className="ok">
+      <ol className={shared.steps}>
+        <li data-state="done">
           <Check className="i i-14" aria-hidden />
           <span>Token created</span>
           {token && <time dateTime={token.createdAt}>{clockTime(Date.parse(token.createdAt))}</time>}
         </li>
         {refusal ? (
-          <li className="no">
-            <span className="dot" aria-hidden="true" />
+          <li data-state="refused">
+            <span className={styles.dot} aria-hidden="true" />
             <span role="alert">
               Refused {counted(refusal.count, 'time')}: {refusal.reason.slice(0, LONGEST_REASON)}
             </span>
             <time dateTime={refusal.at}>{clockTime(Date.parse(refusal.at))}</time>
           </li>
         ) : (
-          <li className="now">
-            <span className="dot" aria-hidden="true" />
+          <li data-state="now">
+            <span className={styles.dot} aria-hidden="true" />
             <span>Device connects</span>
             <WaitedTime />
           </li>
         )}
         <li>
-          <span className="dot" aria-hidden="true" />
+          <span className={styles.dot} aria-hidden="true" />
           <span>
             {enrolment.choices.flags?.autoAccept
               ? 'Certificate accepted, by auto-accept'
@@ -81,12 +83,12 @@ function Waiting({ projectId, kind, enrolment, onOtherToken }: WaitingPanelProps
           </span>
         </li>
         <li>
-          <span className="dot" aria-hidden="true" />
+          <span className={styles.dot} aria-hidden="true" />
           <span>First system info</span>
         </li>
       </ol>
       {isExpired && (
-        <div className="fhint">
+        <div className={styles.hint}>
           <p>This token has expired. It lets no new device in.</p>
           <Button size="sm" onClick={onOtherToken}>
             Create another token
@@ -105,7 +107,7 @@ function Hints({ kind }: { kind: Kind }) {
   const { protocol, hostname, port } = new URL(useDeviceUrl())
   const unit = { linux: 'muster-agent', public: 'nexigon-agent', here: undefined, simulated: undefined }[kind]
   return (
-    <div className="fhint">
+    <div className={styles.hint}>
       <h4>Nothing after two minutes?</h4>
       <ul>
         <li>

@@ -1,0 +1,9 @@
+declare const styles: {
+  readonly actions: string
+  readonly greeting: string
+  readonly head: string
+  readonly name: string
+  readonly next: string
+  readonly progress: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly tabs: string
+}
+export default styles
