@@ -5,6 +5,7 @@ import { Section } from '../ui/app/Section.tsx'
 import { toast } from '../ui/app/toast.ts'
 import { SaveBar } from '../ui/lazy/SaveBar.tsx'
 import { TextField } from '../ui/TextField.tsx'
+import styles from './form.module.css'
 import { bindText, submitForm, useTextForm } from './form.ts'
 import { SubmitButton } from './SubmitButton.tsx'
 
@@ -36,7 +37,7 @@ export function NameForm({ title, name = '', note, save }: NameFormProps) {
   return (
     <Section title={title} padded={false}>
       <form noValidate onSubmit={event => void submitForm(event, form)}>
-        <div className="form2">
+        <div className={styles.fields}>
           <ErrorAlert title={`The ${noun} was not renamed.`} error={error} />
           <form.Field name="name">
             {field => <TextField label="Name" required maxLength={MAX_NAME_LENGTH} {...bindText(field)} />}

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
+import formStyles from '../../form/form.module.css'
 import { bindChecked, bindText, submitForm, useTextForm } from '../../form/form.ts'
 import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { newPasswordErrors } from '../../lib/rules.ts'
@@ -11,7 +12,6 @@ import { Checkbox } from '../../ui/Checkbox.tsx'
 import { SaveBar } from '../../ui/lazy/SaveBar.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { useCurrentPassword } from './use-current-password.tsx'
-import '../../styles/settings.css'
 
 /**
  * Form that changes the password, and asks for the current password if the hub requires it. After the change the hub
@@ -41,7 +41,7 @@ export function PasswordSection() {
   return (
     <Section title="Change Password" padded={false}>
       <form noValidate onSubmit={event => void submitForm(event, form)}>
-        <div className="form2">
+        <div className={formStyles.fields}>
           <ErrorAlert title="The password was not changed." error={failure} />
           {/* This hidden field names the account for password managers. */}
           <input type="text" autoComplete="username" value={email} readOnly hidden />

@@ -1,4 +1,5 @@
 import { useCommand } from '../../api/queries.ts'
+import formStyles from '../../form/form.module.css'
 import { bindText, submitForm, useTextForm } from '../../form/form.ts'
 import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { useSession } from '../../session.ts'
@@ -9,7 +10,6 @@ import { Section } from '../../ui/app/Section.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { SaveBar } from '../../ui/lazy/SaveBar.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import '../../styles/settings.css'
 
 /** Form for the user's display name. */
 export function ProfilePage() {
@@ -53,7 +53,7 @@ export function ProfilePage() {
         </Section>
         <Section title="Display Name" padded={false}>
           <form noValidate onSubmit={event => void submitForm(event, form)}>
-            <div className="form2">
+            <div className={formStyles.fields}>
               <ErrorAlert title="The name was not saved." error={rename.error} />
               <form.Field name="displayName">
                 {field => (

@@ -3,7 +3,6 @@ import { useCommand } from '../../api/queries.ts'
 import { NameForm } from '../../form/NameForm.tsx'
 import { organizationIdOf, useOrganizations } from '../../organization.ts'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
-import '../../styles/settings.css'
 
 const route = getRouteApi('/authenticated/org_{$organization}/settings/general')
 

@@ -1,5 +1,6 @@
 import { type ActionOutput, MAX_NAME_LENGTH } from '@muster/actions/client'
 import { useId, useState } from 'react'
+import formStyles from '../../form/form.module.css'
 import { bindText, submitForm, useTextForm } from '../../form/form.ts'
 import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { counted } from '../../lib/app/format.ts'
@@ -49,7 +50,7 @@ export function PinForm({ pin, taken, known = [], onSave, onRemove, onClose }: P
   return (
     <form noValidate onSubmit={event => void submitForm(event, form)}>
       <ErrorAlert title="The pinned properties were not saved." error={error} />
-      <div className="two2">
+      <div className={formStyles.pair}>
         <form.Field name="label">
           {field => <TextField label="Label" maxLength={MAX_NAME_LENGTH} {...bindText(field)} />}
         </form.Field>

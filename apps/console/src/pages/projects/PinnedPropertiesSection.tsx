@@ -9,6 +9,7 @@ import { Section } from '../../ui/app/Section.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { PinForm, type ProjectPin } from './PinForm.tsx'
+import styles from './PinnedPropertiesSection.module.css'
 
 /** Value of `edited` while a new pin is added. Other values are indexes of pins. */
 const NEW = -1
@@ -75,15 +76,15 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
         )
       }
     >
-      <p className="pins-note">
+      <p className={styles.note}>
         Shown first on each device page, for everyone in this project, below the properties that a person has
         pinned.
       </p>
       <ErrorAlert title="Could not load the pinned properties." error={data ? undefined : error} />
-      <ul className="pins">
+      <ul className={styles.pins}>
         {pins.map((pin, index) =>
           edited === index ? (
-            <li key={pin.name} className="edited">
+            <li key={pin.name} className={styles.edited}>
               {form(index)}
             </li>
           ) : (
@@ -95,7 +96,7 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
               <span className="num muted">
                 {known && !known.tookTooLong && counted(counts.get(pin.name) ?? 0, 'device')}
               </span>
-              <span className="acts">
+              <span className={styles.moves}>
                 <IconButton
                   label={`Move ${pin.name} up`}
                   icon={ArrowUp}
@@ -122,7 +123,7 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
             </li>
           ),
         )}
-        {edited === NEW && <li className="edited">{form(NEW)}</li>}
+        {edited === NEW && <li className={styles.edited}>{form(NEW)}</li>}
       </ul>
     </Section>
   )

@@ -10,8 +10,9 @@ import { Settled } from '../../ui/app/Settled.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { DangerLine, DangerZone } from '../../ui/lazy/DangerZone.tsx'
 import { SheetSkeleton } from '../../ui/lazy/SheetSkeleton.tsx'
+import pinned from './PinnedPropertiesSection.module.css'
 import { PinnedPropertiesSection } from './PinnedPropertiesSection.tsx'
-import '../../styles/settings.css'
+import styles from './ProjectSettingsPage.module.css'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
 
@@ -83,7 +84,7 @@ function RetentionSection({ eventDays, auditDays }: ActionOutput<'projects_GetDe
   const days = <b>{counted(eventDays, 'day')}</b>
   return (
     <Section title="Retention" padded={false}>
-      <dl className="ret">
+      <dl className={styles.periods}>
         <dt>Device events</dt>
         <dd>{days}</dd>
         <dt>Connections</dt>
@@ -95,7 +96,7 @@ function RetentionSection({ eventDays, auditDays }: ActionOutput<'projects_GetDe
           <b>{auditDays === undefined ? 'For ever' : counted(auditDays, 'day')}</b>, sealed every 5 minutes
         </dd>
       </dl>
-      <p className="pins-note">Set for the whole hub by an administrator.</p>
+      <p className={pinned.note}>Set for the whole hub by an administrator.</p>
     </Section>
   )
 }

@@ -1,6 +1,7 @@
 import { type ActionOutput, MAX_NAME_LENGTH } from '@muster/actions/client'
 import { useState } from 'react'
 import { useActionState, useCommand } from '../../api/queries.ts'
+import formStyles from '../../form/form.module.css'
 import { bindText, submitForm, useTextForm } from '../../form/form.ts'
 import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { counted } from '../../lib/app/format.ts'
@@ -54,9 +55,9 @@ export function RepositoryNamesForm({ repository }: RepositoryNamesFormProps) {
   return (
     <Section title="Repository" padded={false}>
       <form noValidate onSubmit={event => void submitForm(event, form)}>
-        <div className="form2">
+        <div className={formStyles.fields}>
           <ErrorAlert title="The repository was not renamed." error={error} />
-          <div className="two2">
+          <div className={formStyles.pair}>
             <form.Field name="displayName">
               {field => <TextField label="Name" required maxLength={MAX_NAME_LENGTH} {...bindText(field)} />}
             </form.Field>

@@ -14,7 +14,6 @@ import { SheetSkeleton } from '../../ui/lazy/SheetSkeleton.tsx'
 import { RepositoryNamesForm } from './RepositoryNamesForm.tsx'
 import { S3Form } from './S3Form.tsx'
 import type { Visibility } from './VisibilityBadge.tsx'
-import '../../styles/settings.css'
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/settings')
 

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'react'
 import { useAction, useCommand } from '../../api/queries.ts'
+import formStyles from '../../form/form.module.css'
 import { bindText, submitForm, useTextForm } from '../../form/form.ts'
 import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { ErrorAlert } from '../../ui/Alert.tsx'
@@ -84,11 +85,11 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
         void submitForm(event, form)
       }}
     >
-      <div className="form2">
+      <div className={formStyles.fields}>
         {!config.s3Endpoint && <p className="muted">Without it, the hub itself stores the assets.</p>}
         <ErrorAlert title="The S3 configuration was not saved." error={save.error} />
         <ErrorAlert title="The S3 configuration was not removed." error={remove.error} />
-        <div className="two2 s3">
+        <div className={`${formStyles.pair} ${formStyles.wideFirst}`}>
           {FIELDS.map(({ name, ...texts }) => (
             <form.Field key={name} name={name}>
               {field => (

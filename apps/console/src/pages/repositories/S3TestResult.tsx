@@ -2,6 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { Check, CircleAlert, CircleCheck, X } from 'lucide-react'
 import { formatMs } from '../../lib/app/format.ts'
 import { clockTime } from '../../lib/app/local-time.ts'
+import styles from './S3TestResult.module.css'
 
 type Test = ActionOutput<'repositories_TestS3Config'>
 
@@ -30,7 +31,11 @@ export function S3TestResult({ test, endedAt }: S3TestResultProps) {
   )
   const Icon = hasPassed ? CircleCheck : CircleAlert
   return (
-    <section className={hasPassed ? 'test' : 'test bad'} aria-label="Result of the test" role="status">
+    <section
+      className={`${styles.result} ${hasPassed ? '' : styles.failed}`}
+      aria-label="Result of the test"
+      role="status"
+    >
       <header>
         <Icon className="i" aria-hidden />
         <b>
@@ -48,28 +53,28 @@ export function S3TestResult({ test, endedAt }: S3TestResultProps) {
           const done = steps[index]
           if (!done)
             return (
-              <li key={step} className="sk">
+              <li key={step} data-state="skipped">
                 <span />
                 <span>{step}</span>
-                <span className="det2">Not tried</span>
+                <span className={styles.detail}>Not tried</span>
                 <span className="num">–</span>
               </li>
             )
           const Mark = done.isPassed ? Check : X
           return (
-            <li key={step} className={done.isPassed ? 'ok' : 'no'}>
+            <li key={step} data-state={done.isPassed ? 'passed' : 'failed'}>
               <Mark className="i" aria-hidden />
               <span>
                 {step}
                 <span className="sr">{done.isPassed ? ', passed' : ', failed'}</span>
               </span>
-              <span className="det2">{done.detail}</span>
+              <span className={styles.detail}>{done.detail}</span>
               <span className="num">{done.durationMs === undefined ? '' : `${done.durationMs} ms`}</span>
             </li>
           )
         })}
       </ol>
-      {!hasPassed && <p className="fix">{advice} Nothing was saved.</p>}
+      {!hasPassed && <p className={styles.advice}>{advice} Nothing was saved.</p>}
     </section>
   )
 }

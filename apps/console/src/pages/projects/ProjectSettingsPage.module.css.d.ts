@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly periods: string
+}
+export default styles

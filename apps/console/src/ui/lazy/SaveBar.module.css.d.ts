@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly bar: string
+}
+export default styles
