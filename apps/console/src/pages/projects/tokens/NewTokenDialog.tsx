@@ -3,6 +3,7 @@ import { useCommand } from '../../../api/queries.ts'
 import { FormDialog } from '../../../form/FormDialog.tsx'
 import { dateAndMinute } from '../../../lib/app/local-time.ts'
 import { InstallCommand } from '../../devices/connect/InstallCommand.tsx'
+import styles from './NewTokenDialog.module.css'
 import { SecretDialog } from './SecretDialog.tsx'
 import { type TokenChoices, useTokenForm } from './use-token-form.tsx'
 import { WaitingForToken } from './WaitingForToken.tsx'
@@ -44,7 +45,7 @@ export function NewTokenDialog({ projectId, onClose }: { projectId: string; onCl
 function Facts({ name, flags, limits }: TokenChoices) {
   const expiresAt = limits?.expiresAt
   return (
-    <dl className="facts">
+    <dl className={styles.facts}>
       <dt>Name</dt>
       <dd>{name}</dd>
       <dt>Auto-accept</dt>

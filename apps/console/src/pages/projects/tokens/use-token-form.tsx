@@ -4,11 +4,10 @@ import { useState } from 'react'
 import { bindChecked, bindText, useTextForm } from '../../../form/form.ts'
 import { useNow } from '../../../lib/app/clock.ts'
 import { ErrorAlert } from '../../../ui/Alert.tsx'
-import { CheckPanel } from '../../../ui/app/CheckPanel.tsx'
-import { Choices } from '../../../ui/app/Choices.tsx'
+import { CheckPanel } from '../../../ui/lazy/CheckPanel.tsx'
+import { Choices } from '../../../ui/lazy/Choices.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { EXPIRIES, type Expiry, expirySentence, expiryTimeMs } from './token-expiry.ts'
-import '../../../styles/token-form.css'
 
 /** Name, flags and limits of a new deployment token. */
 export type TokenChoices = Pick<ActionInput<'projects_CreateDeploymentToken'>, 'name' | 'flags' | 'limits'>

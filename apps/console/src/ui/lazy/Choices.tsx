@@ -1,5 +1,6 @@
 import { type ReactNode, useId } from 'react'
 import { describedBy } from '../Field.tsx'
+import styles from './Choices.module.css'
 
 type ChoicesProps<T extends string> = {
   label: string
@@ -14,7 +15,7 @@ type ChoicesProps<T extends string> = {
 export function Choices<T extends string>({ label, name, value, options, onChange, help }: ChoicesProps<T>) {
   const id = useId()
   return (
-    <fieldset className="field choices" {...describedBy(id, help, undefined)}>
+    <fieldset className={`field ${styles.choices}`} {...describedBy(id, help, undefined)}>
       <legend className="label">
         {label} <small>(optional)</small>
       </legend>

@@ -1,5 +1,6 @@
 import { type ReactNode, useId } from 'react'
 import { describedBy, FieldError } from '../Field.tsx'
+import styles from './CheckPanel.module.css'
 
 type CheckPanelProps = {
   label: string
@@ -17,7 +18,7 @@ export function CheckPanel({ label, checked, onChange, error, children, ...rest 
   const id = useId()
   return (
     <div className="field">
-      <label className="check boxed">
+      <label className={`check ${styles.panel}`}>
         <input
           {...rest}
           {...describedBy(id, children, error)}
