@@ -10,7 +10,9 @@ import { IconButton } from '../../ui/app/IconButton.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { ACTIONS, Cell, type Column, Row } from '../../ui/lazy/Table.tsx'
+import shared from '../../ui/lazy/second-line.module.css'
 import { useCopy } from '../../ui/use-copy.ts'
+import styles from './InvitationRow.module.css'
 
 type Invitation = ActionOutput<'organizations_QueryInvitations'>['invitations'][number]
 
@@ -50,18 +52,18 @@ export function InvitationRow({ invitation }: { invitation: Invitation }) {
         <div className="pair">
           <span className="lines">{email}</span>
           {hasEnded ? (
-            <span className="under">
+            <span className={shared.secondLine}>
               The link ended on {dayInYear(endsAtMs, nowMs)}. Resend sends a new one.
             </span>
           ) : (
-            mail?.reason && <span className="under">{mail.reason}</span>
+            mail?.reason && <span className={shared.secondLine}>{mail.reason}</span>
           )}
         </div>
       </Cell>
       <Cell>
         <div className="pair">
           <time dateTime={createdAt}>{dateAndMinute(Date.parse(createdAt))}</time>
-          {invitingName && <span className="under">by {invitingName}</span>}
+          {invitingName && <span className={shared.secondLine}>by {invitingName}</span>}
         </div>
       </Cell>
       <Cell>
@@ -77,7 +79,7 @@ export function InvitationRow({ invitation }: { invitation: Invitation }) {
         )}
       </Cell>
       <Cell>
-        <div className="row acts">
+        <div className={`row ${styles.actions}`}>
           <Button
             size="sm"
             icon={Mail}

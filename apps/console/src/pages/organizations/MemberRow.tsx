@@ -14,6 +14,7 @@ import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError, toastUndo } from '../../ui/app/toast.ts'
 import { ACTIONS, Cell, type Column, Row } from '../../ui/lazy/Table.tsx'
+import styles from './MemberRow.module.css'
 
 type Member = ActionOutput<'organizations_QueryMembers'>['members'][number]
 
@@ -77,7 +78,7 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
   return (
     <Row>
       <Cell>
-        <span className="person">
+        <span className={styles.person}>
           <span className="av" aria-hidden="true">
             {initialsOf(name)}
           </span>

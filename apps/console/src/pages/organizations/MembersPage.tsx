@@ -13,7 +13,6 @@ import { Table } from '../../ui/lazy/Table.tsx'
 import { InviteDialog } from './InviteDialog.tsx'
 import { MEMBER_COLUMNS, MemberRow } from './MemberRow.tsx'
 import { PendingInvitations } from './PendingInvitations.tsx'
-import '../../styles/people.css'
 
 const PAGE_SIZE = 100
 /** Minimum number of members for a filter box above the list. */

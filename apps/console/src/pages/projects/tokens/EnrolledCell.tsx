@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { counted, formatCount } from '../../../lib/app/format.ts'
+import shared from '../../../ui/lazy/second-line.module.css'
 import type { Token } from './token.ts'
 import type { TokenCounts } from './use-token-counts.ts'
 
@@ -27,15 +28,15 @@ export function EnrolledCell({ token, counts, isExpired }: EnrolledCellProps) {
         </Link>
       )}
       {devices !== undefined && devices !== null && devices > 0 && (
-        <span className="under">{fateOf(pending ?? 0, flags.autoAccept, isExpired)}</span>
+        <span className={shared.secondLine}>{fateOf(pending ?? 0, flags.autoAccept, isExpired)}</span>
       )}
       {limits.deviceLimit !== undefined && (
-        <span className="under">
+        <span className={shared.secondLine}>
           {formatCount(enrolledDevices)} of {formatCount(limits.deviceLimit)} enrolled
         </span>
       )}
       {isBudgetShown && (
-        <span className="under">
+        <span className={shared.secondLine}>
           Budget {formatCount(budget.left)}
           {budget.left < budget.atOnce && ` of ${formatCount(budget.atOnce)}`}, +{formatCount(budget.perHour)}
           /h

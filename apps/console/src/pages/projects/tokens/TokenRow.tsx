@@ -14,6 +14,7 @@ import { Switch } from '../../../ui/app/Switch.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { toast, toastError } from '../../../ui/app/toast.ts'
 import { ACTIONS, Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
+import shared from '../../../ui/lazy/second-line.module.css'
 import { DeviceName } from '../../devices/DeviceName.tsx'
 import { EnrolledCell } from './EnrolledCell.tsx'
 import type { Token } from './token.ts'
@@ -142,7 +143,7 @@ function ExpiryCell({ expiresAt }: { expiresAt: string | undefined }) {
       ) : (
         <span>{capitalized(words)}</span>
       )}
-      <time className="under" dateTime={expiresAt}>
+      <time className={shared.secondLine} dateTime={expiresAt}>
         {dateAndMinute(atMs)}
       </time>
     </div>
@@ -158,7 +159,7 @@ function LastUseCell({ lastUse }: Pick<Token, 'lastUse'>) {
   return (
     <div className="pair">
       <Time at={at} />
-      <span className="under">
+      <span className={shared.secondLine}>
         {deviceId ? (
           <Link
             from="/org_{$organization}/projects/$projectId/tokens"

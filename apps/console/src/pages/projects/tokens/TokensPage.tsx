@@ -12,9 +12,9 @@ import { Table } from '../../../ui/lazy/Table.tsx'
 import { NewTokenDialog } from './NewTokenDialog.tsx'
 import { TokenLimitsDialog } from './TokenLimitsDialog.tsx'
 import { TOKEN_COLUMNS, TokenRow } from './TokenRow.tsx'
+import styles from './TokensPage.module.css'
 import { tokensInput } from './tokens-input.ts'
 import { useTokenCounts } from './use-token-counts.ts'
-import '../../../styles/people.css'
 
 /** Minimum number of tokens for a filter box above the list. */
 const FILTER_FROM = 8
@@ -86,7 +86,7 @@ export function TokensPage() {
             none={<NoMatch what="tokens" onClear={() => change({ q: '' })} />}
           />
           {tokens && (
-            <p className="tnote">
+            <p className={styles.note}>
               A token lets new devices enrol. When it expires, new devices are refused. Deleting it also
               disconnects the devices that are connected with it.
             </p>

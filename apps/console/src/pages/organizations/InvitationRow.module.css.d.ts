@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly actions: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly person: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly note: string
+}
+export default styles

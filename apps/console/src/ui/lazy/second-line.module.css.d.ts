@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly secondLine: string
+}
+export default styles
