@@ -5,6 +5,7 @@ import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import styles from './DesignSystemPage.module.css'
 
 const COLORS = [
   ...['canvas', 'surface', 'surface-2', 'surface-hover', 'surface-raised', 'line', 'line-2', 'line-control'],
@@ -17,7 +18,7 @@ const COLORS = [
 /** Samples of the colours, which are CSS variables. */
 export function ColorSamples() {
   return (
-    <div className="sw">
+    <div className={styles.colours}>
       {COLORS.map(name => (
         <div key={name}>
           <i style={{ '--c': `var(--${name})` } as CSSProperties} />
@@ -32,13 +33,13 @@ export function ColorSamples() {
 export function TypeSamples() {
   return (
     <div className="stack">
-      <p className="display">Display 28/34: Log in</p>
-      <p className="as-h1">Page 22/28: Harbor crane gateways</p>
+      <p className={styles.display}>Display 28/34: Log in</p>
+      <p className={styles.pageTitle}>Page 22/28: Harbor crane gateways</p>
       <h2>Section 15/22: System Info</h2>
       <h3>Sub 13/20: Network interfaces</h3>
       <p>Body 14/20: Certificates wait until someone accepts them.</p>
-      <p className="small t2">Small 13/20: secondary copy and dense tables</p>
-      <p className="meta muted">Meta 12/16: labels, column heads, axis</p>
+      <p className={`t2 ${styles.small}`}>Small 13/20: secondary copy and dense tables</p>
+      <p className={`muted ${styles.meta}`}>Meta 12/16: labels, column heads, axis</p>
       <p className="mono">Mono 12/20: d_1J8ZoiK5QmVt3xYpRw7HcN · b8:27:eb:4a:10:7f · 2.14.1</p>
     </div>
   )

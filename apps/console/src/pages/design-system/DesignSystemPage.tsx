@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
 import '../../styles/app.css'
-import '../../styles/kit.css'
 import { ThemeMenu } from '../../shell/app/ThemeMenu.tsx'
 import { Logo } from '../../shell/Logo.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { Toaster } from '../../ui/app/Toaster.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { BadgeSamples, ButtonSamples, ColorSamples, TypeSamples } from './BasicSamples.tsx'
+import styles from './DesignSystemPage.module.css'
 import { FeedbackSamples, OverlaySamples, StateSamples } from './FeedbackSamples.tsx'
 import { InputSamples } from './InputSamples.tsx'
 import { CodeSamples, LayoutSamples, StripSamples, TableSamples } from './LayoutSamples.tsx'
@@ -23,7 +23,7 @@ export function DesignSystemPage() {
       <Main>
         <Page width="grid">
           <PageHead title="Design System" />
-          <div className="kit">
+          <div className={styles.kit}>
             <Samples title="Color">
               <ColorSamples />
             </Samples>

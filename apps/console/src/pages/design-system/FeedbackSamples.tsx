@@ -10,6 +10,7 @@ import { Button } from '../../ui/Button.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { Spinner } from '../../ui/Spinner.tsx'
 import { TextField } from '../../ui/TextField.tsx'
+import styles from './DesignSystemPage.module.css'
 
 /** Dialogs, menus and toasts. */
 export function OverlaySamples() {
@@ -84,7 +85,7 @@ export function FeedbackSamples() {
 /** Loading, empty and error states. */
 export function StateSamples() {
   return (
-    <div className="two">
+    <div className={styles.pair}>
       <EmptyState
         icon={Cpu}
         title="No devices yet"

@@ -7,6 +7,7 @@ import { ComboField } from '../../ui/lazy/ComboField.tsx'
 import { SelectField } from '../../ui/lazy/SelectField.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
+import styles from './DesignSystemPage.module.css'
 
 const SEVERITIES = [
   { value: 'info', label: 'Info' },
@@ -33,7 +34,7 @@ export function InputSamples() {
   const [status, setStatus] = useState<'all' | 'connected' | 'disconnected' | 'pending'>('all')
   return (
     <div className="stack">
-      <div className="two">
+      <div className={styles.pair}>
         <TextField label="Name" required value={name} onChange={setName} />
         <TextField
           label="Prefix"

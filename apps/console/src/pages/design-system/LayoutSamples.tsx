@@ -16,6 +16,7 @@ import { DangerLine, DangerZone } from '../../ui/lazy/DangerZone.tsx'
 import { Secret } from '../../ui/lazy/Secret.tsx'
 import { Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { type Bin, Strip } from '../../ui/Strip.tsx'
+import styles from './DesignSystemPage.module.css'
 
 const SAMPLE_ID = 'd_1J8ZoiK5QmVt3xYpRw7HcN'
 
@@ -97,7 +98,7 @@ export function StripSamples() {
       <Strip size="list" bins={BINS} label="38 of 42 devices connected, 2 with pending certificates" />
       <Strip size="history" shares={HOURS} label="Connected 95.2 percent of the last 7 days" />
       <Strip bins={[]} label="No devices" />
-      <p className="small t2">
+      <p className={`t2 ${styles.small}`}>
         One tick a device: tall is connected, short is disconnected, capped has a pending certificate.
       </p>
     </div>
