@@ -1,6 +1,7 @@
 import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
+import styles from './Chip.module.css'
 
 type ChipProps = {
   /** Accessible name of the part of the filter. */
@@ -14,12 +15,12 @@ type ChipProps = {
 /** A part of the filter with a button that removes it. */
 export function Chip({ label, words, onRemove, children }: ChipProps) {
   return (
-    <ul className="chips" aria-label={label}>
+    <ul className={styles.chips} aria-label={label}>
       <li>
-        <span className="chip">{children}</span>
+        <span className={styles.words}>{children}</span>
         <button
           type="button"
-          className="chipx"
+          className={styles.remove}
           aria-label={`Remove condition: ${words}`}
           onClick={() => {
             focusHeading()

@@ -1,6 +1,7 @@
 import { X } from 'lucide-react'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
 import { type Condition, conditionText, isColumnName, OPERATORS, subjectText } from '../conditions.ts'
+import styles from './Chip.module.css'
 
 type ConditionsProps = {
   conditions: readonly Condition[]
@@ -11,7 +12,7 @@ type ConditionsProps = {
 /** The conditions in the filter of the device list. A click changes a condition, its cross removes it. */
 export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
   return (
-    <ul className="chips" aria-label="Conditions">
+    <ul className={styles.chips} aria-label="Conditions">
       {conditions.map((condition, index) => {
         const text = conditionText(condition)
         const { label } = OPERATORS.find(({ value }) => value === condition.operator)!
@@ -22,7 +23,7 @@ export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
           <li key={`${index} ${text}`} data-condition={index}>
             <button
               type="button"
-              className="chip"
+              className={styles.words}
               aria-haspopup="dialog"
               aria-label={`Change condition: ${text}`}
               onClick={() => onEdit(index)}
@@ -37,7 +38,7 @@ export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
             </button>
             <button
               type="button"
-              className="chipx"
+              className={styles.remove}
               aria-label={`Remove condition: ${text}`}
               onClick={() => {
                 focusHeading()
