@@ -172,7 +172,7 @@ it.each([
   // After 5 s the page would no longer keep the section in place.
   await ignoreTimersOf(own, 5_000)
   // Delays the answers for the sections above the linked one, so that they load last.
-  for (const action of ['devices_QueryProperties', 'devices_GetProperty', 'devices_GetDetails'])
+  for (const action of ['devices_GetPage', 'devices_GetConnectionHistory'])
     await own.route(`**/invoke/${action}`, async route => {
       await new Promise(later => setTimeout(later, 700))
       await route.continue()
@@ -197,7 +197,7 @@ it.each([
 })
 
 it('shows every section again once its query succeeds', async () => {
-  const url = /invoke\/devices_(QueryProperties|GetProperty)$/
+  const url = /invoke\/devices_(GetPage|QueryProperties|GetProperty)$/
   let asked = 0
   await page.route(url, route => {
     asked++
