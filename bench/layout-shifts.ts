@@ -92,7 +92,7 @@ function sumOf(shifts: readonly Shift[]): number {
 }
 
 /** Whether a page is shown to people who are not signed in. A signed-in person would be led away from the sign-in page. */
-function isPublic(path: string): boolean {
+export function isPublic(path: string): boolean {
   return /^\/(login|signup|confirm-email|reset-password|set-password)/.test(path)
 }
 
@@ -177,7 +177,9 @@ async function untilQuiet(page: Page): Promise<void> {
  * Fills the hub with rows for every page, and returns the ids of the paths by their names. The organization has one member and one
  * invitation. The second project has a long name and few devices, some with a problem.
  */
-async function seedPages(hub: BenchHub): Promise<{ ids: Record<string, string>; smallProjectId: string }> {
+export async function seedPages(
+  hub: BenchHub,
+): Promise<{ ids: Record<string, string>; smallProjectId: string }> {
   const [first] = (await hub.query(
     'select project_id, organization_id from project order by created_at limit 1',
   )) as { project_id: string; organization_id: string }[]

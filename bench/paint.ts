@@ -6,20 +6,21 @@ import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-
 import { launchBrowser } from '../e2e/browser.ts'
 import { median } from './child.ts'
 import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
-import { FAST_3G, measureShifts } from './layout-shifts.ts'
+import { FAST_3G, isPublic, measureShifts, seedPages } from './layout-shifts.ts'
 import { treeProcessorSecs } from './processes.ts'
 import { report, reportGoal } from './yardsticks.ts'
 
 const LOADS = 7
 const CPU_SLOWDOWN = 4
-const LIMIT_MS = 1_500
+const PAINT_LIMIT_MS = 1_000
+const CONTENT_LIMIT_MS = 2_500
 const SILENCES = 5
 const SAID_WITHIN_MS = 5_000
 const CONSOLES = 1_000
 const IDLE_SECS = 20
 
 /**
- * Measures the first paint of the console on a slow phone, each time with empty caches (docs/goals.md P24), and how far each page moves
+ * Measures first paint and content of the console on a slow phone, each time with empty caches (docs/goals.md P24), and how far each page moves
  * while it loads (P30). Also measures what 1,000 open consoles cost the hub while nothing happens. Arguments: number of loads of each page
  * (default 7), and a text. With 0 loads, only layout shifts are measured; with a text, only those of pages whose path contains it.
  */
@@ -32,22 +33,24 @@ export async function paint(loads = String(LOADS), part = ''): Promise<void> {
   const browser = await launchBrowser()
   try {
     const cookies = await signInByForm(browser, hub)
-    for (const [page, path, isSignedIn] of [
-      ['sign-in', '/login', false],
-      ['shell', '/settings/profile', true],
+    const { ids } = await seedPages(hub)
+    const list = `/org_${ids.organization}/projects/${ids.projectId}/devices`
+    for (const [page, path, ready] of [
+      ['sign-in page', '/login', 'main form'],
+      ['list of devices', list, 'tr[data-index]'],
+      ['page of a device', `${list}/${ids.deviceId}`, '.settled > div:not(.unsettled) .dhead'],
     ] as const) {
       const times: Load[] = []
-      for (let at = 0; at < Number(loads); at++) {
-        const ready = isSignedIn ? '#root .topbar' : 'main form'
-        times.push(await loadSlowly(browser, hub.url + path, isSignedIn ? cookies : [], ready))
-      }
+      for (let at = 0; at < Number(loads); at++)
+        times.push(await loadSlowly(browser, hub.url + path, isPublic(path) ? [] : cookies, ready))
       const paintMs = median(times.map(({ paintMs }) => paintMs))
       const readyMs = median(times.map(({ readyMs }) => readyMs))
       const size = `${Math.round(median(times.map(({ bytes }) => bytes)) / 1024)} KiB`
-      const text = `${paintMs.toFixed(0)} ms, complete after ${readyMs.toFixed(0)} ms, ${size}`
-      const what = `first paint of the ${page}`
-      if (isSignedIn) reportGoal('P24', what, text, `<= ${LIMIT_MS} ms`, paintMs <= LIMIT_MS)
-      else report(what, text)
+      const actions = median(times.map(({ actions }) => actions))
+      const limits = `<= ${PAINT_LIMIT_MS} ms, <= ${CONTENT_LIMIT_MS} ms`
+      const text = `${paintMs.toFixed(0)} ms, ${readyMs.toFixed(0)} ms, ${size}, ${actions} actions`
+      const isSoon = paintMs <= PAINT_LIMIT_MS && readyMs <= CONTENT_LIMIT_MS
+      reportGoal('P24', `first paint and content of the ${page}`, text, limits, isSoon)
     }
     await measureSilence(browser, hub, cookies)
   } finally {
@@ -93,7 +96,7 @@ async function signInByForm(
   return cookies
 }
 
-type Load = { paintMs: number; readyMs: number; bytes: number }
+type Load = { paintMs: number; readyMs: number; bytes: number; actions: number }
 
 /** Loads a page in a new browser context on a slow network and processor. */
 async function loadSlowly(browser: Browser, url: string, cookies: Cookies, ready: string): Promise<Load> {
@@ -107,10 +110,11 @@ async function loadSlowly(browser: Browser, url: string, cookies: Cookies, ready
     await devtools.send('Network.emulateNetworkConditions', FAST_3G)
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN })
     await page.goto(url, { waitUntil: 'commit' })
-    await page.locator(ready).first().waitFor({ state: 'attached' })
+    await page.locator(ready).first().waitFor()
     return await page.evaluate<Load>(`({
       readyMs: performance.now(),
       paintMs: performance.getEntriesByName('first-contentful-paint')[0].startTime,
+      actions: performance.getEntriesByType('resource').filter(({ name }) => name.includes('/actions/invoke/')).length,
       bytes: performance.getEntriesByType('resource').reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
     })`)
   } finally {
