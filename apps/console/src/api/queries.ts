@@ -154,7 +154,7 @@ export function useActionPages<N extends PagedActionName>(name: N, input: Omit<A
 
 /** JSON of an input without its filter and sort order. Two inputs with equal JSON query the same list. */
 function subjectOf(input: object | undefined): string {
-  return JSON.stringify({ ...input, filter: 0, sort: 0 })
+  return JSON.stringify({ ...input, filter: undefined, sort: undefined })
 }
 
 /**
