@@ -3,14 +3,23 @@ export type AuditEvent = { feature: string; name: string; data: string; writer: 
 
 /**
  * Audit events that features declare. `declarations` has the texts of the files `feature.ts`, by their paths. Throws for an event whose
- * docstring does not begin with "Written by", for an event whose name is missing from all texts in `otherSources`, and for a field with an
- * id that the event does not declare.
+ * docstring does not begin with "Written by", for an event whose name is missing from all texts in `otherSources`, for a field with an id
+ * that the event does not declare, and for a name that two features declare.
  */
 export function auditEventsIn(
   declarations: Record<string, string>,
   otherSources: readonly string[],
 ): AuditEvent[] {
-  return Object.entries(declarations).flatMap(([file, text]) => eventsIn(file, text, otherSources))
+  const declared = new Map<string, string>()
+  return Object.entries(declarations).flatMap(([file, text]) => {
+    const events = eventsIn(file, text, otherSources)
+    for (const { name } of events) {
+      const other = declared.get(name)
+      if (other !== undefined) throw new Error(`${file}: ${name} is declared in ${other} too`)
+      declared.set(name, file)
+    }
+    return events
+  })
 }
 
 /** Table of the audit events for docs/api.md. */

@@ -10,8 +10,8 @@ export type FeatureNames = { actions: string[]; jobs: string[] }
 /**
  * The generated files of the hub's features, by path: an index of the handlers and of the jobs of each feature, and `features/index.ts`,
  * which lists the features. Also the names in them, by feature. `folder` is `apps/hub/src/features`. Throws, with the name of the file, for
- * a handler or a job that is not exported under its wire name, and for a folder without `feature.ts`. A name that two features declare is
- * found by `registerFeatures`.
+ * a handler or a job that is not exported under its wire name, or whose name another file declares too, and for a folder without
+ * `feature.ts`.
  */
 export async function featureFiles(
   folder: string,
@@ -20,6 +20,8 @@ export async function featureFiles(
   const rooms = entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
   const files: Record<string, string> = {}
   const names: Record<string, FeatureNames> = {}
+  /** File of each handler and job, by its part and name. */
+  const declared = new Map<string, string>()
   /** Features that declare a part, by the part. */
   const having: Record<'owners' | 'services' | 'onRestore', string[]> = {
     owners: [],
@@ -47,6 +49,12 @@ export async function featureFiles(
         return exported!
       })
       names[room][part] = await Promise.all(exports)
+      for (const [at, name] of names[room][part].entries()) {
+        const file = `${room}/${part}/${paths[at]}`
+        const other = declared.get(`${part} ${name}`)
+        if (other !== undefined) throw new Error(`${file}: ${name} is declared in ${other} too`)
+        declared.set(`${part} ${name}`, file)
+      }
       const lines = names[room][part].map((name, at) => `export { ${name} } from './${paths[at]}'\n`)
       files[`${room}/${part}/index.ts`] = `${NOTE} the files of this folder.\n${lines.join('')}`
     }

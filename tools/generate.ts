@@ -26,38 +26,47 @@ const FEATURE_TYPES = 'packages/actions/src/features.ts'
 const CONSOLE = 'apps/console/src'
 const isCheck = process.argv.includes('--check')
 
-const { files, names } = await featureFiles(join(root, FEATURES))
-for (const [file, text] of Object.entries(files)) await put(`${FEATURES}/${file}`, text)
-const events = await auditEvents()
-await put(FEATURE_TYPES, formatted(featureTypes(names, events, await textsIn('packages/actions/src'))))
-await put('biome.json', await bordersOfFeatures())
-for (const file of (await readdir(join(root, CONSOLE), { recursive: true })).filter(name =>
-  name.endsWith('.module.css'),
-))
-  await put(`${CONSOLE}/${file}.d.ts`, moduleTypes(await textOf(`${CONSOLE}/${file}`)))
-// The migrations make a queue for each kind of job, which the features declare.
-await import('@muster/hub/features')
-await put('docs/actions.md', actionsMarkdown())
-await put('docs/permissions.md', permissionsMarkdown())
-await put('docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`)
-await put('apps/hub/src/platform/database/schema.ts', await schemaOfMigrations())
-await put(
-  'apps/hub/src/platform/database/migrations.sha256',
-  await migrationChecksums('apps/hub/src/platform/database'),
-)
-await put(
-  'docs/api.md',
-  withTable('docs/api.md', await textOf('docs/api.md'), 'events', auditEventsMarkdown(events)),
-)
-await put(
-  'docs/operating.md',
-  withTable(
+await generate().catch((error: unknown) => {
+  // A plain error says what a declaration lacks, with its file. Errors of Node and of other classes keep their stack.
+  if (!(error instanceof Error) || error.name !== 'Error' || 'code' in error) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+})
+
+async function generate(): Promise<void> {
+  const { files, names } = await featureFiles(join(root, FEATURES))
+  for (const [file, text] of Object.entries(files)) await put(`${FEATURES}/${file}`, text)
+  const events = await auditEvents()
+  await put(FEATURE_TYPES, formatted(featureTypes(names, events, await textsIn('packages/actions/src'))))
+  await put('biome.json', await bordersOfFeatures())
+  for (const file of (await readdir(join(root, CONSOLE), { recursive: true })).filter(name =>
+    name.endsWith('.module.css'),
+  ))
+    await put(`${CONSOLE}/${file}.d.ts`, moduleTypes(await textOf(`${CONSOLE}/${file}`)))
+  // The migrations make a queue for each kind of job, which the features declare.
+  await import('@muster/hub/features')
+  await put('docs/actions.md', actionsMarkdown())
+  await put('docs/permissions.md', permissionsMarkdown())
+  await put('docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`)
+  await put('apps/hub/src/platform/database/schema.ts', await schemaOfMigrations())
+  await put(
+    'apps/hub/src/platform/database/migrations.sha256',
+    await migrationChecksums('apps/hub/src/platform/database'),
+  )
+  await put(
+    'docs/api.md',
+    withTable('docs/api.md', await textOf('docs/api.md'), 'events', auditEventsMarkdown(events)),
+  )
+  await put(
     'docs/operating.md',
-    withTable('docs/operating.md', await textOf('docs/operating.md'), 'limits', limitsMarkdown()),
-    'metrics',
-    metricsMarkdown(),
-  ),
-)
+    withTable(
+      'docs/operating.md',
+      withTable('docs/operating.md', await textOf('docs/operating.md'), 'limits', limitsMarkdown()),
+      'metrics',
+      metricsMarkdown(),
+    ),
+  )
+}
 
 /** Writes a file if its text differs, or reports it with --check. */
 async function put(file: string, text: string): Promise<void> {

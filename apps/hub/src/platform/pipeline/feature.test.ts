@@ -14,14 +14,14 @@ it.each<[string, Feature]>([
   ['limits: project-notes', { limits: { 'project-notes': limit } }],
   ['events: notes_Changed', { events: { notes_Changed: { ids: [] } } }],
   ['onRestore: bulkActionIds', { onRestore: { bulkActionIds: async () => [] } }],
-])('names both features that declare %s', (name, feature) => {
+])('names both files that declare %s', (name, feature) => {
   expect(() => registerFeatures({ notes: feature, tags: feature })).toThrow(
-    `${name} is declared by notes and by tags.`,
+    `tags/feature.ts: ${name} is declared in notes/feature.ts too`,
   )
 })
 
 it('refuses a limit that the platform declares', () => {
   expect(() => registerFeatures({ notes: { limits: { 'person-links': limit } } })).toThrow(
-    'limits: person-links is declared by the platform and by notes.',
+    'notes/feature.ts: limits: person-links is declared in platform/limits/limits.ts too',
   )
 })

@@ -49,15 +49,16 @@ export function defineFeature<F extends Feature>(feature: F): F {
 /** Parts of a feature whose names no other feature may have. */
 const NAMED = ['actions', 'events', 'jobs', 'owners', 'limits', 'onRestore'] as const
 
-/** Makes features known to the platform, by the names of their folders. Throws for a name that two of them declare. */
+/** Makes features known to the platform, by the names of their folders. Throws, with both files, for a name that two of them declare. */
 export function registerFeatures(features: Readonly<Record<string, Feature>>): readonly Feature[] {
-  const declared = new Map(ownLimits.map(name => [`limits ${name}`, 'the platform']))
+  const declared = new Map(ownLimits.map(name => [`limits ${name}`, 'platform/limits/limits.ts']))
   for (const [name, feature] of Object.entries(features))
     for (const part of NAMED)
       for (const key of Object.keys(feature[part] ?? {})) {
         const other = declared.get(`${part} ${key}`)
-        if (other !== undefined) throw new Error(`${part}: ${key} is declared by ${other} and by ${name}.`)
-        declared.set(`${part} ${key}`, name)
+        const file = `${name}/feature.ts`
+        if (other !== undefined) throw new Error(`${file}: ${part}: ${key} is declared in ${other} too`)
+        declared.set(`${part} ${key}`, file)
       }
   const all = Object.values(features)
   for (const feature of all) {
