@@ -56,7 +56,7 @@ export type BulkKind = {
    * `certificate_id`, `device_id`, `name`, `hostname`, `token_id` and `remote_address`.
    */
   itemsOf(selected: SelectedIds): RawBuilder<unknown>
-  /** Processes a portion of items with few statements. Resolves to the result of each item, by its position. */
+  /** Processes a portion of items with few statements. Resolves to the results by position. An item without a result fails. */
   applyPortion(work: PortionWork, items: readonly BulkItem[]): Promise<Map<number, ItemResult>>
   /** Queues what remains to be done after a bulk action that has processed items. */
   onEnd?(enqueue: CommandTransaction['enqueue']): Promise<unknown>

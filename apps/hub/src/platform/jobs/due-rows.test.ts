@@ -100,6 +100,14 @@ it('lets an item fail alone that cannot be processed', async () => {
   expect(await outcomes('one')).toEqual({ Failed: [3], Done: [0, 1, 2, 4, 5, 6, 7] })
 })
 
+it('lets an item fail alone that gets no result', async () => {
+  await listOf('one', 8)
+  await run(async positions => {
+    if (positions.includes(3)) positions.splice(positions.indexOf(3), 1)
+  })
+  expect(await outcomes('one')).toEqual({ Failed: [3], Done: [0, 1, 2, 4, 5, 6, 7] })
+})
+
 it('processes lists round-robin', async () => {
   await listOf('large', 120)
   await listOf('small', 5)

@@ -42,7 +42,7 @@ type DueRowsOptions<List, Item, Result> = {
   claim: (tx: Tx, list: List, limit: number) => Promise<readonly Item[] | undefined>
   /** Results of claimed items that end unprocessed, for example because their deadline has passed. */
   ended: (tx: Tx, list: List, items: readonly Item[]) => Promise<ReadonlyMap<number, Result>>
-  /** Processes the other items with few statements. */
+  /** Processes the other items with few statements. An item without a result fails, or it would be claimed again. */
   process: (
     tx: Tx,
     list: List,
@@ -98,6 +98,8 @@ export function dueRows<List, Item extends { position: number }, Result>({
               effects.push(effect),
             ))
               results.set(position, result)
+          const missing = open.find(({ position }) => !results.has(position))
+          if (missing) throw new Error(`Found no result for the item at position ${missing.position}`)
           await rows.save(tx, list, results)
           return 'processed'
         })

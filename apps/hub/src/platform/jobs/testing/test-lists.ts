@@ -10,7 +10,10 @@ export const TEST_TABLES = `
   create table test_list (list_id text primary key, due_at timestamptz not null default now(), has_ended boolean not null default false);
   create table test_item (list_id text, position integer, deadline_at timestamptz, outcome text)`
 
-/** Processes the lists of `TEST_TABLES` in portions of 5 items, which `process` gets by their positions. */
+/**
+ * Processes the lists of `TEST_TABLES` in portions of 5 items, which `process` gets by their positions. An item whose position it removes
+ * from the array gets no result.
+ */
 export function testLists(db: Db, process: (positions: number[]) => Promise<void>): DueRows {
   return dueRows<string, Item, string>({
     db,
