@@ -1,4 +1,5 @@
 import type { ActionPhrases, EventSentences } from '../audit/sentences/sentence-row.ts'
+import type { BulkKind } from './bulk-words.ts'
 
 /** Sentences for the audit events of bulk actions. */
 export const bulkEvents = {
@@ -26,11 +27,13 @@ export const bulkActions = {
   devices_CancelBulkAction: { kind: 'device', say: 'cancel a bulk action of {projectId}' },
 } as const satisfies ActionPhrases<'bulk'>
 
-const BULK_WORDS = new Map<unknown, [verb: string, things: string]>([
-  ['Accept', ['accepting', 'certificates']],
-  ['Reject', ['rejecting', 'certificates']],
-  ['Delete', ['deleting', 'devices']],
-])
+const BULK_WORDS = new Map<unknown, [verb: string, things: string]>(
+  Object.entries({
+    Accept: ['accepting', 'certificates'],
+    Reject: ['rejecting', 'certificates'],
+    Delete: ['deleting', 'devices'],
+  } satisfies Record<BulkKind, [verb: string, things: string]>),
+)
 
 /** A bulk action in words: "deleting [itemCount] devices". */
 function bulkWords({ data }: { data: { kind?: string } }, count = ''): string {
