@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { newDatedId, newId, publicIdOf, randomBase58 } from '@muster/actions'
+import { type BulkActionKind, newDatedId, newId, publicIdOf, randomBase58 } from '@muster/actions'
 import { hashSecret } from '@muster/hub/secrets'
 import { assetRow, deviceRow, randomFingerprint } from '../rows.ts'
 import type { TestHub } from '../test-hub.ts'
@@ -192,18 +192,18 @@ export async function anotherCertificate(
 }
 
 /**
- * Inserts a prepared bulk action of a person on one device. Unless the bulk action is a deletion, the device has a pending certificate.
- * Resolves to the id of the bulk action.
+ * Inserts a prepared bulk action of a person on one device. For a decision, the device has a pending certificate. Resolves to the id of
+ * the bulk action.
  */
 export async function bulkActionRow(
   hub: TestHub,
   projectId: string,
   userId: string,
-  kind: 'Accept' | 'Delete' = 'Accept',
+  kind: BulkActionKind = 'Accept',
 ): Promise<string> {
   const bulkActionId = newId('bulk')
   const deviceId = await deviceRow(hub, projectId)
-  const certificateId = kind === 'Accept' ? newId('d_c') : null
+  const certificateId = kind === 'Accept' || kind === 'Reject' ? newId('d_c') : null
   if (certificateId !== null)
     await hub.db
       .insertInto('device_certificate')

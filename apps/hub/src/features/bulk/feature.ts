@@ -7,7 +7,7 @@ import { cancelUnfinished, removeOldBulkActions } from './upkeep.ts'
 
 /** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
-  /** Written by `devices_StartBulkDecision`, `devices_StartBulkDeletion`, with the number of devices or certificates to process. */
+  /** Written by the action that starts a bulk action, with the number of devices or certificates to process. */
   devices_BulkActionStarted: event<{
     projectId: string
     bulkActionId: string
