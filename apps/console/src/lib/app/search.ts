@@ -1,4 +1,5 @@
 import { useMatch, useRouter, useSearch } from '@tanstack/react-router'
+import { useEffect } from 'react'
 
 /** Reads a search parameter from its text, which is `undefined` if the URL lacks it. */
 type Parameter<Value extends string | undefined> = (text: string | undefined) => Value
@@ -38,7 +39,8 @@ export function readSearch<Page extends PageSearch>(
 export function usePageSearch<Page extends PageSearch>(page: Page) {
   const router = useRouter()
   const path = useMatch({ strict: false, select: match => match.pathname })
-  const search = readSearch(page, useSearch({ strict: false }))
+  const texts: Partial<Record<string, string>> = useSearch({ strict: false })
+  const search = readSearch(page, texts)
   const change = (next: { [Name in keyof Page]?: string | undefined }) => {
     if (withoutEndSlash(router.latestLocation.pathname) !== withoutEndSlash(path)) return
     const kept = Object.entries({ ...router.latestLocation.search, ...next }).filter(
@@ -46,6 +48,13 @@ export function usePageSearch<Page extends PageSearch>(page: Page) {
     )
     void router.navigate({ to: '.', search: Object.fromEntries(kept), replace: true, resetScroll: false })
   }
+  const unknown = Object.keys(page).filter(
+    name => texts[name] !== undefined && search[name as keyof Page] !== texts[name],
+  )
+  useEffect(() => {
+    if (unknown.length > 0)
+      change(Object.fromEntries(unknown.map(name => [name, undefined])) as typeof search)
+  })
   return [search, change] as const
 }
 
