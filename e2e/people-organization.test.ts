@@ -411,6 +411,7 @@ it('shows a link to invitations to a person without an organization', async () =
   await expectGoodScreen(mira, 'no-organization')
   await mira.getByRole('link', { name: 'Invitations' }).click()
   await mira.waitForURL(/\/user\/invitations$/)
+  await mira.getByRole('heading', { level: 1, name: 'Invitations' }).waitFor()
   await expectGoodScreen(mira, 'invitations-none')
   await mira.unrouteAll()
 })
