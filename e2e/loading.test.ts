@@ -1,9 +1,9 @@
 import { type ActionName, CONSOLE_PATHS } from '@muster/actions'
 import { connectDevice } from '@muster/testkit/device'
-import type { Page, Route } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
-import { expectGoodScreen, failAction, invoke } from './people.ts'
+import { failAction, invoke } from './people.ts'
 import { openPopulatedStage, type PopulatedStage } from './populated-stage.ts'
 
 /** Maximum number of actions until a page is complete (docs/decisions.md, "Loading"). */
@@ -122,57 +122,4 @@ it('C23: shows changes by people in the section Connection', async () => {
   const region = page.getByRole('region', { name: 'Connection', exact: true })
   await region.getByText('Changed by a person', { exact: true }).waitFor()
   await invoke(page, 'devices_SetName', { deviceId: populated.devices.Active, name: 'crane-1' })
-})
-
-it('C23: the sign-in page takes input and a submit before its scripts have loaded', async () => {
-  const { stage } = populated
-  const held: Route[] = []
-  let isHeld = true
-  const fresh = await stage.newPage()
-  await fresh.route('**/assets/*.js', route => (isHeld ? void held.push(route) : route.continue()))
-  await fresh.goto(`${stage.hub.url}/login?redirect=/settings/profile`, { waitUntil: 'commit' })
-  await fresh.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
-  expect(await fresh.title()).toBe('Log in · Muster')
-  await expectGoodScreen(fresh, 'login-static')
-  await fresh.getByLabel('Email').fill(stage.admin.email)
-  await fresh.getByLabel('Remember me').check()
-  await fresh.getByLabel(/^Password/).pressSequentially(stage.admin.password.slice(0, -1))
-  const release = async (): Promise<void> => {
-    isHeld = false
-    for (const route of held.splice(0)) await route.continue()
-    await fresh.locator('#root form').waitFor()
-  }
-  await release()
-  expect(await fresh.locator('#static').count()).toBe(0)
-  await fresh.locator('[name=password]:focus').waitFor()
-  expect(await fresh.getByLabel('Email').inputValue()).toBe(stage.admin.email)
-  expect(await fresh.getByLabel('Remember me').isChecked()).toBe(true)
-  await fresh.keyboard.press('End')
-  await fresh.keyboard.type(stage.admin.password.slice(-1))
-  expect(await fresh.getByLabel(/^Password/).inputValue()).toBe(stage.admin.password)
-
-  isHeld = true
-  await fresh.reload({ waitUntil: 'commit' })
-  await fresh.getByLabel('Email').fill(stage.admin.email)
-  await fresh.getByLabel(/^Password/).fill(stage.admin.password)
-  await fresh.keyboard.press('Enter')
-  await fresh.getByRole('button', { name: 'Log in' }).click()
-  expect(new URL(fresh.url()).search).toBe('?redirect=/settings/profile')
-  isHeld = false
-  for (const route of held.splice(0)) await route.continue()
-  await fresh.waitForURL(/\/settings\/profile$/)
-  await fresh.context().close()
-})
-
-it('C23: the sign-in page says that it needs scripts, and shows no form without them', async () => {
-  const { stage } = populated
-  const context = await stage.newContext({ javaScriptEnabled: false })
-  const plain = await context.newPage()
-  await plain.goto(`${stage.hub.url}/login`)
-  // Playwright finds no texts in `noscript`.
-  const text = plain.locator('noscript')
-  await text.waitFor()
-  expect(await text.innerText()).toBe('Muster needs JavaScript.')
-  expect(await plain.locator('form').isVisible()).toBe(false)
-  await context.close()
 })

@@ -1,7 +1,6 @@
 import { basename, join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
-import { loginFile } from './login-file.ts'
 import { offlineFiles } from './offline-files.ts'
 
 const HUB = 'http://localhost:6878'
@@ -53,7 +52,7 @@ function preloadSignedIn(): Plugin {
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), preloadFonts(), preloadSignedIn(), offlineFiles(), loginFile()],
+  plugins: [react(), preloadFonts(), preloadSignedIn(), offlineFiles()],
   css: {
     modules: {
       // Readable in the browser: `TickRow-sign`. `tools/css-modules.test.ts` holds that no two modules have the same name.

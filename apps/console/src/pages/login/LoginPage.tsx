@@ -10,7 +10,6 @@ import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { useStaticForm } from './use-static-form.ts'
 
 const route = getRouteApi('/login')
 
@@ -38,15 +37,13 @@ export function LoginPage() {
       router.history.push(safeRedirect(redirect))
     },
   })
-  const element = useRef<HTMLFormElement>(null)
-  useStaticForm(form, element)
   useEffect(() => {
     if (failures > 0) errorBox.current?.focus()
   }, [failures])
 
   return (
     <AuthLayout>
-      <form ref={element} noValidate onSubmit={event => void submitForm(event, form)}>
+      <form noValidate onSubmit={event => void submitForm(event, form)}>
         <AuthHead title="Log in">
           New here? <Link to="/signup/">Create an account</Link>
         </AuthHead>
