@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 import { offlineFiles } from './offline-files.ts'
@@ -26,33 +26,10 @@ function preloadFonts(): Plugin {
   }
 }
 
-/** Code that every signed-in page loads after the main script. */
-const SIGNED_IN = ['src/shell/app/Shell.tsx', 'src/api/lazy/open-session.ts'].map(path =>
-  join(import.meta.dirname, path),
-)
-
-/** Lists the code of signed-in pages in the script of the index page, which preloads it in browsers where somebody is signed in. */
-function preloadSignedIn(): Plugin {
-  return {
-    name: 'muster:preload-signed-in',
-    transformIndexHtml: {
-      order: 'post',
-      handler(html, { bundle }) {
-        if (!bundle) return html
-        const chunks = Object.values(bundle).filter(file => file.type === 'chunk')
-        const code = chunks.filter(({ moduleIds }) => SIGNED_IN.some(path => moduleIds.includes(path)))
-        const files = new Set(code.flatMap(({ fileName, imports }) => [fileName, ...imports]))
-        const hrefs = [...files].map(file => `/${file}`).filter(href => !html.includes(href))
-        return html.replace('of [])', () => `of ${JSON.stringify(hrefs)})`)
-      },
-    },
-  }
-}
-
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), preloadFonts(), preloadSignedIn(), offlineFiles()],
+  plugins: [react(), preloadFonts(), offlineFiles()],
   css: {
     modules: {
       // Readable in the browser: `TickRow-sign`. `tools/css-modules.test.ts` holds that no two modules have the same name.

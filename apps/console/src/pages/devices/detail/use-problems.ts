@@ -6,37 +6,31 @@ import { offlineProblem, type Problem, problemsOf } from './problems.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
 import { foundProperties } from './well-known.ts'
 
-/**
- * The problems of a device, the gravest first. They are `undefined` until everything that reports problems has loaded, and if a part of it
- * cannot be loaded.
- */
+/** The problems of a device, the gravest first; `undefined` until everything that reports problems has loaded. */
 export function useProblems(
   deviceId: string,
   details: ActionOutput<'devices_GetDetails'> | undefined,
-): { problems: Problem[] | undefined; isLoading: boolean } {
-  const ota = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS })
-  const health = useActionState('devices_GetProperty', { deviceId, name: HEALTH })
+): Problem[] | undefined {
+  const ota = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS }).data
+  const health = useActionState('devices_GetProperty', { deviceId, name: HEALTH }).data
   const events = useActionState('devices_QueryEvents', eventsInput(deviceId))
   const connections = useQuery(connectionsQuery(deviceId))
-  const isLoading = [ota, health, events, connections].some(({ isPending }) => isPending)
-  if (!details || !ota.data || !health.data || events.isPending) return { problems: undefined, isLoading }
+  if (!details || !ota || !health || events.isPending) return undefined
   const { data, dataUpdatedAt } = connections
   const offline = data && !details.isConnected ? offlineProblem(data.connections, dataUpdatedAt) : []
-  const reported = foundProperties([ota.data, health.data])
-  const problems = [...problemsOf(details, reported, events.data?.events[0]), ...(offline ?? [])]
-  return { problems, isLoading }
+  return [...problemsOf(details, foundProperties([ota, health]), events.data?.events[0]), ...offline]
 }
 
 /**
- * When a problem began. `at` is `undefined` without a problem, while it loads, and if the problem began before the oldest value that the
- * hub has read.
+ * When a problem began. The result is `undefined` without a problem, while it loads, and if the problem began before the oldest
+ * value that the hub has read.
  */
-export function useBeginning(
-  deviceId: string,
-  problem: Problem | undefined,
-): { at: string | undefined; isLoading: boolean } {
+export function useBeginning(deviceId: string, problem: Problem | undefined): string | undefined {
   const of = problem?.kind === 'health' ? 'health' : 'update'
-  const hasRun = problem?.property !== undefined
-  const { data, isLoading } = useActionState('devices_GetProblemRun', { deviceId, of }, { enabled: hasRun })
-  return { at: hasRun ? data?.firstAt : problem?.firstAt, isLoading }
+  const run = useActionState(
+    'devices_GetProblemRun',
+    { deviceId, of },
+    { enabled: problem?.property !== undefined },
+  ).data
+  return problem?.property === undefined ? problem?.firstAt : run?.firstAt
 }

@@ -6,9 +6,8 @@ import { VersionLink } from '../../../repositories/VersionLink.tsx'
 import { SameError } from '../../SameError.tsx'
 import type { Problem } from '../problems.ts'
 import { hourAround } from '../timeline/time-range.ts'
-import { useUpdateVersions } from '../update/update-versions.ts'
 import { freeSpaceOf, isAboutSpace } from './free-space.ts'
-import { useDisks } from './use-update-facts.ts'
+import { useDisks, useUpdateVersion } from './use-update-facts.ts'
 
 type Step = {
   label: string
@@ -67,7 +66,7 @@ type UpdateStepsProps = { deviceId: string; problem: Problem; update: NonNullabl
 /** Steps of a failed update: other devices with the same error, a section of this page with more facts, and the version or the timeline. */
 function UpdateSteps({ deviceId, problem, update: { error, targetVersion } }: UpdateStepsProps) {
   const disks = useDisks(deviceId)
-  const version = useUpdateVersions(deviceId).target
+  const version = useUpdateVersion(deviceId, targetVersion)
   const low = freeSpaceOf(disks, undefined)[0]
   const more: Step = isAboutSpace(error)
     ? {

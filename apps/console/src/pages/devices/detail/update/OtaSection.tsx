@@ -1,4 +1,3 @@
-import type { ComponentProps } from 'react'
 import { useAction, useActionState } from '../../../../api/queries.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { Badge, type Tone } from '../../../../ui/app/Badge.tsx'
@@ -11,7 +10,7 @@ import { Fact } from '../Fact.tsx'
 import { OTA_STATUS } from '../property-names.ts'
 import { foundProperties, readOtaStatus } from '../well-known.ts'
 import { Attempts } from './Attempts.tsx'
-import { useUpdateVersions } from './update-versions.ts'
+import { pathOf, useFollowedPath, useVersionAt } from './followed-path.ts'
 
 const LONGEST_STATE = 24
 
@@ -41,7 +40,7 @@ function OtaState({ deviceId }: { deviceId: string }) {
 function OtaFacts({ deviceId }: { deviceId: string }) {
   const answer = useAction('devices_GetProperty', { deviceId, name: OTA_STATUS })
   const status = readOtaStatus(foundProperties([answer]))
-  const { follows, followed, current, target } = useUpdateVersions(deviceId)
+  const follows = useFollowedPath(deviceId, answer.result === 'Found' ? answer.value : undefined)
   if (!status || status === 'unreadable') {
     return (
       <div className="in">
@@ -52,7 +51,7 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
         {follows !== undefined && (
           <dl className="kv">
             <Fact label="Follows" mono>
-              <VersionText version={followed} text={follows} />
+              <Followed path={follows} />
             </Fact>
           </dl>
         )}
@@ -66,10 +65,10 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
       <div className="in">
         <dl className="kv ota5">
           <Fact label="Current version" mono>
-            {currentVersion === undefined ? '–' : <VersionText version={current} text={currentVersion} />}
+            <VersionName version={currentVersion} follows={follows} />
           </Fact>
           <Fact label="Target version" mono>
-            {targetVersion === undefined ? '–' : <VersionText version={target} text={targetVersion} />}
+            <VersionName version={targetVersion} follows={follows} />
           </Fact>
           <div>
             <dt>Failures</dt>
@@ -79,7 +78,7 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
             {lastError === undefined ? '–' : <LongText text={lastError} />}
           </Fact>
           <Fact label="Follows" mono>
-            {follows === undefined ? '–' : <VersionText version={followed} text={follows} />}
+            {follows === undefined ? '–' : <Followed path={follows} />}
           </Fact>
         </dl>
       </div>
@@ -90,14 +89,20 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
   )
 }
 
-type VersionTextProps = Pick<ComponentProps<typeof LongText>, 'text'> & {
-  version: ReturnType<typeof useUpdateVersions>['target']
+/** A version, as a link if the package from which the device takes its updates has a tag with this name. */
+function VersionName({ version, follows }: { version: string | undefined; follows: string | undefined }) {
+  const path = pathOf(follows)
+  const found = useVersionAt(path && version !== undefined ? { ...path, tag: version } : undefined)
+  if (version === undefined) return '–'
+  const text = <LongText text={version} />
+  return found ? <VersionLink {...found}>{text}</VersionLink> : text
 }
 
-/** The name of a version or the path of a tag, as a link if the version is stored in the package that the device follows. */
-function VersionText({ version, text }: VersionTextProps) {
-  const shown = <LongText text={text} />
-  return version ? <VersionLink {...version}>{shown}</VersionLink> : shown
+/** The path of a tag, as a link to the version that has the tag. */
+function Followed({ path }: { path: string }) {
+  const found = useVersionAt(pathOf(path))
+  const text = <LongText text={path} />
+  return found ? <VersionLink {...found}>{text}</VersionLink> : text
 }
 
 function toneOf(state: string): Tone {
