@@ -544,7 +544,8 @@ export const DECIDED_OTHERWISE: readonly DecidedOtherwise[] = [
     section: '2',
     statement: "A failed route shows a generic panel 'Something went wrong!'",
     heading: 'Failures',
-    decision: 'An absent organization, project, repository, package, version or device shows "Page not Found"',
+    decision:
+      'An absent organization, project, repository, package, version or device shows "Page not Found"',
   },
   {
     section: '2',
