@@ -3,7 +3,6 @@ import { accounts } from './accounts.ts'
 import { audit } from './audit.ts'
 import { bulkActions } from './bulk-actions.ts'
 import type { Action } from './define.ts'
-import { devicePage } from './device-page.ts'
 import { devices } from './devices.ts'
 import { instance } from './instance.ts'
 import { organizations } from './organizations.ts'
@@ -17,7 +16,6 @@ export const actions = {
   ...organizations,
   ...projects,
   ...devices,
-  ...devicePage,
   ...bulkActions,
   ...repositories,
   ...software,

@@ -51,7 +51,7 @@ export const organizationRows: Rows<typeof organizations> = {
     },
   },
   organizations_QueryRepositories: {
-    input: ({ organizationId }) => ({ organizationId, withDetails: true }),
+    input: ({ organizationId }) => ({ organizationId }),
     may: READERS,
     list: {
       items: 'repositories',

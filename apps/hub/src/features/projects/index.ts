@@ -1,3 +1,2 @@
 // Exports for other features.
-export { projects_GetPins } from './actions/GetPins.ts'
 export { BY_PROBLEMS, isInState, sampleConnected, totalsOf } from './project-status.ts'

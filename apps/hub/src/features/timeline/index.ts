@@ -1,2 +1,0 @@
-// Exports for other features.
-export { devices_QueryTimeline } from './actions/QueryTimeline.ts'
