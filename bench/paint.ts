@@ -29,7 +29,8 @@ export async function paint(loads = String(LOADS), part = ''): Promise<void> {
   await import('../tools/build-console.ts')
   await measureMoves(part)
   if (Number(loads) === 0) return
-  await using hub = await startBenchHub()
+  // One person opens all consoles.
+  await using hub = await startBenchHub({ MUSTER_LIMIT_PERSON_STREAMS: String(2 * CONSOLES) })
   const browser = await launchBrowser()
   try {
     const cookies = await signInByForm(browser, hub)
