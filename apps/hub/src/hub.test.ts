@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempDisposable, readFile, stat } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { capturedLog, connectDevice, fakeS3, mailServer, testHub, until } from '@muster/testkit'
@@ -34,6 +36,15 @@ it('shows a connected device with its properties and events', async () => {
   expect(properties['a.b']).toMatchObject({ value: { x: 1 }, version: 1, protected: false })
   const { events } = await owner.invoke('devices_QueryEvents', { deviceId, limit: 10 })
   expect(events).toMatchObject([{ body: 'hello', severity: 'Info' }])
+})
+
+it('ends all connections when it stops, also those that come in that moment', async () => {
+  const hub = await testHub()
+  const { port, hostname } = new URL(hub.url)
+  const sockets = Array.from({ length: 600 }, () => connect(Number(port), hostname).on('error', () => {}))
+  await once(sockets[0]!, 'connect')
+  await hub[Symbol.asyncDispose]()
+  await until('all connections have ended', () => sockets.every(socket => socket.closed))
 })
 
 it('S12: prints the first password to a terminal only, and no token', async () => {

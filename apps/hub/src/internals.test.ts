@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { Agent, createServer, get, type RequestListener, type Server, ServerResponse } from 'node:http'
+import { Agent, createServer, get, type Server, ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { createRequire } from 'node:module'
 import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net'
@@ -56,25 +56,6 @@ it('Node: a TLS server asks a callback for the keys of session tickets', async (
   client.destroy()
   server.close()
   expect(asked).toHaveBeenCalledWith(expect.any(Buffer), expect.any(Buffer), true)
-})
-
-it('Node: the listeners that begin a connection can be called later', async () => {
-  const { certificatePem: cert, keyPem: key } = await deviceIdentity()
-  const answer: RequestListener = (_request, response) => void response.end('answered')
-  for (const server of [createServer(answer), createSecureServer({ cert, key: key! }, answer)]) {
-    const begin = server.listeners('connection')
-    expect(begin).toHaveLength(1)
-    server.removeAllListeners('connection')
-    server.on('connection', (socket: Socket) => {
-      setTimeout(() => begin[0]!.call(server, socket), 20)
-    })
-    const port = await listening(server)
-    const client =
-      'setSecureContext' in server ? connectTls({ port, rejectUnauthorized: false }) : connect(port)
-    client.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
-    expect(await text(client)).toContain('answered')
-    server.close()
-  }
 })
 
 it('Node: a class for responses is constructed with what ServerResponse takes', async () => {

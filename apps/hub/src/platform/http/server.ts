@@ -30,7 +30,6 @@ import { expectedError } from '../pipeline/expected-error.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { RequestSpan, Tracer } from '../runtime/tracer.ts'
 import type { SessionCookie } from '../sessions/request-caller.ts'
-import { acceptGradually } from './accept-gradually.ts'
 import { isForPage, sendPage, WAITING_PAGE, wrongHostPage } from './plain-pages.ts'
 import { actionRoutes, MAX_ANONYMOUS_BODY_BYTES } from './routes-actions.ts'
 import { consoleRoutes } from './routes-console.ts'
@@ -316,7 +315,6 @@ function openServer(
     : undefined
   if (secure) useTicketKeys(secure, instanceKey)
   const server = secure ?? createHttpServer(options, checked)
-  acceptGradually(server)
   const admit = shares.watch(server)
   return server
 }
