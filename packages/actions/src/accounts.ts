@@ -79,16 +79,52 @@ const ListColumns = z
   .max(ListColumn.options.length + MAX_PROPERTY_COLUMNS)
   .meta({ uniqueItems: true })
 
+/** Output of `users_GetDetails`. */
+const AccountDetails = z.object({
+  userId: UserId,
+  email: z.string(),
+  displayName: z.string().optional(),
+  isAdmin: z.boolean(),
+})
+
+/** Output of `users_QueryOrganizations`. */
+const OrganizationsOfAccount = z.object({
+  organizations: z.array(
+    z.object({ organizationId: OrganizationId, name: z.string(), requiresSubscription: z.boolean() }),
+  ),
+})
+
+/** Output of `users_QueryOrganizationInvitations`. */
+const InvitationsOfAccount = z.object({
+  invitations: z.array(
+    z.object({
+      invitationId: OrganizationInvitationId,
+      organization: z.object({ organizationId: OrganizationId, name: z.string() }),
+    }),
+  ),
+  ...listOutput,
+})
+
 /** Actions on the caller and on accounts (docs/api.md 2.2 and 2.3). */
 export const accounts = {
   actor_GetActor: query({
     summary: "Returns the caller's identity as the hub resolved it.",
-    input: z.object({}),
+    input: z.object({
+      withAccount: optional(z.boolean()).describe('Adds `account`, for a person who is signed in.'),
+    }),
     output: z.object({
       actor: Actor,
       sessionId: UserSessionId.optional().describe(
         'The browser session of this call, for a person who is signed in.',
       ),
+      account: z
+        .object({
+          users_GetDetails: AccountDetails,
+          users_QueryOrganizations: OrganizationsOfAccount,
+          users_QueryOrganizationInvitations: InvitationsOfAccount.describe('At most one, and the total.'),
+        })
+        .optional()
+        .describe('Outputs of these actions for the account of the caller; with `withAccount` only.'),
     }),
     permission: 'anyone',
   }),
@@ -116,12 +152,7 @@ export const accounts = {
   users_GetDetails: query({
     summary: 'Profile of one account.',
     input: z.object({ userId: UserId }),
-    output: z.object({
-      userId: UserId,
-      email: z.string(),
-      displayName: z.string().optional(),
-      isAdmin: z.boolean(),
-    }),
+    output: AccountDetails,
     permission: ofAccount,
     aliases: ['users_GetUserDetails'],
   }),
@@ -281,25 +312,13 @@ export const accounts = {
   users_QueryOrganizations: query({
     summary: 'Organizations that a person belongs to, by name.',
     input: z.object({ userId: UserId }),
-    output: z.object({
-      organizations: z.array(
-        z.object({ organizationId: OrganizationId, name: z.string(), requiresSubscription: z.boolean() }),
-      ),
-    }),
+    output: OrganizationsOfAccount,
     permission: ofAccount,
   }),
   users_QueryOrganizationInvitations: query({
     summary: 'Open invitations to the address of a person, newest first.',
     input: z.object({ userId: UserId, ...listInput(['createdAt'], z.object({})) }),
-    output: z.object({
-      invitations: z.array(
-        z.object({
-          invitationId: OrganizationInvitationId,
-          organization: z.object({ organizationId: OrganizationId, name: z.string() }),
-        }),
-      ),
-      ...listOutput,
-    }),
+    output: InvitationsOfAccount,
     permission: ofAccount,
   }),
   users_AcceptOrganizationInvitation: command({

@@ -20,6 +20,7 @@ import {
   MAX_EVENTS_PER_CALL,
   MAX_PAGE_SIZE,
   MAX_PROPERTY_VALUE_BYTES,
+  MAX_TIMELINE_PAGE,
 } from './limits.ts'
 import { LimitHit, Refusal } from './projects.ts'
 import {
@@ -181,6 +182,10 @@ export const devices = {
         .describe(
           'Machines that take the connection of the device over from each other; until 10 minutes after the last takeover.',
         ),
+      updateError: z
+        .string()
+        .optional()
+        .describe('Last error of its update with `#` in place of numbers and ids, as in lists of devices.'),
       /** Limits that the device exceeded within the last 30 days, the latest first. */
       limitHits: z.array(LimitHit),
       /**
@@ -364,6 +369,9 @@ export const devices = {
       deviceId: DeviceId,
       ticks: z.int().min(1).max(200).describe('Number of ticks.'),
       tickSecs: z.int().min(60).max(86_400).describe('Length of a tick.'),
+      changes: optional(z.int().min(1).max(MAX_TIMELINE_PAGE)).describe(
+        'Also returns at most this many changes by people within this time.',
+      ),
     }),
     output: z.object({
       until: Timestamp.describe('End of the last tick by the clock of the hub.'),
@@ -386,6 +394,9 @@ export const devices = {
         .literal(true)
         .optional()
         .describe('The connections were not read within 2 s; all ticks are null.'),
+      changes: TimelineOutput.optional().describe(
+        'Output of `devices_QueryTimeline` for entries of the kind `person`; absent with `tookTooLong`.',
+      ),
     }),
     permission: { can: 'view', on: 'device', id: 'deviceId' },
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { command, listInput, listOutput, optional, query, TextFilter } from './define.ts'
 import { DeviceId, OrganizationId, OrganizationInvitationId, ProjectId, RepositoryId, UserId } from './ids.ts'
 import { MAX_FILTER_LENGTH } from './limits.ts'
-import { repositoryNames } from './repositories.ts'
+import { RepositoryVisibility, repositoryNames } from './repositories.ts'
 import { Email, Empty, Name, Timestamp, text, U32 } from './scalars.ts'
 
 const asMember = { can: 'view', on: 'organization', id: 'organizationId' } as const
@@ -84,12 +84,19 @@ export const organizations = {
   organizations_QueryRepositories: query({
     summary: 'Repositories of an organization, by name.',
     cost: 'scan if filtered',
-    input: z.object({ organizationId: OrganizationId, ...listInput(['name', 'createdAt'], TextFilter) }),
+    input: z.object({
+      organizationId: OrganizationId,
+      ...listInput(['name', 'createdAt'], TextFilter),
+      withDetails: optional(z.boolean()).describe('Adds `details`.'),
+    }),
     output: z.object({
       repositories: z.array(
         z.object({
           repositoryId: RepositoryId,
           ...repositoryNames,
+          details: z
+            .object({ visibility: RepositoryVisibility, packageCount: U32, assetCount: U32 })
+            .optional(),
         }),
       ),
       ...listOutput,

@@ -3,6 +3,7 @@ import { accounts } from './accounts.ts'
 import { audit } from './audit.ts'
 import { bulkActions } from './bulk-actions.ts'
 import type { Action } from './define.ts'
+import { devicePage } from './device-page.ts'
 import { devices } from './devices.ts'
 import { instance } from './instance.ts'
 import { organizations } from './organizations.ts'
@@ -16,6 +17,7 @@ export const actions = {
   ...organizations,
   ...projects,
   ...devices,
+  ...devicePage,
   ...bulkActions,
   ...repositories,
   ...software,

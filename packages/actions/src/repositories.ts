@@ -546,6 +546,41 @@ export const repositories = {
     permission: 'anyone',
     aliases: ['repositories_ResolvePackageVersionByPath'],
   }),
+  repositories_ResolveVersionsByPath: query({
+    summary:
+      'Finds several versions by their paths, as `repositories_ResolveVersionByPath` does, and their files.',
+    input: z.object({
+      paths: z
+        .array(
+          z.object({
+            repository: PathPart,
+            package: PathPart,
+            tag: PathPart,
+            withFiles: optional(z.boolean()).describe('Adds `files`.'),
+          }),
+        )
+        .max(8),
+    }),
+    output: z.object({
+      versions: z
+        .array(
+          z.union([
+            z.object({
+              result: z.literal('Found'),
+              repositoryId: RepositoryId,
+              packageId: PackageId,
+              versionId: PackageVersionId,
+              files: z
+                .array(FileOutput.pick({ filename: true, size: true, status: true, metadata: true }))
+                .optional(),
+            }),
+            NotFound,
+          ]),
+        )
+        .describe('One for each path, in the same order.'),
+    }),
+    permission: 'anyone',
+  }),
   repositories_ResolveVersionAssetByPath: query({
     summary: 'Finds a file of a version by repository, package, tag and file name.',
     input: z.object({ repository: PathPart, package: PathPart, tag: PathPart, filename: AnyFilename }),

@@ -6,7 +6,7 @@ import { anotherInvitation, anotherOrganization, anotherPerson, newEmail, newSes
 import { ACTORS, type AuditWorld, ONESELF, ONESELF_OR_ADMIN, READERS, type Rows } from './row.ts'
 
 export const accountRows: Rows<typeof accounts> = {
-  actor_GetActor: { input: () => ({}), may: ACTORS },
+  actor_GetActor: { input: () => ({ withAccount: true }), may: ACTORS },
   users_Query: {
     input: () => ({}),
     may: ['instanceAdmin'],

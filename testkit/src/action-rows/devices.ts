@@ -1,4 +1,4 @@
-import type { devices } from '@muster/actions'
+import type { devicePage, devices } from '@muster/actions'
 import { deviceRow, randomFingerprint } from '../rows.ts'
 import { addNothing, text, time, timeOf } from './list-items.ts'
 import { anotherCertificate, newFingerprint, someEvent } from './records.ts'
@@ -7,7 +7,7 @@ import { ACTORS, MEMBERS, PEOPLE, READERS, type Rows } from './row.ts'
 /** Version of the next property. It starts at 8, so that the versions cross 10 and a sort by strings would fail the test. */
 let propertyVersion = 8
 
-export const deviceRows: Rows<typeof devices> = {
+export const deviceRows: Rows<typeof devices & typeof devicePage> = {
   devices_Query: {
     input: () => ({}),
     may: PEOPLE,
@@ -21,6 +21,19 @@ export const deviceRows: Rows<typeof devices> = {
     },
   },
   devices_GetDetails: { input: ({ deviceId }) => ({ deviceId }), may: READERS },
+  devices_GetPage: {
+    input: ({ deviceId }) => ({
+      deviceId,
+      devices_GetDetails: [{}],
+      devices_GetProperty: [{ name: 'some.property' }],
+      devices_QueryProperties: [{ limit: 10 }, { limit: 10, withActors: true }],
+      devices_QueryPropertyHistory: [{ name: 'some.property', limit: 10 }],
+      devices_QueryEvents: [{ limit: 10 }],
+      devices_QueryConnections: [{ limit: 10 }],
+      projects_GetPins: [{}],
+    }),
+    may: READERS,
+  },
   devices_SetName: { input: ({ deviceId }) => ({ deviceId, name: 'Gate' }), may: MEMBERS },
   devices_Delete: {
     input: async world => ({ deviceId: await deviceRow(world.hub, world.projectId) }),
@@ -60,7 +73,7 @@ export const deviceRows: Rows<typeof devices> = {
   devices_QueryConnections: { input: ({ deviceId }) => ({ deviceId, activeOnly: false }), may: READERS },
   devices_GetProblemRun: { input: ({ deviceId }) => ({ deviceId, of: 'update' }), may: READERS },
   devices_GetConnectionHistory: {
-    input: ({ deviceId }) => ({ deviceId, ticks: 24, tickSecs: 3600 }),
+    input: ({ deviceId }) => ({ deviceId, ticks: 24, tickSecs: 3600, changes: 10 }),
     may: READERS,
   },
   devices_QueryPropertyHistory: {

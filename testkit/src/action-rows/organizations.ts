@@ -51,7 +51,7 @@ export const organizationRows: Rows<typeof organizations> = {
     },
   },
   organizations_QueryRepositories: {
-    input: ({ organizationId }) => ({ organizationId }),
+    input: ({ organizationId }) => ({ organizationId, withDetails: true }),
     may: READERS,
     list: {
       items: 'repositories',

@@ -151,6 +151,12 @@ export const repositoryRows: Rows<typeof repositories> = {
     }),
     may: ACTORS,
   },
+  repositories_ResolveVersionsByPath: {
+    input: ({ repositoryId, packageId, versionId }) => ({
+      paths: [{ repository: repositoryId, package: packageId, tag: versionId, withFiles: true }],
+    }),
+    may: ACTORS,
+  },
   repositories_ResolveVersionAssetByPath: {
     input: ({ repositoryId, packageId, versionId }) => ({
       repository: repositoryId,

@@ -103,6 +103,24 @@ describe('users_GetDetails', () => {
   })
 })
 
+describe('actor_GetActor', () => {
+  it('has the account of a session, if asked for it', async () => {
+    const user = await hub.user()
+    const { userId } = user
+    await user.invoke('organizations_Create', { name: 'Alpha' })
+    const { account, ...actor } = await user.invoke('actor_GetActor', { withAccount: true })
+    expect(actor).toEqual(await user.invoke('actor_GetActor', {}))
+    expect(account).toEqual({
+      users_GetDetails: await user.invoke('users_GetDetails', { userId }),
+      users_QueryOrganizations: await user.invoke('users_QueryOrganizations', { userId }),
+      users_QueryOrganizationInvitations: { invitations: [], total: 0 },
+    })
+    expect(account!.users_QueryOrganizations.organizations).toMatchObject([{ name: 'Alpha' }])
+    const byToken = hub.withToken(await hub.userToken(user))
+    expect(await byToken('actor_GetActor', { withAccount: true })).not.toHaveProperty('account')
+  })
+})
+
 describe('users_QueryOrganizations', () => {
   it('lists the organizations of a person by name, none with a required subscription', async () => {
     const user = await hub.user()

@@ -117,6 +117,79 @@ describe('devices_GetDetails', () => {
   })
 })
 
+describe('devices_GetPage', () => {
+  const property = { name: 'wind', limit: 10 }
+  const asked = {
+    devices_GetDetails: [{}],
+    devices_GetProperty: [{ name: 'wind' }, { name: 'none' }],
+    devices_QueryProperties: [
+      { limit: 1, maxValueBytes: 4 },
+      { limit: 10, withActors: true },
+    ],
+    devices_QueryPropertyHistory: [property],
+    devices_QueryEvents: [{ limit: 10 }],
+    devices_QueryConnections: [{ limit: 10 }],
+    projects_GetPins: [{}],
+  }
+
+  it('returns what the queries return one by one, each in its place', async () => {
+    const set = (name: string, value: unknown) =>
+      owner.invoke('devices_SetProperty', { deviceId, name, value })
+    await set('wind', 'twelve metres')
+    await set('zone', 7)
+    await owner.invoke('projects_SetPins', { projectId, properties: ['wind'] })
+    const together = await owner.invoke('devices_GetPage', { deviceId, ...asked })
+    expect(together).toEqual({
+      devices_GetDetails: [await owner.invoke('devices_GetDetails', { deviceId })],
+      devices_GetProperty: [
+        await owner.invoke('devices_GetProperty', { deviceId, name: 'wind' }),
+        { result: 'NotFound' },
+      ],
+      devices_QueryProperties: [
+        await owner.invoke('devices_QueryProperties', { deviceId, limit: 1, maxValueBytes: 4 }),
+        await owner.invoke('devices_QueryProperties', { deviceId, limit: 10, withActors: true }),
+      ],
+      devices_QueryPropertyHistory: [
+        await owner.invoke('devices_QueryPropertyHistory', { deviceId, ...property }),
+      ],
+      devices_QueryEvents: [{ events: [] }],
+      devices_QueryConnections: [{ connections: [] }],
+      projects_GetPins: [{ properties: ['wind'], projectProperties: [] }],
+    })
+    expect(together.devices_QueryProperties![0]).toMatchObject({ nextCursor: expect.any(String) })
+    expect(await owner.invoke('devices_GetPage', { deviceId, devices_QueryEvents: [] })).toEqual({
+      devices_QueryEvents: [],
+    })
+  })
+
+  it('writes one row for an administrator of the instance, and fails whole if a part fails', async () => {
+    const admin = await hub.user({ isAdmin: true })
+    await admin.invoke('devices_GetPage', { deviceId, ...asked })
+    expect(await auditRows(hub)).toMatchObject([{ action: 'devices_GetPage', data: { deviceId } }])
+    const cursor = 'none'
+    const broken = { ...asked, devices_QueryEvents: [{ limit: 10, cursor }] }
+    expect(await failed(owner.invoke('devices_GetPage', { deviceId, ...broken }))).toMatchObject({
+      kind: 'Invalid',
+    })
+  })
+
+  it('refuses a device, lists without a limit, and more queries than it runs at once', async () => {
+    await using device = await connectDevice({ url: hub.url, token })
+    const own = device.invoke('devices_GetPage', { deviceId: device.deviceId, ...asked })
+    await expect(own).rejects.toMatchObject({ kind: 'Forbidden' })
+    for (const input of [
+      { devices_QueryProperties: [{}] },
+      { devices_QueryPropertyHistory: [{ name: 'wind' }] },
+      { devices_GetProperty: Array.from({ length: 9 }, () => ({ name: 'wind' })) },
+      { devices_GetDetails: [{}, {}] },
+    ])
+      expect(await failed(owner.invoke('devices_GetPage', { deviceId, ...input } as never))).toMatchObject({
+        kind: 'Invalid',
+        issues: [{ path: expect.stringContaining(Object.keys(input)[0]!) }],
+      })
+  })
+})
+
 describe('devices_SetName', () => {
   it('renames a device, and removes the name when none is given', async () => {
     await using console = await liveStream(hub, owner)
@@ -407,13 +480,33 @@ describe('devices_GetConnectionHistory', () => {
     expect(await read()).toMatchObject({ ticks: [1, 1], share: 1, recordedSecs: 7200, interruptions: 0 })
   })
 
+  it('has the changes by people within the same time, if asked for them', async () => {
+    const period = { deviceId, ticks: 24, tickSecs: 3600 }
+    await owner.invoke('devices_SetName', { deviceId, name: 'Gate' })
+    const { changes, ...history } = await owner.invoke('devices_GetConnectionHistory', {
+      ...period,
+      changes: 5,
+    })
+    const filter = { kinds: ['person' as const], withinSecs: 24 * 3600 }
+    expect(changes).toEqual(await owner.invoke('devices_QueryTimeline', { deviceId, limit: 5, filter }))
+    expect(changes!.entries).toMatchObject([{ kind: 'person' }])
+    expect(history).toMatchObject({ recordedSecs: 0 })
+    expect(await owner.invoke('devices_GetConnectionHistory', period)).not.toHaveProperty('changes')
+  })
+
   it('says after 2 s that it was not read', async () => {
     await using session = await databaseSession(hub)
     await session.lock('device_connection')
-    const found = await owner.invoke('devices_GetConnectionHistory', { deviceId, ticks: 2, tickSecs: 3600 })
+    const found = await owner.invoke('devices_GetConnectionHistory', {
+      deviceId,
+      ticks: 2,
+      tickSecs: 3600,
+      changes: 5,
+    })
     await session.release()
     expect(found).toMatchObject({ ticks: [null, null], tookTooLong: true })
     expect(found.share).toBeUndefined()
+    expect(found.changes).toBeUndefined()
   })
 })
 

@@ -166,6 +166,13 @@ describe('organizations_QueryRepositories', () => {
         },
       ],
     })
+    const [only] = (
+      await grace.invoke('organizations_QueryRepositories', { organizationId, limit: 1, withDetails: true })
+    ).repositories
+    const { visibility, packageCount, assetCount } = await grace.invoke('repositories_GetDetails', {
+      repositoryId: only!.repositoryId,
+    })
+    expect(only).toMatchObject({ name: 'Firmware', details: { visibility, packageCount, assetCount } })
   })
 })
 

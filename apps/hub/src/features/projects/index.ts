@@ -1,2 +1,3 @@
 // Exports for other features.
+export { projects_GetPins } from './actions/GetPins.ts'
 export { BY_PROBLEMS, isInState, sampleConnected, totalsOf } from './project-status.ts'

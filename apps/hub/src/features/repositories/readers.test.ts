@@ -115,11 +115,29 @@ function paths({ repositoryId, packageId, versionId, assetId, slug }: Filled): [
   ]
 }
 
+/** Input of `repositories_ResolveVersionsByPath`: a version with its files, the same one without them, and no version. */
+const severalPaths = ({ slug: repository }: Filled) => ({
+  paths: [
+    { repository, package: 'image', tag: 'stable', withFiles: true },
+    { repository, package: 'image', tag: 'stable' },
+    { repository, package: 'image', tag: 'none', withFiles: true },
+  ],
+})
+
 describe('private repository', () => {
   it.each(['member', 'linkedDevice'] as const)('can be read by a %s, by id and by path', async reader => {
     for (const [name, input] of reads(secret)) expect(await readers[reader](name, input)).toBeDefined()
     for (const [name, input, found] of paths(secret))
       expect(await readers[reader](name, input)).toEqual({ result: 'Found', ...found })
+    const { repositoryId, packageId, versionId } = secret
+    const version = { result: 'Found', repositoryId, packageId, versionId }
+    expect(await readers[reader]('repositories_ResolveVersionsByPath', severalPaths(secret))).toEqual({
+      versions: [
+        { ...version, files: [expect.objectContaining({ filename: 'arm64/disk.img' })] },
+        version,
+        { result: 'NotFound' },
+      ],
+    })
   })
 
   it.each(['otherTenant', 'anonymous', 'unlinkedDevice'] as const)(
@@ -132,6 +150,10 @@ describe('private repository', () => {
         })
       for (const [name, input] of paths(secret))
         expect(await readers[reader](name, input)).toEqual({ result: 'NotFound' })
+      const none = { result: 'NotFound' }
+      expect(await readers[reader]('repositories_ResolveVersionsByPath', severalPaths(secret))).toEqual({
+        versions: [none, none, none],
+      })
     },
   )
 

@@ -46,6 +46,7 @@ type Row = RefusalColumns & {
     sharedCount: number
   }[]
   shared_identity: StoredSharedIdentity | null
+  update_error: string | null
   refusals: { at: string; reason: string; address: string }[]
   limit_hits: { limit: string; message: string; count: number; firstAt: string; lastAt: string }[]
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
@@ -57,6 +58,7 @@ const DETAILS = `
            d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count, d.last_refusal_since,
            coalesce((select r.latest from device_refusals r where r.device_id = d.device_id), '[]') as refusals,
            ${SHARED_IDENTITY} as shared_identity,
+           (select u.error from device_update u where u.device_id = d.device_id) as update_error,
            coalesce((
              select jsonb_agg(jsonb_build_object('certificateId', c.certificate_id, 'status', c.status,
                       'fingerprint', c.fingerprint, 'firstSeen', c.first_seen,
@@ -121,6 +123,7 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db, ser
     lastRefusal: lastRefusalOf(device),
     refusals: device.refusals.map(({ at, ...refused }) => ({ at: wireTime(new Date(at)), ...refused })),
     sharedIdentity: device.shared_identity ? wireSharedIdentity(device.shared_identity) : undefined,
+    updateError: device.update_error ?? undefined,
     limitHits: device.limit_hits.map(({ firstAt, lastAt, ...hit }) => ({
       ...hit,
       firstAt: wireTime(new Date(firstAt)),

@@ -1,0 +1,2 @@
+// Exports for other features.
+export { devices_QueryTimeline } from './actions/QueryTimeline.ts'
