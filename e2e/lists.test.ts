@@ -288,7 +288,7 @@ it('C6: shows Page not Found, with the reason, for an absent entity', async () =
 
 it('C28: shows Page not Found for an unknown organization', async () => {
   const unknown = `org_${'x'.repeat(22)}`
-  for (const path of ['', '/projects', '/repositories', '/settings/members', '/settings/log']) {
+  for (const path of ['', '/projects', '/repositories', '/settings/members', '/settings/log', '/settings/general']) {
     await page.goto(`${stage.hub.url}/${unknown}${path}`)
     await page.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
   }

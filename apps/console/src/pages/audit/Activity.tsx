@@ -11,6 +11,8 @@ type LogActivity = NonNullable<ActionOutput<'projects_QueryAuditLogActivity'>['a
 type ActivityProps = {
   /** `undefined` while the numbers load, `null` if the hub could not count the entries in time. */
   activity: LogActivity | null | undefined
+  /** Whether the numbers could not be loaded. */
+  isFailed: boolean
 }
 
 const BIN_WIDTH = 10
@@ -24,13 +26,14 @@ const AXIS = [0, 0.25, 0.5, 0.75, 1]
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Numbers of log entries over time, as text and as bars on a square root scale. A red cap on a bar marks failures. */
-export function Activity({ activity }: ActivityProps) {
+export function Activity({ activity, isFailed }: ActivityProps) {
   if (!activity) {
+    const instead = isFailed ? 'The entries could not be counted.' : 'Counting…'
     return (
       <div className={`sheet ${styles.activity}`}>
         <div className={styles.count}>
           <b>–</b>
-          <span>{activity === null ? 'Too many entries to count within 2 s.' : 'Counting…'}</span>
+          <span>{activity === null ? 'Too many entries to count within 2 s.' : instead}</span>
         </div>
         <div className={styles.bars} />
       </div>

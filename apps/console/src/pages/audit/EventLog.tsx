@@ -28,7 +28,7 @@ export function EventLog({ title, crumb, action, of }: EventLogProps) {
   const log = useLog(action, of, { filter, outcome })
   // The counts are requested after the rows, because they would delay the rows.
   const counts = useActionState(COUNTS[action], { ...of, filter } as never, { enabled: log.isLoaded })
-  const activity = counts.data ? (counts.data.activity ?? null) : counts.isError ? null : undefined
+  const activity = counts.data && (counts.data.activity ?? null)
   return (
     <LogPage
       title={title}
@@ -54,7 +54,7 @@ export function EventLog({ title, crumb, action, of }: EventLogProps) {
           onChange={value => change({ outcome: value })}
         />
       }
-      above={<Activity activity={activity} />}
+      above={<Activity activity={activity} isFailed={counts.isError} />}
     />
   )
 }

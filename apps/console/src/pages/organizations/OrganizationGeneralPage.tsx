@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { useCommand } from '../../api/queries.ts'
+import { useAction, useCommand } from '../../api/queries.ts'
 import { NameForm } from '../../form/NameForm.tsx'
 import { organizationIdOf, useOrganizations } from '../../organization.ts'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
@@ -9,6 +9,8 @@ const route = getRouteApi('/authenticated/org_{$organization}/settings/general')
 /** General settings of an organization: its name. */
 export function OrganizationGeneralPage() {
   const organizationId = organizationIdOf(route.useParams())
+  // Throws for an organization that does not exist or that the person may not see.
+  useAction('organizations_QueryMembers', { organizationId, limit: 1 })
   const organization = useOrganizations()?.find(one => one.organizationId === organizationId)
   const rename = useCommand('organizations_SetName', {
     invalidates: ['users_QueryOrganizations', 'organizations_Query'],

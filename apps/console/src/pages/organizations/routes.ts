@@ -78,6 +78,7 @@ const organizationGeneral = createRoute({
   getParentRoute: () => organizationSettings,
   path: 'general',
   component: lazyPage(() => import('./OrganizationGeneralPage.tsx'), 'OrganizationGeneralPage'),
+  errorComponent: EntityError,
 })
 
 /** Children of `organizationSettings`. */

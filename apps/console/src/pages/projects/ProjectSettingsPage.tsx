@@ -4,6 +4,7 @@ import { Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
 import { NameForm } from '../../form/NameForm.tsx'
 import { counted } from '../../lib/app/format.ts'
+import { MissingStamp } from '../../ui/app/LiveStamp.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { Settled } from '../../ui/app/Settled.tsx'
@@ -38,7 +39,9 @@ export function ProjectSettingsPage() {
   const connected = summary ? `${counted(summary.connectedCount, 'device')} now` : 'its devices'
   return (
     <Page width="settings">
-      <PageHead title="Settings" />
+      <PageHead title="Settings">
+        <MissingStamp />
+      </PageHead>
       <Settled
         label="Loading settings"
         skeleton={

@@ -4,6 +4,7 @@ import { Eye, Lock, Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
 import { counted } from '../../lib/app/format.ts'
 import { lookUp } from '../../lib/app/look-up.ts'
+import { MissingStamp } from '../../ui/app/LiveStamp.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { Settled } from '../../ui/app/Settled.tsx'
@@ -29,7 +30,9 @@ export function RepositorySettingsPage() {
   })
   return (
     <Page width="settings">
-      <PageHead title="Settings" />
+      <PageHead title="Settings">
+        <MissingStamp />
+      </PageHead>
       <Settled
         label="Loading settings"
         skeleton={

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useNow } from '../../lib/app/clock.ts'
 import { relativeTime, shortAge } from '../../lib/app/relative-time.ts'
+import { useMissing } from './use-missing.ts'
 
 type LiveStampProps = {
   /** Time at which the data on screen arrived, in milliseconds since 1970; 0 keeps the room of the text until the data has arrived. */
@@ -10,12 +11,13 @@ type LiveStampProps = {
 }
 
 /**
- * A text such as "Updated 12 s ago", or a warning that the last refresh failed. Screen readers announce only the failure
- * and its end.
+ * A text such as "Updated 12 s ago", or a warning that the last refresh failed or what the page lacks. Screen readers announce only the
+ * failure and its end.
  */
 export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
   const nowMs = useNow()
-  const isFailing = failedAt > updatedAt
+  const missing = useMissing()
+  const isFailing = failedAt > updatedAt || missing !== ''
   const [hasFailed, setHasFailed] = useState(false)
   if (isFailing && !hasFailed) setHasFailed(true)
   if (updatedAt === 0 && !isFailing)
@@ -28,12 +30,21 @@ export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
   return (
     <span className={isFailing ? 'live failing' : 'live'}>
       <i aria-hidden="true" />
-      {isFailing ? `Last update failed ${inWords(failedAt, nowMs)}` : `Updated ${inShort(updatedAt, nowMs)}`}
+      {failedAt > updatedAt
+        ? `Last update failed ${inWords(failedAt, nowMs)}`
+        : missing
+          ? `Could not load: ${missing}`
+          : `Updated ${inShort(updatedAt, nowMs)}`}
       <span className="sr" role="status">
         {hasFailed && (isFailing ? 'Updates are failing.' : 'Updates work again.')}
       </span>
     </span>
   )
+}
+
+/** A warning that says what the page lacks, for pages without `LiveStamp`; nothing if it lacks nothing. */
+export function MissingStamp() {
+  return useMissing() !== '' && <LiveStamp updatedAt={0} />
 }
 
 function inShort(atMs: number, nowMs: number): string {

@@ -15,7 +15,7 @@ export function EnrolledCell({ token, counts, isExpired }: EnrolledCellProps) {
   return (
     <div className="pair">
       {devices === undefined && <span className="muted">Counting…</span>}
-      {devices === null && <span className="muted">– not counted within 2 s</span>}
+      {devices === null && <span className="muted">– not counted</span>}
       {devices === 0 && <span>0 devices</span>}
       {devices !== undefined && devices !== null && devices > 0 && (
         <Link

@@ -5,7 +5,7 @@ import type { Token } from './token.ts'
 
 /**
  * Number of the devices that enrolled with a token, and of those among them with pending certificates. Undefined while the hub counts,
- * null if it could not count within 2 s.
+ * null if it could not count, or not within 2 s.
  */
 export type TokenCounts = { devices: number | null | undefined; pending: number | null | undefined }
 
