@@ -172,7 +172,7 @@ it.each([
   // After 5 s the page would no longer keep the section in place.
   await ignoreTimersOf(own, 5_000)
   // Delays the answers for the sections above the linked one, so that they load last.
-  for (const action of ['devices_QueryProperties', 'devices_GetProperty', 'devices_GetDetails'])
+  for (const action of ['devices_GetPage', 'devices_GetConnectionHistory'])
     await own.route(`**/invoke/${action}`, async route => {
       await new Promise(later => setTimeout(later, 700))
       await route.continue()
@@ -197,7 +197,7 @@ it.each([
 })
 
 it('shows every section again once its query succeeds', async () => {
-  const url = /invoke\/devices_(QueryProperties|GetProperty)$/
+  const url = /invoke\/devices_(GetPage|QueryProperties|GetProperty)$/
   let asked = 0
   await page.route(url, route => {
     asked++
@@ -228,7 +228,9 @@ it('shows every section again once its query succeeds', async () => {
 })
 
 it('C28: says under the title and in the head that the device could not be loaded', async () => {
-  const mend = await failAction(page, 'devices_GetDetails')
+  // The details come with the first request of the page, and by themselves if it fails.
+  const mendPage = await failAction(page, 'devices_GetPage')
+  const mendDetails = await failAction(page, 'devices_GetDetails')
   await page.goto('about:blank')
   await page.goto(address)
   const alert = page.getByRole('alert').filter({ hasText: 'Could not load the device.' })
@@ -241,7 +243,8 @@ it('C28: says under the title and in the head that the device could not be loade
     await topOf(page.getByRole('heading', { name: 'Connection', exact: true })),
   )
   await expectGoodScreen(page, 'device-without-details')
-  await mend()
+  await mendPage()
+  await mendDetails()
   await alert.getByRole('button', { name: 'Try again' }).click()
   await alert.waitFor({ state: 'detached' })
   await page.getByText(/^Updated /).waitFor()

@@ -8,6 +8,7 @@ import { agentCommand, startAgent } from './agent-child.ts'
 import { changeDatabase, firstToken, newFolder } from './hub-child.ts'
 import {
   expectGoodScreen,
+  failAction,
   ignoreTimersOf,
   invoke,
   openStage,
@@ -54,6 +55,8 @@ it('C1: shows unknown values of the hub unchanged, in a neutral colour', async (
   // The invitation adds an entry to the actions log and a job that sends the mail.
   await invoke(page, 'organizations_InviteMember', { organizationId, email: 'mira@test.example' })
   await agentCommand(['events', 'emit', '--severity', 'info', '"Wind"', ...agent])
+  // Without the joined answer, the page sends the queries whose answers are rewritten.
+  await failAction(page, 'devices_GetPage')
   await rewriteAnswer(page, 'devices_GetDetails', details => {
     for (const certificate of details.certificates) certificate.status = 'Suspended' as never
   })

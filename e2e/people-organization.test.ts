@@ -1,3 +1,4 @@
+import type { ActionOutput } from '@muster/actions'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
@@ -395,7 +396,14 @@ it('loads the members of a large organization in pages, and filters them on the 
 })
 
 it('shows a link to invitations to a person without an organization', async () => {
-  await mira.route('**/users_QueryOrganizations', route => route.fulfill({ json: { organizations: [] } }))
+  const none = { organizations: [] }
+  await mira.route('**/users_QueryOrganizations', route => route.fulfill({ json: none }))
+  await mira.route('**/actor_GetActor', async route => {
+    const response = await route.fetch()
+    const answer = (await response.json()) as ActionOutput<'actor_GetActor'>
+    const account = { ...answer.account, users_QueryOrganizations: none }
+    await route.fulfill({ response, json: { ...answer, account } })
+  })
   await mira.evaluate('localStorage.clear()')
   await mira.goto(stage.hub.url)
   await mira.getByRole('heading', { level: 1, name: 'No organization yet' }).waitFor()

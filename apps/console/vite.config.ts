@@ -1,6 +1,8 @@
-import { basename } from 'node:path'
+import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { CLASS_NAMES } from './class-names.ts'
+import { loginFile } from './login-file.ts'
 import { offlineFiles } from './offline-files.ts'
 
 const HUB = 'http://localhost:6878'
@@ -26,16 +28,34 @@ function preloadFonts(): Plugin {
   }
 }
 
+/** Code that every signed-in page loads after the main script. */
+const SIGNED_IN = ['src/shell/app/Shell.tsx', 'src/api/lazy/open-session.ts'].map(path =>
+  join(import.meta.dirname, path),
+)
+
+/** Lists the code of signed-in pages in the script of the index page, which preloads it in browsers where somebody is signed in. */
+function preloadSignedIn(): Plugin {
+  return {
+    name: 'muster:preload-signed-in',
+    transformIndexHtml: {
+      order: 'post',
+      handler(html, { bundle }) {
+        if (!bundle) return html
+        const chunks = Object.values(bundle).filter(file => file.type === 'chunk')
+        const code = chunks.filter(({ moduleIds }) => SIGNED_IN.some(path => moduleIds.includes(path)))
+        const files = new Set(code.flatMap(({ fileName, imports }) => [fileName, ...imports]))
+        const hrefs = [...files].map(file => `/${file}`).filter(href => !html.includes(href))
+        return html.replace('of [])', () => `of ${JSON.stringify(hrefs)})`)
+      },
+    },
+  }
+}
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), preloadFonts(), offlineFiles()],
-  css: {
-    modules: {
-      // Readable in the browser: `TickRow-sign`. `tools/css-modules.test.ts` holds that no two modules have the same name.
-      generateScopedName: (name, file) => `${basename(file, '.module.css')}-${name}`,
-    },
-  },
+  plugins: [react(), preloadFonts(), preloadSignedIn(), offlineFiles(), loginFile()],
+  css: CLASS_NAMES,
   build: {
     outDir: 'dist',
     emptyOutDir: true,

@@ -13,6 +13,9 @@ import './styles/index.css'
 const queryClient = createQueryClient()
 const router = createAppRouter(queryClient)
 followSystemTheme()
+// Loads the code of the page while the session is requested.
+for (const { routeId } of router.matchRoutes(router.latestLocation))
+  void router.routesById[routeId as keyof typeof router.routesById].options.component?.preload?.()
 
 // The page shows a caught error in its place. After a recoverable error React renders the page again, so nobody sees it.
 const options = {

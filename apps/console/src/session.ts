@@ -1,10 +1,8 @@
 import { ActionError, errorOf } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
-import { invoke } from './api/client.ts'
-import { actionQuery, holdQueries, releaseQueries, useAction } from './api/queries.ts'
+import { holdQueries, releaseQueries, useAction } from './api/queries.ts'
 import { beginCounts, forgetCounts } from './lib/counts-key.ts'
 import { externalStore, useExternalStore } from './lib/external-store.ts'
-import { log } from './lib/log.ts'
 
 /** The signed-in user. */
 export type Session = { userId: string; email: string; displayName?: string; isAdmin: boolean }
@@ -13,7 +11,9 @@ export type Session = { userId: string; email: string; displayName?: string; isA
 type SignedIn = { userId: string; sessionId: string | undefined }
 
 const signedIn = externalStore<SignedIn | undefined>(undefined)
-let following: { ready: Promise<void>; stop: () => void } | undefined
+let following: { stop: () => void } | undefined
+/** The session that is loading, for all parts of the page that need it. */
+let opening: Promise<string> | undefined
 
 // Tabs share the session cookie: after a sign-in in one tab, requests of all other tabs come from that user.
 const tabs = new BroadcastChannel('muster.person')
@@ -32,34 +32,22 @@ tabs.onmessage = ({ data }: MessageEvent<SignedIn>) => {
 export async function loadSession(queryClient: QueryClient): Promise<string> {
   const known = signedIn.get()
   if (known) return known.userId
-  // Live updates are optional, because pages also poll. A failed import is therefore only logged.
-  const live = import('./api/lazy/live.ts').catch((error: unknown) => void log.warn('No live updates', error))
-  const { actor, sessionId } = await askActor()
-  if (actor.actor !== 'User') {
-    forgetCounts()
-    throw new Error('Not logged in')
+  opening ??= open(queryClient)
+  const own = opening
+  try {
+    return await own
+  } finally {
+    if (opening === own) opening = undefined
   }
-  if (!actor.userId) throw new Error('User ID is not available')
-  // The stream of live changes opens while the query for the user's details runs and before the pages load data. So the
-  // pages neither miss a change nor load their data twice.
-  following ??= (await live)?.followLiveChanges(queryClient)
-  await Promise.all([
-    queryClient.fetchQuery({ ...actionQuery('users_GetDetails', { userId: actor.userId }), retry: false }),
-    following?.ready,
-  ])
-  signedIn.set({ userId: actor.userId, sessionId })
-  tabs.postMessage(signedIn.get())
-  return actor.userId
 }
 
-/** Requests the actor. Retries once if the hub did not answer at all, never after an answer. */
-async function askActor() {
-  try {
-    return await invoke('actor_GetActor', {})
-  } catch (error) {
-    if (error instanceof ActionError && error.status === 0) return await invoke('actor_GetActor', {})
-    throw error
-  }
+async function open(queryClient: QueryClient): Promise<string> {
+  const { openSession } = await import('./api/lazy/open-session.ts')
+  const { stream, ...person } = await openSession(queryClient)
+  following = stream
+  signedIn.set(person)
+  tabs.postMessage(person)
+  return person.userId
 }
 
 /** The signed-in user. Suspends while the profile loads, and throws outside of the authenticated routes. */
@@ -119,8 +107,10 @@ export async function closeSession(queryClient: QueryClient, close: () => Promis
 
 /** Forgets the session and clears the query cache. */
 export function endSession(queryClient: QueryClient) {
+  delete window.askedActor
   following?.stop()
   following = undefined
+  opening = undefined
   signedIn.set(undefined)
   forgetCounts()
   queryClient.clear()

@@ -11,6 +11,8 @@ const plain = createClient({ names })
  * numbers, so `parseLossless` keeps their text.
  */
 const OF_DEVICES: ReadonlySet<ActionName> = new Set<ActionName>([
+  'devices_GetConnectionHistory',
+  'devices_GetPage',
   'devices_GetProperty',
   'devices_QueryProperties',
   'devices_QueryPropertyHistory',

@@ -1,6 +1,7 @@
 import { revalidateLogic, useForm } from '@tanstack/react-form'
 import { type FormEvent, useRef } from 'react'
 import { fieldRefusals } from '../lib/field-refusals.ts'
+import { focusInvalid } from './focus-invalid.ts'
 
 type FormValues = Record<string, string | boolean>
 type Errors<Values> = { [Field in keyof Values]?: string | undefined }
@@ -95,19 +96,5 @@ export async function submitForm(
   event.preventDefault()
   const element = event.currentTarget
   await form.handleSubmit()
-  focusInvalid(element, FRAMES_UNTIL_RENDERED)
-}
-
-/**
- * Number of animation frames in which `focusInvalid` looks for an invalid field. React may not have rendered the errors of a
- * rejected form in the first frame.
- */
-const FRAMES_UNTIL_RENDERED = 10
-
-function focusInvalid(form: HTMLFormElement, framesLeft: number) {
-  requestAnimationFrame(() => {
-    const field = form.querySelector<HTMLElement>('[aria-invalid=true]')
-    if (field) field.focus()
-    else if (framesLeft > 1) focusInvalid(form, framesLeft - 1)
-  })
+  focusInvalid(element)
 }

@@ -18,6 +18,11 @@ export function beginCounts(isRemembered: boolean) {
   if ('serviceWorker' in navigator) setCookie(crypto.randomUUID(), isRemembered ? REMEMBERED_SECS : undefined)
 }
 
+/** Whether a person has signed in in this browser and seems to be signed in still. Only the hub knows. */
+export function hasCounts(): boolean {
+  return document.cookie.includes(`${COUNTS_COOKIE}=`)
+}
+
 /** Removes the counts, because the session has ended or another person signs in. */
 export function forgetCounts() {
   writeLocalStorage(COUNTS, undefined)

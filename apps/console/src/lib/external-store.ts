@@ -21,5 +21,5 @@ export function externalStore<T>(value: T) {
 
 /** The value of a store. A change renders the component again. */
 export function useExternalStore<T>({ subscribe, get }: ExternalStore<T>): T {
-  return useSyncExternalStore(subscribe, get)
+  return useSyncExternalStore(subscribe, get, get)
 }

@@ -8,7 +8,6 @@ import { setQueryLimits } from '../queries.ts'
  */
 const LIMITERS: Partial<Record<ActionName, FairLimiter>> = {
   projects_GetSummary: new FairLimiter({ max: 4 }),
-  repositories_GetDetails: new FairLimiter({ max: 4 }),
   // The hub runs one count at a time for each person.
   projects_QueryDeviceCounts: new FairLimiter({ max: 1 }),
 }

@@ -29,13 +29,7 @@ type SameErrors = {
 /** Counts the devices of the project whose update failed with the same error as the update of this device. `undefined` if none did. */
 function useSameError({ deviceId, targetVersion }: SameErrorProps): SameErrors | undefined {
   const { projectId = '' } = useParams({ strict: false })
-  const device = useActionState('projects_QueryDevices', {
-    projectId,
-    filter: { deviceIds: [deviceId] },
-    limit: 1,
-    countTotal: false,
-  }).data?.devices[0]
-  const updateError = device?.updateError
+  const updateError = useActionState('devices_GetDetails', { deviceId }).data?.updateError
   const isCountable = targetVersion !== undefined && targetVersion.length <= LONGEST_VERSION
   const { data, dataUpdatedAt } = useActionState(
     'projects_QueryDeviceCounts',

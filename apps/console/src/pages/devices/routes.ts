@@ -5,7 +5,6 @@ import { searchTexts } from '../../lib/search-texts.ts'
 import { EntityError } from '../../ui/EntityError.tsx'
 import { project } from '../projects/routes.ts'
 import type { deviceSearch } from './detail/connection/ranges.ts'
-import { propertiesQuery } from './detail/device-queries.ts'
 import type { eventsSearch } from './detail/timeline/EventsPage.tsx'
 import type { timelineSearch } from './detail/timeline/TimelinePage.tsx'
 import { allDevicesInput } from './list/all-devices-input.ts'
@@ -36,10 +35,13 @@ const device = createRoute({
   getParentRoute: () => project,
   path: 'devices/$deviceId',
   validateSearch: searchTexts<typeof deviceSearch>,
-  loader: ({ context: { queryClient }, params: { deviceId } }) => {
-    void queryClient.prefetchQuery(actionQuery('devices_GetDetails', { deviceId }))
-    void queryClient.prefetchQuery(propertiesQuery(deviceId))
-  },
+  loader: ({ context: { queryClient }, params: { projectId, deviceId } }) =>
+    // Waits for the code and not for the answers, so that the queries are sent together before the page sends them one by one. The page
+    // needs the same code, and shows its error.
+    import('./detail/prefetch-device.ts').then(
+      ({ prefetchDevice }) => prefetchDevice(queryClient, projectId, deviceId),
+      () => {},
+    ),
   component: lazyPage(() => import('./detail/DevicePage.tsx'), 'DevicePage'),
 })
 

@@ -6,5 +6,5 @@ export const organizationQueries = {
   organizations_QueryMembers: { members: 'organizationId' },
   organizations_QueryInvitations: { members: 'organizationId' },
   organizations_QueryProjects: { projects: 'organizationId' },
-  organizations_QueryRepositories: { repositories: 'organizationId' },
+  organizations_QueryRepositories: { repositories: 'organizationId', packages: 'organizationId' },
 } satisfies LiveQueries<'organizations'>

@@ -1,10 +1,10 @@
+import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, Link, useParams } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
 import { useState } from 'react'
-import { useActionPages, useActionState } from '../../api/queries.ts'
+import { useActionPages } from '../../api/queries.ts'
 import { counted } from '../../lib/app/format.ts'
 import { anyText, usePageSearch } from '../../lib/app/search.ts'
-import { useSeen } from '../../lib/app/use-seen.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { Card, CardFoot, CardSkeletons } from '../../ui/app/Card.tsx'
 import { CardGrid } from '../../ui/app/CardGrid.tsx'
@@ -34,6 +34,7 @@ export function RepositoriesPage() {
   const list = useActionPages('organizations_QueryRepositories', {
     organizationId,
     limit: PAGE_SIZE,
+    withDetails: true,
     ...(text && { filter: { text } }),
   })
   const repositories = list.data?.pages.flatMap(page => page.repositories)
@@ -87,25 +88,24 @@ export function RepositoriesPage() {
   )
 }
 
+type RepositoryCardProps = ActionOutput<'organizations_QueryRepositories'>['repositories'][number]
+
 /** A card with a repository's name, id, visibility and size. */
-function RepositoryCard({ repositoryId, name }: { repositoryId: string; name: string }) {
+function RepositoryCard({ repositoryId, name, details }: RepositoryCardProps) {
   const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
-  const { ref, isSeen } = useSeen<HTMLLIElement>()
-  const { data } = useActionState('repositories_GetDetails', { repositoryId }, { enabled: isSeen })
   return (
     <Card
-      ref={ref}
       title={
         <Link to="/org_{$organization}/repositories/$repositoryId" params={{ organization, repositoryId }}>
           {name}
         </Link>
       }
-      badge={data && <VisibilityBadge visibility={data.visibility} />}
+      badge={details && <VisibilityBadge visibility={details.visibility} />}
       id={<Id id={repositoryId} what="repository id" />}
     >
-      {data && (
-        <CardFoot end={counted(data.assetCount, 'asset')}>
-          <span>{counted(data.packageCount, 'package')}</span>
+      {details && (
+        <CardFoot end={counted(details.assetCount, 'asset')}>
+          <span>{counted(details.packageCount, 'package')}</span>
         </CardFoot>
       )}
     </Card>

@@ -9,5 +9,6 @@ export const repositoryQueries = {
   repositories_GetPackageDetails: { packages: null },
   repositories_QueryPackageVersions: { packages: null },
   repositories_GetVersionDetails: { packages: null },
+  repositories_ResolveVersionsByPath: { packages: null },
   repositories_QueryLinkedProjects: { links: 'repositoryId' },
 } satisfies LiveQueries<'repositories'>

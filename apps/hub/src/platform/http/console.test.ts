@@ -173,6 +173,28 @@ describe('a page of the console', () => {
     expect(without).toBe(`${INDEX}<div id="boot"><!--banner--></div>`)
   })
 
+  it('C23: is a file of its own for the sign-in page, with a policy for its own script', async () => {
+    const dist = join(folder, 'with-login')
+    await mkdir(join(dist, 'assets'), { recursive: true })
+    const login = `${INDEX}<!--banner--><form></form><!--banner--><script>show()</script>`
+    await writeFile(join(dist, 'index.html'), INDEX)
+    await writeFile(join(dist, 'login.html'), login)
+    const console = await served({ console: { banner: { text: 'Closed' } } }, dist)
+    for (const path of ['/login', '/login/?redirect=/', '/Login']) {
+      const { text, headers } = await ask(console, path)
+      expect(text.match(/<span>Closed<\/span>/g)).toHaveLength(2)
+      expect(text).toContain('<form></form>')
+      const hash = `'sha256-${createHash('sha256').update('show()').digest('base64')}'`
+      expect(policyOf(headers)['script-src']).toContain(hash)
+      expect(headers.get('cache-control')).toBe('no-store')
+    }
+    for (const path of ['/', '/signup', '/login/more', '/login.html']) {
+      const { text, headers } = await ask(console, path, { headers: { accept: 'text/html' } })
+      expect(text).toBe(INDEX)
+      expect(policyOf(headers)['script-src']).toHaveLength(2)
+    }
+  })
+
   it('answers HEAD like GET without a body', async () => {
     const answer = await ask(hub, '/login', { method: 'HEAD' })
     expect(answer.status).toBe(200)

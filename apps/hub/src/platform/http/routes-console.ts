@@ -37,8 +37,15 @@ export async function consoleRoutes(
     })
     return
   }
-  const index = withBanner(readFileSync(join(folder, 'index.html'), 'utf8'), config)
-  const policy = contentSecurityPolicy(index, config)
+  const pages = {
+    'index.html': pageOf(folder, 'index.html', config),
+    // A console that was built by an older release has no sign-in page of its own.
+    'login.html': pageOf(
+      folder,
+      existsSync(join(folder, 'login.html')) ? 'login.html' : 'index.html',
+      config,
+    ),
+  }
   const policies = ownPolicies(folder)
   const files = new Set(
     readdirSync(folder, { withFileTypes: true })
@@ -55,13 +62,14 @@ export async function consoleRoutes(
   app.setNotFoundHandler((request, reply) => {
     const path = pagePathOf(request, reply)
     const name = path.slice(1)
-    if (files.has(name) && name !== 'index.html' && !name.startsWith('.')) {
+    if (files.has(name) && !(name in pages) && !name.startsWith('.')) {
       const own = policies[name]
       if (own !== undefined) reply.header('content-security-policy', own)
       // Browsers ask each time whether these files have changed.
       return reply.header('cache-control', 'no-cache').sendFile(name, { cacheControl: false })
     }
     const isPage = isConsolePath(path) || name === 'index.html'
+    const { html, policy } = pages[/^login\/?$/i.test(name) ? 'login.html' : 'index.html']
     // A person gets the console's "not found" page. A program gets an error, so that it does not parse the page as a response.
     if (!isPage && !isForPage(request)) throw noSuchPath(request, path)
     return reply
@@ -69,12 +77,18 @@ export async function consoleRoutes(
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-store')
       .header('content-security-policy', policy)
-      .send(index)
+      .send(html)
   })
 }
 
+/** A page with its Content-Security-Policy. */
+function pageOf(folder: string, name: string, config: Config): { html: string; policy: string } {
+  const html = withBanner(readFileSync(join(folder, name), 'utf8'), config)
+  return { html, policy: contentSecurityPolicy(html, config) }
+}
+
 /**
- * The index page with the text of the banner, so that the first paint has its height. The console replaces it by the banner with its links.
+ * A page with the text of the banner, so that the first paint has its height. The console replaces it by the banner with its links.
  * The text is without elements and escaped.
  */
 function withBanner(index: string, { console: { banner } }: Config): string {
@@ -84,7 +98,7 @@ function withBanner(index: string, { console: { banner } }: Config): string {
     .replace(/[<>"']/g, character => `&#${character.codePointAt(0)};`)
   const placeholder = `<div class="banner"><span class="i"></span><span>${text}</span></div>`
   // A function, because a replacement text would give `$` a meaning.
-  return index.replace('<!--banner-->', () => placeholder)
+  return index.replaceAll('<!--banner-->', () => placeholder)
 }
 
 /** The path of a request for a page. Throws `Invalid` for paths of the API or of assets, and for methods other than GET and HEAD. */
@@ -138,7 +152,7 @@ function inlineHashes(page: string, element: 'script' | 'style'): string[] {
 }
 
 /**
- * Content-Security-Policy of the console's pages. Allows the console's own scripts by path or hash, and the scripts that the operator's
+ * Content-Security-Policy of a page of the console. Allows the console's own scripts by path or hash, and the scripts that the operator's
  * `config.json` lists, together with the origins to which those scripts connect. Everything else is blocked (docs/decisions.md,
  * "Storage, cluster, operations").
  */

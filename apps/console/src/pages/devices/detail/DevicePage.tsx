@@ -42,8 +42,9 @@ export function DevicePage() {
 function Device({ projectId, deviceId }: { projectId: string; deviceId: string }) {
   const query = useActionState('devices_GetDetails', { deviceId })
   const { data: details, error, refetch } = query
-  const problems = useShownProblems(useProblems(deviceId, details))
-  const beganAt = useBeginning(deviceId, problems?.[0])
+  const reported = useProblems(deviceId, details)
+  const problems = useShownProblems(reported.problems)
+  const beginning = useBeginning(deviceId, problems?.[0])
   const isPending = details?.certificates.some(({ status }) => status === 'Pending')
   const isNew = useIsNew(deviceId, details)
   const isElsewhere = details !== undefined && details.projectId !== projectId
@@ -80,7 +81,11 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
         <div className="order">
           {details && <LimitsNotice {...details} />}
           <div className="lead" id="ov">
-            <ConnectionSection deviceId={deviceId} problemBeganAt={beganAt} />
+            <ConnectionSection
+              deviceId={deviceId}
+              problemBeganAt={beginning.at}
+              isLoading={query.isPending || reported.isLoading || beginning.isLoading}
+            />
             {isNew ? (
               <div className="stack">
                 <EventsSection deviceId={deviceId} />

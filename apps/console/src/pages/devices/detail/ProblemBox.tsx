@@ -81,7 +81,7 @@ function ProblemIcon({ problem: { tone, endedAtMs } }: { problem: ShownProblem }
 
 /** The problem in words. For a health problem it contains the beginning, because `Period` shows only the last report of the health. */
 function Sentence({ deviceId, problem }: { deviceId: string; problem: ShownProblem }) {
-  const firstAt = useBeginning(deviceId, problem)
+  const firstAt = useBeginning(deviceId, problem).at
   if (problem.kind !== 'health' || firstAt === undefined) return problem.sentence
   return (
     <>
@@ -137,7 +137,7 @@ type PeriodProps = { deviceId: string; problem: Problem; update: Problem | undef
  */
 function Period({ deviceId, problem, update }: PeriodProps) {
   const { lastAt } = problem
-  const firstAt = useBeginning(deviceId, problem)
+  const firstAt = useBeginning(deviceId, problem).at
   if (problem.kind === 'certificate') return null
   if (problem.kind === 'offline')
     return (

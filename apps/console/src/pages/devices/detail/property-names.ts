@@ -8,5 +8,8 @@ export const SYSTEM_INFO_NAMES = [SYSTEM_INFO, OLD_SYSTEM_INFO]
 /** Name of the property in which update scripts report their status. */
 export const OTA_STATUS = 'dev.nexigon.ota.status'
 
+/** Property in which the operator sets the tag from which a device takes its updates (docs/protocol.md 4.3). */
+export const OTA_CONFIG = 'dev.nexigon.ota.config'
+
 /** Name of the property in which a device reports its health. */
 export const HEALTH = 'dev.nexigon.system.health'

@@ -1,8 +1,9 @@
-import type { ActionOutput } from '@muster/actions/client'
-import { useQuery } from '@tanstack/react-query'
+import type { ActionInput, ActionOutput } from '@muster/actions/client'
+import { queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type CSSProperties, useDeferredValue, useState } from 'react'
-import { actionQuery, useAction, useActionState } from '../../../../api/queries.ts'
+import { invoke } from '../../../../api/client.ts'
+import { actionQuery, useActionState } from '../../../../api/queries.ts'
 import { counted, formatDuration, formatShare } from '../../../../lib/app/format.ts'
 import { dayAndMonth, hourAndMinute } from '../../../../lib/app/local-time.ts'
 import { usePageSearch } from '../../../../lib/app/search.ts'
@@ -11,6 +12,7 @@ import { Section } from '../../../../ui/app/Section.tsx'
 import { Segments } from '../../../../ui/app/Segments.tsx'
 import { Moment } from '../../../../ui/lazy/Moment.tsx'
 import { SectionBoundary } from '../../../../ui/lazy/SectionBoundary.tsx'
+import { Skeleton } from '../../../../ui/Skeleton.tsx'
 import { Strip } from '../../../../ui/Strip.tsx'
 import { cut } from '../cut.ts'
 import { connectionsQuery, pastValuesInput } from '../device-queries.ts'
@@ -32,14 +34,19 @@ type ConnectionSectionProps = {
   deviceId: string
   /** Time when the gravest problem of the device began; undefined if the device has no problem, or while the time is unknown. */
   problemBeganAt: string | undefined
+  /** Whether that time may still come. It decides the range, so the history is requested only afterwards. */
+  isLoading: boolean
 }
 
 /** Time axis of the device's connections, its updates and the changes by people. The person chooses one of three time ranges. */
-export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectionProps) {
+export function ConnectionSection({ deviceId, problemBeganAt, isLoading }: ConnectionSectionProps) {
   const [{ connection }] = usePageSearch(deviceSearch)
   const navigate = useNavigate()
   const [openedMs] = useState(() => Date.now())
   const range = connectionRangeOf(connection, problemBeganAt, openedMs)
+  // Once the history is shown, it stays while a new problem loads.
+  const [isShown, setShown] = useState(!isLoading)
+  if (!isLoading && !isShown) setShown(true)
   const hasConnected = useQuery(connectionsQuery(deviceId)).data?.connections.length !== 0
   return (
     <Section
@@ -65,7 +72,11 @@ export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectio
       }
     >
       <SectionBoundary what="the connection history">
-        <History deviceId={deviceId} range={range} />
+        {isShown ? (
+          <History deviceId={deviceId} range={range} />
+        ) : (
+          <Skeleton label="Loading the connection history" />
+        )}
       </SectionBoundary>
     </Section>
   )
@@ -74,11 +85,7 @@ export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectio
 function History({ deviceId, range: chosen }: { deviceId: string; range: ConnectionRange }) {
   // The range before stays on screen until the answer for the chosen one has come.
   const range = useDeferredValue(chosen)
-  const history = useAction('devices_GetConnectionHistory', {
-    deviceId,
-    ticks: range.ticks,
-    tickSecs: range.tickMs / 1000,
-  })
+  const history = useSuspenseQuery(historyQuery(deviceId, range)).data
   const isNarrow = useIsNarrow()
   const ticks = isNarrow ? mergeTicks(history.ticks) : history.ticks
   const { share } = history
@@ -137,6 +144,33 @@ function NeverConnected({ deviceId }: { deviceId: string }) {
   )
 }
 
+/** Input of the query for the changes by people in a range. */
+function changesInput(
+  deviceId: string,
+  { ticks, tickMs }: ConnectionRange,
+): ActionInput<'devices_QueryTimeline'> {
+  const withinSecs = (ticks * tickMs) / 1000
+  return { deviceId, limit: CHANGES_READ, filter: { kinds: ['person'], withinSecs } }
+}
+
+/** Query for the connections in a range. Its first answer also has the changes by people, which have a query of their own from then on. */
+function historyQuery(deviceId: string, range: ConnectionRange) {
+  const input = { deviceId, ticks: range.ticks, tickSecs: range.tickMs / 1000 }
+  const changesKey = actionQuery('devices_QueryTimeline', changesInput(deviceId, range)).queryKey
+  return queryOptions<ConnectionHistory>({
+    ...actionQuery('devices_GetConnectionHistory', input),
+    queryFn: async ({ client, signal }) => {
+      if (client.getQueryData(changesKey) === undefined) {
+        const both = { ...input, changes: CHANGES_READ }
+        const answer = await invoke('devices_GetConnectionHistory', both, { signal }).catch(() => undefined)
+        if (answer?.changes) client.setQueryData(changesKey, answer.changes)
+        if (answer) return answer
+      }
+      return invoke('devices_GetConnectionHistory', input, { signal })
+    },
+  })
+}
+
 type LanesProps = { deviceId: string; range: ConnectionRange; nowMs: number }
 
 /** Rows with updates and with changes by people, the time axis, and a legend of the marks that occur. */
@@ -145,12 +179,9 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
   const past = useQuery(
     actionQuery('devices_QueryPropertyHistory', pastValuesInput(deviceId, OTA_STATUS)),
   ).data
-  const withinSecs = (range.ticks * range.tickMs) / 1000
-  const people = useActionState(
-    'devices_QueryTimeline',
-    { deviceId, limit: CHANGES_READ, filter: { kinds: ['person'], withinSecs } },
-    { keepPrevious: true },
-  ).data
+  const people = useActionState('devices_QueryTimeline', changesInput(deviceId, range), {
+    keepPrevious: true,
+  }).data
   const updates = updateMarks(updateEntries(OTA_STATUS, past?.changes ?? []), span)
   const changes = personMarks(people?.entries ?? [], span)
   const looks = new Set<Mark['look']>([...updates, ...changes].map(({ look }) => look))

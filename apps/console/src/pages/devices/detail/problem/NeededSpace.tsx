@@ -3,18 +3,18 @@ import type { Problem } from '../problems.ts'
 import { type FreeSpace, freeSpaceOf, isAboutSpace } from './free-space.ts'
 import { useBundleBytes, useDisks } from './use-update-facts.ts'
 
-type NeededSpaceProps = { deviceId: string; update: NonNullable<Problem['update']> }
+type NeededSpaceProps = { deviceId: string; update: Pick<NonNullable<Problem['update']>, 'error'> }
 
 /**
  * Sentence about an update that failed because the disk was full: "The bundle needs 318.4 MiB and /data has 41.2 MiB free." Leaves out a
  * figure that the hub or the device has not reported.
  */
-export function NeededSpace({ deviceId, update: { error, targetVersion } }: NeededSpaceProps) {
-  return isAboutSpace(error) && <Space deviceId={deviceId} targetVersion={targetVersion} />
+export function NeededSpace({ deviceId, update: { error } }: NeededSpaceProps) {
+  return isAboutSpace(error) && <Space deviceId={deviceId} />
 }
 
-function Space({ deviceId, targetVersion }: { deviceId: string; targetVersion: string | undefined }) {
-  const neededBytes = useBundleBytes(deviceId, targetVersion)
+function Space({ deviceId }: { deviceId: string }) {
+  const neededBytes = useBundleBytes(deviceId)
   const [first, ...others] = freeSpaceOf(useDisks(deviceId), neededBytes)
   const needs = neededBytes === undefined ? '' : `The bundle needs ${formatBytes(neededBytes)}`
   if (!first) return needs && ` ${needs}.`

@@ -6,8 +6,9 @@ import { VersionLink } from '../../../repositories/VersionLink.tsx'
 import { SameError } from '../../SameError.tsx'
 import type { Problem } from '../problems.ts'
 import { hourAround } from '../timeline/time-range.ts'
+import { useUpdateVersions } from '../update/update-versions.ts'
 import { freeSpaceOf, isAboutSpace } from './free-space.ts'
-import { useDisks, useUpdateVersion } from './use-update-facts.ts'
+import { useDisks } from './use-update-facts.ts'
 
 type Step = {
   label: string
@@ -66,7 +67,9 @@ type UpdateStepsProps = { deviceId: string; problem: Problem; update: NonNullabl
 /** Steps of a failed update: other devices with the same error, a section of this page with more facts, and the version or the timeline. */
 function UpdateSteps({ deviceId, problem, update: { error, targetVersion } }: UpdateStepsProps) {
   const disks = useDisks(deviceId)
-  const version = useUpdateVersion(deviceId, targetVersion)
+  const reported = useUpdateVersions(deviceId)
+  // The problem may be of an update before the reported one.
+  const version = targetVersion === reported.targetVersion ? reported.target : undefined
   const low = freeSpaceOf(disks, undefined)[0]
   const more: Step = isAboutSpace(error)
     ? {
@@ -81,10 +84,10 @@ function UpdateSteps({ deviceId, problem, update: { error, targetVersion } }: Up
     <>
       <SameError deviceId={deviceId} targetVersion={targetVersion} />
       <StepItem step={more} />
-      {version ? (
+      {version && targetVersion !== undefined ? (
         <li>
           <VersionLink {...version}>
-            Open {targetVersion!.slice(0, LONGEST_LABEL)}
+            Open {targetVersion.slice(0, LONGEST_LABEL)}
             <ArrowRight className="i i-14" aria-hidden />
           </VersionLink>
           <p>Files and tags of the version.</p>

@@ -1,3 +1,4 @@
+import type { ComponentProps } from 'react'
 import { useAction, useActionState } from '../../../../api/queries.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { Badge, type Tone } from '../../../../ui/app/Badge.tsx'
@@ -10,7 +11,7 @@ import { Fact } from '../Fact.tsx'
 import { OTA_STATUS } from '../property-names.ts'
 import { foundProperties, readOtaStatus } from '../well-known.ts'
 import { Attempts } from './Attempts.tsx'
-import { pathOf, useFollowedPath, useVersionAt } from './followed-path.ts'
+import { useUpdateVersions } from './update-versions.ts'
 
 const LONGEST_STATE = 24
 
@@ -40,7 +41,7 @@ function OtaState({ deviceId }: { deviceId: string }) {
 function OtaFacts({ deviceId }: { deviceId: string }) {
   const answer = useAction('devices_GetProperty', { deviceId, name: OTA_STATUS })
   const status = readOtaStatus(foundProperties([answer]))
-  const follows = useFollowedPath(deviceId, answer.result === 'Found' ? answer.value : undefined)
+  const { follows, followed, current, target } = useUpdateVersions(deviceId)
   if (!status || status === 'unreadable') {
     return (
       <div className="in">
@@ -51,7 +52,7 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
         {follows !== undefined && (
           <dl className="kv">
             <Fact label="Follows" mono>
-              <Followed path={follows} />
+              <VersionText version={followed} text={follows} />
             </Fact>
           </dl>
         )}
@@ -65,10 +66,10 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
       <div className="in">
         <dl className="kv ota5">
           <Fact label="Current version" mono>
-            <VersionName version={currentVersion} follows={follows} />
+            {currentVersion === undefined ? '–' : <VersionText version={current} text={currentVersion} />}
           </Fact>
           <Fact label="Target version" mono>
-            <VersionName version={targetVersion} follows={follows} />
+            {targetVersion === undefined ? '–' : <VersionText version={target} text={targetVersion} />}
           </Fact>
           <div>
             <dt>Failures</dt>
@@ -78,7 +79,7 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
             {lastError === undefined ? '–' : <LongText text={lastError} />}
           </Fact>
           <Fact label="Follows" mono>
-            {follows === undefined ? '–' : <Followed path={follows} />}
+            {follows === undefined ? '–' : <VersionText version={followed} text={follows} />}
           </Fact>
         </dl>
       </div>
@@ -89,20 +90,14 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
   )
 }
 
-/** A version, as a link if the package from which the device takes its updates has a tag with this name. */
-function VersionName({ version, follows }: { version: string | undefined; follows: string | undefined }) {
-  const path = pathOf(follows)
-  const found = useVersionAt(path && version !== undefined ? { ...path, tag: version } : undefined)
-  if (version === undefined) return '–'
-  const text = <LongText text={version} />
-  return found ? <VersionLink {...found}>{text}</VersionLink> : text
+type VersionTextProps = Pick<ComponentProps<typeof LongText>, 'text'> & {
+  version: ReturnType<typeof useUpdateVersions>['target']
 }
 
-/** The path of a tag, as a link to the version that has the tag. */
-function Followed({ path }: { path: string }) {
-  const found = useVersionAt(pathOf(path))
-  const text = <LongText text={path} />
-  return found ? <VersionLink {...found}>{text}</VersionLink> : text
+/** The name of a version or the path of a tag, as a link if the version is stored in the package that the device follows. */
+function VersionText({ version, text }: VersionTextProps) {
+  const shown = <LongText text={text} />
+  return version ? <VersionLink {...version}>{shown}</VersionLink> : shown
 }
 
 function toneOf(state: string): Tone {
