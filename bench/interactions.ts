@@ -141,6 +141,25 @@ const INTERACTIONS: Interaction[] = [
     act: page => page.getByLabel('Filter devices').pressSequentially('gateway', { delay: 80 }),
     undo: page => page.getByLabel('Filter devices').fill(''),
   },
+  {
+    ...LIST,
+    name: 'palette: open',
+    act: page => page.keyboard.press('Control+k'),
+    undo: pressEscape,
+  },
+  {
+    ...LIST,
+    name: 'palette: open and search',
+    act: async page => {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox', { name: 'Jump to' }).pressSequentially('gateway', { delay: 80 })
+    },
+    // Escape clears the text first, then it closes the dialog.
+    undo: async page => {
+      await pressEscape(page)
+      await pressEscape(page)
+    },
+  },
   { ...DEVICE, name: 'device: open a menu', act: press('More actions'), undo: pressEscape },
   { ...DEVICE, name: 'device: change the range', act: press('30 d'), undo: press('24 h') },
   {
