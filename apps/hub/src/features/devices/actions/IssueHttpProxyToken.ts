@@ -1,10 +1,10 @@
 import { ActionError } from '@muster/actions'
+import { DEFAULT_PORT } from '../../../link/proxy/hosts.ts'
 import { personOf } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Longest validity of an HTTP proxy URL, in seconds. A longer validity is shortened (docs/decisions.md, "HTTP proxy"). */
 const MAX_SECS = 7_200
-const DEFAULT_PORT = 80
 
 /** Issues a URL through which a browser reaches a web server on the device. */
 export const devices_IssueHttpProxyToken = handler(
@@ -17,7 +17,7 @@ export const devices_IssueHttpProxyToken = handler(
     const person = personOf(caller)
     // Only a person can get a URL, because it expires with the person's session, user token or membership.
     if (!person) throw new ActionError('Invalid', 'A link to a device is issued to a person.')
-    const host = hostname?.toLowerCase() ?? hosts.defaultHost(deviceId)
+    const host = hostname?.toLowerCase() ?? hosts.defaultHost(deviceId, port)
     if (hostname !== undefined) await tokens.claimHost(tx, hosts, host, deviceId)
     const address = redirect === undefined ? undefined : URL.parse(redirect)
     if (address !== undefined && address?.origin !== publicUrl)
