@@ -23,8 +23,10 @@ import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
 import type { ChannelSocket } from './channel-socket.ts'
 import { cookiesOf, hasBody, headText, isSafe, requestHeaders, responseHeaders } from './headers.ts'
 import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
+import { openPortUrl } from './open-port-url.ts'
 import { PAGES, type PageName, pageHtml, Unreachable } from './pages.ts'
-import type { ProxyTokens } from './proxy-tokens.ts'
+import type { Protocol, ProxyAccess, ProxyTokens } from './proxy-tokens.ts'
+import { isTlsAlert, speaksTls } from './tls-channel.ts'
 
 /** Deadline for a device's service to begin its response, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
@@ -80,8 +82,8 @@ export type HttpProxy = {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
 
-/** Connections to one port of a connected device, for the lifetime of its link. */
-type Port = { limiter: FairLimiter; agent: ChannelAgent }
+/** Connections to one port of a connected device, for the lifetime of its link. Both protocols share the limit of the port. */
+type Port = { limiter: FairLimiter; agents: Record<Protocol, ChannelAgent> }
 
 /** Creates the proxy that forwards requests for device hosts over the links of the devices. */
 export function createHttpProxy({
@@ -116,7 +118,9 @@ export function createHttpProxy({
       waitMs: waitTimeoutMs,
       signal: ended.signal,
     })
-    const made = { limiter, agent: new ChannelAgent(session, port, measures?.forwards) }
+    const agentOf = (protocol: Protocol): ChannelAgent =>
+      new ChannelAgent(session, port, protocol, measures?.forwards)
+    const made = { limiter, agents: { http: agentOf('http'), https: agentOf('https') } }
     ofSession.set(port, made)
     return made
   }
@@ -145,6 +149,28 @@ export function createHttpProxy({
         'referrer-policy': 'no-referrer',
       })
       .end()
+  }
+
+  /**
+   * Resolves to the error of a request, with an offer to open the port with the other protocol if the service speaks that one. Uses the permit of
+   * the request for a channel, because some services that expect TLS only close a connection with plain HTTP.
+   */
+  async function explained(
+    error: unknown,
+    device: ReachableDevice,
+    access: ProxyAccess,
+    request: IncomingMessage,
+  ): Promise<unknown> {
+    const { port, protocol } = access
+    const page = pageOf(error)
+    // A reused connection has had an answer before.
+    const mayBeTls = page === 'hungUp' && !(error instanceof StaleConnection) && !request.socket.destroyed
+    const isTls = protocol === 'http' && (page === 'tls' || (mayBeTls && (await speaksTls(device, port))))
+    if (!isTls && page !== 'noTls') return error
+    const other = isTls ? 'https' : 'http'
+    const href = openPortUrl(publicUrl, access, { port, protocol: other, path: request.url! })
+    const label = `Open port ${port} with ${other.toUpperCase()}`
+    return new Unreachable(isTls ? 'tls' : 'noTls', error, { label, href })
   }
 
   /**
@@ -177,9 +203,11 @@ export function createHttpProxy({
         if (request.socket.destroyed) throw leftError()
         shares.takePageRequest(userId, over)
       },
-      async open(device, { port }, signal) {
+      async open(device, access, signal) {
         signal.addEventListener('abort', () => request.socket.destroy())
-        const { limiter, agent } = portOf(device, port)
+        const { port, protocol } = access
+        const { limiter, agents } = portOf(device, port)
+        const agent = agents[protocol]
         const isWithBody = hasBody(request, isUpgrade)
         const permit = await permitOf(limiter, over)
         const send = (): Promise<Answer> => {
@@ -216,8 +244,9 @@ export function createHttpProxy({
             return send()
           })
         } catch (error) {
+          const reason = await explained(error, device, access, request)
           permit.release()
-          throw error
+          throw reason
         }
       },
       audit: 'WithToken',
@@ -313,7 +342,7 @@ type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
  */
 class StaleConnection extends Unreachable {
   constructor(cause: unknown) {
-    super('closed', cause)
+    super('hungUp', cause)
   }
 }
 
@@ -430,20 +459,36 @@ function leftError(): Error {
 function pageOf(error: unknown): PageName {
   if (error instanceof LimitReached) return 'limit'
   if (error instanceof Unreachable) return error.page
-  if (error instanceof ChannelRejectedError) {
-    if (error.shouldRetry() || error.reason === 'too many channels are waiting') return 'busy'
-    return error.reason === 'timed out' ? 'timeout' : 'closed'
-  }
+  if (error instanceof ChannelRejectedError) return pageOfRejection(error)
+  if (isTlsAlert(error)) return 'tlsRefused'
   const { code } = error as NodeJS.ErrnoException
   // Published Nexigon agents of 2025 accept a channel first and close it when nothing listens on the port (docs/protocol.md 3.3).
-  if (code === 'ECONNRESET') return 'closed'
+  if (code === 'ECONNRESET') return 'hungUp'
+  if (code?.startsWith('ERR_SSL_') || code === 'EPROTO') return 'noTls'
   return code?.startsWith('HPE_') || code?.startsWith('ERR_INVALID_') ? 'nonsense' : 'offline'
+}
+
+/** The page for a channel that the device, or this side, has rejected (docs/protocol.md 3.3). */
+function pageOfRejection(error: ChannelRejectedError): PageName {
+  if (error.shouldRetry()) return 'busy'
+  switch (error.reason) {
+    case 'too many channels are waiting':
+    case 'agent task queue is full':
+      return 'busy'
+    case 'timed out':
+    case 'local TCP forwarding target timed out':
+      return 'silent'
+    case 'unknown endpoint':
+      return 'noForwards'
+    default:
+      return 'refused'
+  }
 }
 
 function sendPage(response: ServerResponse, name: PageName, isHead: boolean, error: unknown): void {
   // The message of a limit has the value that was found.
   const page = error instanceof LimitReached ? { ...PAGES[name], text: error.message } : PAGES[name]
-  const html = Buffer.from(pageHtml(page))
+  const html = Buffer.from(pageHtml(page, error instanceof Unreachable ? error.link : undefined))
   response.writeHead(page.status, STATUS_CODES[page.status], {
     'content-type': 'text/html; charset=utf-8',
     'content-length': html.length,

@@ -11,7 +11,7 @@ export const devices_IssueHttpProxyToken = handler(
   'devices_IssueHttpProxyToken',
   async (
     { tx, caller, scope, events, services },
-    { deviceId, validForSecs = MAX_SECS, hostname, port = DEFAULT_PORT, redirect },
+    { deviceId, validForSecs = MAX_SECS, hostname, port = DEFAULT_PORT, protocol = 'http', redirect },
   ) => {
     const { hosts, tokens, publicUrl } = services.proxy
     const person = personOf(caller)
@@ -27,6 +27,7 @@ export const devices_IssueHttpProxyToken = handler(
       deviceId,
       hostname: host,
       port,
+      protocol,
       userId: person.userId,
       sessionId: person.actor === 'User' ? person.sessionId : undefined,
       userTokenId: person.actor === 'UserToken' ? person.tokenId : undefined,
