@@ -21,11 +21,20 @@ import type { ReachableDevice } from '../links/registry.ts'
 import { MAX_HEAD_BYTES } from './answer-reader.ts'
 import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
 import type { ChannelSocket } from './channel-socket.ts'
-import { cookiesOf, hasBody, headText, isSafe, requestHeaders, responseHeaders } from './headers.ts'
+import {
+  cookiesOf,
+  hasBody,
+  headText,
+  isSafe,
+  redirectsOf,
+  requestHeaders,
+  responseHeaders,
+} from './headers.ts'
 import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
 import { openPortUrl } from './open-port-url.ts'
 import { PAGES, type PageName, pageHtml, Unreachable } from './pages.ts'
 import type { Protocol, ProxyAccess, ProxyTokens } from './proxy-tokens.ts'
+import { addressesIn, type Place } from './redirects.ts'
 import { isTlsAlert, speaksTls } from './tls-channel.ts'
 
 /** Deadline for a device's service to begin its response, in milliseconds. */
@@ -151,6 +160,21 @@ export function createHttpProxy({
       .end()
   }
 
+  /** Resolves to the place of an opened port. The addresses of the device are read only if its answer leads to an address. */
+  async function placeOf(host: string, request: IncomingMessage, { answer, access }: Opened): Promise<Place> {
+    const { deviceId, port, protocol } = access
+    const named = addressesIn(redirectsOf(answer))
+    return {
+      host,
+      origin: hosts.originOf(host),
+      port,
+      protocol,
+      asked: isSafe(request) && answer.headers['set-cookie'] === undefined ? request.url : undefined,
+      addresses: named.length > 0 ? await checked(tokens.addressesOf(deviceId, named)) : new Set(),
+      offer: target => openPortUrl(publicUrl, access, target),
+    }
+  }
+
   /**
    * Resolves to the error of a request, with an offer to open the port with the other protocol if the service speaks that one. Uses the permit of
    * the request for a channel, because some services that expect TLS only close a connection with plain HTTP.
@@ -182,7 +206,7 @@ export function createHttpProxy({
     host: string,
     over: ServerResponse | Duplex,
     isUpgrade: boolean,
-    pipe: (answer: Answer) => Promise<void>,
+    pipe: (answer: Answer, place: Place) => Promise<void>,
   ): Promise<void> {
     const jwt = cookiesOf(request.headers.cookie ?? '').find(([name]) => name === cookieName)?.[1] ?? ''
     const outcome = await openForPerson(services, {
@@ -203,7 +227,7 @@ export function createHttpProxy({
         if (request.socket.destroyed) throw leftError()
         shares.takePageRequest(userId, over)
       },
-      async open(device, access, signal) {
+      async open(device, access, signal): Promise<Opened> {
         signal.addEventListener('abort', () => request.socket.destroy())
         const { port, protocol } = access
         const { limiter, agents } = portOf(device, port)
@@ -236,13 +260,14 @@ export function createHttpProxy({
           return answerOf(upstream, answerTimeoutMs, permit.release)
         }
         try {
-          return await send().catch(error => {
+          const answer = await send().catch(error => {
             // The device may have processed the request before the connection was lost, so only requests with a safe method and without
             // a body are sent again.
             if (!(error instanceof StaleConnection) || isWithBody || !isSafe(request)) throw error
             agent.closeIdle()
             return send()
           })
+          return { ...answer, access }
         } catch (error) {
           const reason = await explained(error, device, access, request)
           permit.release()
@@ -250,7 +275,9 @@ export function createHttpProxy({
         }
       },
       audit: 'WithToken',
-      pipe,
+      async pipe(opened) {
+        await pipe(opened, await placeOf(host, request, opened))
+      },
     })
     if (outcome === 'NotConnected') throw new Unreachable('offline')
     if (outcome === 'Forbidden')
@@ -267,12 +294,12 @@ export function createHttpProxy({
     try {
       const url = URL.parse(request.url ?? '', `http://${host}`)
       if (url?.searchParams.has(TOKEN_PARAMETER)) return await admit(response, url, host)
-      await forward(request, host, response, false, async ({ answer, socket: device }) => {
+      await forward(request, host, response, false, async ({ answer, socket: device }, place) => {
         if (device) {
           device.destroy()
           throw new Unreachable('nonsense')
         }
-        const headers = responseHeaders(answer, false, { host, origin: hosts.originOf(host) })
+        const headers = responseHeaders(answer, false, place)
         response.writeHead(answer.statusCode!, answer.statusMessage, headers)
         // Sends the head without waiting for the first byte of the body: with server-sent events, that byte may come much later. The
         // encoding Latin-1 passes on the bytes of the device's headers unchanged. `flushHeaders` would encode them as UTF-8.
@@ -293,9 +320,9 @@ export function createHttpProxy({
     socket.on('error', () => {})
     let hasBegun = false
     try {
-      await forward(request, host, socket, true, async ({ answer, socket: device, head: first }) => {
+      await forward(request, host, socket, true, async ({ answer, socket: device, head: first }, place) => {
         hasBegun = true
-        socket.write(headText(answer, device !== undefined, { host, origin: hosts.originOf(host) }), 'latin1')
+        socket.write(headText(answer, device !== undefined, place), 'latin1')
         if (!device) {
           socket.once('finish', () => socket.destroy())
           endSilence(answer, socket, silenceSecs)
@@ -335,6 +362,7 @@ async function checked<Found>(look: Promise<Found>): Promise<Found> {
 }
 
 type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
+type Opened = Answer & { access: ProxyAccess }
 
 /**
  * Error for a reused connection that closed before the first byte of the response. The device may have closed the connection

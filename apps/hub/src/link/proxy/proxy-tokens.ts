@@ -188,6 +188,18 @@ export class ProxyTokens {
     return row?.redirect ?? undefined
   }
 
+  /** Those of the IP addresses, in their shortest form, that a device has reported as its own. */
+  async addressesOf(deviceId: string, addresses: string[]): Promise<Set<string>> {
+    const rows = await this.#db
+      .selectFrom('device_address')
+      .where('device_id', '=', deviceId)
+      .where('address', 'in', addresses)
+      .where('is_mac', '=', false)
+      .select('address')
+      .execute()
+    return new Set(rows.map(({ address }) => address))
+  }
+
   /** True if any token, even an expired one, has this host name. If so, a new link to the device may help. */
   async isKnownHost(hostname: string): Promise<boolean> {
     const row = await this.#db
