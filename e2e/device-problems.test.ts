@@ -388,6 +388,37 @@ it('opens declared web pages and other ports in a window of their own', async ()
   await window.close()
 })
 
+it('D5, D6: offers the port, protocol and path to which the page of a device leads', async () => {
+  await report('dev.nexigon.system.info', {
+    exports: [{ protocol: 'https', name: 'Secure HMI', port: 8443, path: '/ui' }],
+  })
+  await page.goto(`${list}/${device.deviceId}?port=3000&protocol=https&path=%2Fgrafana%3Fx%3D1#web`)
+  const proxy = page.locator('#web')
+  await expect.poll(() => proxy.getByLabel('Another port').inputValue()).toBe('3000')
+  expect(await proxy.getByLabel('This port speaks HTTPS').isChecked()).toBe(true)
+  await proxy.getByText('/grafana?x=1', { exact: true }).waitFor()
+  await proxy.getByText('The certificate of the device is not verified with HTTPS.').waitFor()
+  await expectGoodScreen(page, 'device-proxy-offer')
+  const opened = async (button: string | RegExp) => {
+    const [window, asked, shown] = await Promise.all([
+      page.waitForEvent('popup'),
+      page.waitForRequest('**/invoke/devices_IssueHttpProxyToken'),
+      page.context().waitForEvent('request', request => request.url().includes('muster_token=')),
+      proxy.getByRole('button', { name: button, exact: true }).click(),
+    ])
+    const { pathname, searchParams } = new URL(shown.url())
+    await window.close()
+    const { port, protocol } = asked.postDataJSON() as { port: number; protocol: string }
+    return { port, protocol, pathname, x: searchParams.get('x') }
+  }
+  expect(await opened('Open')).toEqual({ port: 3000, protocol: 'https', pathname: '/grafana', x: '1' })
+  expect(await opened(/^Secure HMI/)).toEqual({ port: 8443, protocol: 'https', pathname: '/ui', x: null })
+  // Another port has nothing to do with the offered path, and the person may choose plain HTTP.
+  await proxy.getByLabel('Another port').fill('3001')
+  await proxy.getByLabel('This port speaks HTTPS').uncheck()
+  expect(await opened('Open')).toEqual({ port: 3001, protocol: 'http', pathname: '/', x: null })
+})
+
 it('keeps a long error and an unbroken one inside the page', async () => {
   await report('dev.nexigon.ota.status', {
     state: 'failed',

@@ -56,6 +56,11 @@ describe('a configuration file', () => {
     ])
   })
 
+  it('D5: reads exports with https', () => {
+    const text = `${base}[[exports]]\nprotocol = "https"\nname = "web"\nport = 8443`
+    expect(parse(text).exports).toEqual([{ protocol: 'https', name: 'web', port: 8443 }])
+  })
+
   it('ignores unknown keys', () => {
     const text = `${base}colour = "red"\n[terminal]\nenabled = true\n[local-api]\nsocket-path = "/run/x"`
     expect(parse(text)).toEqual(parse(base))
@@ -85,7 +90,7 @@ describe('a configuration file', () => {
     [`${base}telemetry = true`, 'telemetry: found true, expected a table [telemetry]'],
     [`${base}[telemetry]\nsystem-info = 1`, 'telemetry.system-info: found 1, expected true or false'],
     [`${base}exports = "web"`, 'exports: found "web", expected tables [[exports]]'],
-    [`${base}[[exports]]\nprotocol = "ftp"`, 'exports[0].protocol: found "ftp", expected "http"'],
+    [`${base}[[exports]]\nprotocol = "ftp"`, 'exports[0].protocol: found "ftp", expected "http" or "https"'],
     [
       `${base}[[exports]]\nprotocol = "http"\nname = "a"\nport = 70000`,
       'exports[0].port: found 70000, expected an integer from 1 to 65535',

@@ -9,7 +9,7 @@ import { codeOf } from './describe-error.ts'
 import type { EventQueueBounds } from './event-queue.ts'
 
 /** A web server on this device that the console may link to. It is published with the system information (docs/protocol.md 4.2). */
-export type Export = { protocol: 'http'; name: string; port: number; path?: string }
+export type Export = { protocol: 'http' | 'https'; name: string; port: number; path?: string }
 
 /** Complete configuration of an agent: its identity, its hub, and the information that it publishes. */
 export type AgentConfig = {
@@ -142,8 +142,9 @@ function tokenOf(table: ConfigTable, key = 'token'): string {
 }
 
 function exportOf(table: ConfigTable): Export {
-  const protocol = table.required('protocol', '"http"', table.text('protocol'))
-  if (protocol !== 'http') throw table.wrong('protocol', '"http"')
+  const expected = '"http" or "https"'
+  const protocol = table.required('protocol', expected, table.text('protocol'))
+  if (protocol !== 'http' && protocol !== 'https') throw table.wrong('protocol', expected)
   const name = table.required('name', 'a text', table.text('name'))
   const port = table.required('port', 'a port from 1 to 65535', table.integer('port', 1, 65535))
   const path = table.text('path')

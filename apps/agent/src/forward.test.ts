@@ -16,14 +16,17 @@ afterEach(() => {
 })
 
 /** Starts a local TCP service and an agent's `ForwardService`. The test plays the hub, on a link in memory. */
-async function forwarding(onConnection: (socket: Socket) => void, options: { maxForwards?: number } = {}) {
+async function forwarding(
+  onConnection: (socket: Socket) => void,
+  { host = '127.0.0.1', ...options }: { maxForwards?: number; host?: string } = {},
+) {
   const sockets: Socket[] = []
   const server = createServer({ allowHalfOpen: true }, socket => {
     sockets.push(socket)
     socket.on('error', () => {})
     onConnection(socket)
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, host)
   await once(server, 'listening')
   servers.push(server)
   const { port } = server.address() as AddressInfo
@@ -81,6 +84,12 @@ describe('ForwardService', () => {
       'channel rejected: local TCP forwarding target is unavailable',
     )
     expect(service.count).toBe(0)
+  })
+
+  it('D5: reaches a service that listens on ::1 only', async () => {
+    const { hub, endpoint, sockets } = await forwarding(socket => socket.end('hello'), { host: '::1' })
+    expect((await readAll(await hub.open(endpoint))).toString()).toBe('hello')
+    expect(sockets[0]!.remoteAddress).toBe('::1')
   })
 
   it('accepts only after the service answered', async () => {

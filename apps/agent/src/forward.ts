@@ -65,9 +65,24 @@ export function forwardPort(
   return port <= 65535 ? port : 'invalid TCP forwarding endpoint'
 }
 
+/**
+ * Connects to a port of this device: at 127.0.0.1, or at ::1 if the first refuses. Some services listen on only one of the loopback addresses. A
+ * refusal is immediate, so both attempts end within the time that the hub waits. Rejects with the error of 127.0.0.1.
+ */
 async function connectLocally(port: number): Promise<Socket> {
+  try {
+    return await connectTo('127.0.0.1', port)
+  } catch (error) {
+    if (codeOf(error) !== 'ECONNREFUSED') throw error
+    return connectTo('::1', port).catch(() => {
+      throw error
+    })
+  }
+}
+
+async function connectTo(host: '127.0.0.1' | '::1', port: number): Promise<Socket> {
   // allowHalfOpen keeps each direction open after the other direction has ended.
-  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true })
+  const socket = connect({ host, port, allowHalfOpen: true, noDelay: true })
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const timer = setTimeout(() => {
     reject(Object.assign(new Error('the local service does not answer'), { code: 'ETIMEDOUT' }))

@@ -442,9 +442,16 @@ describe('projects and devices', () => {
   })
 
   it('prints a link to the web page of a device', async () => {
-    const { code, out } = await inProcess(['http-proxy', 'issue-url', device.deviceId, '--port', '8080'])
-    expect(code).toBe(0)
-    expect(new URL(out.trim()).hostname).toContain('.localhost')
+    const command = ['http-proxy', 'issue-url', device.deviceId, '--port', '8080']
+    for (const options of [[], ['--https']]) {
+      const { code, out } = await inProcess([...command, ...options])
+      expect(code).toBe(0)
+      const url = new URL(out.trim())
+      expect(url.hostname).toContain('.localhost')
+      const [, claims] = url.searchParams.get('muster_token')!.split('.')
+      const { https } = JSON.parse(Buffer.from(claims!, 'base64url').toString())
+      expect(https).toBe(options.length > 0 ? true : undefined)
+    }
   })
 })
 

@@ -186,17 +186,24 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .description('print a link to the web page for a browser')
     .option('--hostname <name>', 'an unused host name directly below the proxy domain')
     .option('--port <port>', 'port on the device', wholeNumber(1, 65_535))
+    .option('--https', 'the web server speaks HTTPS; its certificate is not verified')
     .option('--valid-for <seconds>', 'validity of the link, at most 7200', wholeNumber(1, 31_536_000))
     .action(
       async (
         deviceId: string,
-        { hostname, port, validFor }: { hostname?: string; port?: number; validFor?: number },
+        {
+          hostname,
+          port,
+          https,
+          validFor,
+        }: { hostname?: string; port?: number; https?: boolean; validFor?: number },
         command: Command,
       ) => {
         const issued = await invoke(command, 'devices_IssueHttpProxyToken', {
           deviceId,
           ...(hostname && { hostname }),
           ...(port && { port }),
+          ...(https && { protocol: 'https' as const }),
           ...(validFor && { validForSecs: validFor }),
         })
         print(command, issued, issued.url)

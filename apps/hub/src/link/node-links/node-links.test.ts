@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { newId } from '@muster/actions'
@@ -11,6 +12,7 @@ import {
   connectDevice,
   connectPerson,
   type DevicePage,
+  deviceIdentity,
   devicePage,
   digestOf,
   forwardLocally,
@@ -210,6 +212,30 @@ describe('a device of another node', () => {
     })
     expect(answer.statusCode).toBe(502)
     expect(Buffer.concat(await answer.toArray()).toString()).toContain('Nothing answers on the device')
+  })
+
+  it('D5, D6, D8: shows pages with HTTPS, under a name of the port, with redirects to itself', async () => {
+    const { certificatePem, keyPem } = await deviceIdentity()
+    const secure = createHttpsServer({ cert: certificatePem, key: keyPem! }, (_request, response) => {
+      response.writeHead(302, { location: `https://localhost:${portOf(secure)}/home` }).end('secure')
+    })
+    await once(secure.listen(0, '127.0.0.1'), 'listening')
+    const { owner, device } = page
+    const input = { deviceId: device.deviceId, port: portOf(secure) }
+    const ask = async (protocol: 'http' | 'https') => {
+      const { url, jwt } = await owner.invoke('devices_IssueHttpProxyToken', { ...input, protocol })
+      const { host } = new URL(url)
+      expect(host).not.toBe(page.host)
+      const headers = { host, cookie: `muster-device=${jwt}` }
+      const answer = await page.ask('/', { ...throughEntry, agent: false, headers })
+      const text = Buffer.concat(await answer.toArray()).toString()
+      return { host, text, location: answer.headers.location }
+    }
+    const { host, text, location } = await ask('https')
+    expect(text).toBe('secure')
+    expect(location).toBe(`http://${host.split(':')[0]}:${new URL(entry.publicUrl).port}/home`)
+    expect((await ask('http')).text).toContain('This port expects HTTPS')
+    secure.close()
   })
 
   it('uses one link for all connections', async () => {

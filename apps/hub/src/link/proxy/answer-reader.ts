@@ -248,10 +248,16 @@ const FRAMING = new Set(['content-length', 'transfer-encoding'])
 
 /** Index at which the status line begins; undefined while too few bytes have arrived. Throws `Unreachable` if there is none. */
 function startOfStatus(head: Buffer): number | undefined {
+  if (isTlsAlert(head)) throw new Unreachable('tls')
   for (let at = 0; at <= MAX_BEFORE_STATUS && at + 4 <= head.length; at++)
     if (head.toString('latin1', at, at + 4).toUpperCase() === 'HTTP') return at
   if (head.length >= MAX_BEFORE_STATUS + 4) throw new Unreachable('nonsense')
   return undefined
+}
+
+/** True for the begin of an alert of TLS: a service that expects TLS sends one when it gets plain HTTP (RFC 8446, 5.1 and 6). */
+function isTlsAlert(head: Buffer): boolean {
+  return head.length >= 5 && head[0] === 21 && head[1] === 3 && head.readUInt16BE(3) === 2
 }
 
 /** Index behind the empty line that ends the head; undefined if it has not arrived. Lines end with a line feed, with or without CR. */

@@ -3,12 +3,26 @@ import type { Channel } from '@muster/link'
 import type { ForwardCounts } from '../../platform/runtime/measures.ts'
 import type { AnswerReader } from './answer-reader.ts'
 
+/** Parts of a channel that a `ChannelSocket` uses. `failure` is the reason why the bytes read are incomplete, if it is known. */
+export type ByteChannel = Pick<
+  Channel,
+  | 'tryRead'
+  | 'tryWrite'
+  | 'canWrite'
+  | 'end'
+  | 'close'
+  | 'closed'
+  | 'isTruncated'
+  | 'onReadable'
+  | 'onWritable'
+> & { readonly failure?: Error | undefined }
+
 /**
  * Gives a channel the socket interface that Node's HTTP client needs. Back-pressure works in both directions: data is read only on demand,
  * and a write completes when the channel accepts more bytes.
  */
 export class ChannelSocket extends Duplex {
-  readonly #channel: Channel
+  readonly #channel: ByteChannel
   readonly #counts: ForwardCounts | undefined
   /** Writes the answers of the device anew; undefined if the bytes are passed on as they are. */
   readonly answers: AnswerReader | undefined
@@ -18,7 +32,7 @@ export class ChannelSocket extends Duplex {
   /** Timeout set by `setTimeout`, in milliseconds. Node's HTTP client reads it from this property. */
   timeout = 0
 
-  constructor(channel: Channel, counts?: ForwardCounts, answers?: AnswerReader) {
+  constructor(channel: ByteChannel, counts?: ForwardCounts, answers?: AnswerReader) {
     super({ allowHalfOpen: false })
     this.#channel = channel
     this.#counts = counts
@@ -153,6 +167,6 @@ export class ChannelSocket extends Duplex {
   }
 
   #failure(): Error {
-    return new Error('the connection to the device broke')
+    return this.#channel.failure ?? new Error('the connection to the device broke')
   }
 }

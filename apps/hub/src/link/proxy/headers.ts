@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Unreachable } from './pages.ts'
+import { type Place, reachable, reachableName, reachableRefresh } from './redirects.ts'
 
 /** Headers that concern one connection and not the message (RFC 9110, 7.6.1). */
 const HOP_BY_HOP = new Set([
@@ -37,11 +38,6 @@ const DIRECTIONS =
   /^(x-accel-(?!buffering$).*|x-sendfile|x-lighttpd-send-file|surrogate-control|cdn-cache-control)$/
 /** The hub's own cookies. Browsers send them to a device's host too if their cookie domain includes that host. */
 export const OWN_COOKIE = /^(__(host|secure)-)?muster/i
-/** Start of an absolute HTTP URL, as in redirects. The first group is the host name. */
-const ADDRESS = /^https?:\/\/([^/?#:@]+)(:\d*)?(?=[/?#]|$)/i
-
-/** Host name and origin of a device as browsers see them. */
-type Place = { host: string; origin: string }
 
 /** Name-value pairs of Node's `rawHeaders`. Repeated headers stay separate. */
 function pairsOf(raw: readonly string[]): [name: string, value: string][] {
@@ -110,17 +106,18 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
     // console's host.
     if (lower === 'clear-site-data') return []
     if (lower === 'set-cookie') return [name, value.replace(/;\s*domain\s*(=[^;]*)?(?=;|$)/gi, '')]
-    if (lower === 'location' || lower === 'content-location') return [name, reachable(value, place)]
+    if (lower === 'location') return [name, reachable(value, place)]
+    if (lower === 'content-location') return [name, reachableName(value, place)]
+    if (lower === 'refresh') return [name, reachableRefresh(value, place)]
     return [name, value]
   })
   if (isUpgrade) kept.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? 'websocket')
   return kept
 }
 
-/** Rewrites a URL on the device's own host to the origin that browsers use. Other URLs stay unchanged. */
-function reachable(address: string, { host, origin }: Place): string {
-  const [start, named] = ADDRESS.exec(address) ?? []
-  return named?.toLowerCase() === host ? origin + address.slice(start!.length) : address
+/** The values of the headers of a device's response that lead to another address. */
+export function redirectsOf({ headers }: IncomingMessage): string[] {
+  return [headers.location, headers['content-location'], headers.refresh].flatMap(value => value ?? [])
 }
 
 /** The head of a response for a raw socket without an HTTP server, in Latin-1. */

@@ -3,12 +3,19 @@ import { ActionError, encodeRadix } from '@muster/actions'
 import type { Config } from '../../platform/config/config.ts'
 
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz'
-/** Length in characters of a host label that is derived from a device id (docs/protocol.md 6.6). */
+/** Length in characters of a host label that is derived from a device id and a port (docs/protocol.md 6.6). */
 const LABEL_LENGTH = 50
 
-/** The label of a device's default host name: a hash of its id, which does not reveal the id (docs/protocol.md 6.6). */
-export function hostLabel(deviceId: string): string {
-  return encodeRadix(createHash('sha256').update(deviceId).digest(), BASE36)
+/** Port of a device to which a link leads that names none. */
+export const DEFAULT_PORT = 80
+
+/**
+ * The label of the default host name of a device's port: a hash of the device's id, which does not reveal the id, and of the port unless it is
+ * 80 (docs/protocol.md 6.6). Each port has a name of its own, so that a link to one application does not take over the tab of another one.
+ */
+export function hostLabel(deviceId: string, port = DEFAULT_PORT): string {
+  const text = port === DEFAULT_PORT ? deviceId : `${deviceId}:${port}`
+  return encodeRadix(createHash('sha256').update(text).digest(), BASE36)
 }
 
 /** Query parameter that holds the token in a link to a device's page. A redirect removes it from the URL. */
@@ -52,9 +59,9 @@ export class ProxyHosts {
     return host?.endsWith(`.${this.#domain}`) && !this.#own.has(host) ? host : undefined
   }
 
-  /** The default host name of a device. Throws `Invalid` when no proxy domain is set. */
-  defaultHost(deviceId: string): string {
-    return `${hostLabel(deviceId)}.${this.domain}`
+  /** The default host name of a device's port. Throws `Invalid` when no proxy domain is set. */
+  defaultHost(deviceId: string, port: number): string {
+    return `${hostLabel(deviceId, port)}.${this.domain}`
   }
 
   /**

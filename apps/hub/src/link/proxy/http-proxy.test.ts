@@ -151,7 +151,7 @@ describe('a link to a device', () => {
       port,
     })
     const { hostname, search, host } = new URL(url)
-    expect(hostname).toBe(`${hostLabel(device.deviceId)}.localhost`)
+    expect(hostname).toBe(`${hostLabel(device.deviceId, port)}.localhost`)
     expect(host).toBe(`${hostname}:${hub.address.port}`)
     expect(search).toContain(jwt)
     const answer = await ask(hostname, `/${search}&page=2`)

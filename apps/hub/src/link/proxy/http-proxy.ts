@@ -21,10 +21,21 @@ import type { ReachableDevice } from '../links/registry.ts'
 import { MAX_HEAD_BYTES } from './answer-reader.ts'
 import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
 import type { ChannelSocket } from './channel-socket.ts'
-import { cookiesOf, hasBody, headText, isSafe, requestHeaders, responseHeaders } from './headers.ts'
+import {
+  cookiesOf,
+  hasBody,
+  headText,
+  isSafe,
+  redirectsOf,
+  requestHeaders,
+  responseHeaders,
+} from './headers.ts'
 import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
+import { openPortUrl } from './open-port-url.ts'
 import { PAGES, type PageName, pageHtml, Unreachable } from './pages.ts'
-import type { ProxyTokens } from './proxy-tokens.ts'
+import type { Protocol, ProxyAccess, ProxyTokens } from './proxy-tokens.ts'
+import { addressesIn, type Place } from './redirects.ts'
+import { isTlsAlert, speaksTls } from './tls-channel.ts'
 
 /** Deadline for a device's service to begin its response, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
@@ -80,8 +91,8 @@ export type HttpProxy = {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
 
-/** Connections to one port of a connected device, for the lifetime of its link. */
-type Port = { limiter: FairLimiter; agent: ChannelAgent }
+/** Connections to one port of a connected device, for the lifetime of its link. Both protocols share the limit of the port. */
+type Port = { limiter: FairLimiter; agents: Record<Protocol, ChannelAgent> }
 
 /** Creates the proxy that forwards requests for device hosts over the links of the devices. */
 export function createHttpProxy({
@@ -116,7 +127,9 @@ export function createHttpProxy({
       waitMs: waitTimeoutMs,
       signal: ended.signal,
     })
-    const made = { limiter, agent: new ChannelAgent(session, port, measures?.forwards) }
+    const agentOf = (protocol: Protocol): ChannelAgent =>
+      new ChannelAgent(session, port, protocol, measures?.forwards)
+    const made = { limiter, agents: { http: agentOf('http'), https: agentOf('https') } }
     ofSession.set(port, made)
     return made
   }
@@ -147,6 +160,43 @@ export function createHttpProxy({
       .end()
   }
 
+  /** Resolves to the place of an opened port. The addresses of the device are read only if its answer leads to an address. */
+  async function placeOf(host: string, request: IncomingMessage, { answer, access }: Opened): Promise<Place> {
+    const { deviceId, port, protocol } = access
+    const named = addressesIn(redirectsOf(answer))
+    return {
+      host,
+      origin: hosts.originOf(host),
+      port,
+      protocol,
+      asked: isSafe(request) && answer.headers['set-cookie'] === undefined ? request.url : undefined,
+      addresses: named.length > 0 ? await checked(tokens.addressesOf(deviceId, named)) : new Set(),
+      offer: target => openPortUrl(publicUrl, access, target),
+    }
+  }
+
+  /**
+   * Resolves to the error of a request, with an offer to open the port with the other protocol if the service speaks that one. Uses the permit of
+   * the request for a channel, because some services that expect TLS only close a connection with plain HTTP.
+   */
+  async function explained(
+    error: unknown,
+    device: ReachableDevice,
+    access: ProxyAccess,
+    request: IncomingMessage,
+  ): Promise<unknown> {
+    const { port, protocol } = access
+    const page = pageOf(error)
+    // A reused connection has had an answer before.
+    const mayBeTls = page === 'hungUp' && !(error instanceof StaleConnection) && !request.socket.destroyed
+    const isTls = protocol === 'http' && (page === 'tls' || (mayBeTls && (await speaksTls(device, port))))
+    if (!isTls && page !== 'noTls') return error
+    const other = isTls ? 'https' : 'http'
+    const href = openPortUrl(publicUrl, access, { port, protocol: other, path: request.url! })
+    const label = `Open port ${port} with ${other.toUpperCase()}`
+    return new Unreachable(isTls ? 'tls' : 'noTls', error, { label, href })
+  }
+
   /**
    * Forwards a request to the device and passes the response to `pipe`. `over` is the browser's response or socket. When `over` closes, the
    * request to the device is aborted, and another request may use the port. Throws `Unreachable`.
@@ -156,7 +206,7 @@ export function createHttpProxy({
     host: string,
     over: ServerResponse | Duplex,
     isUpgrade: boolean,
-    pipe: (answer: Answer) => Promise<void>,
+    pipe: (answer: Answer, place: Place) => Promise<void>,
   ): Promise<void> {
     const jwt = cookiesOf(request.headers.cookie ?? '').find(([name]) => name === cookieName)?.[1] ?? ''
     const outcome = await openForPerson(services, {
@@ -177,9 +227,11 @@ export function createHttpProxy({
         if (request.socket.destroyed) throw leftError()
         shares.takePageRequest(userId, over)
       },
-      async open(device, { port }, signal) {
+      async open(device, access, signal): Promise<Opened> {
         signal.addEventListener('abort', () => request.socket.destroy())
-        const { limiter, agent } = portOf(device, port)
+        const { port, protocol } = access
+        const { limiter, agents } = portOf(device, port)
+        const agent = agents[protocol]
         const isWithBody = hasBody(request, isUpgrade)
         const permit = await permitOf(limiter, over)
         const send = (): Promise<Answer> => {
@@ -208,20 +260,24 @@ export function createHttpProxy({
           return answerOf(upstream, answerTimeoutMs, permit.release)
         }
         try {
-          return await send().catch(error => {
+          const answer = await send().catch(error => {
             // The device may have processed the request before the connection was lost, so only requests with a safe method and without
             // a body are sent again.
             if (!(error instanceof StaleConnection) || isWithBody || !isSafe(request)) throw error
             agent.closeIdle()
             return send()
           })
+          return { ...answer, access }
         } catch (error) {
+          const reason = await explained(error, device, access, request)
           permit.release()
-          throw error
+          throw reason
         }
       },
       audit: 'WithToken',
-      pipe,
+      async pipe(opened) {
+        await pipe(opened, await placeOf(host, request, opened))
+      },
     })
     if (outcome === 'NotConnected') throw new Unreachable('offline')
     if (outcome === 'Forbidden')
@@ -238,12 +294,12 @@ export function createHttpProxy({
     try {
       const url = URL.parse(request.url ?? '', `http://${host}`)
       if (url?.searchParams.has(TOKEN_PARAMETER)) return await admit(response, url, host)
-      await forward(request, host, response, false, async ({ answer, socket: device }) => {
+      await forward(request, host, response, false, async ({ answer, socket: device }, place) => {
         if (device) {
           device.destroy()
           throw new Unreachable('nonsense')
         }
-        const headers = responseHeaders(answer, false, { host, origin: hosts.originOf(host) })
+        const headers = responseHeaders(answer, false, place)
         response.writeHead(answer.statusCode!, answer.statusMessage, headers)
         // Sends the head without waiting for the first byte of the body: with server-sent events, that byte may come much later. The
         // encoding Latin-1 passes on the bytes of the device's headers unchanged. `flushHeaders` would encode them as UTF-8.
@@ -264,9 +320,9 @@ export function createHttpProxy({
     socket.on('error', () => {})
     let hasBegun = false
     try {
-      await forward(request, host, socket, true, async ({ answer, socket: device, head: first }) => {
+      await forward(request, host, socket, true, async ({ answer, socket: device, head: first }, place) => {
         hasBegun = true
-        socket.write(headText(answer, device !== undefined, { host, origin: hosts.originOf(host) }), 'latin1')
+        socket.write(headText(answer, device !== undefined, place), 'latin1')
         if (!device) {
           socket.once('finish', () => socket.destroy())
           endSilence(answer, socket, silenceSecs)
@@ -306,6 +362,7 @@ async function checked<Found>(look: Promise<Found>): Promise<Found> {
 }
 
 type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
+type Opened = Answer & { access: ProxyAccess }
 
 /**
  * Error for a reused connection that closed before the first byte of the response. The device may have closed the connection
@@ -313,7 +370,7 @@ type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
  */
 class StaleConnection extends Unreachable {
   constructor(cause: unknown) {
-    super('closed', cause)
+    super('hungUp', cause)
   }
 }
 
@@ -430,20 +487,36 @@ function leftError(): Error {
 function pageOf(error: unknown): PageName {
   if (error instanceof LimitReached) return 'limit'
   if (error instanceof Unreachable) return error.page
-  if (error instanceof ChannelRejectedError) {
-    if (error.shouldRetry() || error.reason === 'too many channels are waiting') return 'busy'
-    return error.reason === 'timed out' ? 'timeout' : 'closed'
-  }
+  if (error instanceof ChannelRejectedError) return pageOfRejection(error)
+  if (isTlsAlert(error)) return 'tlsRefused'
   const { code } = error as NodeJS.ErrnoException
   // Published Nexigon agents of 2025 accept a channel first and close it when nothing listens on the port (docs/protocol.md 3.3).
-  if (code === 'ECONNRESET') return 'closed'
+  if (code === 'ECONNRESET') return 'hungUp'
+  if (code?.startsWith('ERR_SSL_') || code === 'EPROTO') return 'noTls'
   return code?.startsWith('HPE_') || code?.startsWith('ERR_INVALID_') ? 'nonsense' : 'offline'
+}
+
+/** The page for a channel that the device, or this side, has rejected (docs/protocol.md 3.3). */
+function pageOfRejection(error: ChannelRejectedError): PageName {
+  if (error.shouldRetry()) return 'busy'
+  switch (error.reason) {
+    case 'too many channels are waiting':
+    case 'agent task queue is full':
+      return 'busy'
+    case 'timed out':
+    case 'local TCP forwarding target timed out':
+      return 'silent'
+    case 'unknown endpoint':
+      return 'noForwards'
+    default:
+      return 'refused'
+  }
 }
 
 function sendPage(response: ServerResponse, name: PageName, isHead: boolean, error: unknown): void {
   // The message of a limit has the value that was found.
   const page = error instanceof LimitReached ? { ...PAGES[name], text: error.message } : PAGES[name]
-  const html = Buffer.from(pageHtml(page))
+  const html = Buffer.from(pageHtml(page, error instanceof Unreachable ? error.link : undefined))
   response.writeHead(page.status, STATUS_CODES[page.status], {
     'content-type': 'text/html; charset=utf-8',
     'content-length': html.length,

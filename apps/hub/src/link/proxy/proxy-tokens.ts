@@ -7,13 +7,26 @@ import { daysAgo, type JobContext } from '../../platform/jobs/define-job.ts'
 import type { PersonRight } from '../channels/device-channel.ts'
 import type { ProxyHosts } from './hosts.ts'
 
-/** Right that a token gives its person: the device and port that it opens, and its remaining lifetime. `key` is the id of the token. */
-type ProxyAccess = PersonRight & { port: number; lastsSecs: number }
+/** Protocol that a device's web server speaks on its port. */
+export type Protocol = 'http' | 'https'
+
+/**
+ * Right that a token gives its person: the device and port that it opens, the place of the device, and the remaining lifetime. `key` is the id
+ * of the token.
+ */
+export type ProxyAccess = PersonRight & {
+  port: number
+  protocol: Protocol
+  projectId: string
+  organizationId: string
+  lastsSecs: number
+}
 
 type NewToken = {
   deviceId: string
   hostname: string
   port: number
+  protocol: Protocol
   userId: string
   /** Session or user token of the person who requested this proxy token. The proxy token ends with it. */
   sessionId: string | undefined
@@ -22,7 +35,17 @@ type NewToken = {
   validForSecs: number
 }
 
-type AccessRow = { device_id: string; port: number; user_id: string; expires_at: Date }
+type AccessRow = {
+  device_id: string
+  port: number
+  user_id: string
+  project_id: string
+  organization_id: string
+  expires_at: Date
+}
+
+/** Parts of a JWT with a verified signature. */
+type Verified = { tokenId: string; isHttps: boolean }
 
 /** Limit of cached JWTs with a verified signature. A browser sends the same JWT with dozens of concurrent requests of a page. */
 const MAX_VERIFIED = 1_000
@@ -46,7 +69,7 @@ export async function removeOldProxyTokens({ db }: JobContext): Promise<void> {
  * expire, so the query checks their expiry.
  */
 const ACCESS = `
-  select t.device_id, t.port, t.user_id, t.expires_at
+  select t.device_id, t.port, t.user_id, t.expires_at, p.project_id, p.organization_id
     from proxy_token t
     join device d using (device_id)
     join project p using (project_id)
@@ -65,8 +88,8 @@ const ACCESS = `
 export class ProxyTokens {
   readonly #db: Db
   readonly #jwts: Jwts
-  /** Row ids of JWTs with a verified signature, oldest first. A deleted row is noticed, because each request reads the row. */
-  readonly #verified = new Map<string, string>()
+  /** JWTs with a verified signature, oldest first. A deleted row is noticed, because each request reads the row. */
+  readonly #verified = new Map<string, Verified>()
 
   constructor(db: Db, jwts: Jwts) {
     this.#db = db
@@ -91,7 +114,7 @@ export class ProxyTokens {
         expires_at: expiresAt,
       })
       .execute()
-    return this.#jwts.signProxy(tokenId, expiresAt)
+    return this.#jwts.signProxy(tokenId, token.protocol === 'https', expiresAt)
   }
 
   /**
@@ -133,14 +156,18 @@ export class ProxyTokens {
 
   /** The access that a token grants under a host name; undefined if it grants none. */
   async check(jwt: string, hostname: string): Promise<ProxyAccess | undefined> {
-    const tokenId = this.#verified.get(jwt) ?? (await this.#verify(jwt))
-    if (tokenId === undefined) return undefined
+    const verified = this.#verified.get(jwt) ?? (await this.#verify(jwt))
+    if (verified === undefined) return undefined
+    const { tokenId, isHttps } = verified
     const now = Date.now()
     const [row] = await select<AccessRow>(this.#db, ACCESS, [tokenId, hostname, new Date(now)])
     return (
       row && {
         deviceId: row.device_id,
         port: row.port,
+        protocol: isHttps ? 'https' : 'http',
+        projectId: row.project_id,
+        organizationId: row.organization_id,
         userId: row.user_id,
         key: tokenId,
         lastsSecs: Math.floor((row.expires_at.getTime() - now) / 1000),
@@ -150,15 +177,27 @@ export class ProxyTokens {
 
   /** The redirect URL of an expired token, if its issuer set one. */
   async redirectOfExpired(jwt: string): Promise<string | undefined> {
-    const tokenId = await this.#verify(jwt)
-    if (tokenId === undefined) return undefined
+    const verified = await this.#verify(jwt)
+    if (verified === undefined) return undefined
     const row = await this.#db
       .selectFrom('proxy_token')
-      .where('token_id', '=', tokenId)
+      .where('token_id', '=', verified.tokenId)
       .where('expires_at', '<=', new Date())
       .select('redirect')
       .executeTakeFirst()
     return row?.redirect ?? undefined
+  }
+
+  /** Those of the IP addresses, in their shortest form, that a device has reported as its own. */
+  async addressesOf(deviceId: string, addresses: string[]): Promise<Set<string>> {
+    const rows = await this.#db
+      .selectFrom('device_address')
+      .where('device_id', '=', deviceId)
+      .where('address', 'in', addresses)
+      .where('is_mac', '=', false)
+      .select('address')
+      .execute()
+    return new Set(rows.map(({ address }) => address))
   }
 
   /** True if any token, even an expired one, has this host name. If so, a new link to the device may help. */
@@ -172,11 +211,11 @@ export class ProxyTokens {
     return row !== undefined
   }
 
-  async #verify(jwt: string): Promise<string | undefined> {
-    const tokenId = await this.#jwts.verifyProxy(jwt)
-    if (tokenId === undefined) return undefined
-    this.#verified.set(jwt, tokenId)
+  async #verify(jwt: string): Promise<Verified | undefined> {
+    const verified = await this.#jwts.verifyProxy(jwt)
+    if (verified === undefined) return undefined
+    this.#verified.set(jwt, verified)
     if (this.#verified.size > MAX_VERIFIED) this.#verified.delete(this.#verified.keys().next().value!)
-    return tokenId
+    return verified
   }
 }

@@ -63,14 +63,18 @@ export class Jwts {
     }
   }
 
-  /** Signs a JWT that opens the web pages of a device. The row of `proxy_token` holds the device, the port and the person. */
-  signProxy(tokenId: string, expiresAt: Date): Promise<string> {
-    return this.#sign('Proxy', { jti: tokenId }, expiresAt)
+  /**
+   * Signs a JWT that opens the web pages of a device. The row of `proxy_token` holds the device, the port and the person. `isHttps` is true if
+   * the device's service speaks HTTPS.
+   */
+  signProxy(tokenId: string, isHttps: boolean, expiresAt: Date): Promise<string> {
+    return this.#sign('Proxy', { jti: tokenId, ...(isHttps && { https: true }) }, expiresAt)
   }
 
-  /** Returns the token id in a JWT of `signProxy`. Undefined for an invalid JWT. The caller reads the expiry from the row of the token. */
-  async verifyProxy(jwt: string): Promise<string | undefined> {
-    return (await this.#verify('Proxy', jwt, ['jti'], new Date(0)))?.jti
+  /** Returns what a JWT of `signProxy` holds. Undefined for an invalid JWT. The caller reads the expiry from the row of the token. */
+  async verifyProxy(jwt: string): Promise<{ tokenId: string; isHttps: boolean } | undefined> {
+    const payload = await this.#verify('Proxy', jwt, ['jti'], new Date(0))
+    return payload && { tokenId: payload.jti!, isHttps: payload.https === true }
   }
 
   #sign(purpose: Purpose, claims: object, expiresAt: Date): Promise<string> {

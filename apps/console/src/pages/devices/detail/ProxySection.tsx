@@ -2,9 +2,12 @@ import { useQueries } from '@tanstack/react-query'
 import { ExternalLink } from 'lucide-react'
 import { type FormEvent, useId, useState } from 'react'
 import { actionQuery } from '../../../api/queries.ts'
+import { usePageSearch } from '../../../lib/app/search.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { Button } from '../../../ui/Button.tsx'
+import { Checkbox } from '../../../ui/Checkbox.tsx'
 import { FieldError } from '../../../ui/Field.tsx'
+import { deviceSearch, WEB_PROTOCOLS } from './device-search.ts'
 import { SYSTEM_INFO_NAMES } from './property-names.ts'
 import { PROXY_LINK_HOURS, useProxyLink } from './use-proxy-link.ts'
 import { type Export, foundProperties, readSystemInfo } from './well-known.ts'
@@ -55,11 +58,17 @@ function ExportRow({
   declared: Export
 }) {
   const { open, isPending } = useProxyLink(deviceId)
+  const web = WEB_PROTOCOLS.find(known => known === protocol)
   const where = `${protocol} · ${port}${path === '/' ? '' : path}`
   return (
     <li>
-      {protocol === 'http' ? (
-        <button type="button" className="link" aria-disabled={isPending} onClick={() => open(port, path)}>
+      {web ? (
+        <button
+          type="button"
+          className="link"
+          aria-disabled={isPending}
+          onClick={() => open(port, path, web)}
+        >
           {name}
           <ExternalLink className="i i-14" aria-hidden />
           <span className="sr"> (opens in a new window)</span>
@@ -74,21 +83,31 @@ function ExportRow({
 
 function AnotherPort({ deviceId }: { deviceId: string }) {
   const id = useId()
-  const [text, setText] = useState('80')
+  const [offered] = usePageSearch(deviceSearch)
+  const [text, setText] = useState(offered.port ?? '80')
+  const [isHttps, setHttps] = useState(offered.protocol === 'https')
   const [isRefused, setRefused] = useState(false)
   const { open, isPending } = useProxyLink(deviceId)
   const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0
   const isPort = port >= 1 && port <= 65_535
   const isWrong = isRefused && !isPort
+  // The path belongs to the offered port.
+  const path = text === offered.port && offered.path?.startsWith('/') ? offered.path : '/'
 
   function submit(event: FormEvent) {
     event.preventDefault()
     setRefused(!isPort)
-    if (isPort && !isPending) open(port)
+    if (isPort && !isPending) open(port, path, isHttps ? 'https' : 'http')
   }
 
   return (
     <form className="in port" onSubmit={submit}>
+      {offered.port !== undefined && (
+        <p>
+          The page that you came from needs this port and protocol of the device. Open it if you expected
+          that.
+        </p>
+      )}
       <label className="label" htmlFor={id}>
         Another port <small>(required)</small>
       </label>
@@ -109,8 +128,11 @@ function AnotherPort({ deviceId }: { deviceId: string }) {
         </Button>
       </div>
       <FieldError id={id} error={isWrong ? 'A port is a number from 1 to 65535.' : undefined} />
+      {path !== '/' && <p className="any mono muted">{path}</p>}
+      <Checkbox label="This port speaks HTTPS" checked={isHttps} onChange={setHttps} />
       <p className="help" id={`${id}-help`}>
-        Each link is valid for {PROXY_LINK_HOURS} hours and opens in a new window.
+        Each link is valid for {PROXY_LINK_HOURS} hours and opens in a new window. The certificate of the
+        device is not verified with HTTPS.
       </p>
     </form>
   )

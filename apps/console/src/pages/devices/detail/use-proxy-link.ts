@@ -1,18 +1,26 @@
 import { useCommand } from '../../../api/queries.ts'
 import { openIssued } from '../../../lib/app/open-window.ts'
 import { toastError } from '../../../ui/app/toast.ts'
+import type { WEB_PROTOCOLS } from './device-search.ts'
 
 /** Lifetime of a link to a device's web pages, in hours (docs/specification.md 9). */
 export const PROXY_LINK_HOURS = 2
+
+type WebProtocol = (typeof WEB_PROTOCOLS)[number]
 
 /** Opens web pages of a device in a new window. Each call requests a new link. */
 export function useProxyLink(deviceId: string) {
   const issue = useCommand('devices_IssueHttpProxyToken')
 
-  async function openPages(port: number | undefined, path: string) {
+  async function openPages(port: number | undefined, path: string, protocol: WebProtocol | undefined) {
     try {
       await openIssued(async () => {
-        const input = { deviceId, validForSecs: PROXY_LINK_HOURS * 3600, ...(port && { port }) }
+        const input = {
+          deviceId,
+          validForSecs: PROXY_LINK_HOURS * 3600,
+          ...(port && { port }),
+          ...(protocol && { protocol }),
+        }
         return { url: withPath((await issue.mutateAsync(input)).url, path) }
       })
     } catch (error) {
@@ -22,8 +30,8 @@ export function useProxyLink(deviceId: string) {
 
   return {
     isPending: issue.isPending,
-    /** Opens `path` on a port of the device. Without `port` the hub uses port 80. */
-    open: (port?: number, path = '/') => void openPages(port, path),
+    /** Opens `path` on a port of the device. Without `port` the hub uses port 80, without `protocol` plain HTTP. */
+    open: (port?: number, path = '/', protocol?: WebProtocol) => void openPages(port, path, protocol),
   }
 }
 

@@ -16,12 +16,13 @@ import { Skeleton } from '../../../../ui/Skeleton.tsx'
 import { Strip } from '../../../../ui/Strip.tsx'
 import { cut } from '../cut.ts'
 import { connectionsQuery, pastValuesInput } from '../device-queries.ts'
+import { deviceSearch } from '../device-search.ts'
 import { OTA_STATUS } from '../property-names.ts'
 import { mergeTicks } from './connection-ticks.ts'
 import { Glyph, Lane } from './Lane.tsx'
 import { type Mark, personMarks, updateEntries, updateMarks } from './lanes.ts'
 import { RefusedAttempts } from './RefusedAttempts.tsx'
-import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf, deviceSearch } from './ranges.ts'
+import { axisOf, CONNECTION_RANGES, type ConnectionRange, connectionRangeOf } from './ranges.ts'
 
 /** Maximum number of changes by people that are requested for the time axis. Marks that lie close together are drawn as one. */
 const CHANGES_READ = 200

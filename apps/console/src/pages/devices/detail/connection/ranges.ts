@@ -1,5 +1,4 @@
 import { hourAndMinute, shortDay } from '../../../../lib/app/local-time.ts'
-import { oneOf } from '../../../../lib/app/search.ts'
 
 /** A time range of the section Connection: its length, and the length of one tick. */
 export type ConnectionRange = {
@@ -18,9 +17,6 @@ export const CONNECTION_RANGES: readonly ConnectionRange[] = [
   { value: '30d', label: '30 d', words: 'of the last 30 days', ticks: 180, tickMs: 4 * HOUR_MS },
 ]
 const WEEK = CONNECTION_RANGES[1]!
-
-/** Search parameters of the page of a device. `connection` is the time range of the section Connection. */
-export const deviceSearch = { connection: oneOf(CONNECTION_RANGES.map(({ value }) => value)) }
 
 /**
  * The range that the URL names. Otherwise the smallest range that contains the beginning of the device's problem, or 7 d if there is none.
