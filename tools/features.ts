@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Sorts names as Biome's rule for imports demands. */
-const byName = (a: string, b: string): number => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)
+export const byName = (a: string, b: string): number => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)
 
 /** Names of the handlers and jobs of a feature. */
 export type FeatureNames = { actions: string[]; jobs: string[] }

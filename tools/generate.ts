@@ -1,6 +1,6 @@
 // Writes the files that are generated from the code: the list of features and their handlers, the types of jobs and audit events for
-// clients, the types of CSS Modules, the API documents, the tables of audit events, limits and metrics, the table types and the checksums of
-// migrations. With --check it writes nothing and fails if a file differs.
+// clients, the console's tables of words and live queries, the types of CSS Modules, the API documents, the tables of audit events, limits
+// and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if a file differs.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -13,6 +13,7 @@ import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
 import { metricsMarkdown } from '@muster/hub/metrics'
 import { type AuditEvent, auditEventsIn, auditEventsMarkdown } from './audit-events.ts'
+import { consoleTables } from './console-tables.ts'
 import { moduleTypes } from './css-modules.ts'
 import { databaseTypes } from './database-types.ts'
 import { featureTypes } from './feature-types.ts'
@@ -39,6 +40,8 @@ async function generate(): Promise<void> {
   const events = await auditEvents()
   await put(FEATURE_TYPES, formatted(featureTypes(names, events, await textsIn('packages/actions/src'))))
   await put('biome.json', await bordersOfFeatures())
+  for (const [file, text] of Object.entries(await consoleTables(join(root, CONSOLE))))
+    await put(`${CONSOLE}/${file}`, text)
   for (const file of (await readdir(join(root, CONSOLE), { recursive: true })).filter(name =>
     name.endsWith('.module.css'),
   ))

@@ -1,3 +1,4 @@
+// Written by `npm run gen` from the files live-queries.ts of the features.
 import { accountQueries } from '../../pages/accounts/live-queries.ts'
 import { certificateQueries } from '../../pages/approvals/live-queries.ts'
 import { auditQueries } from '../../pages/audit/live-queries.ts'
@@ -12,13 +13,13 @@ import { softwareQueries } from '../../pages/software/live-queries.ts'
 /** Queries that live changes affect. A change causes a refetch of these on screen. */
 export const LIVE_QUERIES = {
   ...accountQueries,
+  ...certificateQueries,
   ...auditQueries,
   ...bulkQueries,
-  ...certificateQueries,
+  ...timelineQueries,
   ...deviceQueries,
   ...organizationQueries,
   ...projectQueries,
   ...repositoryQueries,
   ...softwareQueries,
-  ...timelineQueries,
 }

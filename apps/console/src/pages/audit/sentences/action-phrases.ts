@@ -1,3 +1,4 @@
+// Written by `npm run gen` from the files log-sentences.ts of the features.
 import { accountActions } from '../../accounts/log-sentences.ts'
 import { certificateActions } from '../../approvals/log-sentences.ts'
 import { bulkActions } from '../../bulk/log-sentences.ts'
@@ -10,10 +11,10 @@ import type { LoggedInputs, SentenceRow, WithKnownFields } from './sentence-row.
 
 const rows = {
   ...accountActions,
-  ...instanceActions,
-  ...deviceActions,
-  ...bulkActions,
   ...certificateActions,
+  ...bulkActions,
+  ...deviceActions,
+  ...instanceActions,
   ...organizationActions,
   ...projectActions,
   ...repositoryActions,

@@ -1,3 +1,4 @@
+// Written by `npm run gen` from the files log-sentences.ts of the features.
 import type { AuditEvents } from '@muster/actions/client'
 import { accountEvents } from '../../accounts/log-sentences.ts'
 import { certificateEvents } from '../../approvals/log-sentences.ts'
@@ -11,10 +12,10 @@ import type { SentenceRow, WithKnownFields } from './sentence-row.ts'
 
 const rows = {
   ...accountEvents,
-  ...instanceEvents,
-  ...deviceEvents,
-  ...bulkEvents,
   ...certificateEvents,
+  ...bulkEvents,
+  ...deviceEvents,
+  ...instanceEvents,
   ...organizationEvents,
   ...projectEvents,
   ...repositoryEvents,

@@ -1,6 +1,6 @@
 import { counted, formatBytes, formatPercent } from '../../../lib/app/format.ts'
 import { atInWords, dayInYear, hourAndMinute, sinceInWords } from '../../../lib/app/local-time.ts'
-import { failureSentence } from '../jobs/job-words.ts'
+import { failureSentence } from '../jobs/job-sentences.ts'
 import type { Problem } from './health.ts'
 
 /** Texts for a problem: `said` is shown in bold, `more` after it in the same line, and `note` in a second line. */

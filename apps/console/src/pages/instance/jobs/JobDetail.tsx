@@ -11,7 +11,8 @@ import { useCopy } from '../../../ui/use-copy.ts'
 import { exactTimes, utcOffset } from '../../audit/log-time.ts'
 import styles from './JobDetail.module.css'
 import { isFailed, type Job, type JobKind } from './job.ts'
-import { comingTime, errorSentence, failureSentence, JOB_WORDS, jobName } from './job-words.ts'
+import { comingTime, errorSentence, failureSentence, jobName } from './job-sentences.ts'
+import { JOB_WORDS } from './job-words.ts'
 
 type JobDetailProps = { job: Job; kind: JobKind | undefined }
 

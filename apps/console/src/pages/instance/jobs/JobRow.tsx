@@ -9,7 +9,8 @@ import { StateBadge } from '../../../ui/lazy/StateBadge.tsx'
 import { Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
 import styles from './JobsPage.module.css'
 import { JOB_LOOKS, type Job } from './job.ts'
-import { errorSentence, JOB_WORDS } from './job-words.ts'
+import { errorSentence } from './job-sentences.ts'
+import { JOB_WORDS } from './job-words.ts'
 
 /** Columns of the jobs. The type takes the remaining width. */
 export const JOB_COLUMNS: readonly Column[] = [

@@ -6,7 +6,7 @@ import { counted, formatCount, formatMs } from '../../../lib/app/format.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import { isFailed, type JobKind } from './job.ts'
-import { comingTime, intervalInWords, jobName } from './job-words.ts'
+import { comingTime, intervalInWords, jobName } from './job-sentences.ts'
 import styles from './KindsTable.module.css'
 
 /** Kinds of jobs with their last runs, failing kinds first. */

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Job } from './job.ts'
-import { comingTime, errorSentence, failureSentence, intervalInWords, JOB_WORDS } from './job-words.ts'
+import { comingTime, errorSentence, failureSentence, intervalInWords } from './job-sentences.ts'
+import { JOB_WORDS } from './job-words.ts'
 
 const OPERATING = join(import.meta.dirname, '../../../../../../docs/operating.md')
 
