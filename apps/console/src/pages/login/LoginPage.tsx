@@ -6,8 +6,8 @@ import { SubmitButton } from '../../form/SubmitButton.tsx'
 import { safeRedirect } from '../../lib/redirect.ts'
 import { logIn } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'
-import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
+import { AuthHead, AuthLayout, AuthLine } from '../../ui/lazy/AuthLayout.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
@@ -77,12 +77,12 @@ export function LoginPage() {
             />
           )}
         </form.Field>
-        <div className="meta">
+        <AuthLine>
           <form.Field name="rememberMe">
             {field => <Checkbox label="Remember me" {...bindChecked(field)} />}
           </form.Field>
           <Link to="/reset-password">Reset password</Link>
-        </div>
+        </AuthLine>
         <SubmitButton form={form} size="lg" busyLabel="Logging in…">
           Log in
         </SubmitButton>

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useNow } from '../../lib/app/clock.ts'
 import { relativeTime, shortAge } from '../../lib/app/relative-time.ts'
+import styles from './LiveStamp.module.css'
 
 type LiveStampProps = {
   /** Time at which the data on screen arrived, in milliseconds since 1970; 0 keeps the room of the text until the data has arrived. */
@@ -20,13 +21,13 @@ export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
   if (isFailing && !hasFailed) setHasFailed(true)
   if (updatedAt === 0 && !isFailing)
     return (
-      <span className="live to-come" aria-hidden="true">
+      <span className={`live ${styles.toCome}`} aria-hidden="true">
         <i />
         Updated just now
       </span>
     )
   return (
-    <span className={isFailing ? 'live failing' : 'live'}>
+    <span className="live" data-failing={isFailing || undefined}>
       <i aria-hidden="true" />
       {isFailing ? `Last update failed ${inWords(failedAt, nowMs)}` : `Updated ${inShort(updatedAt, nowMs)}`}
       <span className="sr" role="status">
