@@ -135,7 +135,7 @@ it('marks the section of a clicked link, even if the page is too short to scroll
 
 it("opens a new link to the device's web page at each click", async () => {
   await proxyButton().hover()
-  await page.locator('.tip').getByText('Link valid for 2 hours').waitFor()
+  await page.getByRole('tooltip').getByText('Link valid for 2 hours').waitFor()
   await expectGoodScreen(page, 'device-proxy')
   const first = await openProxy()
   const second = await openProxy()

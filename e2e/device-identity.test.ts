@@ -100,7 +100,7 @@ it('D2: offers a certificate of its own for a new token, ticked, and says why a 
   await expectGoodScreen(page, 'token-new-own-certificate')
   await dialog.getByRole('button', { name: 'Create Token' }).click()
   await dialog.getByText('A certificate of its own').waitFor()
-  const token = await dialog.locator('.secret code').innerText()
+  const token = await dialog.locator('[data-secret] code').innerText()
   const identity = { ...(await deviceIdentity()), certificatePem: device.identity.certificatePem }
   await expect(connectDevice({ url: stage.hub.url, token, identity })).rejects.toMatchObject({ status: 403 })
   await page.goto(`${project}/devices/pending`)

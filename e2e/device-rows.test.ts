@@ -55,7 +55,7 @@ it('has touch targets 44 pixels high', async () => {
   const tools = touched.getByRole('button', { name: 'Order, conditions, columns, selection, export' })
   await tools.tap()
   await touched.getByRole('menuitemradio', { name: 'By name' }).waitFor()
-  expect(await smallTouchTargets(touched, '.menu')).toEqual([])
+  expect(await smallTouchTargets(touched, '[role="menu"]')).toEqual([])
   await touched.getByRole('menuitemradio', { name: 'By name' }).tap()
   await touched.waitForURL(/sort=name/)
   await tools.tap()

@@ -54,7 +54,7 @@ it('guides the first device from the token to the greeting, without a token in a
   await guide.getByText('The token was not created.').waitFor()
   await mend()
   await guide.getByRole('button', { name: 'Create Token' }).click()
-  const token = await guide.locator('.secret code').innerText()
+  const token = await guide.locator('[data-secret] code').innerText()
   await expect.poll(focused).toMatch(/^Copy/)
   await guide.getByText('Waiting for the device to connect…').waitFor()
   await expectGoodScreen(page, 'connect-guide-waiting')
@@ -148,7 +148,7 @@ it('greets a device that must be approved with its certificate, and says why a d
   await page.getByRole('checkbox', { name: 'Auto-accept' }).uncheck()
   await page.getByLabel('Name').fill('Careful')
   await page.getByRole('button', { name: 'Create Token' }).click()
-  const token = await page.locator('.secret code').innerText()
+  const token = await page.locator('[data-secret] code').innerText()
   await page.getByText('Certificate accepted, by you').waitFor()
   await expectRefused(token)
   await page
@@ -162,7 +162,7 @@ it('greets a device that must be approved with its certificate, and says why a d
   await page.goto(`${project}/devices/connect`)
   await page.getByLabel('Name').fill('Too late')
   await page.getByRole('button', { name: 'Create Token' }).click()
-  const late = await page.locator('.secret code').innerText()
+  const late = await page.locator('[data-secret] code').innerText()
   const { tokens } = await invoke(page, 'projects_QueryDeploymentTokens', {
     projectId,
     filter: { text: 'Too late' },
@@ -198,7 +198,7 @@ it('cannot be closed while the token is being created, because it is shown only 
   await page.mouse.click(5, 5)
   answer()
   const shown = page.getByRole('dialog', { name: 'Token created' })
-  await shown.locator('.secret code').waitFor()
+  await shown.locator('[data-secret] code').waitFor()
   await page.unroute(url)
   await expectGoodScreen(page, 'new-token-created')
   await shown.getByRole('button', { name: 'Done' }).click()
@@ -256,7 +256,7 @@ it('waits for the first device with a new token, and says why one was refused', 
   await dialog.getByText(/^Refuses new devices from .* on\. Enrolled devices stay connected\.$/).waitFor()
   await dialog.getByRole('button', { name: 'Create Token' }).click()
   await dialog.getByText('Waiting for the first device with this token').waitFor()
-  const token = await dialog.locator('.secret code').innerText()
+  const token = await dialog.locator('[data-secret] code').innerText()
   const command = dialog.getByText(`/install.sh -o install-muster.sh && sudo sh install-muster.sh`)
   expect(await command.innerText()).not.toContain(token)
   await dialog.getByText('It asks for the token. Nothing is written into the history of the shell.').waitFor()

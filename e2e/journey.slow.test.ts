@@ -62,7 +62,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   await tokenDialog.getByText('Name must not be empty.').waitFor()
   await tokenDialog.getByLabel('Name').fill('Cranes')
   await tokenDialog.getByRole('button', { name: 'Create Token' }).click()
-  const secret = tokenDialog.locator('.secret code')
+  const secret = tokenDialog.locator('[data-secret] code')
   await secret.waitFor()
   const token = await secret.innerText()
   expect(token).toMatch(/^deployment_[1-9A-HJ-NP-Za-km-z]{66}$/)

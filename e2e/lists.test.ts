@@ -394,7 +394,7 @@ it('opens a whole menu above its button when there is no room below', async () =
   // Leaves room for only a part of the menu below the button.
   await page.setViewportSize({ width: 1440, height: Math.round(y) + 70 })
   await button.click()
-  const menu = (await page.locator('.menu').boundingBox())!
+  const menu = (await page.locator('[role="menu"]').boundingBox())!
   const last = (await page.getByRole('menuitem').last().boundingBox())!
   expect(menu.y + menu.height).toBeLessThanOrEqual(y)
   expect(last.y + last.height).toBeLessThanOrEqual(menu.y + menu.height)
@@ -509,7 +509,7 @@ it('fits long names without break opportunities at any width', async () => {
   const long = projects.find(({ name }) => name === LONG)!
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${long.projectId}/settings`)
   await page.getByRole('button', { name: 'Delete Project' }).click()
-  const toast = page.locator('.toast')
+  const toast = page.getByRole('region', { name: 'Notifications' }).locator('> *')
   await toast.waitFor()
   const { x, width } = (await toast.boundingBox())!
   expect(x + width).toBeLessThanOrEqual(390)

@@ -174,7 +174,11 @@ it('C16: marks the selected segment and the current entries in forced-colors mod
   await page.getByRole('button', { name: 'All', exact: true }).waitFor()
   const outlineOf = (selector: string) =>
     page.evaluate(`getComputedStyle(document.querySelector('${selector}')).outlineStyle`)
-  for (const selector of ['.seg [aria-pressed="true"]', '.nav [aria-current]', '.side nav [aria-current]'])
+  for (const selector of [
+    '.seg [aria-pressed="true"]',
+    'header nav [aria-current]',
+    'aside nav [aria-current]',
+  ])
     expect({ selector, outline: await outlineOf(selector) }).toEqual({ selector, outline: 'solid' })
   expect(await outlineOf('.seg [aria-pressed="false"]')).toBe('none')
   await page.emulateMedia({ forcedColors: null })
@@ -205,10 +209,10 @@ it('C16: shows the tag that matches a filter, whole digests if they fit, and ids
 
   // The sidebar is narrowest at this width.
   await page.setViewportSize({ width: 1000, height: 800 })
-  const id = page.locator('.side .idt')
+  const id = page.locator('aside .idt')
   expect(await id.innerText()).toBe(repositoryId)
   const lines = await page.evaluate<number[]>(`
-    [...document.querySelector('.side .idt').childNodes].flatMap(node => {
+    [...document.querySelector('aside .idt').childNodes].flatMap(node => {
       const range = document.createRange()
       range.selectNodeContents(node)
       return [...range.getClientRects()].map(({ width }) => width).filter(Boolean)

@@ -290,6 +290,6 @@ it('shows that nothing matches or that the search failed, and restores the focus
   await page.keyboard.press('Escape')
   await page.keyboard.press('Escape')
   await palette().waitFor({ state: 'detached' })
-  await expect.poll(() => page.evaluate('document.activeElement.className')).toBe('jump')
+  await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('Jump to')
   expect(stage.faults).toEqual([])
 })

@@ -307,7 +307,7 @@ function looksNow(): Look[] {
  */
 async function wholePage(page: Page) {
   const height = await page.evaluate<number>(
-    `document.querySelector('dialog[open], .menu, :popover-open') ? 0 : Math.min(2400, document.documentElement.scrollHeight)`,
+    `document.querySelector('dialog[open], [role=menu], :popover-open') ? 0 : Math.min(2400, document.documentElement.scrollHeight)`,
   )
   const viewport = page.viewportSize()!
   if (!inject('onlyPictures') || height <= viewport.height) return {}

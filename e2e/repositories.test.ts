@@ -199,7 +199,7 @@ it('shows the versions of a package, and marks locked tags by style and text', a
   await expectHeads(['Id', 'Created At', 'Tags', 'Actions'])
   const row = rowOf(versionId)
   await row.getByText('1.4.0 locked').waitFor()
-  expect(await row.locator('.badge.locked').count()).toBe(1)
+  expect(await row.locator('.badge[data-locked]').count()).toBe(1)
   expect(await row.locator('.badge').count()).toBe(4)
   await row.getByRole('button', { name: 'Show 1 more tags' }).waitFor()
   await expectGoodScreen(page, 'versions')

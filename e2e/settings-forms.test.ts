@@ -40,7 +40,7 @@ it('renames a project and an organization', async () => {
   await form.getByLabel('Name (required)').fill('Harbor cranes, pier 1')
   await form.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Project renamed to Harbor cranes, pier 1.').waitFor()
-  await page.locator('.side').getByText('Harbor cranes, pier 1').waitFor()
+  await page.locator('aside').getByText('Harbor cranes, pier 1').waitFor()
 
   await page.goto(`${stage.hub.url}/${organizationId}/settings`)
   await page.getByRole('link', { name: 'General' }).click()

@@ -190,7 +190,7 @@ it('C21: keeps the ends of long names, and gives the column Name what the others
 
 /** Pages whose parts load one by one, each with an element that its last part shows. */
 const LOADING: [name: string, path: () => string, ready: string][] = [
-  ['devices', () => `${project}/devices`, '.seg button .c:not(:empty)'],
+  ['devices', () => `${project}/devices`, '.seg button > span[aria-hidden]:not(:empty)'],
   ['device', () => `${project}/devices/${deviceId}`, '.problem'],
   ['projects', () => `${stage.hub.url}/${organizationId}/projects`, '.prob'],
   ['version', () => `${packages}/versions/${versionId}`, 'section[aria-label="Devices"]'],

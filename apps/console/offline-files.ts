@@ -15,7 +15,7 @@ export function offlineFiles(): Plugin {
     apply: 'build',
     async generateBundle() {
       const read = (path: string) => readFileSync(join(SOURCES, path), 'utf8')
-      const styles = squeeze(read('../styles/tokens.css') + read('offline.css'))
+      const styles = squeeze(['../styles/tokens.css', '../styles/base.css', 'offline.css'].map(read).join(''))
       const script = await bundle('offline.ts')
       // The replacements are functions, because `replace` interprets `$` in a replacement string.
       const page = read('offline.html')

@@ -81,14 +81,14 @@ export default defineConfig({
             // forms, are left out, because signed-in pages need forms for dialogs only.
             {
               name: 'public',
-              test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|\/routes\.ts$|packages\/actions\/(?!src\/exact-json)/,
+              test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|styles\/index\.css$|\/routes\.ts$|packages\/actions\/(?!src\/exact-json)/,
               priority: 2,
             },
             // The chunk `app` has the modules that signed-in pages share. Without it, their dozens of small modules and icons would be
             // dozens of requests.
             {
               name: 'app',
-              test: /console\/src\/\w+\/app\/|lucide-react\/.*\/icons\//,
+              test: /console\/src\/\w+\/app\/|styles\/app\.css$|lucide-react\/.*\/icons\//,
               minShareCount: 2,
               priority: 1,
             },

@@ -1,3 +1,4 @@
+import './styles/index.css'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
@@ -8,7 +9,6 @@ import { createAppRouter } from './routes.tsx'
 import { followSystemTheme } from './theme.ts'
 import '@fontsource-variable/atkinson-hyperlegible-next/wght.css'
 import '@fontsource-variable/geist-mono/wght.css'
-import './styles/index.css'
 
 const queryClient = createQueryClient()
 const router = createAppRouter(queryClient)

@@ -9,6 +9,7 @@ import { NotFound } from '../ui/NotFound.tsx'
 import { InstanceName } from '../ui/Title.tsx'
 import { TooltipHost } from '../ui/TooltipHost.tsx'
 import { Logo } from './Logo.tsx'
+import styles from './Root.module.css'
 
 const Shell = lazy(async () => ({ default: (await import('./app/Shell.tsx')).Shell }))
 
@@ -18,7 +19,7 @@ export function Root() {
   useRouteFocus()
   return (
     <InstanceName value={useConfig().instanceName}>
-      <a className="skip" href="#main">
+      <a className={styles.skip} href="#main">
         Skip to content
       </a>
       <Banner />

@@ -1,5 +1,6 @@
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import type { ReactNode, Ref } from 'react'
+import styles from './Alert.module.css'
 import { ErrorText } from './ErrorText.tsx'
 import type { IconType } from './icon.ts'
 
@@ -9,11 +10,6 @@ const ICON: Record<Tone, IconType> = {
   ok: CircleCheck,
   warn: TriangleAlert,
   bad: CircleAlert,
-}
-const CLASS: Record<Tone, string> = {
-  ok: 'alert ok',
-  warn: 'alert warn',
-  bad: 'alert bad',
 }
 
 type AlertProps = {
@@ -30,7 +26,13 @@ type AlertProps = {
 export function Alert({ tone, title, icon, children, action, ref }: AlertProps) {
   const Icon = icon ?? ICON[tone]
   return (
-    <div ref={ref} className={CLASS[tone]} role={tone === 'bad' ? 'alert' : 'status'} tabIndex={-1}>
+    <div
+      ref={ref}
+      className={`alert ${styles.alert}`}
+      data-tone={tone}
+      role={tone === 'bad' ? 'alert' : 'status'}
+      tabIndex={-1}
+    >
       <Icon className="i" aria-hidden />
       <div className="grow">
         {title && <strong>{title}</strong>}

@@ -1,4 +1,5 @@
 import { type ComponentProps, type MouseEvent, useEffect, useState } from 'react'
+import styles from './Button.module.css'
 import type { IconType } from './icon.ts'
 import { Spinner } from './Spinner.tsx'
 import { useHubLost } from './use-hub-lost.ts'
@@ -7,12 +8,12 @@ export type ButtonVariant = 'primary' | 'secondary' | 'ghost' | 'danger'
 export type ButtonSize = 'sm' | 'md' | 'lg'
 
 const VARIANT: Record<ButtonVariant, string> = {
-  primary: 'btn primary',
+  primary: `btn ${styles.primary}`,
   secondary: 'btn',
-  ghost: 'btn ghost',
-  danger: 'btn danger',
+  ghost: `btn ${styles.ghost}`,
+  danger: `btn ${styles.danger}`,
 }
-const SIZE: Record<ButtonSize, string> = { sm: ' sm', md: '', lg: ' lg' }
+const SIZE: Record<ButtonSize, string> = { sm: ` ${styles.small}`, md: '', lg: ` ${styles.large}` }
 
 /** Class names of a button, for links that look like a button. */
 export function buttonClass(
@@ -67,6 +68,7 @@ export function Button({
       {...rest}
       type={type}
       className={buttonClass(variant, size)}
+      data-variant={variant}
       onClick={click}
       {...lost}
       {...(isShownBusy && { 'aria-busy': true, 'aria-disabled': true })}

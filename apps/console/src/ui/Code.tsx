@@ -1,3 +1,4 @@
+import styles from './Code.module.css'
 import { CopyButton } from './CopyButton.tsx'
 
 type CodeProps = {
@@ -25,7 +26,7 @@ export function CodeText({ text, prompt }: Pick<CodeProps, 'text' | 'prompt'>) {
   return (
     <code>
       {prompt && (
-        <span className="p" aria-hidden="true">
+        <span className={styles.prompt} aria-hidden="true">
           ${' '}
         </span>
       )}

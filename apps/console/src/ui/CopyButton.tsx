@@ -1,4 +1,5 @@
 import { Check, Copy, X } from 'lucide-react'
+import styles from './CopyButton.module.css'
 import { useCopy } from './use-copy.ts'
 
 type CopyButtonProps = {
@@ -8,6 +9,8 @@ type CopyButtonProps = {
   onCopied?: () => void
 }
 
+const CLASS = { idle: 'copy', copied: `copy ${styles.copied}`, failed: `copy ${styles.failed}` }
+
 /** Copies a text. The icon becomes a check mark for two seconds. */
 export function CopyButton({ text, label, onCopied }: CopyButtonProps) {
   const { state, copy } = useCopy(text, onCopied)
@@ -15,7 +18,7 @@ export function CopyButton({ text, label, onCopied }: CopyButtonProps) {
   return (
     <button
       type="button"
-      className={state === 'idle' ? 'copy' : `copy ${state}`}
+      className={CLASS[state]}
       aria-label={label}
       data-tip={state === 'copied' ? 'Copied' : state === 'failed' ? 'Press Ctrl+C' : label}
       onClick={event => {

@@ -19,7 +19,7 @@ export function ErrorDetails({ error, children }: ErrorDetailsProps) {
   useEffect(() => reset(), [reset])
   return (
     <>
-      <div className="lay">
+      <div className="wrap">
         {children}
         <Button aria-expanded={isShown} onClick={() => setShown(!isShown)}>
           {isShown ? 'Hide Error' : 'Show Error'}

@@ -1,5 +1,6 @@
 import { CircleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
+import styles from './Field.module.css'
 
 export type FieldProps = {
   /** Id of the control. The ids of help and error text derive from it. */
@@ -33,7 +34,7 @@ export function Field({ id, label, required = false, help, error, children }: Fi
 export function FieldError({ id, error }: { id: string; error: string | undefined }) {
   if (!error) return null
   return (
-    <p className="err" id={`${id}-error`} role="alert">
+    <p className={styles.error} id={`${id}-error`} role="alert">
       <CircleAlert className="i" aria-hidden />
       <span>{error}</span>
     </p>

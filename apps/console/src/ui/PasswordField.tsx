@@ -1,6 +1,8 @@
 import { Eye, EyeOff } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
+import field from './Field.module.css'
 import { describedBy, Field, IGNORED_BY_PASSWORD_MANAGERS } from './Field.tsx'
+import styles from './PasswordField.module.css'
 
 type PasswordFieldProps = {
   label: string
@@ -31,14 +33,14 @@ export function PasswordField({
   const Icon = isShown ? EyeOff : Eye
   return (
     <Field id={id} label={label} required={required} help={help} error={error}>
-      <div className="pwbox">
+      <div className={styles.password}>
         <input
           {...(rest.autoComplete === 'off' && IGNORED_BY_PASSWORD_MANAGERS)}
           {...rest}
           {...describedBy(id, help, error)}
           id={id}
           type={isShown ? 'text' : 'password'}
-          className={size === 'lg' ? 'input lg' : 'input'}
+          className={size === 'lg' ? `input ${field.large}` : 'input'}
           aria-required={required}
           spellCheck={false}
           autoCapitalize="off"

@@ -1,6 +1,8 @@
 import { CircleCheck, CircleX, Mail } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { IconType } from './icon.ts'
+import styles from './Result.module.css'
+import spinner from './Spinner.module.css'
 import { Title } from './Title.tsx'
 
 type ResultProps = {
@@ -14,10 +16,12 @@ type ResultProps = {
 /** A page with one message: picture, title, text and link. */
 export function Result({ art, title, children, action }: ResultProps) {
   return (
-    <div className="result">
+    <div className={styles.result}>
       <Title page={title} />
       {art}
-      <h1 tabIndex={-1}>{title}</h1>
+      <h1 tabIndex={-1} className={styles.title}>
+        {title}
+      </h1>
       <p>{children}</p>
       {action}
     </div>
@@ -34,7 +38,6 @@ type ResultIconProps = {
   isTurning?: boolean
 }
 
-const CLASS: Record<Tone, string> = { neutral: 'ico', ok: 'ico ok', bad: 'ico bad' }
 const ICON: Record<Tone, IconType> = { neutral: Mail, ok: CircleCheck, bad: CircleX }
 
 /** The picture of a `Result`: an icon in a coloured box. */
@@ -44,8 +47,8 @@ export function ResultIcon({
   isTurning = false,
 }: ResultIconProps) {
   return (
-    <div className={CLASS[tone]}>
-      <Icon className={isTurning ? 'i turning' : 'i'} aria-hidden />
+    <div className={styles.icon} data-tone={tone === 'neutral' ? undefined : tone}>
+      <Icon className={isTurning ? `i ${spinner.turning}` : 'i'} aria-hidden />
     </div>
   )
 }

@@ -5,6 +5,8 @@ import { ErrorDetails } from './ErrorDetails.tsx'
 import { LoginLink } from './ErrorText.tsx'
 import { isSignedOut } from './is-signed-out.ts'
 import { Main } from './Main.tsx'
+import { ResultIcon } from './Result.tsx'
+import styles from './RouteError.module.css'
 import { Title } from './Title.tsx'
 
 /** Error page of a route, with the buttons "Show Error" and "Try again". */
@@ -16,12 +18,10 @@ export function RouteError({ error, reset }: Pick<ErrorComponentProps, 'error' |
   }
   return (
     <Main>
-      <div className="wide">
+      <div className="page" data-width="grid">
         <Title page="Something went wrong!" />
-        <div className="sheet panel" role="alert">
-          <div className="ico bad">
-            <TriangleAlert className="i" aria-hidden />
-          </div>
+        <div className={`sheet ${styles.panel}`} role="alert">
+          <ResultIcon tone="bad" icon={TriangleAlert} />
           <h1 tabIndex={-1}>Something went wrong!</h1>
           {isSignedOut(error) && (
             <p>

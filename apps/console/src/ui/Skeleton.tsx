@@ -1,3 +1,5 @@
+import styles from './Skeleton.module.css'
+
 const WIDTHS = ['78%', '62%', '88%', '70%']
 
 type SkeletonProps = {
@@ -9,11 +11,11 @@ type SkeletonProps = {
 /** Placeholder bars with the height of the expected rows. They appear after 150 ms. */
 export function Skeleton({ label, rows = 3 }: SkeletonProps) {
   return (
-    <div className="skels" aria-busy="true">
+    <div className={`${styles.rows} ${styles.appearing}`} aria-busy="true">
       <span className="sr">{label}</span>
       {Array.from({ length: rows }, (_, row) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position
-        <div key={row} className="skel-row">
+        <div key={row}>
           <span className="skel" style={{ width: WIDTHS[row % WIDTHS.length] }} />
         </div>
       ))}
@@ -25,7 +27,7 @@ export function Skeleton({ label, rows = 3 }: SkeletonProps) {
 export function SkeletonRows({ columns, rows = 8 }: { columns: number; rows?: number }) {
   return Array.from({ length: rows }, (_, row) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position
-    <tr key={row} className="skel-tr">
+    <tr key={row} className={`skel-tr ${styles.appearing}`}>
       {Array.from({ length: columns }, (_, column) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position
         <td key={column}>

@@ -1,4 +1,6 @@
+import styles from './Spinner.module.css'
+
 /** A small turning ring, hidden from screen readers because the text beside it names the work. */
 export function Spinner() {
-  return <span className="spin" aria-hidden="true" />
+  return <span className={styles.spinner} aria-hidden="true" />
 }

@@ -1,4 +1,5 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
+import field from './Field.module.css'
 import { describedBy, Field, IGNORED_BY_PASSWORD_MANAGERS } from './Field.tsx'
 
 export type TextFieldProps = Omit<
@@ -39,7 +40,7 @@ export function TextField({
         {...describedBy(id, help, error)}
         id={id}
         type={type}
-        className={(size === 'lg' ? 'input lg' : 'input') + (mono ? ' mono' : '')}
+        className={(size === 'lg' ? `input ${field.large}` : 'input') + (mono ? ' mono' : '')}
         value={value}
         aria-required={required}
         onChange={event => onChange(event.target.value)}

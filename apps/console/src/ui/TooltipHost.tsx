@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import styles from './TooltipHost.module.css'
 
 type Shown = { text: string; target: HTMLElement; rect: DOMRect }
 
@@ -70,7 +71,7 @@ export function TooltipHost() {
 
   if (!shown) return null
   return (
-    <div ref={ref} id="tooltip" role="tooltip" popover="manual" className="tip">
+    <div ref={ref} id="tooltip" role="tooltip" popover="manual" className={styles.tip}>
       {shown.text}
     </div>
   )

@@ -72,7 +72,7 @@ function onKeyDown(event: KeyboardEvent) {
 
 /** Whether an open dialog, popover, menu or an input field handles the keys, so that shortcuts must not run. */
 function isTaken(target: EventTarget | null): boolean {
-  if (document.querySelector('dialog[open], [role=dialog], .menu, .menu-loading')) return true
+  if (document.querySelector('dialog[open], [role=dialog], [role=menu], .menu-loading')) return true
   if (target instanceof HTMLInputElement && target.type === 'checkbox') return false
   return (
     target instanceof HTMLElement &&

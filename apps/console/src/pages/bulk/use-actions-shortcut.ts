@@ -10,8 +10,9 @@ export function useActionsShortcut() {
   const bar = useRef<HTMLElement>(null)
   useShortcut('a', 'Go to the actions of the selection', () => {
     const button =
-      bar.current?.querySelector<HTMLElement>(`.${styles.actions} .btn.primary:not(:disabled)`) ??
-      bar.current?.querySelector<HTMLElement>(`.${styles.actions} .btn:not(:disabled)`)
+      bar.current?.querySelector<HTMLElement>(
+        `.${styles.actions} .btn[data-variant="primary"]:not(:disabled)`,
+      ) ?? bar.current?.querySelector<HTMLElement>(`.${styles.actions} .btn:not(:disabled)`)
     if (!button) return false
     button.focus()
   })

@@ -49,7 +49,7 @@ export function TypeSamples() {
 export function ButtonSamples() {
   return (
     <div className="stack">
-      <div className="lay">
+      <div className="wrap">
         <Button variant="primary" icon={Plus}>
           Create Project
         </Button>
@@ -62,7 +62,7 @@ export function ButtonSamples() {
         <IconButton label="Close" icon={X} />
         <LinkButton to="/design-system">Link</LinkButton>
       </div>
-      <div className="lay">
+      <div className="wrap">
         <Button variant="primary" busy busyLabel="Creating…">
           Create Project
         </Button>
@@ -77,7 +77,7 @@ export function ButtonSamples() {
           Disabled
         </Button>
       </div>
-      <div className="lay">
+      <div className="wrap">
         <Button size="sm">Small 28</Button>
         <Button>Default 32</Button>
         <Button size="lg">Large 40</Button>
@@ -90,12 +90,12 @@ export function ButtonSamples() {
 export function BadgeSamples() {
   return (
     <div className="stack">
-      <div className="lay">
+      <div className="wrap">
         <Mark state="on">Connected</Mark>
         <Mark state="off">Disconnected</Mark>
         <Mark state="pending">Pending</Mark>
       </div>
-      <div className="lay">
+      <div className="wrap">
         <Badge tone="warn" icon={ShieldAlert}>
           Pending
         </Badge>

@@ -17,7 +17,7 @@ export function OverlaySamples() {
   const [isOpen, setOpen] = useState(false)
   const [name, setName] = useState('')
   return (
-    <div className="lay">
+    <div className="wrap">
       <Button onClick={() => setOpen(true)}>Open dialog</Button>
       <Menu trigger={<Button>Open menu</Button>}>
         <MenuHead>
@@ -73,7 +73,7 @@ export function FeedbackSamples() {
         First seen 5 hours ago.
       </Alert>
       <Alert tone="ok">Account Activated</Alert>
-      <div className="lay">
+      <div className="wrap">
         <LiveStamp updatedAt={LOADED_AT} />
         <LiveStamp updatedAt={LOADED_AT} failedAt={LOADED_AT + 1} />
         <Spinner />

@@ -92,7 +92,7 @@ export function InputSamples() {
           error="Please agree to the Terms of Service and Privacy Policy."
         />
       </div>
-      <div className="lay">
+      <div className="wrap">
         <Switch label="Auto-accept" checked={isAccepting} onChange={setAccepting} />
         <Switch label="Auto-accept, saving" checked busy onChange={() => {}} />
         <Switch label="Auto-accept, off" checked={false} onChange={() => {}} />

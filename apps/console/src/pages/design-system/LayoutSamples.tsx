@@ -33,7 +33,7 @@ export function CodeSamples() {
     <div className="stack">
       <Code prompt label="Copy command" text={agentCommand('https://fleet.example', 'token.txt')} />
       <Secret what="token" text="deployment_4Zk9Qm2vX7rT1sLw8NcB5yHf3JpGd6AeUt" />
-      <div className="lay">
+      <div className="wrap">
         <Id id={SAMPLE_ID} what="device id" />
       </div>
     </div>

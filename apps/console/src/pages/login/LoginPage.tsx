@@ -5,9 +5,9 @@ import { focusInvalid } from '../../form/focus-invalid.ts'
 import { safeRedirect } from '../../lib/redirect.ts'
 import { logIn } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'
-import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
+import { AuthHead, AuthLayout, AuthLine } from '../../ui/lazy/AuthLayout.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { type Credentials, typedCredentials, useReplacedStaticForm } from './static-form.ts'
@@ -90,7 +90,7 @@ export function LoginPage() {
           onChange={password => change({ password })}
           error={shown.password}
         />
-        <div className="meta">
+        <AuthLine>
           <Checkbox
             label="Remember me"
             name="rememberMe"
@@ -98,7 +98,7 @@ export function LoginPage() {
             onChange={rememberMe => change({ rememberMe })}
           />
           <Link to="/reset-password">Reset password</Link>
-        </div>
+        </AuthLine>
         <Button
           type="submit"
           variant="primary"

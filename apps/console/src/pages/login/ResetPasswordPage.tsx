@@ -1,6 +1,6 @@
 import { Construction } from 'lucide-react'
-import { AuthLayout } from '../../ui/AuthLayout.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import { AuthLayout } from '../../ui/lazy/AuthLayout.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
 
 /** Page in place of a form for a new password. It says that this feature is not available yet (docs/specification.md 2). */

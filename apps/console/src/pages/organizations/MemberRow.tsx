@@ -8,7 +8,7 @@ import { dayWithYear } from '../../lib/app/local-time.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { forgetOrganization } from '../../organization.ts'
 import { useSession } from '../../session.ts'
-import { initialsOf } from '../../shell/app/initials.ts'
+import { Avatar } from '../../ui/app/Avatar.tsx'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Time } from '../../ui/app/Time.tsx'
@@ -79,9 +79,7 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
     <Row>
       <Cell>
         <span className={styles.person}>
-          <span className="av" aria-hidden="true">
-            {initialsOf(name)}
-          </span>
+          <Avatar name={name} />
           <span className="lines">
             {displayName ? <b>{displayName}</b> : <span className="un">unnamed</span>}
             {isOneself && <span className="muted"> (you)</span>}

@@ -1,5 +1,5 @@
-import { AuthLayout } from '../../ui/AuthLayout.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import { AuthLayout } from '../../ui/lazy/AuthLayout.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
 
 /** Placeholder page (docs/specification.md 2). No other page links to it. */

@@ -43,7 +43,7 @@ export function SignupResult({ result, email }: SignupResultProps) {
           art={<ResultIcon icon={UserCheck} />}
           title="Account exists already"
           action={
-            <div className="lay">
+            <div className="wrap">
               <LinkButton to="/login" variant="primary">
                 Log in
               </LinkButton>
@@ -73,7 +73,7 @@ function ResendMail({ email }: { email: string }) {
     <>
       {resend.error && <RequestFailed error={resend.error} />}
       {resend.isSuccess && <Alert tone="ok">The message is on its way again.</Alert>}
-      <div className="lay">
+      <div className="wrap">
         <Button busy={resend.isPending} busyLabel="Sending…" onClick={() => resend.mutate({ email })}>
           Send the mail again
         </Button>

@@ -3,10 +3,11 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { LoaderCircle } from 'lucide-react'
 import { type ReactNode, useEffect } from 'react'
 import { invoke } from '../../api/client.ts'
-import { AuthLayout } from '../../ui/AuthLayout.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import { AuthLayout } from '../../ui/lazy/AuthLayout.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
+import styles from './VerifyPage.module.css'
 
 /** Time from the success message to the redirect to the sign-in page (docs/specification.md 9). */
 const REDIRECT_MS = 4000
@@ -96,5 +97,7 @@ function Failed({ children }: { children: ReactNode }) {
 
 /** A thin line that shrinks to nothing over `durationMs`. With reduced motion it does not shrink. */
 function Countdown({ durationMs }: { durationMs: number }) {
-  return <div className="countdown" style={{ animationDuration: `${durationMs}ms` }} aria-hidden="true" />
+  return (
+    <div className={styles.countdown} style={{ animationDuration: `${durationMs}ms` }} aria-hidden="true" />
+  )
 }

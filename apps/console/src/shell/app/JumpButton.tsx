@@ -4,6 +4,7 @@ import { type ComponentType, useEffect, useEffectEvent, useState } from 'react'
 import { COMMAND_KEY } from '../../lib/app/command-key.ts'
 import { loadCode } from '../../lib/load-code.ts'
 import { toastError } from '../../ui/app/toast.ts'
+import styles from './JumpButton.module.css'
 
 const load = () => loadCode(() => import('../lazy/palette/Palette.tsx'))
 /** Loads the code before the user presses the button. A failure is ignored here and reported when the user opens the dialog. */
@@ -40,7 +41,7 @@ export function JumpButton() {
     <>
       <button
         type="button"
-        className="jump"
+        className={`row ${styles.jump}`}
         aria-label="Jump to"
         aria-haspopup="dialog"
         aria-keyshortcuts="Meta+K Control+K"

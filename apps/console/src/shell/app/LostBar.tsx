@@ -5,7 +5,7 @@ import { formatDuration, ordinal } from '../../lib/app/format.ts'
 import { clockTime } from '../../lib/app/local-time.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Spinner } from '../../ui/Spinner.tsx'
-import '../../styles/lost.css'
+import styles from './LostBar.module.css'
 
 const BACK_SHOWN_MS = 5_000
 
@@ -30,14 +30,20 @@ export function LostBar() {
     return () => clearTimeout(timer)
   }, [backAtMs])
   useEffect(() => {
-    document.documentElement.classList.toggle('stale', lost !== undefined)
+    document.documentElement.toggleAttribute('data-stale', lost !== undefined)
   }, [lost])
 
   const since = lost && clockTime(lost.lostAtMs)
   return (
     <section
       aria-label="Connection to the hub"
-      className={lost ? 'lostbar' : backAtMs === undefined ? undefined : 'lostbar restored'}
+      className={
+        lost
+          ? `row ${styles.bar}`
+          : backAtMs === undefined
+            ? undefined
+            : `row ${styles.bar} ${styles.restored}`
+      }
     >
       {lost && <Spinner />}
       <p>

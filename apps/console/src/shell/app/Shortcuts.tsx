@@ -7,6 +7,7 @@ import { Dialog, DialogBody } from '../../ui/app/Dialog.tsx'
 import { Switch } from '../../ui/app/Switch.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { organizationPages } from './pages.ts'
+import styles from './Shortcuts.module.css'
 
 type ShortcutsProps = { isSheetOpen: boolean; onSheet: (isOpen: boolean) => void }
 
@@ -70,7 +71,7 @@ function Sheet({ onClose }: { onClose: () => void }) {
           <Switch label="Shortcuts of single keys" checked={isOn} onChange={setShortcutsOn} />
         </div>
         <p className="help">They do nothing while you type. Off, they do nothing at all in this browser.</p>
-        <dl className="keys">
+        <dl className={styles.shortcuts}>
           {ORDER.filter(keys => words.has(keys)).map(keys => (
             <div key={keys}>
               <dt>

@@ -9,6 +9,7 @@ import { Id } from '../../ui/app/Id.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { TitleScope } from '../../ui/Title.tsx'
 import type { PageLink } from './pages.ts'
+import styles from './SideLayout.module.css'
 
 type SideLink = PageLink & {
   /** Number of entries on the page. While it is unknown, its room is kept. */
@@ -36,15 +37,15 @@ export function SideLayout({ back, name, id, label, links, hasOwnHead = false, c
   const nav = useCurrentInView(name !== undefined, isNarrow)
   return (
     <TitleScope name={name ?? id?.id}>
-      <div className={hasOwnHead ? 'body own-head' : 'body'}>
-        <aside className="side">
+      <div className={styles.body} data-own-head={hasOwnHead || undefined}>
+        <aside className={styles.side}>
           {back && (
-            <Link className="back" to={back.to} activeOptions={{ exact: true }}>
+            <Link className={styles.back} to={back.to} activeOptions={{ exact: true }}>
               <ArrowLeft className="i i-14" aria-hidden />
               {back.label}
             </Link>
           )}
-          <div className="who">
+          <div className={styles.entity}>
             {/* A second line of a phone would move the page when the name arrives. */}
             <b>
               {name === undefined ? <span className="skel" /> : isNarrow ? <CutMiddle text={name} /> : name}
@@ -85,7 +86,7 @@ function SideItem({ to, icon: Icon, label, count, isCounted = false }: SideLink)
         <Icon className="i" aria-hidden />
         {label}
         {(isCounted || count !== undefined) && (
-          <span className="n" aria-hidden="true">
+          <span className={styles.count} aria-hidden="true">
             {count !== undefined && formatCount(count)}
           </span>
         )}

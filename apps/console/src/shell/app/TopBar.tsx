@@ -6,14 +6,15 @@ import {
   useCurrentOrganization,
   useOrganizations,
 } from '../../organization.ts'
+import { Avatar } from '../../ui/app/Avatar.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../../ui/app/Menu.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Logo } from '../Logo.tsx'
-import { initialsOf } from './initials.ts'
 import { JumpButton } from './JumpButton.tsx'
 import { organizationPages } from './pages.ts'
 import { ThemeChoice, ThemeMenu } from './ThemeMenu.tsx'
+import styles from './TopBar.module.css'
 import { UserMenu } from './UserMenu.tsx'
 
 /** The top bar: logo, organization, its pages, shortcuts, theme and account. */
@@ -27,10 +28,10 @@ export function TopBar({ onShortcuts }: { onShortcuts: () => void }) {
       <Logo />
       {organization && (
         <>
-          <span className="vr" />
+          <span className="divider" />
           <OrganizationMenu current={organization} />
-          <span className="vr" />
-          <nav className="nav" aria-label="Organization">
+          <span className="divider" />
+          <nav className={styles.pages} aria-label="Organization">
             {organizationPages(organization.organizationId).map(({ label, to }) => (
               <Link key={to} to={to}>
                 {label}
@@ -85,10 +86,8 @@ function OrganizationMenu({ current }: { current: Organization }) {
   // Until the hub has answered, the name of the organization may be unknown, and its id stands for it.
   const isNamed = answer !== undefined || current.name !== current.organizationId
   const trigger = (
-    <button type="button" className="switch org">
-      <span className="av" aria-hidden="true">
-        {isNamed && initialsOf(current.name)}
-      </span>
+    <button type="button" className={`row ${styles.switcher} ${styles.organization}`}>
+      <Avatar name={isNamed ? current.name : undefined} />
       <span className="sr">Organization </span>
       {isNamed ? <span className="trunc">{current.name}</span> : <span className="skel" />}
       <ChevronsUpDown className="i i-14" aria-hidden />

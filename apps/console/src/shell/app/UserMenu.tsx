@@ -1,8 +1,9 @@
 import { ChevronDown, LogOut, Mail, Settings, ShieldUser } from 'lucide-react'
 import { useInvitations } from '../../pages/accounts/use-invitations.ts'
 import { useSession } from '../../session.ts'
+import { Avatar } from '../../ui/app/Avatar.tsx'
 import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../../ui/app/Menu.tsx'
-import { initialsOf } from './initials.ts'
+import styles from './TopBar.module.css'
 import { useLogOut } from './use-log-out.ts'
 
 /** The account menu: invitations, settings, administration, log out. */
@@ -11,10 +12,8 @@ export function UserMenu() {
   const name = displayName || 'My Account'
   const logOut = useLogOut()
   const trigger = (
-    <button type="button" className="switch" aria-label={`Account menu, ${name}`}>
-      <span className="av r" aria-hidden="true">
-        {initialsOf(displayName || email)}
-      </span>
+    <button type="button" className={`row ${styles.switcher}`} aria-label={`Account menu, ${name}`}>
+      <Avatar name={displayName || email} isSelf />
       <span className="trunc hide-s">{name}</span>
       <ChevronDown className="i i-14" aria-hidden />
     </button>

@@ -1,15 +1,8 @@
 import type { ReactNode } from 'react'
 import type { IconType } from '../icon.ts'
+import styles from './Badge.module.css'
 
 export type Tone = 'neutral' | 'ok' | 'warn' | 'bad' | 'info'
-
-const TONE: Record<Tone, string> = {
-  neutral: 'badge',
-  ok: 'badge ok',
-  warn: 'badge warn',
-  bad: 'badge bad',
-  info: 'badge info',
-}
 
 type BadgeProps = {
   tone?: Tone
@@ -24,7 +17,11 @@ type BadgeProps = {
 /** A state in one word. The icon makes the state readable without colour. */
 export function Badge({ tone = 'neutral', icon: Icon, caps = false, locked = false, children }: BadgeProps) {
   return (
-    <span className={TONE[tone] + (caps ? ' caps' : '') + (locked ? ' locked' : '')}>
+    <span
+      className={caps ? `badge ${styles.caps}` : 'badge'}
+      data-tone={tone === 'neutral' ? undefined : tone}
+      data-locked={locked || undefined}
+    >
       {Icon && <Icon className="i" aria-hidden />}
       {children}
     </span>

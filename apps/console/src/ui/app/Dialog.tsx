@@ -1,7 +1,9 @@
 import { X } from 'lucide-react'
 import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { keepFocus } from '../../lib/focus-heading.ts'
+import styles from './Dialog.module.css'
 import { IconButton } from './IconButton.tsx'
+import raised from './raised.module.css'
 
 /** How the user asked to close a dialog: with Escape, by a click on the backdrop, or with a button. */
 export type CloseReason = 'escape' | 'scrim' | 'button'
@@ -25,7 +27,7 @@ export function Dialog({ title, onClose, busy = false, dirty = false, children }
     onClose(reason)
   }
   return (
-    <Modal className="dialog" labelledBy={titleId} busy={busy} onAsk={ask}>
+    <Modal labelledBy={titleId} busy={busy} onAsk={ask}>
       <header>
         <h2 id={titleId}>{title}</h2>
         <IconButton label="Close" icon={X} size="sm" disabled={busy} onClick={() => ask('button')} />
@@ -36,7 +38,7 @@ export function Dialog({ title, onClose, busy = false, dirty = false, children }
 }
 
 type ModalProps = {
-  className: string
+  className?: string
   label?: string
   labelledBy?: string
   busy?: boolean
@@ -46,7 +48,7 @@ type ModalProps = {
 }
 
 /** A modal dialog, open while it is mounted. Takes the focus, and returns it to the opener when it is unmounted. */
-export function Modal({ className, label, labelledBy, busy = false, onAsk, children }: ModalProps) {
+export function Modal({ className = '', label, labelledBy, busy = false, onAsk, children }: ModalProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const pressedScrim = useRef(false)
 
@@ -55,7 +57,7 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
     const dialog = ref.current
     dialog?.showModal()
     const first = dialog?.querySelector<HTMLElement>(
-      '[autofocus], .b input, .b select, .b textarea, .b button, .q input',
+      '[autofocus], [data-body] :is(input, select, textarea, button)',
     )
     first?.focus()
     return () => {
@@ -69,7 +71,7 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
   return (
     <dialog
       ref={ref}
-      className={className}
+      className={`${styles.dialog} ${raised.raised} ${className}`}
       aria-label={label}
       aria-labelledby={labelledBy}
       aria-busy={busy}
@@ -97,10 +99,14 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
 
 /** The body of a dialog. */
 export function DialogBody({ children }: { children: ReactNode }) {
-  return <div className="b">{children}</div>
+  return (
+    <div className={styles.body} data-body>
+      {children}
+    </div>
+  )
 }
 
 /** The buttons of a dialog, with the main button last. */
 export function DialogFoot({ children }: { children: ReactNode }) {
-  return <footer>{children}</footer>
+  return <footer className={`row ${styles.foot}`}>{children}</footer>
 }

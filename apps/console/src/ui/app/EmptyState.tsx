@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react'
 import type { IconType } from '../icon.ts'
+import { ResultIcon } from '../Result.tsx'
+import styles from './EmptyState.module.css'
 
 type EmptyStateProps = {
   icon: IconType
@@ -12,12 +14,10 @@ type EmptyStateProps = {
 }
 
 /** Replaces an empty list: icon, title, one sentence and one action. */
-export function EmptyState({ icon: Icon, title, children, action, tone = 'neutral', bare }: EmptyStateProps) {
+export function EmptyState({ icon, title, children, action, tone = 'neutral', bare }: EmptyStateProps) {
   return (
-    <div className={bare ? 'empty' : 'sheet empty'}>
-      <div className={tone === 'bad' ? 'ico bad' : 'ico'}>
-        <Icon className="i" aria-hidden />
-      </div>
+    <div className={bare ? styles.empty : `sheet ${styles.empty}`}>
+      <ResultIcon tone={tone} icon={icon} />
       <h2>{title}</h2>
       {children && <p>{children}</p>}
       {action}

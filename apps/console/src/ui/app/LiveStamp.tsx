@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useNow } from '../../lib/app/clock.ts'
 import { relativeTime, shortAge } from '../../lib/app/relative-time.ts'
+import styles from './LiveStamp.module.css'
 import { useMissing } from './use-missing.ts'
 
 type LiveStampProps = {
@@ -22,13 +23,13 @@ export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
   if (isFailing && !hasFailed) setHasFailed(true)
   if (updatedAt === 0 && !isFailing)
     return (
-      <span className="live to-come" aria-hidden="true">
+      <span className={`live ${styles.toCome}`} aria-hidden="true">
         <i />
         Updated just now
       </span>
     )
   return (
-    <span className={isFailing ? 'live failing' : 'live'}>
+    <span className="live" data-failing={isFailing || undefined}>
       <i aria-hidden="true" />
       {failedAt > updatedAt
         ? `Last update failed ${inWords(failedAt, nowMs)}`

@@ -1,14 +1,15 @@
 import type { ReactNode } from 'react'
+import styles from './Mark.module.css'
 
 export type MarkState = 'on' | 'off' | 'pending' | 'healthy' | 'warning' | 'error'
 
-const CLASS: Record<MarkState, string> = {
-  on: 'mark on',
-  off: 'mark offl',
-  pending: 'mark pend',
-  healthy: 'mark on',
-  warning: 'mark warn',
-  error: 'mark bad',
+const TONE: Record<MarkState, 'ok' | 'off' | 'warn' | 'bad'> = {
+  on: 'ok',
+  off: 'off',
+  pending: 'warn',
+  healthy: 'ok',
+  warning: 'warn',
+  error: 'bad',
 }
 
 const GLYPH: Record<MarkState, ReactNode> = {
@@ -32,8 +33,8 @@ const GLYPH: Record<MarkState, ReactNode> = {
 /** A state as a shape (filled circle, ring, diamond, tick, triangle or square) with its word. Without children only the shape is shown. */
 export function Mark({ state, children }: { state: MarkState; children?: ReactNode }) {
   return (
-    <span className={CLASS[state]}>
-      <svg className="g" viewBox="0 0 10 10" aria-hidden="true">
+    <span className="mark" data-tone={TONE[state]}>
+      <svg className={styles.shape} viewBox="0 0 10 10" aria-hidden="true">
         {GLYPH[state]}
       </svg>
       {children}

@@ -12,6 +12,7 @@ import {
   useState,
 } from 'react'
 import { loadCode } from '../../lib/load-code.ts'
+import styles from './Menu.module.css'
 import type { MenuAnchorProps, MenuChoiceProps, MenuItemProps } from './menu-props.ts'
 import { toastError } from './toast.ts'
 
@@ -105,7 +106,7 @@ export function Menu({ trigger, align = 'start', filterLabel, children }: MenuPr
     },
   })
   return (
-    <span ref={root} className="menu-root">
+    <span ref={root} className={styles.menu} data-menu>
       {element}
       {isOpen &&
         (parts ? (
@@ -159,9 +160,6 @@ export function MenuLine() {
 
 /** Text at the top of a menu; not selectable. */
 export function MenuHead({ children }: { children: ReactNode }) {
-  return (
-    <div className="menu-head" role="presentation">
-      {children}
-    </div>
-  )
+  const { parts } = useOpenMenu()
+  return <parts.Head>{children}</parts.Head>
 }

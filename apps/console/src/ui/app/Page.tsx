@@ -1,21 +1,24 @@
 import type { ReactNode } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
 import { Title } from '../Title.tsx'
-
-const WIDTH = { detail: 'page', list: 'page list', settings: 'page settings', grid: 'wide' } as const
+import styles from './Page.module.css'
 
 type PageProps = {
   /**
    * Layout: `list` is wide, `detail` narrower, `settings` as wide as a form, and `grid` centred for pages without a
    * sidebar.
    */
-  width?: keyof typeof WIDTH
+  width?: 'detail' | 'list' | 'settings' | 'grid'
   children: ReactNode
 }
 
 /** The content of a page. */
 export function Page({ width = 'detail', children }: PageProps) {
-  return <div className={WIDTH[width]}>{children}</div>
+  return (
+    <div className="page" data-width={width}>
+      {children}
+    </div>
+  )
 }
 
 type PageHeadProps = {
@@ -45,7 +48,7 @@ export function PageHead({ title, count, isCounting = false, children }: PageHea
 /** The heading of a part of a page. */
 export function PartHead({ title, count }: { title: string; count?: number | undefined }) {
   return (
-    <div className="parthead">
+    <div className={styles.part}>
       <h2>{title}</h2>
       {count !== undefined && <span className="cnt">{formatCount(count)}</span>}
     </div>

@@ -2,6 +2,7 @@ import { MAX_FILTER_LENGTH } from '@muster/actions/client'
 import { Search } from 'lucide-react'
 import { useRef } from 'react'
 import { useShortcut } from '../../lib/app/shortcuts.ts'
+import styles from './SearchBox.module.css'
 
 type SearchBoxProps = {
   value: string
@@ -16,7 +17,7 @@ export function SearchBox({ value, onChange, label, placeholder }: SearchBoxProp
   const ref = useRef<HTMLInputElement>(null)
   const shortcut = useShortcut('/', label, () => ref.current?.focus())
   return (
-    <div className="searchbox">
+    <div className={`searchbox ${styles.box}`}>
       <Search className="i" aria-hidden />
       <input
         {...shortcut}
@@ -34,9 +35,8 @@ export function SearchBox({ value, onChange, label, placeholder }: SearchBoxProp
         }}
       />
       {!value && shortcut && (
-        <span className="kbd" aria-hidden="true">
-          /
-        </span>
+        // biome-ignore lint/a11y/noAriaHiddenOnFocusable: it contains nothing focusable
+        <kbd aria-hidden="true">/</kbd>
       )}
     </div>
   )

@@ -3,6 +3,7 @@ import { centreIn } from '../../lib/app/centre-in.ts'
 import { formatCount } from '../../lib/app/format.ts'
 import { useShownFirst } from '../../lib/app/use-shown-first.ts'
 import { Mark, type MarkState } from './Mark.tsx'
+import styles from './Segments.module.css'
 
 export type SegmentOption<T extends string> = {
   value: T
@@ -63,7 +64,7 @@ export function Segments<T extends string>({
             {option.label}
             {(option.count !== undefined || (digits !== undefined && 'count' in option)) && (
               <span
-                className="c"
+                className={styles.count}
                 aria-hidden="true"
                 style={digits === undefined ? undefined : { minWidth: `${digits}ch` }}
               >

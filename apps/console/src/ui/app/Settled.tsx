@@ -1,6 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { focusHeading } from '../../lib/focus-heading.ts'
+import skeletons from '../Skeleton.module.css'
+import styles from './Settled.module.css'
 
 /** Time since the last first answer, in milliseconds, after which the content is shown. A query that hangs then no longer holds up the others. */
 const HUNG_MS = 6_000
@@ -66,14 +68,14 @@ export function Settled({ skeleton, label, children }: SettledProps) {
     }
   }, [cache, isShown])
   return (
-    <div className="settled">
+    <div className={styles.settled} data-settled>
       {!isShown && (
-        <div ref={placeholder} className="settling" aria-busy="true">
+        <div ref={placeholder} className={`${styles.placeholder} ${skeletons.appearing}`} aria-busy="true">
           <span className="sr">{label}</span>
           {skeleton}
         </div>
       )}
-      <div ref={content} className={isShown ? undefined : 'unsettled'}>
+      <div ref={content} className={isShown ? undefined : styles.hidden} data-pending={!isShown}>
         {children}
       </div>
     </div>

@@ -1,4 +1,5 @@
 import { useHubLost } from '../use-hub-lost.ts'
+import styles from './Switch.module.css'
 
 type SwitchProps = {
   /** Accessible name. The switch shows no label of its own: the visible label is for example the head of its table column. */
@@ -16,7 +17,7 @@ export function Switch({ label, checked, onChange, busy }: SwitchProps) {
     <button
       type="button"
       role="switch"
-      className="toggle"
+      className={styles.switch}
       aria-label={label}
       aria-checked={checked}
       {...lost}

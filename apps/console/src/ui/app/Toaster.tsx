@@ -2,6 +2,8 @@ import { Check, CircleAlert, X } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Button } from '../Button.tsx'
 import { ErrorText } from '../ErrorText.tsx'
+import raised from './raised.module.css'
+import styles from './Toaster.module.css'
 import { dismissToast, type ToastNotice, useToasts } from './toast.ts'
 
 const SUCCESS_SHOWN_MS = 5000
@@ -15,7 +17,7 @@ const UNDO_SHOWN_MS = 10_000
 export function Toaster() {
   const notices = useToasts()
   return (
-    <section className="toasts" aria-label="Notifications">
+    <section className={styles.toasts} aria-label="Notifications">
       {notices.map(notice => (
         <Toast key={notice.key} notice={notice} />
       ))}
@@ -37,7 +39,8 @@ function Toast({ notice }: { notice: ToastNotice }) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: hover and focus only pause the timer; there is nothing to click
     <div
-      className={isFailure ? 'toast bad' : 'toast'}
+      className={`${styles.toast} ${raised.raised}`}
+      data-tone={isFailure ? 'bad' : 'ok'}
       role={isFailure ? 'alert' : 'status'}
       onPointerEnter={() => setPaused(true)}
       onPointerLeave={() => setPaused(false)}

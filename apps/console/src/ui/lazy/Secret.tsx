@@ -1,5 +1,6 @@
 import { Check, Copy } from 'lucide-react'
 import { useCopy } from '../use-copy.ts'
+import styles from './Secret.module.css'
 
 type SecretProps = {
   text: string
@@ -14,9 +15,9 @@ export function Secret({ text, what, onCopied }: SecretProps) {
   const isCopied = state === 'copied'
   const Icon = isCopied ? Check : Copy
   return (
-    <div className="secret">
+    <div className={styles.secret} data-secret>
       <code>{text}</code>
-      <button type="button" className={isCopied ? 'done' : undefined} onClick={() => void copy()}>
+      <button type="button" className={isCopied ? styles.copied : undefined} onClick={() => void copy()}>
         <Icon className="i i-14" aria-hidden />
         {isCopied ? 'Copied' : state === 'failed' ? 'Press Ctrl+C' : 'Copy'}
         <span className="sr"> {what}</span>

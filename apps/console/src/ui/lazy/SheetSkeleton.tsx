@@ -1,3 +1,5 @@
+import styles from './SheetSkeleton.module.css'
+
 type SheetSkeletonProps = {
   /** Height of the panel in pixels. */
   heightPx: number
@@ -9,10 +11,10 @@ type SheetSkeletonProps = {
 export function SheetSkeleton({ heightPx, title }: SheetSkeletonProps) {
   return (
     <div className="sheet sec" style={{ height: heightPx, overflow: 'hidden' }}>
-      <header>{title === undefined ? <span className="skel part" /> : <h2>{title}</h2>}</header>
+      <header>{title === undefined ? <span className={`skel ${styles.title}`} /> : <h2>{title}</h2>}</header>
       <div className="in">
-        <span className="skel line" />
-        <span className="skel line short" />
+        <span className={`skel ${styles.line}`} />
+        <span className={`skel ${styles.line}`} />
       </div>
     </div>
   )

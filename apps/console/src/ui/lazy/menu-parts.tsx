@@ -12,8 +12,9 @@ import {
 } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
 import type { MenuAnchorProps, MenuChoiceProps, MenuItemProps } from '../app/menu-props.ts'
+import raised from '../app/raised.module.css'
+import styles from './menu.module.css'
 import { TOP_LAYER } from './top-layer.ts'
-import '../../styles/menu.css'
 
 type MenuPopupProps = {
   /** Element around the trigger, inside which the menu is placed. */
@@ -79,7 +80,7 @@ export function MenuPopup(props: MenuPopupProps) {
         >
           <Menu.Popup
             ref={popup}
-            className="menu"
+            className={`${styles.menu} ${raised.raised}`}
             onKeyDown={onKeyDown}
             finalFocus={false}
             {...initialFocus(first)}
@@ -126,7 +127,7 @@ function FilterBox({ label, value, onChange, popup }: FilterBoxProps) {
   }
   return (
     <input
-      className="input menu-filter"
+      className={`input ${styles.filter}`}
       type="search"
       aria-label={label}
       placeholder="Filter"
@@ -146,7 +147,7 @@ export function Item({ icon: Icon, onSelect, close, children }: MenuItemProps & 
     <Menu.Item
       nativeButton
       render={<button type="button" />}
-      className="menu-item"
+      className={`row ${styles.item}`}
       closeOnClick={false}
       onClick={() => {
         close()
@@ -172,7 +173,7 @@ export function Anchor({
   return (
     <Menu.LinkItem
       {...(rest as ComponentProps<'a'>)}
-      className="menu-item"
+      className={`row ${styles.item}`}
       onClick={event => {
         close()
         onClick?.(event)
@@ -181,7 +182,7 @@ export function Anchor({
       {Icon && <Icon className="i" aria-hidden />}
       <span className="grow trunc">{children}</span>
       {count !== undefined && (
-        <span className="n" aria-hidden="true">
+        <span className={styles.count} aria-hidden="true">
           {formatCount(count)}
         </span>
       )}
@@ -213,7 +214,7 @@ export function Choice<T extends string>({
           value={option.value}
           nativeButton
           render={<button type="button" />}
-          className="menu-item"
+          className={`row ${styles.item}`}
           onClick={() => option.value === value && close()}
         >
           {option.icon && <option.icon className="i" aria-hidden />}
@@ -227,5 +228,14 @@ export function Choice<T extends string>({
 
 /** A line between groups of a menu. */
 export function Line() {
-  return <Menu.Separator className="menu-line" />
+  return <Menu.Separator className={styles.line} />
+}
+
+/** Text at the top of a menu; not selectable. */
+export function Head({ children }: { children: ReactNode }) {
+  return (
+    <div className={styles.head} role="presentation">
+      {children}
+    </div>
+  )
 }

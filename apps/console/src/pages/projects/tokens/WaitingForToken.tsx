@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { actionQuery, invalidateActions } from '../../../api/queries.ts'
 import { Mark } from '../../../ui/app/Mark.tsx'
 import { DeviceName } from '../../devices/DeviceName.tsx'
+import styles from './WaitingForToken.module.css'
 
 /** Polling interval while the person waits, in milliseconds. The hub stores the first use of a token after 1 s. */
 const WAITING_INTERVAL_MS = 2_000
@@ -22,7 +23,7 @@ export function WaitingForToken({ projectId, tokenId }: { projectId: string; tok
   }, [isUsed, queryClient])
   const isRefused = lastRefusal && (!lastUse || lastRefusal.at > lastUse.at)
   return (
-    <div className="row waiting" role="status">
+    <div className={`row ${styles.waiting}`} role="status">
       {isRefused && (
         <>
           <Mark state="warning" />

@@ -4,6 +4,7 @@ import { CircleAlert, File, Tag } from 'lucide-react'
 import { invalidateActions, useAction, useActionState } from '../../../api/queries.ts'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
+import alert from '../../../ui/Alert.module.css'
 import { ErrorAlert } from '../../../ui/Alert.tsx'
 import { EmptyState } from '../../../ui/app/EmptyState.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
@@ -239,7 +240,12 @@ function Problem({ usage, name }: { usage: Usage; name: string }) {
   const isShared = first !== undefined && first.deviceCount > 1 && usage.failures.length > 1
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for form controls
-    <div className={`alert bad ${styles.problem}`} role="group" aria-label="Problem">
+    <div
+      className={`alert ${alert.alert} ${styles.problem}`}
+      data-tone="bad"
+      role="group"
+      aria-label="Problem"
+    >
       <CircleAlert className="i" aria-hidden />
       <span className="grow">
         <strong>

@@ -10,11 +10,11 @@ import { Modal } from '../../../ui/app/Dialog.tsx'
 import { ErrorText } from '../../../ui/ErrorText.tsx'
 import { IGNORED_BY_PASSWORD_MANAGERS } from '../../../ui/Field.tsx'
 import { matching, type Option } from './option.ts'
+import styles from './Palette.module.css'
 import { useFound } from './use-found.tsx'
 import { useRecent, useThisPage } from './use-here.tsx'
 import { usePages } from './use-pages.ts'
 import { useSessionOptions } from './use-session-options.tsx'
-import '../../../styles/palette.css'
 
 type InputKeyDown = Parameters<NonNullable<ComponentProps<typeof Autocomplete.Input>['onKeyDown']>>[0]
 
@@ -98,7 +98,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   }
 
   return (
-    <Modal className="dialog palette" label="Jump to" onAsk={onClose}>
+    <Modal className={styles.palette} label="Jump to" onAsk={onClose}>
       <Autocomplete.Root
         inline
         items={groups.map(({ label, options: items }) => ({ label, items }))}
@@ -112,7 +112,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           highlighted.current = option
         }}
       >
-        <div className="q">
+        <div className={`row ${styles.search}`} data-body>
           <Search className="i" aria-hidden />
           <Autocomplete.Input
             {...IGNORED_BY_PASSWORD_MANAGERS}
@@ -127,12 +127,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
             }
             onKeyDown={onKeyDown}
           />
-          <button type="button" className="esc" aria-label="Close" tabIndex={-1} onClick={onClose}>
+          <button type="button" aria-label="Close" tabIndex={-1} onClick={onClose}>
             <kbd>esc</kbd>
             <X className="i" aria-hidden />
           </button>
         </div>
-        <Autocomplete.List className="list" aria-label="Jump to">
+        <Autocomplete.List className={styles.list} aria-label="Jump to">
           {groups.map(({ label, aside, options: own }) => (
             <Autocomplete.Group key={label} items={own} aria-label={label}>
               <h3 role="presentation">
@@ -150,7 +150,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           ))}
         </Autocomplete.List>
       </Autocomplete.Root>
-      <p className="note" role="status">
+      <p className={styles.note} role="status">
         {said ??
           (found.error ? (
             <>
@@ -162,7 +162,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             options.length === 0 && 'Nothing matches this text.'
           ))}
       </p>
-      <div className="bot" aria-hidden>
+      <div className={`row ${styles.foot}`} aria-hidden>
         <span>
           <kbd>↑</kbd>
           <kbd>↓</kbd>move
@@ -184,7 +184,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           <kbd>{COMMAND_KEY}</kbd>
           <kbd>C</kbd>copy id
         </span>
-        {searched && found.ms !== undefined && <span className="r">{found.ms} ms</span>}
+        {searched && found.ms !== undefined && <span className={styles.time}>{found.ms} ms</span>}
       </div>
     </Modal>
   )
@@ -197,13 +197,15 @@ function OptionRow({ option, onClick }: OptionRowProps) {
     <Autocomplete.Item
       value={option}
       onClick={onClick}
-      // biome-ignore lint/a11y/useAriaPropsSupportedByRole: the library's properties contain the role
-      render={(props, { highlighted }) => <div {...props} className="opt" aria-selected={highlighted} />}
+      render={(props, { highlighted }) => (
+        // biome-ignore lint/a11y/useAriaPropsSupportedByRole: the library's properties contain the role
+        <div {...props} className={`row ${styles.option}`} aria-selected={highlighted} />
+      )}
     >
       <option.icon className="i" aria-hidden />
-      <span className="lb">{option.shown ?? option.label}</span>
-      {option.hit && <span className="hit">{option.hit}</span>}
-      {option.end && <span className="end">{option.end}</span>}
+      <span className={styles.label}>{option.shown ?? option.label}</span>
+      {option.hit && <span className={styles.hit}>{option.hit}</span>}
+      {option.end && <span className={`row ${styles.end}`}>{option.end}</span>}
     </Autocomplete.Item>
   )
 }

@@ -1,5 +1,7 @@
 import { Trash2 } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
+import raised from '../../../../ui/app/raised.module.css'
+import toaster from '../../../../ui/app/Toaster.module.css'
 import { Button } from '../../../../ui/Button.tsx'
 import { DeletingWords, NotDeleted } from '../DeletingRow.tsx'
 import { type Deletion, undoDeletion, useDeletions } from '../deletions.ts'
@@ -16,10 +18,10 @@ export function DeletingToasts({ projectId, shownIds }: DeletingToastsProps) {
   const refused = hidden.filter(({ state }) => state === 'refused')
   if (waiting.length + refused.length === 0) return null
   return (
-    <section className="toasts deleting" aria-label="Deletions">
+    <section className={`${toaster.toasts} deleting`} aria-label="Deletions">
       {waiting.length > 0 && <WaitingToast waiting={waiting} />}
       {refused.map(deletion => (
-        <div key={deletion.deviceId} className="toast bad">
+        <div key={deletion.deviceId} className={`${toaster.toast} ${raised.raised}`} data-tone="bad">
           <div className="grow">
             <strong>{deletion.name}</strong>
             <NotDeleted deletion={deletion} />
@@ -61,7 +63,7 @@ function WaitingToast({ waiting }: { waiting: readonly Deletion[] }) {
   const first = waiting[0]!
   const secs = useSecsLeft(first)
   return (
-    <div className="toast">
+    <div className={`${toaster.toast} ${raised.raised}`} data-tone="ok">
       <Trash2 className="i" aria-hidden />
       <div className="grow">
         {waiting.length > 1 ? (

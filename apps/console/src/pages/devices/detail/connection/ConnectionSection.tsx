@@ -200,8 +200,8 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
       </div>
       {looks.size > 0 && (
         <p className="legend" aria-hidden="true">
-          {KEY.filter(({ look }) => looks.has(look)).map(({ look, className, words }) => (
-            <span key={look} className={className}>
+          {KEY.filter(({ look }) => looks.has(look)).map(({ look, tone, words }) => (
+            <span key={look} className="mark" data-tone={tone}>
               <Glyph look={look} />
               {words}
             </span>
@@ -212,10 +212,10 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
   )
 }
 
-const KEY: { look: Mark['look']; className: string; words: string }[] = [
-  { look: 'installed', className: 'mark on', words: 'Installed' },
-  { look: 'failed', className: 'mark bad', words: 'Failed' },
-  { look: 'person', className: 'mark', words: 'Changed by a person' },
+const KEY: { look: Mark['look']; tone?: 'ok' | 'bad'; words: string }[] = [
+  { look: 'installed', tone: 'ok', words: 'Installed' },
+  { look: 'failed', tone: 'bad', words: 'Failed' },
+  { look: 'person', words: 'Changed by a person' },
 ]
 
 function interruptionsOf(

@@ -28,7 +28,7 @@ const CLASS: Record<Mark['look'], string> = { installed: 'ok', failed: 'bad', pe
 /** Shape of a mark: a circle for an installed update, a cross for a failed one, a diamond for a change by a person. */
 export function Glyph({ look }: { look: Mark['look'] }) {
   return (
-    <svg className="g" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
+    <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
       {GLYPH[look]}
     </svg>
   )

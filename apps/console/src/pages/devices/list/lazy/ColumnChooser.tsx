@@ -11,6 +11,7 @@ import { useActionState } from '../../../../api/queries.ts'
 import { announce } from '../../../../lib/announce.ts'
 import { counted, formatCount } from '../../../../lib/app/format.ts'
 import { useDebounced } from '../../../../lib/app/use-debounced.ts'
+import searchBox from '../../../../ui/app/SearchBox.module.css'
 import { Button } from '../../../../ui/Button.tsx'
 import { ErrorText } from '../../../../ui/ErrorText.tsx'
 import { Popover } from '../../../../ui/lazy/Popover.tsx'
@@ -109,7 +110,7 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
         </Button>
       </header>
       <div className="q find">
-        <div className="searchbox">
+        <div className={`searchbox ${searchBox.box}`}>
           <Search className="i" aria-hidden />
           <input
             className="input"

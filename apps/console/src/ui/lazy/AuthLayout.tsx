@@ -1,28 +1,30 @@
 import { Check } from 'lucide-react'
 import { type ReactNode, useContext } from 'react'
-import { PrivacyLink, TermsLink } from '../shell/LegalLinks.tsx'
-import { Logo } from '../shell/Logo.tsx'
-import { InstanceName, Title } from './Title.tsx'
+import { PrivacyLink, TermsLink } from '../../shell/LegalLinks.tsx'
+import { Logo } from '../../shell/Logo.tsx'
+import result from '../Result.module.css'
+import { InstanceName, Title } from '../Title.tsx'
+import styles from './AuthLayout.module.css'
 
 /** Layout of public pages: the form on the left, a description of the product on the right. On phones they are stacked. */
 export function AuthLayout({ children }: { children: ReactNode }) {
   const instance = useContext(InstanceName)
   return (
-    <main id="main" className="auth">
-      <section className="l" aria-label="Account">
-        <div className="brand">
+    <main id="main" className={styles.layout}>
+      <section className={styles.account} aria-label="Account">
+        <div className={`wrap ${styles.brand}`}>
           <Logo named />
-          {instance && <span className="any">{instance}</span>}
+          {instance && <span className={`any ${styles.instance}`}>{instance}</span>}
         </div>
-        <div className="mid">{children}</div>
-        <p className="ft">
+        <div className={styles.content}>{children}</div>
+        <p className={`wrap ${styles.legal}`}>
           <TermsLink />
           <PrivacyLink />
         </p>
       </section>
-      <section className="r" aria-label="About">
+      <section className={styles.about} aria-label="About">
         <TickField />
-        <div className="txt">
+        <div className={styles.text}>
           <h2>Composable infrastructure for connected devices.</h2>
           <ul>
             {POINTS.map(point => (
@@ -32,9 +34,7 @@ export function AuthLayout({ children }: { children: ReactNode }) {
               </li>
             ))}
           </ul>
-          <p className="note">
-            Beta. Evaluation accounts are free, for evaluation only, and may be terminated at any time.
-          </p>
+          <p>Beta. Evaluation accounts are free, for evaluation only, and may be terminated at any time.</p>
         </div>
       </section>
     </main>
@@ -52,10 +52,17 @@ export function AuthHead({ title, children }: { title: string; children: ReactNo
   return (
     <div>
       <Title page={title} />
-      <h1 tabIndex={-1}>{title}</h1>
-      <p className="lede">{children}</p>
+      <h1 tabIndex={-1} className={result.title}>
+        {title}
+      </h1>
+      <p className={styles.lede}>{children}</p>
     </div>
   )
+}
+
+/** A line of a public form with a field at its start and a link at its end. */
+export function AuthLine({ children }: { children: ReactNode }) {
+  return <div className={`row ${styles.line}`}>{children}</div>
 }
 
 const COLUMNS = 61
@@ -66,15 +73,29 @@ const STEP_Y = 62
 /** Decorative rows of vertical marks, one for each device of an imaginary large fleet. */
 function TickField() {
   return (
-    <svg className="field-art" viewBox="0 0 840 1000" preserveAspectRatio="xMidYMin slice" aria-hidden="true">
+    <svg
+      className={styles.ticks}
+      viewBox="0 0 840 1000"
+      preserveAspectRatio="xMidYMin slice"
+      aria-hidden="true"
+    >
       {Object.entries(TICK_PATHS).map(([kind, path]) => (
-        <path key={kind} className={kind} d={path} />
+        <path key={kind} d={path} {...LOOK[kind as TickKind]} />
       ))}
     </svg>
   )
 }
 
 type TickKind = 'dim' | 'mid' | 'lit' | 'off' | 'ok' | 'warn'
+
+const LOOK: Record<TickKind, { fill?: string; opacity: number }> = {
+  dim: { opacity: 0.13 },
+  mid: { opacity: 0.2 },
+  lit: { opacity: 0.3 },
+  off: { fill: 'var(--ink-off)', opacity: 0.34 },
+  ok: { fill: 'var(--ink-ok)', opacity: 0.9 },
+  warn: { fill: 'var(--ink-warn)', opacity: 0.9 },
+}
 
 const TICK_PATHS = drawTicks()
 

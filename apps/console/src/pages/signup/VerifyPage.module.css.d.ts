@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly countdown: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly skip: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly jump: string
+}
+export default styles

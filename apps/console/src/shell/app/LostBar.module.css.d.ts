@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly bar: string
+  readonly restored: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly shortcuts: string
+}
+export default styles

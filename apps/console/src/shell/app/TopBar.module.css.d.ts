@@ -1,0 +1,6 @@
+declare const styles: {
+  readonly organization: string
+  readonly pages: string
+  readonly switcher: string
+}
+export default styles

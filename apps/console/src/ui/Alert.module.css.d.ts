@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly alert: string
+}
+export default styles

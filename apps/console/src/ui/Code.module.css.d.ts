@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly prompt: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly error: string
+  readonly large: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly password: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly panel: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly appearing: string
+  readonly rows: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly spinner: string
+  readonly turning: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly tip: string
+}
+export default styles

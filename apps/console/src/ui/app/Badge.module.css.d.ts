@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly caps: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly empty: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly toCome: string
+}
+export default styles

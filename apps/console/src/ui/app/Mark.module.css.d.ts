@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly shape: string
+}
+export default styles

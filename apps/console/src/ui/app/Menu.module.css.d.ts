@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly menu: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly switch: string
+}
+export default styles

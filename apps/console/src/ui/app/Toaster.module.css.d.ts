@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly toast: string
+  readonly toasts: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly raised: string
+}
+export default styles

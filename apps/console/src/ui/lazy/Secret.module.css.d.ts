@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly copied: string
+  readonly secret: string
+}
+export default styles
