@@ -8,9 +8,9 @@ type SheetSkeletonProps = {
 /** Placeholder of a panel. */
 export function SheetSkeleton({ heightPx, title }: SheetSkeletonProps) {
   return (
-    <div className="sheet sec" style={{ height: heightPx, overflow: 'hidden' }}>
+    <div className="sheet section" style={{ height: heightPx, overflow: 'hidden' }}>
       <header>{title === undefined ? <span className="skel part" /> : <h2>{title}</h2>}</header>
-      <div className="in">
+      <div className="inset">
         <span className="skel line" />
         <span className="skel line short" />
       </div>

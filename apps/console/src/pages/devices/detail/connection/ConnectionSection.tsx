@@ -15,6 +15,7 @@ import { Strip } from '../../../../ui/Strip.tsx'
 import { cut } from '../cut.ts'
 import { connectionsQuery, pastValuesInput } from '../device-queries.ts'
 import { OTA_STATUS } from '../property-names.ts'
+import styles from './ConnectionSection.module.css'
 import { mergeTicks } from './connection-ticks.ts'
 import { Glyph, Lane } from './Lane.tsx'
 import { type Mark, personMarks, updateEntries, updateMarks } from './lanes.ts'
@@ -43,6 +44,7 @@ export function ConnectionSection({ deviceId, problemBeganAt }: ConnectionSectio
   const hasConnected = useQuery(connectionsQuery(deviceId)).data?.connections.length !== 0
   return (
     <Section
+      className={styles.section}
       title="Connection"
       aside={
         hasConnected && (
@@ -88,15 +90,15 @@ function History({ deviceId, range: chosen }: { deviceId: string; range: Connect
   const period = isPartly ? `in ${formatDuration(history.recordedSecs)} on record` : ''
   const words = interruptionsOf(history, range)
   return (
-    <div className="hist">
-      <div className="cap">
+    <div className={styles.history}>
+      <div className={styles.share}>
         <b>{formatShare(share)}</b>
         <span>
           connected {period} · {words}
         </span>
       </div>
-      <div className="inst">
-        <span className="ll" aria-hidden="true">
+      <div className={styles.chart}>
+        <span className="fine" aria-hidden="true">
           Connected
         </span>
         <Strip
@@ -159,7 +161,7 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
       <Lane name="Updates" empty="No update in this time." marks={updates} />
       <Lane name="Changes" empty="No change by a person in this time." marks={changes} />
       <span />
-      <div className="dax" aria-hidden="true">
+      <div className={`fine ${styles.dates}`} aria-hidden="true">
         {axisOf(range, nowMs).map(({ text, place }) => (
           <span key={text} style={{ '--at': `${(place * 100).toFixed(2)}%` } as CSSProperties}>
             {text}
@@ -167,9 +169,9 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
         ))}
       </div>
       {looks.size > 0 && (
-        <p className="legend" aria-hidden="true">
-          {KEY.filter(({ look }) => looks.has(look)).map(({ look, className, words }) => (
-            <span key={look} className={className}>
+        <p className={`fine wrap ${styles.legend}`} aria-hidden="true">
+          {KEY.filter(({ look }) => looks.has(look)).map(({ look, words }) => (
+            <span key={look} className="row">
               <Glyph look={look} />
               {words}
             </span>
@@ -180,10 +182,10 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
   )
 }
 
-const KEY: { look: Mark['look']; className: string; words: string }[] = [
-  { look: 'installed', className: 'mark on', words: 'Installed' },
-  { look: 'failed', className: 'mark bad', words: 'Failed' },
-  { look: 'person', className: 'mark', words: 'Changed by a person' },
+const KEY: { look: Mark['look']; words: string }[] = [
+  { look: 'installed', words: 'Installed' },
+  { look: 'failed', words: 'Failed' },
+  { look: 'person', words: 'Changed by a person' },
 ]
 
 function interruptionsOf(

@@ -2,15 +2,16 @@ import { useAction, useActionState } from '../../../../api/queries.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { Badge, type Tone } from '../../../../ui/app/Badge.tsx'
 import { Section } from '../../../../ui/app/Section.tsx'
+import { Fact, FactList } from '../../../../ui/lazy/FactList.tsx'
 import { LongText } from '../../../../ui/lazy/JsonValue.tsx'
 import { SectionBoundary } from '../../../../ui/lazy/SectionBoundary.tsx'
 import { VersionLink } from '../../../repositories/VersionLink.tsx'
 import { cut } from '../cut.ts'
-import { Fact } from '../Fact.tsx'
 import { OTA_STATUS } from '../property-names.ts'
 import { foundProperties, readOtaStatus } from '../well-known.ts'
 import { Attempts } from './Attempts.tsx'
 import { pathOf, useFollowedPath, useVersionAt } from './followed-path.ts'
+import styles from './OtaSection.module.css'
 
 const LONGEST_STATE = 24
 
@@ -43,17 +44,17 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
   const follows = useFollowedPath(deviceId, answer.result === 'Found' ? answer.value : undefined)
   if (!status || status === 'unreadable') {
     return (
-      <div className="in">
+      <div className="inset">
         <p className="muted">
           {status ? 'This property has no readable value: ' : 'No update status reported: '}
           <span className="mono">{OTA_STATUS}</span>
         </p>
         {follows !== undefined && (
-          <dl className="kv">
+          <FactList>
             <Fact label="Follows" mono>
               <Followed path={follows} />
             </Fact>
-          </dl>
+          </FactList>
         )}
       </div>
     )
@@ -62,25 +63,22 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
   const hasFailed = failureCount > 0 || lastError !== undefined
   return (
     <>
-      <div className="in">
-        <dl className="kv ota5">
+      <div className="inset">
+        <FactList className={styles.versions}>
           <Fact label="Current version" mono>
             <VersionName version={currentVersion} follows={follows} />
           </Fact>
           <Fact label="Target version" mono>
             <VersionName version={targetVersion} follows={follows} />
           </Fact>
-          <div>
-            <dt>Failures</dt>
-            <dd className="num">{formatCount(failureCount)}</dd>
-          </div>
+          <Fact label="Failures">{formatCount(failureCount)}</Fact>
           <Fact label="Last error" mono>
             {lastError === undefined ? '–' : <LongText text={lastError} />}
           </Fact>
           <Fact label="Follows" mono>
             {follows === undefined ? '–' : <Followed path={follows} />}
           </Fact>
-        </dl>
+        </FactList>
       </div>
       {hasFailed && targetVersion !== undefined && (
         <Attempts deviceId={deviceId} targetVersion={targetVersion} />

@@ -1,0 +1,8 @@
+declare const styles: {
+  readonly attributes: string
+  readonly event: string
+  readonly foot: string
+  readonly section: string
+  readonly time: string
+}
+export default styles
