@@ -1,5 +1,6 @@
 declare const styles: {
   readonly attributes: string
+  readonly category: string
   readonly event: string
   readonly foot: string
   readonly section: string

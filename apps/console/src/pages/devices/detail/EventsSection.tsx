@@ -61,7 +61,7 @@ function EventRow({ event }: { event: DeviceEvent }) {
         <span className="t2">{severity}</span>{' '}
         {category !== undefined && (
           <>
-            <bdi className="mono muted">{cut(category, MAX_ATTRIBUTE_CHARS)}</bdi>{' '}
+            <bdi className={`muted ${styles.category}`}>{cut(category, MAX_ATTRIBUTE_CHARS)}</bdi>{' '}
           </>
         )}
         <EventText body={body} />

@@ -130,7 +130,7 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
           }}
         />
         <FieldError id={id} error={error} />
-        <p id={`${id}-help`} className="help">
+        <p id={`${id}-help`} className={`help any ${styles.help}`}>
           {'value' in parsed && `${kindOfJson(parsed.value)}. `}
           Was <ShortValue value={value} />
           {changedBy && (

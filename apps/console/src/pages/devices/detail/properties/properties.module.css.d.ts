@@ -5,6 +5,7 @@ declare const styles: {
   readonly editor: string
   readonly field: string
   readonly group: string
+  readonly help: string
   readonly key: string
   readonly opened: string
   readonly past: string

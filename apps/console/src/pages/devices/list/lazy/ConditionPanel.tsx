@@ -120,7 +120,7 @@ export function ConditionPanel({
     content: (
       <>
         <Marked className="trunc" text={subjectText(name)} part={part} />
-        <small className="fine">column</small>
+        <small className="fine num">column</small>
       </>
     ),
     choose: () => chooseSubject(name),
@@ -130,7 +130,7 @@ export function ConditionPanel({
     content: (
       <>
         <Marked className="mono trunc" text={name.path} part={part} />
-        <small className="fine">{propertyWords(name)}</small>
+        <small className="fine num">{propertyWords(name)}</small>
       </>
     ),
     choose: () => chooseSubject(name.path),

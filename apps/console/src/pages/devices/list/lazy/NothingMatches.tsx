@@ -42,32 +42,34 @@ export function NothingMatches({ projectId, search, conditions, onChange, onClea
     change()
   }
   return (
-    <div className={styles.nothing}>
-      <p className={styles.title}>No devices match this filter.</p>
-      <Nearest projectId={projectId} conditions={conditions} />
-      {parts.length > 1 && (
-        <ul className={styles.parts}>
-          {parts.map(({ words, without }, index) => {
-            const count = data?.counts[index]
-            return (
-              <li key={words} className="row">
-                <span>Without {words}</span>
-                <span className={`muted num ${styles.count}`} role="status">
-                  {index < MAX_COUNTED_FILTERS
-                    ? countText(count, error)
-                    : `– only ${MAX_COUNTED_FILTERS} parts are counted`}
-                </span>
-                {count !== undefined && count !== null && count > 0 && (
-                  <Button size="sm" onClick={() => leave(() => onChange(without))}>
-                    Remove<span className="sr"> {words}</span>
-                  </Button>
-                )}
-              </li>
-            )
-          })}
-        </ul>
-      )}
-      <Button onClick={() => leave(onClear)}>Clear</Button>
+    <div>
+      <div className={styles.nothing}>
+        <p className={styles.title}>No devices match this filter.</p>
+        <Nearest projectId={projectId} conditions={conditions} />
+        {parts.length > 1 && (
+          <ul className={styles.parts}>
+            {parts.map(({ words, without }, index) => {
+              const count = data?.counts[index]
+              return (
+                <li key={words} className="row">
+                  <span>Without {words}</span>
+                  <span className={`muted num ${styles.count}`} role="status">
+                    {index < MAX_COUNTED_FILTERS
+                      ? countText(count, error)
+                      : `– only ${MAX_COUNTED_FILTERS} parts are counted`}
+                  </span>
+                  {count !== undefined && count !== null && count > 0 && (
+                    <Button size="sm" onClick={() => leave(() => onChange(without))}>
+                      Remove<span className="sr"> {words}</span>
+                    </Button>
+                  )}
+                </li>
+              )
+            })}
+          </ul>
+        )}
+        <Button onClick={() => leave(onClear)}>Clear</Button>
+      </div>
     </div>
   )
 }
