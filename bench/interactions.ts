@@ -114,8 +114,8 @@ const press = (name: string) => (page: Page) =>
   page.getByRole('button', { name, exact: true }).first().click()
 // The query sets the sort order. Without it, the list would have the sort order of an earlier interaction, which the hub stores.
 const LIST = { path: '?sort=-firstSeen', ready: 'table[aria-busy=false] tbody tr[data-index]' }
-const DEVICE = { path: 'DEVICE', ready: '.prop' }
-const TIMELINE = { path: 'DEVICE/timeline?range=all', ready: '.tl' }
+const DEVICE = { path: 'DEVICE', ready: '.properties-row' }
+const TIMELINE = { path: 'DEVICE/timeline?range=all', ready: '.TimelineRow-row' }
 const REPOSITORY = '../../../repositories/REPOSITORY'
 
 const INTERACTIONS: Interaction[] = [
@@ -183,7 +183,7 @@ const INTERACTIONS: Interaction[] = [
   {
     ...DEVICE,
     name: 'device: open a mark of a lane',
-    act: page => page.locator('.lane a').last().click(),
+    act: page => page.locator('.Lane-lane a').last().click(),
     undo: page => page.goBack(),
   },
   { ...TIMELINE, name: 'timeline: toggle a kind', act: press('Events'), undo: press('All') },

@@ -27,7 +27,7 @@ beforeAll(async () => {
   page = await stage.signedInPage()
   await page.getByRole('link', { name: 'First project' }).click()
   await page.getByRole('row').getByRole('link', { name: 'View' }).click()
-  await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()
+  await page.locator('.EntityHead-head').getByText('Connected', { exact: true }).waitFor()
   deviceId = page.url().split('/').at(-1)!
 })
 
@@ -102,7 +102,7 @@ it('shows a message if a property has no past values or they cannot be loaded', 
 
 it('shows in its header that a part of the page could not be refreshed', async () => {
   await page.reload()
-  const head = page.locator('.dhead')
+  const head = page.locator('.EntityHead-head')
   await head.getByText(/^Updated /).waitFor()
   const mendDetails = await failAction(page, 'devices_GetDetails')
   const mendEvents = await failAction(page, 'devices_QueryEvents')
@@ -122,9 +122,9 @@ it('shows in its header that a part of the page could not be refreshed', async (
 })
 
 it('marks the section of a clicked link, even if the page is too short to scroll it to the top', async () => {
-  const current = page.locator('.anchor [aria-current]')
+  const current = page.locator('.AnchorNav-nav [aria-current]')
   for (const section of ['System Info', 'Connections', 'Danger Zone', 'Overview']) {
-    await page.locator('.anchor').getByRole('link', { name: section }).click()
+    await page.locator('.AnchorNav-nav').getByRole('link', { name: section }).click()
     await current.getByText(section).waitFor()
     // The navigation must still mark this section as the current one after scrolling has ended.
     await page.evaluate('new Promise(rest => setTimeout(rest, 200))')
@@ -178,7 +178,7 @@ it("shows the device's web page in the new window, without the console's cookies
 
 it('shows in the new window that the device is offline, and closes it if no link is issued', async () => {
   await agent[Symbol.asyncDispose]()
-  await page.locator('.dhead').getByText('Disconnected', { exact: true }).waitFor()
+  await page.locator('.EntityHead-head').getByText('Disconnected', { exact: true }).waitFor()
   const { opened } = await openProxy()
   await opened.getByRole('heading', { name: 'The device is not connected' }).waitFor()
   await opened.close()
@@ -238,7 +238,7 @@ async function openProxy(): Promise<{ asked: unknown; url: string; opened: Page 
 
 async function openHistory(name: string) {
   await page.getByRole('button', { name: `Past values of ${name}`, exact: true }).click()
-  const past = page.locator('.past')
+  const past = page.locator('.properties-past')
   await past
     .getByRole('heading', { name: `Past values of ${name}`, exact: true })
     .waitFor({ state: 'attached' })
@@ -247,7 +247,7 @@ async function openHistory(name: string) {
 
 async function closeHistory(name: string) {
   await page.getByRole('button', { name: `Past values of ${name}`, exact: true }).click()
-  await page.locator('.past').waitFor({ state: 'detached' })
+  await page.locator('.properties-past').waitFor({ state: 'detached' })
 }
 
 const emit = (body: string) =>

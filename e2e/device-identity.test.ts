@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-const problem = () => page.locator('.problem')
+const problem = () => page.locator('.problem-box')
 
 it('D1: says on the page of a device and in the list that two machines share its identity, and what to do', async () => {
   await changeDatabase(
@@ -79,8 +79,8 @@ it('D3: shows events of a wrong clock at their receipt, by how much it is wrong,
   expect(await events.getByRole('listitem').first().innerText()).toContain('wind above 30 m/s')
   await page.goto(`${project}/devices/${device.deviceId}/events`)
   await page.getByText(/swung 0 times · device clock wrong by 5 years/).waitFor()
-  expect(await page.locator('.tl').first().innerText()).toContain('wind above 30 m/s')
-  await page.locator('.tl').nth(1).getByRole('button').click()
+  expect(await page.locator('.TimelineRow-row').first().innerText()).toContain('wind above 30 m/s')
+  await page.locator('.TimelineRow-row').nth(1).getByRole('button').click()
   await page.getByText('Clock of the device').waitFor()
   await page.goto(`${project}/devices/${device.deviceId}`)
   await events.getByText('wind above 30 m/s').waitFor()

@@ -347,7 +347,7 @@ it('sorts by a property and by the time last seen, and keeps the order for the p
   const head = () => page.getByRole('columnheader', { name: 'app.modem.signal' })
   await head().getByRole('button').click()
   await page.waitForURL(/[?&]sort=%3Dapp\.modem\.signal/)
-  const signals = () => page.locator('.devices td.c-prop').allInnerTexts()
+  const signals = () => page.locator('.devices td.device-table-property').allInnerTexts()
   const up = ['-109', '-109', '-109', '-109', '-109', '-108', '-108', '-108', '-108', '-108']
   await expect.poll(signals).toEqual(up)
   await head().getByRole('button').click()

@@ -68,7 +68,7 @@ async function addVersion(name: string, sizeBytes: number): Promise<string> {
   return 'nordwind/gateway-os/stable'
 }
 
-const problem = () => page.locator('.problem')
+const problem = () => page.locator('.problem-box')
 
 it('shows no problem box while nothing is wrong', async () => {
   await report('dev.nexigon.system.health', { status: 'healthy' })
@@ -117,7 +117,7 @@ it('says as a sentence what is wrong, since when, and what to do next, as the de
   await problem()
     .getByText(/Reported by the device, \d+ (s|min) after the last failed update\./)
     .waitFor()
-  await page.locator('.dhead').getByText('Warning', { exact: true }).waitFor()
+  await page.locator('.EntityHead-head').getByText('Warning', { exact: true }).waitFor()
   await page.getByText('The device still runs 2.22.4.').waitFor()
   const attempts = page.getByRole('table', { name: 'Attempts at 2.23.0' })
   await expect.poll(() => attempts.getByRole('row').count()).toBe(3)
@@ -129,7 +129,7 @@ it('says as a sentence what is wrong, since when, and what to do next, as the de
   await problem()
     .getByText(/^Ended at \d\d:\d\d\./)
     .waitFor()
-  await page.locator('.dhead').getByText('Warning', { exact: true }).waitFor({ state: 'detached' })
+  await page.locator('.EntityHead-head').getByText('Warning', { exact: true }).waitFor({ state: 'detached' })
   await expectGoodScreen(page, 'device-problem-ended')
   await report('dev.nexigon.system.health', { status: 'degraded' })
   await problem()
@@ -155,8 +155,8 @@ it('has its actions in a menu, on phones with the web pages of the device', asyn
   await page.setViewportSize({ width: 390, height: 844 })
   await page.goto('about:blank')
   await page.goto(`${list}/${device.deviceId}`)
-  await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()
-  expect(await page.locator('.dhead').getByRole('button', { name: 'HTTP Proxy' }).count()).toBe(0)
+  await page.locator('.EntityHead-head').getByText('Connected', { exact: true }).waitFor()
+  expect(await page.locator('.EntityHead-head').getByRole('button', { name: 'HTTP Proxy' }).count()).toBe(0)
   // The `resize` event arrives with the next frame and closes an open menu. So the test waits for two frames before it opens the menu.
   await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
   await menu.click()
@@ -165,7 +165,7 @@ it('has its actions in a menu, on phones with the web pages of the device', asyn
   await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
-const entries = () => page.locator('.tl .tx').allInnerTexts()
+const entries = () => page.locator('.TimelineRow-text').allInnerTexts()
 
 it('shows what happened in one list with filters, links to entries and new entries as they come', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -186,7 +186,7 @@ it('shows what happened in one list with filters, links to entries and new entri
   expect(shown.some(text => text.startsWith('Installing'))).toBe(false)
   expect(shown.at(-1)).toMatch(/^Enrolled as a new device|^Connected to /)
 
-  const latest = page.locator('.tl').filter({ hasText: 'attempt 2: no space left on device' })
+  const latest = page.locator('.TimelineRow-row').filter({ hasText: 'attempt 2: no space left on device' })
   await latest.getByRole('button', { name: /^Details/ }).click()
   await latest.getByText('"failureCount":2').waitFor()
   await latest.getByText('Installing since').waitFor()
@@ -209,7 +209,7 @@ it('shows what happened in one list with filters, links to entries and new entri
   await expectGoodScreen(page, 'device-timeline-empty')
 
   await page.goto(link)
-  await page.locator('.tl.open').getByText('Installing since').waitFor()
+  await page.locator('.TimelineRow-open').getByText('Installing since').waitFor()
 })
 
 it('lists all events by severity, category, text and time', async () => {
@@ -306,9 +306,9 @@ it('edits a property in place, refuses what is no JSON, and asks when the value 
   await page.getByText('The value became "automatic" while you were typing.').waitFor()
   await expectGoodScreen(page, 'property-conflict')
   await page.getByRole('button', { name: 'Save Anyway' }).click()
-  const row = page.locator('.prop').filter({ hasText: 'app.mode' })
+  const row = page.locator('.properties-row').filter({ hasText: 'app.mode' })
   await row.locator('pre').getByText('12345678901234567890', { exact: true }).waitFor()
-  await expect.poll(() => row.locator('.by').innerText()).toBe('Administrator')
+  await expect.poll(() => row.locator('.properties-by').innerText()).toBe('Administrator')
 
   await page.getByRole('button', { name: 'Set Property' }).click()
   await page.getByRole('dialog').getByLabel(/^Key/).fill('app.site')
@@ -318,7 +318,7 @@ it('edits a property in place, refuses what is no JSON, and asks when the value 
     .fill('"Pier 3"')
   await expectGoodScreen(page, 'property-new')
   await page.getByRole('dialog').getByRole('button', { name: 'Set Property' }).click()
-  await page.locator('.prop').filter({ hasText: 'app.site' }).getByText('"Pier 3"').waitFor()
+  await page.locator('.properties-row').filter({ hasText: 'app.site' }).getByText('"Pier 3"').waitFor()
 })
 
 it('pins properties above the list for one person, and takes keys in the focused row', async () => {
@@ -335,7 +335,7 @@ it('pins properties above the list for one person, and takes keys in the focused
   await expectGoodScreen(page, 'property-pinned')
   await page.getByRole('button', { name: 'Unpin app.mode' }).first().focus()
   await page.keyboard.press('h')
-  await page.locator('.past').getByText('current').waitFor()
+  await page.locator('.properties-past').getByText('current').waitFor()
   await page.keyboard.press('h')
   await page.keyboard.press('p')
   await page.getByRole('heading', { name: 'Pinned' }).waitFor({ state: 'detached' })
@@ -353,8 +353,8 @@ it('finds a property among 500 by key and by value', async () => {
     .getByText(/^50\d$/)
     .waitFor()
   await page.getByLabel('Search keys and values').fill('VALUE OF 499')
-  await page.locator('.prop').filter({ hasText: 'many.499' }).waitFor()
-  expect(await page.locator('.prop').count()).toBe(1)
+  await page.locator('.properties-row').filter({ hasText: 'many.499' }).waitFor()
+  expect(await page.locator('.properties-row').count()).toBe(1)
   await changeDatabase(stage.hub, `delete from device_property where name like 'many.%'`)
 })
 
@@ -488,7 +488,7 @@ it('says why the hub refused a device that is not connected', async () => {
     .waitFor()
   // The box shows the failed update of an earlier test below the refusal.
   await problem()
-    .locator('.pmore')
+    .locator('.problem-other')
     .getByText(/^Update to x+ failed/)
     .waitFor()
   await expectGoodScreen(page, 'device-refused')

@@ -67,7 +67,11 @@ it('has touch targets 44 pixels high', async () => {
   await touched.getByRole('button', { name: 'Clear' }).tap()
   await firstRow(touched).click()
   await touched.getByRole('heading', { level: 1, name: 'gateway-0001' }).waitFor()
-  for (const selector of ['.anchor a', 'button[aria-label="More actions"]:visible', '.page .btn:visible'])
+  for (const selector of [
+    '.AnchorNav-nav a',
+    'button[aria-label="More actions"]:visible',
+    '.page .btn:visible',
+  ])
     expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
 })
 

@@ -62,7 +62,7 @@ it('shows and copies numbers exactly as the device wrote them', async () => {
   await set('crane.serial', SERIAL)
   await set('crane.parts', `{"serials":[${SERIAL},0.1234567890123456789,1e400],"count":2}`)
   await page.goto(address)
-  const row = (name: string) => page.locator('.prop').filter({ hasText: name })
+  const row = (name: string) => page.locator('.properties-row').filter({ hasText: name })
   await row('crane.serial').locator('pre').getByText(SERIAL, { exact: true }).waitFor()
   expect(await row('crane.parts').locator('pre').innerText()).toBe(
     `{ "serials": [${SERIAL}, 0.1234567890123456789, 1e400], "count": 2 }`,
@@ -74,7 +74,7 @@ it('shows and copies numbers exactly as the device wrote them', async () => {
   await set('crane.serial', `${SERIAL}1`)
   await row('crane.serial').locator('pre').getByText(`${SERIAL}1`, { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Past values of crane.serial' }).click()
-  const past = page.locator('.past pre')
+  const past = page.locator('.properties-past pre')
   await past.nth(1).waitFor()
   expect(await past.allInnerTexts()).toEqual([`${SERIAL}1`, SERIAL])
 })
@@ -123,7 +123,7 @@ it('S7: shows a device with more properties than fit into an answer, and large v
   )
   await page.goto(address)
   await page.getByText('COMMITTING', { exact: true }).waitFor()
-  const row = page.locator('.prop').filter({ hasText: 'crane.large-12' })
+  const row = page.locator('.properties-row').filter({ hasText: 'crane.large-12' })
   await row.scrollIntoViewIfNeeded()
   await expectGoodScreen(page, 'property-cut')
   await row.getByRole('button', { name: 'Show all 976.6 KiB' }).click()
@@ -152,7 +152,7 @@ it('has its sections in the same order in the DOM and on a phone', async () => {
   await page.setViewportSize({ width: 390, height: 844 })
   const tops = () =>
     page.evaluate<number[]>(
-      `[...document.querySelectorAll('.order .sec')].map(part => part.getBoundingClientRect().top)`,
+      `[...document.querySelectorAll('.DevicePage-sections .section')].map(part => part.getBoundingClientRect().top)`,
     )
   await expect
     .poll(async () => {
@@ -179,7 +179,7 @@ it.each([
     })
   await own.goto(`${address}#${id}`)
   await own.getByText('crane.limit-15').waitFor()
-  await own.locator('.anchor [aria-current]').getByText(title).waitFor()
+  await own.locator('.AnchorNav-nav [aria-current]').getByText(title).waitFor()
   const top = `document.getElementById('${id}').getBoundingClientRect().top`
   const left = `document.documentElement.scrollHeight - innerHeight - scrollY`
   // The section is right below the sticky header, unless the page ends before the section reaches the header.
@@ -262,7 +262,7 @@ it('C28: shows the error page when the first load of the timeline fails', async 
 it('shows that the session has ended, with a link to sign in again', async () => {
   await page.goto(address)
   await page
-    .locator('.dhead')
+    .locator('.EntityHead-head')
     .getByText(/^Updated /)
     .waitFor()
   await page.route('**/invoke/devices_*', route =>

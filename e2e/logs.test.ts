@@ -342,7 +342,7 @@ it('says who acted and on what after both were deleted, with the ids in the open
 })
 
 it('leaves the looks of other pages as they are without a visit of a log', async () => {
-  const head = page.locator('.dhead .acts')
+  const head = page.locator('.EntityHead-actions')
   const all = page.getByRole('checkbox', { name: 'Select all on this list' }).locator('..')
   const sizeOf = (part: Locator) =>
     part.evaluate(({ clientWidth, clientHeight }) => ({ clientWidth, clientHeight }))

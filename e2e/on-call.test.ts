@@ -135,7 +135,7 @@ async function tabTo(on: Page, target: Locator) {
 /** Targets of a page that are lower than 44 pixels, too small for a thumb, with their size. */
 async function smallTargets(on: Page): Promise<string[]> {
   return on.evaluate<string[]>(`
-    [...document.querySelectorAll('button, input:not([type=checkbox]), select, aside nav a, .anchor a, .btn')].flatMap(element => {
+    [...document.querySelectorAll('button, input:not([type=checkbox]), select, aside nav a, .AnchorNav-nav a, .btn')].flatMap(element => {
       const { width, height } = element.getBoundingClientRect()
       // Times and copy buttons are inline in text; WCAG 2.5.8 allows such targets to be smaller than the minimum.
       const isInline = element.closest('thead, .moment, .copy, .link, .fold') !== null
@@ -170,7 +170,7 @@ it('leads from the sign-in to the failing device among 2,000, its reason and its
   await until('the other devices are gone', async () => (await keys.locator('tr[data-index]').count()) === 1)
   await step('j', () => keys.keyboard.press('j'))
   await step('Enter', () => keys.keyboard.press('Enter'))
-  await keys.locator('.problem').getByRole('heading', { name: REASON }).waitFor()
+  await keys.locator('.problem-box').getByRole('heading', { name: REASON }).waitFor()
   expect(done).toHaveLength(11)
   await step('Tab to "What happened"', () =>
     tabTo(keys, keys.getByRole('link', { name: 'What happened', exact: true })),
@@ -179,7 +179,7 @@ it('leads from the sign-in to the failing device among 2,000, its reason and its
   await step('Tab to "Last night"', () => tabTo(keys, keys.getByRole('button', { name: 'Last night' })))
   await step('Enter', () => keys.keyboard.press('Enter'))
   await keys.waitForURL(/range=night/)
-  await keys.locator('.tl').getByText(NIGHTLY).waitFor()
+  await keys.locator('.TimelineRow-row').getByText(NIGHTLY).waitFor()
   expect(done).toHaveLength(15)
 
   // Opens the audit log of the project with the changes of that night.
@@ -233,16 +233,16 @@ it('leads to the failing device by touch alone, with the first device on the fir
   expect(chosen.x).toBeGreaterThanOrEqual(0)
   expect(chosen.x + chosen.width).toBeLessThanOrEqual(PHONE.viewport.width)
   await tap('the device', found)
-  const reason = phone.locator('.problem').getByRole('heading', { name: REASON })
+  const reason = phone.locator('.problem-box').getByRole('heading', { name: REASON })
   await reason.waitFor()
-  expect((await phone.locator('.problem').boundingBox())!.y).toBeLessThan(PHONE.viewport.height / 2)
+  expect((await phone.locator('.problem-box').boundingBox())!.y).toBeLessThan(PHONE.viewport.height / 2)
   expect(await smallTargets(phone)).toEqual([])
   expect(done).toHaveLength(8)
   await tap('"What happened"', phone.getByRole('link', { name: 'What happened', exact: true }))
   const preset = phone.getByRole('button', { name: 'Last night' })
   await tap('"Last night"', preset)
   await phone.waitForURL(/range=night/)
-  await phone.locator('.tl').getByText(NIGHTLY).waitFor()
+  await phone.locator('.TimelineRow-row').getByText(NIGHTLY).waitFor()
   const range = (await preset.boundingBox())!
   expect(range.x).toBeGreaterThanOrEqual(0)
   expect(range.x + range.width).toBeLessThanOrEqual(PHONE.viewport.width)

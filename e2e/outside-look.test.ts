@@ -39,7 +39,7 @@ beforeAll(async () => {
   organizationId = await organizationOf(page)
   await page.getByRole('link', { name: 'First project' }).click()
   await page.getByRole('row').getByRole('link', { name: 'View' }).click()
-  await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()
+  await page.locator('.EntityHead-head').getByText('Connected', { exact: true }).waitFor()
   const [projectPath, id] = page.url().split('/devices/')
   projectUrl = projectPath!
   deviceId = id!
@@ -65,7 +65,7 @@ it('C1: shows unknown values of the hub unchanged, in a neutral colour', async (
   })
   await page.goto(`${projectUrl}/devices/${deviceId}`)
   await neutralBadge('Suspended').waitFor()
-  await page.locator('.ev.dbg').getByText('Notice', { exact: true }).waitFor()
+  await page.locator('.EventsSection-event:not([data-tone])').getByText('Notice', { exact: true }).waitFor()
 
   await rewriteAnswer(page, 'projects_QueryAuditLog', answer => {
     for (const event of answer.events) {

@@ -212,7 +212,7 @@ const FORMS: Record<string, Opened> = {
       const section = await region(devicePath, 'Properties')
       await section.getByText('app.mode').hover()
       await section.getByRole('button', { name: 'Edit app.mode' }).click()
-      return section.locator('form.edit')
+      return section.locator('form.properties-editor')
     },
     submit: 'Save Value',
     values: {
@@ -233,7 +233,7 @@ const FORMS: Record<string, Opened> = {
       // While the page loads, its heading takes the focus, which closes an open panel.
       await page.locator('tr[data-index]').first().waitFor()
       await page.getByRole('button', { name: 'Add a condition' }).click()
-      return page.locator('.condpop form')
+      return page.locator('.ConditionPanel-condition form')
     },
     submit: 'Add',
     values: { wrong: {}, right: { Property: 'version', Value: '2.7.0' } },

@@ -191,7 +191,7 @@ it('C21: keeps the ends of long names, and gives the column Name what the others
 /** Pages whose parts load one by one, each with an element that its last part shows. */
 const LOADING: [name: string, path: () => string, ready: string][] = [
   ['devices', () => `${project}/devices`, '.seg button > span[aria-hidden]:not(:empty)'],
-  ['device', () => `${project}/devices/${deviceId}`, '.problem'],
+  ['device', () => `${project}/devices/${deviceId}`, '.problem-box'],
   ['projects', () => `${stage.hub.url}/${organizationId}/projects`, '.prob'],
   ['version', () => `${packages}/versions/${versionId}`, 'section[aria-label="Devices"]'],
   ['package', () => packages, 'tbody tr:not(.skel-tr)'],
@@ -203,7 +203,7 @@ const LOADING: [name: string, path: () => string, ready: string][] = [
 const WATCH = `
   window.moved = []
   const seen = new Map()
-  const ANCHORS = '#boot, .banner, .topbar, .topbar nav, h1, h2, .tools, .stats, .fleet24, .fleet-place, .sheet, thead, tr[data-index="0"], main nav'
+  const ANCHORS = '#boot, .banner, .topbar, .topbar nav, h1, h2, .tools, .stats, .fleet24, .DevicesPage-place, .sheet, thead, tr[data-index="0"], main nav'
   window.look = () => {
     for (const element of document.querySelectorAll(ANCHORS)) {
       const { top, left, width, height } = element.getBoundingClientRect()

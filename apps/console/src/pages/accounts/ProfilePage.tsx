@@ -8,6 +8,7 @@ import { Id } from '../../ui/app/Id.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { toast } from '../../ui/app/toast.ts'
+import { Fact, FactList } from '../../ui/lazy/FactList.tsx'
 import { SaveBar } from '../../ui/lazy/SaveBar.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
@@ -38,18 +39,12 @@ export function ProfilePage() {
       <PageHead title="Profile" />
       <div className="stack">
         <Section title="Account">
-          <dl className="kv two">
-            <div>
-              <dt>Email</dt>
-              <dd className="any">{email}</dd>
-            </div>
-            <div>
-              <dt>Id</dt>
-              <dd>
-                <Id id={userId} what="user id" />
-              </dd>
-            </div>
-          </dl>
+          <FactList columns={2}>
+            <Fact label="Email">{email}</Fact>
+            <Fact label="Id">
+              <Id id={userId} what="user id" />
+            </Fact>
+          </FactList>
         </Section>
         <Section title="Display Name" padded={false}>
           <form noValidate onSubmit={event => void submitForm(event, form)}>

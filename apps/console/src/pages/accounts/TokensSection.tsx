@@ -42,7 +42,7 @@ export function TokensSection() {
       }
     >
       {error && (
-        <div className="in">
+        <div className="inset">
           <ErrorAlert
             title="Could not load tokens."
             error={error}
@@ -69,7 +69,7 @@ export function TokensSection() {
         />
       )}
       {hasNextPage && (
-        <div className="in">
+        <div className="inset">
           <LoadMore
             shown={tokens?.length ?? 0}
             total={data?.pages[0]?.total}

@@ -76,7 +76,7 @@ export function SameError({ deviceId, targetVersion }: SameErrorProps) {
         {formatCount(isOfTarget ? count : anyCount)} devices fail with this error
         <ArrowRight className="i i-14" aria-hidden />
       </Link>
-      <p>
+      <p className="help">
         {isOfTarget ? (
           <>
             {trying !== undefined && trying >= count && `Of ${formatCount(trying)} that try `}

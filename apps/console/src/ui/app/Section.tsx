@@ -1,9 +1,11 @@
 import { type ReactNode, useId } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
+import styles from './Section.module.css'
 
 type SectionProps = {
   /** Anchor for links within the page. */
   id?: string
+  className?: string
   title: string
   /** Number beside the title. */
   count?: number | undefined
@@ -15,17 +17,16 @@ type SectionProps = {
 }
 
 /** A bordered panel with a heading. */
-export function Section({ id, title, count, aside, padded = true, children }: SectionProps) {
+export function Section({ id, className = '', title, count, aside, padded = true, children }: SectionProps) {
   const headingId = useId()
   return (
-    <section className="sheet sec" id={id} aria-labelledby={headingId}>
+    <section className={`sheet section ${className}`} id={id} aria-labelledby={headingId}>
       <header>
         <h2 id={headingId}>{title}</h2>
-        {count !== undefined && <span className="c">{formatCount(count)}</span>}
-        {count !== undefined && <span className="grow" />}
+        {count !== undefined && <span className={styles.count}>{formatCount(count)}</span>}
         {aside}
       </header>
-      {padded ? <div className="in">{children}</div> : children}
+      {padded ? <div className="inset">{children}</div> : children}
     </section>
   )
 }

@@ -1,5 +1,6 @@
 import { ChevronRight } from 'lucide-react'
 import { Fragment, type ReactNode } from 'react'
+import styles from './Breadcrumb.module.css'
 
 type BreadcrumbProps = {
   links: readonly ReactNode[]
@@ -10,18 +11,20 @@ type BreadcrumbProps = {
 /** Links to the parent pages, then the name of the current page. */
 export function Breadcrumb({ links, here }: BreadcrumbProps) {
   return (
-    <nav className="crumb" aria-label="Breadcrumb">
-      <ol>
+    <nav className={`touch-area muted ${styles.breadcrumb}`} aria-label="Breadcrumb">
+      <ol className="row">
         {links.map((link, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a crumb has no identity but its position
           <Fragment key={index}>
-            <li>{link}</li>
+            <li className="trunc">{link}</li>
             <li aria-hidden="true">
               <ChevronRight className="i i-14" aria-hidden />
             </li>
           </Fragment>
         ))}
-        <li aria-current="page">{here ?? '…'}</li>
+        <li className="trunc" aria-current="page">
+          {here ?? '…'}
+        </li>
       </ol>
     </nav>
   )

@@ -1,19 +1,17 @@
-import { type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { confirmed } from '../../lib/app/confirm.ts'
+import { Section } from '../app/Section.tsx'
 import { toastError } from '../app/toast.ts'
 import { Button } from '../Button.tsx'
 import type { IconType } from '../icon.ts'
+import styles from './DangerZone.module.css'
 
 /** The last panel of a page, with destructive actions. */
 export function DangerZone({ id, children }: { id?: string; children: ReactNode }) {
-  const headingId = useId()
   return (
-    <section className="sheet sec dz" id={id} aria-labelledby={headingId}>
-      <header>
-        <h2 id={headingId}>Danger Zone</h2>
-      </header>
+    <Section {...(id && { id })} className={styles.zone} title="Danger Zone" padded={false}>
       {children}
-    </section>
+    </Section>
   )
 }
 
@@ -49,7 +47,7 @@ export function DangerLine(props: DangerLineProps) {
   }
 
   return (
-    <div className="line">
+    <div className={`row ${styles.line}`}>
       <div className="grow">
         <h3>{name}</h3>
         <p>{consequence}</p>

@@ -2,6 +2,7 @@ import { RawJson } from '@muster/actions/exact-json'
 import { type ReactNode, useState } from 'react'
 import { counted, formatCount } from '../../lib/app/format.ts'
 import { Button } from '../Button.tsx'
+import styles from './JsonValue.module.css'
 
 const ONE_LINE_CHARS = 80
 const LONG_TEXT_CHARS = 600
@@ -19,10 +20,10 @@ export function JsonValue({ value, label, open = false }: JsonValueProps) {
   return isStructured(value) && !fitsOneLine(value) ? (
     <Tree value={value} label={label} startsOpen={open} />
   ) : (
-    <pre className="mono json">
+    <pre className={`mono ${styles.json}`}>
       {label}
       {typeof value === 'string' ? (
-        <LongText text={JSON.stringify(value)} className="s" />
+        <LongText text={JSON.stringify(value)} className={styles.text} />
       ) : (
         <Inline value={value} />
       )}
@@ -86,13 +87,15 @@ function Tree({ value, label, startsOpen }: { value: object; label: ReactNode; s
 
 function Key({ name, isIndex }: { name: string; isIndex: boolean }) {
   return (
-    <span className={isIndex ? 'muted' : 'kk'}>{isIndex ? `${name}: ` : `${JSON.stringify(name)}: `}</span>
+    <span className={isIndex ? 'muted' : styles.name}>
+      {isIndex ? `${name}: ` : `${JSON.stringify(name)}: `}
+    </span>
   )
 }
 
 function Inline({ value }: { value: unknown }) {
-  if (typeof value === 'string') return <bdi className="s">{JSON.stringify(value)}</bdi>
-  if (!isStructured(value)) return <span className="n">{String(value)}</span>
+  if (typeof value === 'string') return <bdi className={styles.text}>{JSON.stringify(value)}</bdi>
+  if (!isStructured(value)) return <span className={styles.number}>{String(value)}</span>
   const isList = Array.isArray(value)
   const entries = Object.entries(value)
   if (entries.length === 0) return isList ? '[]' : '{}'

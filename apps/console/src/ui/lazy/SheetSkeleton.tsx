@@ -10,9 +10,9 @@ type SheetSkeletonProps = {
 /** Placeholder of a panel. */
 export function SheetSkeleton({ heightPx, title }: SheetSkeletonProps) {
   return (
-    <div className="sheet sec" style={{ height: heightPx, overflow: 'hidden' }}>
+    <div className="sheet section" style={{ height: heightPx, overflow: 'hidden' }}>
       <header>{title === undefined ? <span className={`skel ${styles.title}`} /> : <h2>{title}</h2>}</header>
-      <div className="in">
+      <div className="inset">
         <span className={`skel ${styles.line}`} />
         <span className={`skel ${styles.line}`} />
       </div>

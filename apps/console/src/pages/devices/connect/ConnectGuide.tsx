@@ -71,7 +71,7 @@ export function ConnectGuide({ projectId, title, onHold, onDone }: ConnectGuideP
             role="tabpanel"
             aria-labelledby={`${id}-${kind}`}
           >
-            <div className="sheet">
+            <div className="sheet bleed">
               <ol>
                 {enrolment ? (
                   <CreatedToken token={enrolment.token} choices={enrolment.choices} />

@@ -3,7 +3,6 @@ declare const styles: {
   readonly greeting: string
   readonly head: string
   readonly name: string
-  readonly next: string
   readonly progress: string
 }
 export default styles

@@ -11,10 +11,12 @@ import { toast } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { messageOf } from '../../../ui/ErrorText.tsx'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
+import { Fact, FactList } from '../../../ui/lazy/FactList.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { PendingBox } from '../detail/PendingBox.tsx'
 import { SYSTEM_INFO_NAMES } from '../detail/property-names.ts'
 import { foundProperties, readSystemInfo } from '../detail/well-known.ts'
+import next from '../next-steps.module.css'
 import { useRename } from '../use-rename.ts'
 import shared from './enrolment.module.css'
 import styles from './Greeting.module.css'
@@ -43,7 +45,7 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
   const name = details?.name ?? details?.hostname ?? 'A device'
   return (
     <>
-      <div className={`sheet ${styles.greeting}`}>
+      <div className={`sheet bleed ${styles.greeting}`}>
         <div className={styles.head}>
           <div className={`strip none ${shared.place}`} aria-hidden="true">
             <b className={isPending ? shared.absent : shared.present} />
@@ -63,7 +65,7 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
             {!isPending && <NameForm deviceId={deviceId} hostname={details.hostname} />}
           </>
         )}
-        <div className={styles.actions}>
+        <div className={`wrap ${styles.actions}`}>
           <Others count={token && token.enrolledDevices - 1} />
           <span className="grow" />
           <Button onClick={onDone}>Show devices</Button>
@@ -77,13 +79,13 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
           </LinkButton>
         </div>
       </div>
-      <ul className={`sheet ${styles.next}`} aria-label="What next">
+      <ul className={`sheet ${next.steps}`} aria-label="What next">
         <li>
           <button type="button" onClick={onNext}>
             Connect the next one
             <ArrowRight className="i i-14" aria-hidden />
           </button>
-          <p>
+          <p className="help">
             The same token and command work for more devices
             {enrolment.choices.limits?.expiresAt &&
               `, until ${dayInYear(Date.parse(enrolment.choices.limits.expiresAt), Date.now())}`}
@@ -95,14 +97,14 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
             Send it updates
             <ArrowRight className="i i-14" aria-hidden />
           </Link>
-          <p>Link a repository, then name the package and the tag that it follows.</p>
+          <p className="help">Link a repository, then name the package and the tag that it follows.</p>
         </li>
         <li>
           <Link from="/org_{$organization}/projects/$projectId" to="../../settings/members">
             Invite a colleague
             <ArrowRight className="i i-14" aria-hidden />
           </Link>
-          <p>Members of the organization see its devices.</p>
+          <p className="help">Members of the organization see its devices.</p>
         </li>
       </ul>
     </>
@@ -148,14 +150,13 @@ function Facts({ details: { deviceId } }: { details: Details }) {
     ['Agent', info.agent],
   ]
   return (
-    <dl className="kv six">
+    <FactList columns={6}>
       {facts.map(([label, value]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd style={{ overflowWrap: 'anywhere' }}>{value ?? '–'}</dd>
-        </div>
+        <Fact key={label} label={label}>
+          {value ?? '–'}
+        </Fact>
       ))}
-    </dl>
+    </FactList>
   )
 }
 

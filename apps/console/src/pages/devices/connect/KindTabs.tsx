@@ -1,4 +1,5 @@
 import type { KeyboardEvent } from 'react'
+import shared from '../tab-row.module.css'
 import styles from './KindTabs.module.css'
 import { KINDS, type Kind } from './kinds.ts'
 
@@ -19,7 +20,12 @@ export function KindTabs({ id, kind, onChange }: KindTabsProps) {
     document.getElementById(`${id}-${next}`)?.focus()
   }
   return (
-    <div className={styles.tabs} role="tablist" aria-label="What to connect" onKeyDown={move}>
+    <div
+      className={`${shared.row} ${styles.tabs}`}
+      role="tablist"
+      aria-label="What to connect"
+      onKeyDown={move}
+    >
       {KINDS.map(({ kind: one, icon: Icon, title, text }) => (
         <button
           key={one}
@@ -34,7 +40,7 @@ export function KindTabs({ id, kind, onChange }: KindTabsProps) {
           <Icon className="i" aria-hidden />
           <span>
             <b>{title}</b>
-            <small>{text}</small>
+            <small className="fine">{text}</small>
           </span>
         </button>
       ))}

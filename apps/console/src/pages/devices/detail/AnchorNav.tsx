@@ -4,6 +4,8 @@ import { History, TextAlignStart } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { formatCount } from '../../../lib/app/format.ts'
+import tabs from '../tab-row.module.css'
+import styles from './AnchorNav.module.css'
 import { propertiesQuery } from './device-queries.ts'
 
 const SECTIONS = [
@@ -42,26 +44,30 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
   }, [current])
 
   return (
-    <nav ref={nav} className="anchor" aria-label="Sections">
+    <nav ref={nav} className={`${tabs.row} ${styles.nav}`} aria-label="Sections">
       {SECTIONS.map(({ id, label }) => (
         <a key={id} href={`#${id}`} {...(id === current && { 'aria-current': 'location' })}>
           {label}
           {counts[id] !== undefined && (
-            <span className="c" aria-hidden="true">
+            <span className="muted num" aria-hidden="true">
               {formatCount(counts[id])}
             </span>
           )}
         </a>
       ))}
       <Link
-        className="away"
+        className={styles.away}
         from="/org_{$organization}/projects/$projectId/devices/$deviceId"
         to="./timeline"
       >
         <History className="i i-14" aria-hidden />
         What happened
       </Link>
-      <Link className="away" from="/org_{$organization}/projects/$projectId/devices/$deviceId" to="./log">
+      <Link
+        className={styles.away}
+        from="/org_{$organization}/projects/$projectId/devices/$deviceId"
+        to="./log"
+      >
         <TextAlignStart className="i i-14" aria-hidden />
         Log
       </Link>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { actionQuery } from '../../../api/queries.ts'
 import { Mark } from '../../../ui/app/Mark.tsx'
 import { Moment } from '../../../ui/lazy/Moment.tsx'
+import styles from './CalmLine.module.css'
 import { connectionsQuery, pastValuesInput } from './device-queries.ts'
 import { lastProblem } from './last-problem.ts'
 import { HEALTH, OTA_STATUS } from './property-names.ts'
@@ -19,7 +20,7 @@ export function CalmLine({ deviceId, isConnected }: { deviceId: string; isConnec
   if (!updates || !health || !connections) return null
   const past = lastProblem(updates, health, connections)
   return (
-    <p className="calm">
+    <p className={`touch-area ${styles.line}`}>
       <Mark state={isConnected ? 'on' : 'off'} />
       <span>
         Nothing is wrong.{' '}

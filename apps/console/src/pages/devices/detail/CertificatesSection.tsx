@@ -15,6 +15,7 @@ import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
 import { StateBadge, type StateLook } from '../../../ui/lazy/StateBadge.tsx'
+import styles from './CertificatesSection.module.css'
 import { SHOW_CERTIFICATES } from './device-queries.ts'
 import { Fingerprint } from './Fingerprint.tsx'
 
@@ -56,12 +57,12 @@ function Certificates({ deviceId }: { deviceId: string }) {
   return (
     <div ref={box} tabIndex={-1}>
       {certificates.length === 0 && (
-        <div className="in">
+        <div className="inset">
           <p className="muted">No certificates.</p>
         </div>
       )}
       {certificates.some(({ isShared }) => isShared) && (
-        <div className="in">
+        <div className="inset">
           <Alert tone="warn" title="A certificate of this device is shared.">
             Another device of the project has shown the same one.
           </Alert>
@@ -69,7 +70,7 @@ function Certificates({ deviceId }: { deviceId: string }) {
       )}
       {certificates.length > 0 && (
         <div className="bare">
-          <table className="tbl dense rows tall">
+          <table className={`tbl dense rows ${styles.table}`}>
             <caption className="sr">Certificates</caption>
             <thead>
               <tr>
@@ -102,7 +103,7 @@ function Certificates({ deviceId }: { deviceId: string }) {
 function CertificateRow({ certificate, onGone }: { certificate: Certificate; onGone: () => void }) {
   const { certificateId, status, fingerprint, firstSeen, isShared } = certificate
   return (
-    <tr tabIndex={-1} style={{ background: 'var(--surface)' }}>
+    <tr tabIndex={-1}>
       <td data-k="Id">
         <Id id={certificateId} what="certificate id" />
       </td>
@@ -110,7 +111,7 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
         <Time at={firstSeen} />
       </td>
       <td data-k="Status">
-        <span className="row" style={{ flexWrap: 'wrap', gap: 4 }}>
+        <span className={`wrap ${styles.states}`}>
           <StateBadge looks={LOOKS} state={status} />
           {isShared && (
             <Badge tone="warn" icon={TriangleAlert}>
@@ -125,7 +126,7 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
           <CopyButton text={fingerprint} label="Copy fingerprint" />
         </span>
       </td>
-      <td className="r reach">
+      <td className="r">
         <CertificateActions certificate={certificate} onGone={onGone} />
       </td>
     </tr>
@@ -152,7 +153,7 @@ function CertificateActions({
     hasMoved.current = false
   }, [status])
   return (
-    <span ref={actions} className="row" style={{ justifyContent: 'flex-end', gap: 4 }}>
+    <span ref={actions} className={`row ${styles.actions}`}>
       {lookUp(MOVES, status, []).map(({ label, to, failed }, index) => (
         <Button
           key={to}

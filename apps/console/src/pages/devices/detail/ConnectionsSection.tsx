@@ -11,6 +11,7 @@ import { Button } from '../../../ui/Button.tsx'
 import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
 import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
 import { connectionsQuery } from './device-queries.ts'
+import shared from './sections.module.css'
 
 type EndReason = NonNullable<ActionOutput<'devices_QueryConnections'>['connections'][number]['endReason']>
 
@@ -42,7 +43,7 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
   const { data: details, dataUpdatedAt } = useSuspenseQuery(actionQuery('devices_GetDetails', { deviceId }))
   if (details.connections.length === 0) {
     return (
-      <div className="in">
+      <div className="inset">
         <p className="muted">
           {details.lastConnectedAt === undefined ? (
             'Never connected.'
@@ -101,7 +102,7 @@ function UnregisteredLinks({ deviceId }: { deviceId: string }) {
   const count = data.unregisteredLinks
   if (count === 0) return null
   return (
-    <div className="in">
+    <div className="inset">
       <p className="muted">
         {counted(count, 'unregistered link')} on this node, opened by one-shot commands of the agent.
       </p>
@@ -119,7 +120,7 @@ function EndedConnections({ deviceId }: { deviceId: string }) {
     <>
       <div className="bare">
         <table className="tbl dense rows">
-          <caption className="sub">History</caption>
+          <caption className={shared.caption}>History</caption>
           <thead>
             <tr>
               <th scope="col">Id</th>
@@ -153,7 +154,7 @@ function EndedConnections({ deviceId }: { deviceId: string }) {
         </table>
       </div>
       {ended.length > shown.length && (
-        <div className="more">
+        <div className={shared.foot}>
           <Button variant="ghost" size="sm" onClick={() => setWhole(true)}>
             Show {formatCount(ended.length - shown.length)} older
           </Button>

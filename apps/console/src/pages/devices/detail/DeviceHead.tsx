@@ -12,6 +12,7 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Breadcrumb } from '../../../ui/lazy/Breadcrumb.tsx'
 import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
+import { EntityHead } from '../../../ui/lazy/EntityHead.tsx'
 import { Title } from '../../../ui/Title.tsx'
 import { DeviceName } from '../DeviceName.tsx'
 import { deviceNameText } from '../device-name.ts'
@@ -52,20 +53,20 @@ export function DeviceHead({ projectId, deviceId, details, answeredAt, failedAt 
         ]}
         here={name}
       />
-      <div className="dhead">
-        <div className="grow">
-          <div className="row" style={{ flexWrap: 'wrap', gap: '6px 12px' }}>
-            <h1 tabIndex={-1} className="any">
-              {details ? <DeviceName {...details} /> : deviceId}
-            </h1>
+      <EntityHead
+        title={details ? <DeviceName {...details} /> : deviceId}
+        badges={
+          <>
             {details && <StatusBadges deviceId={deviceId} isConnected={details.isConnected} />}
             {details?.certificates.some(({ status }) => status === 'Pending') && (
               <Badge tone="warn" icon={ShieldAlert}>
                 Pending
               </Badge>
             )}
-          </div>
-          <div className="meta">
+          </>
+        }
+        facts={
+          <>
             <Id id={deviceId} what="device id" />
             {details && <Presence deviceId={deviceId} details={details} answeredAt={answeredAt} />}
             {details && (
@@ -73,27 +74,29 @@ export function DeviceHead({ projectId, deviceId, details, answeredAt, failedAt 
                 First seen <Time at={details.firstSeen} />
               </span>
             )}
-          </div>
-        </div>
-        <div className="row acts">
-          <LiveStamp {...(age ?? { updatedAt: 0 })} />
-          <Button
-            icon={ExternalLink}
-            data-tip={`Link valid for ${PROXY_LINK_HOURS} hours`}
-            busy={proxy.isPending}
-            onClick={() => proxy.open()}
-          >
-            HTTP Proxy
-          </Button>
-          <DeviceMenu
-            projectId={projectId}
-            deviceId={deviceId}
-            name={name}
-            refresh={refresh}
-            openProxy={() => proxy.open()}
-          />
-        </div>
-      </div>
+          </>
+        }
+        actions={
+          <>
+            <LiveStamp {...(age ?? { updatedAt: 0 })} />
+            <Button
+              icon={ExternalLink}
+              data-tip={`Link valid for ${PROXY_LINK_HOURS} hours`}
+              busy={proxy.isPending}
+              onClick={() => proxy.open()}
+            >
+              HTTP Proxy
+            </Button>
+            <DeviceMenu
+              projectId={projectId}
+              deviceId={deviceId}
+              name={name}
+              refresh={refresh}
+              openProxy={() => proxy.open()}
+            />
+          </>
+        }
+      />
     </>
   )
 }

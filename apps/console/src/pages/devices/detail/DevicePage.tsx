@@ -8,9 +8,12 @@ import { Settled } from '../../../ui/app/Settled.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { isAbsent } from '../../../ui/is-absent.ts'
 import { Breadcrumb } from '../../../ui/lazy/Breadcrumb.tsx'
+import { EntityHead } from '../../../ui/lazy/EntityHead.tsx'
 import { SheetSkeleton } from '../../../ui/lazy/SheetSkeleton.tsx'
 import { Absent } from '../../../ui/NotFound.tsx'
 import { deviceNameText } from '../device-name.ts'
+import tabs from '../tab-row.module.css'
+import anchors from './AnchorNav.module.css'
 import { AnchorNav } from './AnchorNav.tsx'
 import { CalmLine } from './CalmLine.tsx'
 import { CertificatesSection } from './CertificatesSection.tsx'
@@ -18,6 +21,7 @@ import { ConnectionsSection } from './ConnectionsSection.tsx'
 import { ConnectionSection } from './connection/ConnectionSection.tsx'
 import { DangerSection } from './DangerSection.tsx'
 import { DeviceHead } from './DeviceHead.tsx'
+import styles from './DevicePage.module.css'
 import { connectionsQuery, propertiesQuery } from './device-queries.ts'
 import { EventsSection } from './EventsSection.tsx'
 import { LimitsNotice } from './Notices.tsx'
@@ -78,9 +82,9 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
           <CalmLine deviceId={deviceId} isConnected={details.isConnected} />
         )}
         <AnchorNav deviceId={deviceId} />
-        <div className="order">
+        <div className={styles.sections}>
           {details && <LimitsNotice {...details} />}
-          <div className="lead" id="ov">
+          <div className={`${styles.pair} ${styles.wide}`} id="ov">
             <ConnectionSection
               deviceId={deviceId}
               problemBeganAt={beginning.at}
@@ -96,16 +100,16 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
             )}
           </div>
           {!isNew && <OtaSection deviceId={deviceId} />}
-          <div className={isNew ? 'lead even' : 'order'}>
+          <div className={isNew ? styles.pair : styles.sections}>
             <PropertiesSection projectId={projectId} deviceId={deviceId} />
             <SystemInfoSection deviceId={deviceId} />
           </div>
           <CertificatesSection deviceId={deviceId} />
-          <div className="lead rev">
+          <div className={`${styles.pair} ${styles.narrow}`}>
             <ConnectionsSection deviceId={deviceId} />
             <ProxySection deviceId={deviceId} />
           </div>
-          <div className="lead even">
+          <div className={styles.pair}>
             <RenameSection deviceId={deviceId} />
             <DangerSection projectId={projectId} deviceId={deviceId} name={deviceNameText(details ?? {})} />
           </div>
@@ -127,23 +131,16 @@ function DeviceSkeleton({ deviceId }: { deviceId: string }) {
         ]}
         here={deviceId}
       />
-      <div className="dhead">
-        <div className="grow">
-          <h1 tabIndex={-1} className="any">
-            {deviceId}
-          </h1>
-          <div className="meta">
-            <span className="mono">{deviceId}</span>
-          </div>
+      <EntityHead title={deviceId} facts={<span className="mono">{deviceId}</span>} />
+      <div className={`${tabs.row} ${anchors.nav}`} />
+      <div className={styles.sections}>
+        <div className={`${styles.pair} ${styles.wide}`}>
+          <SheetSkeleton heightPx={420} title="Connection" />
+          <SheetSkeleton heightPx={420} title="Recent Events" />
         </div>
+        <SheetSkeleton heightPx={124} title="OTA Update Status" />
+        <SheetSkeleton heightPx={320} title="Properties" />
       </div>
-      <div className="anchor" />
-      <div className="lead">
-        <SheetSkeleton heightPx={420} title="Connection" />
-        <SheetSkeleton heightPx={420} title="Recent Events" />
-      </div>
-      <SheetSkeleton heightPx={124} title="OTA Update Status" />
-      <SheetSkeleton heightPx={320} title="Properties" />
     </>
   )
 }

@@ -7,6 +7,8 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
 import { cut } from './cut.ts'
 import { EVENT_LIMIT, eventsInput } from './device-queries.ts'
+import styles from './EventsSection.module.css'
+import shared from './sections.module.css'
 import { EventText, WrongClock } from './timeline/Sentence.tsx'
 import { severityLook } from './timeline/severity-look.ts'
 
@@ -15,7 +17,7 @@ type DeviceEvent = ActionOutput<'devices_QueryEvents'>['events'][number]
 /** The latest events of a device, newest first. */
 export function EventsSection({ deviceId }: { deviceId: string }) {
   return (
-    <Section id="ev" title="Recent Events" padded={false}>
+    <Section id="ev" className={styles.section} title="Recent Events" padded={false}>
       <SectionBoundary what="events">
         <Events deviceId={deviceId} />
       </SectionBoundary>
@@ -27,7 +29,7 @@ function Events({ deviceId }: { deviceId: string }) {
   const { events } = useAction('devices_QueryEvents', eventsInput(deviceId))
   if (events.length === 0) {
     return (
-      <div className="in">
+      <div className="inset">
         <p className="muted">No events yet.</p>
       </div>
     )
@@ -39,7 +41,7 @@ function Events({ deviceId }: { deviceId: string }) {
           <EventRow key={event.eventId} event={event} />
         ))}
       </ul>
-      <footer className="more">
+      <footer className={`touch-area ${shared.foot} ${styles.foot}`}>
         <span className="muted">{events.length === EVENT_LIMIT && `Last ${EVENT_LIMIT}`}</span>
         <Link from="/org_{$organization}/projects/$projectId/devices/$deviceId" to="./events">
           All events
@@ -53,19 +55,19 @@ function EventRow({ event }: { event: DeviceEvent }) {
   const { severity, category, body, attributes, emittedAt, receivedAt, clockErrorSecs } = event
   const { tone, icon: Icon } = severityLook(severity)
   return (
-    <li className={`ev ${tone}`}>
+    <li className={styles.event} data-tone={tone}>
       <Icon className="i" aria-hidden />
-      <div className="tx">
+      <div className="any">
         <span className="t2">{severity}</span>{' '}
         {category !== undefined && (
           <>
-            <bdi className="cat">{cut(category, MAX_ATTRIBUTE_CHARS)}</bdi>{' '}
+            <bdi className={`muted ${styles.category}`}>{cut(category, MAX_ATTRIBUTE_CHARS)}</bdi>{' '}
           </>
         )}
         <EventText body={body} />
         <WrongClock errorSecs={clockErrorSecs} /> <Attributes attributes={attributes} />
       </div>
-      <span className="when">
+      <span className={`muted ${styles.time}`}>
         <Time at={clockErrorSecs === undefined ? emittedAt : receivedAt} />
       </span>
     </li>
@@ -82,7 +84,7 @@ function Attributes({ attributes }: { attributes: unknown }) {
   const entries = Object.entries((attributes ?? {}) as Record<string, unknown>)
   if (entries.length === 0) return null
   return (
-    <span className="attrs">
+    <span className={`muted ${styles.attributes}`}>
       {entries.slice(0, MAX_ATTRIBUTES).map(([name, value]) => (
         <bdi key={name} className="mono">
           {cut(name, MAX_ATTRIBUTE_CHARS)} ={' '}

@@ -1,4 +1,5 @@
 import { fingerprintGroups } from '../fingerprint-groups.ts'
+import styles from './Fingerprint.module.css'
 
 /** Number of bytes in a group. A SHA-256 fingerprint has four groups. */
 const GROUP_BYTES = 8
@@ -16,12 +17,12 @@ type FingerprintProps = {
 export function Fingerprint({ fingerprint, isBig = false }: FingerprintProps) {
   const groups = fingerprintGroups(fingerprint, GROUP_BYTES)
   return (
-    <span className={isBig ? 'fp big mono' : 'fp mono'}>
+    <span className={isBig ? `mono ${styles.fingerprint} ${styles.big}` : `mono ${styles.fingerprint}`}>
       {groups.map((group, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a group has no identity but its position
         <span key={index}>
           {group}
-          {index < groups.length - 1 && <span className="sep">:</span>}
+          {index < groups.length - 1 && <span className={styles.separator}>:</span>}
         </span>
       ))}
     </span>

@@ -11,11 +11,13 @@ import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { Fact } from '../../../ui/lazy/FactList.tsx'
 import { Moment } from '../../../ui/lazy/Moment.tsx'
 import { networkWords, newAddressWords } from '../../approvals/group-words.ts'
 import { SHOW_CERTIFICATES } from './device-queries.ts'
-import { Fact } from './Fact.tsx'
 import { Fingerprint } from './Fingerprint.tsx'
+import styles from './PendingBox.module.css'
+import box from './problem/problem.module.css'
 
 type Details = ActionOutput<'devices_GetDetails'>
 type Certificate = Details['certificates'][number]
@@ -74,9 +76,9 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
   }
   const asked = setStatus.isPending ? setStatus.variables.status : undefined
   return (
-    <section className="sheet problem warn" aria-labelledby="pending">
-      <div className="pmain">
-        <div className="pi warn">
+    <section className={`sheet bleed ${box.box}`} data-tone="warn" aria-labelledby="pending">
+      <div className={box.main}>
+        <div className={box.icon}>
           <ShieldAlert className="i" aria-hidden />
         </div>
         <div className="grow">
@@ -91,17 +93,17 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
           </p>
         </div>
       </div>
-      <div className="cmp">
-        <div className="cfp">
+      <div className={styles.comparison}>
+        <div className={styles.fingerprint}>
           <h3>Compare the fingerprint with the device</h3>
-          <span className="idc">
+          <span className="idc touch-area">
             <Fingerprint fingerprint={fingerprint} isBig />
             <CopyButton text={fingerprint} label="Copy the waiting fingerprint" />
           </span>
           <p className="help">On the device:</p>
           <Code text={FINGERPRINT_COMMAND} label="Copy command" />
         </div>
-        <dl className="tell">
+        <dl className={`touch-area ${styles.facts}`}>
           <Fact label="Token">
             <TokenName certificate={certificate} />
             <TokenFacts projectId={details.projectId} tokenId={certificate.tokenId} />
@@ -125,7 +127,7 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
           <OwnerFacts certificate={certificate} />
         </dl>
       </div>
-      <div className="decide">
+      <div className={`row ${styles.decision}`}>
         <span className="help">Once rejected, it can come back only with a new certificate.</span>
         <Button
           busy={asked === 'Rejected'}
@@ -204,7 +206,7 @@ function TokenFacts({ projectId, tokenId }: TokenFactsProps) {
   ).data?.events[0]
   if (!token) return null
   return (
-    <span className="facts">
+    <span className={`help ${styles.more}`}>
       Made{' '}
       {creation?.actorName !== undefined && (
         <>
@@ -226,7 +228,7 @@ function usePendingFacts({ projectId, deviceId }: Pick<Details, 'projectId' | 'd
 function AddressFacts({ details }: { details: Details }) {
   const group = usePendingFacts(details)?.groups[0]
   const words = [group && newAddressWords(group), group && networkWords(group)].filter(Boolean).join(' ')
-  return words === '' ? null : <span className="facts">{words}</span>
+  return words === '' ? null : <span className={`help ${styles.more}`}>{words}</span>
 }
 
 /** Names another device of the project with the same host name, which may be the same machine with a new identity. */
@@ -236,7 +238,7 @@ function TwinFacts({ details, certificateId }: { details: Details; certificateId
   )?.sameHostname
   if (!twin) return null
   return (
-    <span className="facts">
+    <span className={`help ${styles.more}`}>
       Another device has this host name:{' '}
       <Link
         from="/org_{$organization}/projects/$projectId"
@@ -265,7 +267,7 @@ function OwnerFacts({ certificate: { sharedWith = [] } }: { certificate: Certifi
           <bdi>{owner.name ?? owner.hostname ?? owner.deviceId}</bdi>
         </Link>
       </span>
-      <span className="facts">Two devices with one certificate can act as each other.</span>
+      <span className={`help ${styles.more}`}>Two devices with one certificate can act as each other.</span>
     </Fact>
   )
 }

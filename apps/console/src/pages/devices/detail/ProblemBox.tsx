@@ -7,6 +7,7 @@ import { durationInWords } from '../../../lib/app/relative-time.ts'
 import { Moment } from '../../../ui/lazy/Moment.tsx'
 import { NeededSpace } from './problem/NeededSpace.tsx'
 import { aroundStep, NextSteps, StepLink } from './problem/NextSteps.tsx'
+import styles from './problem/problem.module.css'
 import type { ShownProblem } from './problem/use-shown-problems.ts'
 import { MAX_SHARED, type Problem } from './problems.ts'
 import { useBeginning } from './use-problems.ts'
@@ -22,8 +23,8 @@ export function ProblemBox({ deviceId, problems }: ProblemBoxProps) {
   if (!worst) return null
   const update = problems.find(({ kind }) => kind === 'update')
   return (
-    <section className={classOf(worst)} aria-labelledby="problem">
-      <div className="pmain">
+    <section className={`sheet bleed ${styles.box}`} data-tone={toneOf(worst)} aria-labelledby="problem">
+      <div className={styles.main}>
         <ProblemIcon problem={worst} />
         <div className="grow">
           <h2 id="problem">
@@ -45,7 +46,7 @@ export function ProblemBox({ deviceId, problems }: ProblemBoxProps) {
       </div>
       <NextSteps deviceId={deviceId} problem={worst} />
       {others.map(problem => (
-        <div key={problem.kind} className="pmore">
+        <div key={problem.kind} className={`touch-area ${styles.other}`}>
           <ProblemIcon problem={problem} />
           <span>
             <b>
@@ -64,16 +65,16 @@ export function ProblemBox({ deviceId, problems }: ProblemBoxProps) {
 
 const LONGEST_VERSION = 100
 
-function classOf({ tone, endedAtMs }: ShownProblem): string {
-  if (endedAtMs !== undefined) return 'sheet problem over'
-  return tone === 'bad' ? 'sheet problem' : 'sheet problem warn'
+/** Tone of the box; none after the end of the problem, which then loses its colour and keeps its place until it disappears. */
+function toneOf({ tone, endedAtMs }: ShownProblem): ShownProblem['tone'] | undefined {
+  return endedAtMs === undefined ? tone : undefined
 }
 
 function ProblemIcon({ problem: { tone, endedAtMs } }: { problem: ShownProblem }) {
   const isOver = endedAtMs !== undefined
   const Icon = isOver ? CircleCheck : tone === 'bad' ? OctagonAlert : TriangleAlert
   return (
-    <div className={`pi ${isOver ? 'over' : tone}`}>
+    <div className={styles.icon} data-tone={isOver ? 'ok' : tone}>
       <Icon className="i" aria-hidden />
     </div>
   )

@@ -9,6 +9,7 @@ import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { copyTextOf, JsonValue } from '../../../ui/lazy/JsonValue.tsx'
 import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
 import { ActorChip } from '../../audit/ActorChip.tsx'
+import styles from './PropertyHistoryDialog.module.css'
 
 /** Number of values per page. It is low, because the dialog scrolls as a whole and its foot must stay reachable. */
 const PAGE_SIZE = 20
@@ -44,7 +45,7 @@ function ChangeList({ deviceId, name }: PropertyHistoryProps) {
           {changes.length === 0 && <p className="muted">No past values.</p>}
         </DialogBody>
       )}
-      <ul className="changes">
+      <ul className={styles.changes}>
         {changes.map(change => (
           // The version alone is not unique: early versions of the hub began again at 1 when a removed property was set.
           <li key={`${change.version} ${change.changedAt}`}>
@@ -69,7 +70,7 @@ function ChangeCells({ change: { value, isRemoved, actor, actorName, changedAt }
   return (
     <>
       {isRemoved ? <span className="muted">Removed</span> : <JsonValue value={value} />}
-      <div className="row when">
+      <div className="row">
         <ActorChip actor={actor} name={actorName} />
         <span className="grow">
           <Time at={changedAt} />

@@ -8,6 +8,7 @@ import { Button } from '../../../ui/Button.tsx'
 import { Checkbox } from '../../../ui/Checkbox.tsx'
 import { FieldError } from '../../../ui/Field.tsx'
 import { deviceSearch, WEB_PROTOCOLS } from './device-search.ts'
+import styles from './ProxySection.module.css'
 import { SYSTEM_INFO_NAMES } from './property-names.ts'
 import { PROXY_LINK_HOURS, useProxyLink } from './use-proxy-link.ts'
 import { type Export, foundProperties, readSystemInfo } from './well-known.ts'
@@ -31,12 +32,12 @@ function Exports({ deviceId }: { deviceId: string }) {
   })
   // There is no retry button here, because the section System Info runs the same queries and has one.
   if (answers.some(({ data, isError }) => isError && !data))
-    return <p className="in muted">Could not load the declared services.</p>
+    return <p className="inset muted">Could not load the declared services.</p>
   const info = readSystemInfo(foundProperties(answers.flatMap(({ data }) => data ?? [])))
   if (!info || info === 'unreadable' || info.exports.length === 0) return null
   return (
     <>
-      <ul className="web">
+      <ul className={styles.services}>
         {info.exports.slice(0, MAX_SHOWN).map((declared, index) => (
           // A device may declare the same service twice, so no field is a key.
           // biome-ignore lint/suspicious/noArrayIndexKey: the state of a row is a request in flight
@@ -44,7 +45,7 @@ function Exports({ deviceId }: { deviceId: string }) {
         ))}
       </ul>
       {info.exports.length > MAX_SHOWN && (
-        <p className="in muted">{info.exports.length - MAX_SHOWN} more are in the property.</p>
+        <p className="inset muted">{info.exports.length - MAX_SHOWN} more are in the property.</p>
       )}
     </>
   )
@@ -61,11 +62,10 @@ function ExportRow({
   const web = WEB_PROTOCOLS.find(known => known === protocol)
   const where = `${protocol} · ${port}${path === '/' ? '' : path}`
   return (
-    <li>
+    <li className="row any">
       {web ? (
         <button
           type="button"
-          className="link"
           aria-disabled={isPending}
           onClick={() => open(port, path, web)}
         >
@@ -101,7 +101,7 @@ function AnotherPort({ deviceId }: { deviceId: string }) {
   }
 
   return (
-    <form className="in port" onSubmit={submit}>
+    <form className={`inset ${styles.port}`} onSubmit={submit}>
       {offered.port !== undefined && (
         <p>
           The page that you came from needs this port and protocol of the device. Open it if you expected

@@ -4,8 +4,12 @@ import { actionQuery } from '../../../api/queries.ts'
 import { formatBytes, formatPercent } from '../../../lib/app/format.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
+import { Fact, FactList } from '../../../ui/lazy/FactList.tsx'
 import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
+import { ShareBar } from '../../../ui/lazy/ShareBar.tsx'
 import { SYSTEM_INFO, SYSTEM_INFO_NAMES } from './property-names.ts'
+import styles from './SystemInfoSection.module.css'
+import shared from './sections.module.css'
 import { type Disk, foundProperties, LOW_SHARE, readSystemInfo, type SystemInfo } from './well-known.ts'
 
 const WRAP: CSSProperties = { overflowWrap: 'anywhere', whiteSpace: 'normal' }
@@ -33,7 +37,7 @@ function LastReported({ deviceId }: { deviceId: string }) {
   }).flatMap(({ data }) => data ?? [])
   const info = readSystemInfo(foundProperties(answers))
   return info && info !== 'unreadable' ? (
-    <span className="muted meta">
+    <span className="muted">
       Reported <Time at={info.lastUpdated} />
     </span>
   ) : null
@@ -46,7 +50,7 @@ function Report({ deviceId }: { deviceId: string }) {
   const info = readSystemInfo(foundProperties(answers))
   if (!info || info === 'unreadable') {
     return (
-      <div className="in">
+      <div className="inset">
         <p className="muted">
           {info ? 'This property has no readable value: ' : 'No system information reported: '}
           <span className="mono">{SYSTEM_INFO}</span>
@@ -56,20 +60,23 @@ function Report({ deviceId }: { deviceId: string }) {
   }
   return (
     <>
-      <div className="in">
-        <dl className="kv six">
-          <Fact label="Hostname" value={info.hostname} mono />
-          <Fact label="Name" value={info.name} />
-          <Fact label="Version" value={info.version} />
-          <Fact label="Kernel" value={info.kernel} mono />
-          <Fact label="Architecture" value={info.arch} mono />
-          <Fact
-            label="Memory"
-            value={info.memoryBytes === undefined ? undefined : formatBytes(info.memoryBytes)}
-          />
-        </dl>
+      <div className="inset">
+        <FactList columns={6}>
+          <Fact label="Hostname" mono>
+            {info.hostname ?? '–'}
+          </Fact>
+          <Fact label="Name">{info.name ?? '–'}</Fact>
+          <Fact label="Version">{info.version ?? '–'}</Fact>
+          <Fact label="Kernel" mono>
+            {info.kernel ?? '–'}
+          </Fact>
+          <Fact label="Architecture" mono>
+            {info.arch ?? '–'}
+          </Fact>
+          <Fact label="Memory">{info.memoryBytes === undefined ? '–' : formatBytes(info.memoryBytes)}</Fact>
+        </FactList>
       </div>
-      <div className={info.networks.length > 0 && info.disks.length > 0 ? 'halves' : undefined}>
+      <div className={info.networks.length > 0 && info.disks.length > 0 ? styles.tables : undefined}>
         {info.networks.length > 0 && (
           <div>
             <Networks networks={info.networks} />
@@ -85,21 +92,10 @@ function Report({ deviceId }: { deviceId: string }) {
   )
 }
 
-function Fact({ label, value, mono = false }: { label: string; value: string | undefined; mono?: boolean }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd className={mono ? 'mono' : 'num'} style={{ overflowWrap: 'anywhere' }}>
-        {value ?? '–'}
-      </dd>
-    </div>
-  )
-}
-
 function Networks({ networks }: Pick<SystemInfo, 'networks'>) {
   return (
     <table className="tbl dense rows">
-      <caption className="sub">Network interfaces</caption>
+      <caption className={shared.caption}>Network interfaces</caption>
       <thead>
         <tr>
           <th scope="col">Name</th>
@@ -131,7 +127,7 @@ function Networks({ networks }: Pick<SystemInfo, 'networks'>) {
 function Disks({ disks }: Pick<SystemInfo, 'disks'>) {
   return (
     <table className="tbl dense rows">
-      <caption className="sub">Disks</caption>
+      <caption className={shared.caption}>Disks</caption>
       <thead>
         <tr>
           <th scope="col">Name</th>
@@ -172,11 +168,8 @@ function Available({ disk: { availableBytes, availableShare } }: { disk: Disk })
   if (availableBytes === undefined) return '–'
   if (availableShare === undefined) return <span className="num">{formatBytes(availableBytes)}</span>
   return (
-    <span className={availableShare < LOW_SHARE ? 'bar warn' : 'bar'}>
-      <i style={{ '--v': `${availableShare * 100}%` } as CSSProperties} />
-      <span className="num">
-        {formatBytes(availableBytes)} ({formatPercent(availableShare)})
-      </span>
-    </span>
+    <ShareBar share={availableShare} isLow={availableShare < LOW_SHARE}>
+      {formatBytes(availableBytes)} ({formatPercent(availableShare)})
+    </ShareBar>
   )
 }

@@ -2,6 +2,7 @@ import { ListFilterPlus } from 'lucide-react'
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
 import { nameWidth } from '../../../ui/app/CutMiddle.tsx'
 import { SortHead } from '../../../ui/app/column-heads.tsx'
+import styles from './ColumnHead.module.css'
 import { propertyOf } from './column-ids.ts'
 import { columnOf } from './columns.tsx'
 import { type DeviceTableModel, MAX_WIDTH_PX, MIN_WIDTH_PX } from './device-table.ts'
@@ -31,7 +32,7 @@ export function ColumnHead({ column, isMatched, isMember, longest, sort, onSort 
     path === undefined ? (
       label
     ) : (
-      <span className="prop-head" title={path}>
+      <span className={`row ${styles.path}`} title={path}>
         {isMatched && <ListFilterPlus className="i i-14" aria-hidden />}
         {/* The path is cut at its beginning, because paths differ at their ends. `bdi` keeps the dots of the path in their places. */}
         <span className="trunc" dir="rtl">
@@ -85,7 +86,7 @@ function Edge({ column, label }: { column: ColumnHeadProps['column']; label: str
   return (
     // biome-ignore lint/a11y/useSemanticElements: an `hr` cannot be dragged or focused
     <span
-      className="edge"
+      className={styles.edge}
       role="separator"
       aria-orientation="vertical"
       aria-label={`Width of ${label}`}

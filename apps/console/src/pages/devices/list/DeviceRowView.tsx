@@ -7,6 +7,7 @@ import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
 import { type Deletion, useDeletion } from '../deleting/deletions.ts'
 import { propertyOf } from './column-ids.ts'
 import { columnOf } from './columns.tsx'
+import styles from './device-table.module.css'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
@@ -50,7 +51,7 @@ export const DeviceRowView = memo(function DeviceRowView({
   if (deletion && deletion.state !== 'refused') {
     return (
       <tr {...row} className="del">
-        <td {...CELL} className="c-sel" />
+        <td {...CELL} className={styles.select} />
         <DeletingCells deletion={deletion} columns={columnIds.length + 1} />
       </tr>
     )
@@ -58,11 +59,11 @@ export const DeviceRowView = memo(function DeviceRowView({
   return (
     <tr
       {...row}
-      className={isShownSelected ? 'chosen' : undefined}
+      className={isShownSelected ? styles.chosen : undefined}
       data-worth={worthOf(pendingCertificatesCount, updateWords(device))}
     >
-      <td {...CELL} className="c-sel">
-        <label className="pick">
+      <td {...CELL} className={styles.select}>
+        <label className={styles.pick}>
           <input
             type="checkbox"
             className="bx"
@@ -119,7 +120,7 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
           </td>
         )
       })}
-      <td {...CELL} className="r">
+      <td {...CELL} className={`r ${styles.view}`}>
         <RowLink href={href} className={buttonClass('ghost', 'sm')}>
           View<span className="sr"> {name ?? deviceId}</span>
         </RowLink>

@@ -23,6 +23,7 @@ import { propertyColumn, propertyOf } from './column-ids.ts'
 import type { ColumnView } from './column-view.ts'
 import { columnOf } from './columns.tsx'
 import { DeviceRowView } from './DeviceRowView.tsx'
+import styles from './device-table.module.css'
 import { useDeviceTable } from './device-table.ts'
 import type { Selection } from './selection.ts'
 import type { DeviceRow } from './use-device-list.ts'
@@ -172,7 +173,7 @@ export function DeviceTable({
     <table
       {...TABLE}
       ref={element}
-      className={`tbl stackable devices${isDefaultView ? ' standard' : ''}${hasWholeIds ? ' whole-ids' : ''}${isBroad ? ' broad' : ''}${isSelecting ? ' selecting' : ''}`}
+      className={`tbl stackable devices ${styles.table}${isDefaultView ? ' standard' : ''}${hasWholeIds ? ' whole-ids' : ''}${isBroad ? ` ${styles.broad}` : ''}${isSelecting ? ` ${styles.selecting}` : ''}`}
       style={isBroad ? { width: widthPx } : undefined}
       aria-busy={isBusy}
       aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
@@ -182,7 +183,7 @@ export function DeviceTable({
     >
       <caption className="sr">Devices</caption>
       <colgroup>
-        <col className="w-sel" />
+        <col className={styles.selectColumn} />
         {columns.map(column => (
           <col
             key={column.id}
@@ -202,7 +203,7 @@ export function DeviceTable({
       </colgroup>
       <thead {...GROUP}>
         <tr {...ROW} aria-rowindex={isFromFirst ? 1 : undefined}>
-          <th scope="col" className="c-sel">
+          <th scope="col" className={styles.select}>
             <SelectAll
               isSelected={isEverySelected}
               isPartly={!isEverySelected && table.getIsSomeRowsSelected()}
@@ -299,7 +300,7 @@ type SelectAllProps = {
 function SelectAll({ isSelected, isPartly, disabled, onChange }: SelectAllProps) {
   const [isShown, choose] = useShownFirst(isSelected, onChange)
   return (
-    <label className="pick">
+    <label className={styles.pick}>
       <input
         type="checkbox"
         className="bx"

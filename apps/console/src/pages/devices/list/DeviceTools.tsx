@@ -10,6 +10,7 @@ import { FilterBox } from '../../../ui/app/FilterBox.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import type { ColumnView } from './column-view.ts'
 import type { Condition } from './conditions.ts'
+import styles from './DeviceTools.module.css'
 import type { DeviceSearch } from './device-search.ts'
 
 const ConditionPanel = lazy(async () => ({
@@ -89,7 +90,7 @@ export function DeviceTools({
   const exported = { ...whole, countTotal: false }
   return (
     <>
-      <div className="tools t1">
+      <div className={`tools ${styles.search}`}>
         <FilterBox
           value={search.q ?? ''}
           onChange={onText}
@@ -162,7 +163,7 @@ export function DeviceTools({
           )}
         </Suspense>
       </div>
-      <div className="tools t2">
+      <div className={`tools ${styles.filters}`}>
         {conditions.length > 0 && (
           <Suspense>
             <Conditions

@@ -25,9 +25,11 @@ import { isHealth } from './attention.ts'
 import { propertyColumn, propertyOf } from './column-ids.ts'
 import { type ColumnView, columnsBeside, isDefaultView } from './column-view.ts'
 import { type Condition, isColumnName, parseConditions, writeConditions } from './conditions.ts'
+import styles from './DevicesPage.module.css'
 import { DeviceTable } from './DeviceTable.tsx'
 import { DeviceTools, Matches } from './DeviceTools.tsx'
 import { type DeviceSearch, deviceFilters, devicesSearch } from './device-search.ts'
+import table from './device-table.module.css'
 import { sortedProperty, sortOf } from './devices-input.ts'
 import { countOf, Filters } from './Filters.tsx'
 import { FleetSummary } from './FleetSummary.tsx'
@@ -35,7 +37,6 @@ import { useSelection } from './selection.ts'
 import { useColumnView } from './use-column-view.ts'
 import { useDeviceCounts } from './use-device-counts.ts'
 import { useDeviceList } from './use-device-list.ts'
-import '../../../styles/device-list.css'
 
 const ConnectGuide = lazy(async () => ({
   default: (await loadCode(() => import('../connect/ConnectGuide.tsx'))).ConnectGuide,
@@ -226,9 +227,9 @@ function Devices({ projectId }: { projectId: string }) {
       ) : (
         <>
           {!summary ? (
-            <div className={isLarge ? 'sheet fleet-place' : 'sheet fleet-place few'} />
+            <div className={isLarge ? `sheet ${styles.place}` : `sheet ${styles.place} ${styles.few}`} />
           ) : summary.deviceCount > MAX_MARKED_DEVICES ? (
-            <Suspense fallback={<div className="sheet fleet-place" />}>
+            <Suspense fallback={<div className={`sheet ${styles.place}`} />}>
               <FleetSheet summary={summary} search={search} onChange={changeFilter} />
             </Suspense>
           ) : (
@@ -402,7 +403,7 @@ function insteadOfRows(
   if (list.devices.length > 0) return undefined
   return (
     <tr>
-      <td colSpan={columnCount} className="nomatch">
+      <td colSpan={columnCount} className={table.noMatch}>
         {list.data ? (
           <Suspense fallback="No devices match this filter.">{nothingMatches()}</Suspense>
         ) : (

@@ -10,6 +10,7 @@ import { Id } from '../../../ui/app/Id.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { DeviceStatus } from '../DeviceStatus.tsx'
 import { propertyOf } from './column-ids.ts'
+import styles from './device-table.module.css'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
@@ -86,7 +87,7 @@ export function columnOf(id: string): Column {
   }
   return {
     label: path,
-    className: 'c-prop',
+    className: styles.property,
     widthPx: 160,
     sort: id,
     cell: ({ properties }) => <PropertyText text={properties?.[path]} />,

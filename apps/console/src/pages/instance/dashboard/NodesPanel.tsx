@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
-import type { CSSProperties } from 'react'
 import { formatBytes, formatCount, formatPercent } from '../../../lib/app/format.ts'
 import { Id } from '../../../ui/app/Id.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
 import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
+import { ShareBar } from '../../../ui/lazy/ShareBar.tsx'
 import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
 import type { HealthNode } from './health.ts'
 import styles from './panels.module.css'
@@ -70,12 +70,9 @@ function DiskLeft({ facts }: Pick<HealthNode, 'facts'>) {
   const { freeBytes, totalBytes } = facts.disk
   const share = totalBytes === 0 ? 0 : freeBytes / totalBytes
   return (
-    <span className={share < LOW_SHARE ? 'bar warn' : 'bar'}>
-      <i style={{ '--v': formatPercent(share).replace(' ', '') } as CSSProperties} />
-      <span className="num">
-        {formatBytes(freeBytes)}, {formatPercent(share)}
-      </span>
-    </span>
+    <ShareBar share={share} isLow={share < LOW_SHARE}>
+      {formatBytes(freeBytes)}, {formatPercent(share)}
+    </ShareBar>
   )
 }
 

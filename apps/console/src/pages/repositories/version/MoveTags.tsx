@@ -24,7 +24,7 @@ export function MoveTags({ usage, name, path }: MoveTagsProps) {
     return [{ tag, isHere, command: moveTagCommand(repository, packageName, target, tag.tag) }]
   })
   return (
-    <section className={`sheet sec ${styles.moves}`} id="move" aria-labelledby="move-heading">
+    <section className={`sheet section ${styles.moves}`} id="move" aria-labelledby="move-heading">
       <header>
         <h2 id="move-heading">Move a tag</h2>
         <p>Devices install what their tag points to, at their next check.</p>

@@ -39,7 +39,7 @@ export function NextSteps({ version, name, usage, path }: NextStepsProps) {
   const steps = [reportStep(version, usage, path), fileStep(version, path), ...tagSteps(usage, path)]
   const current = steps.findIndex(({ isDone }) => !isDone)
   return (
-    <section className={`sheet sec ${shared.linkedText} ${styles.steps}`} aria-labelledby="next-heading">
+    <section className={`sheet section ${shared.linkedText} ${styles.steps}`} aria-labelledby="next-heading">
       <header>
         <h2 id="next-heading">Nobody runs it yet</h2>
       </header>

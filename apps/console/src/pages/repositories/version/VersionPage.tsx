@@ -18,6 +18,7 @@ import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { isAbsent } from '../../../ui/is-absent.ts'
 import { Breadcrumb } from '../../../ui/lazy/Breadcrumb.tsx'
+import { EntityHead } from '../../../ui/lazy/EntityHead.tsx'
 import { SheetSkeleton } from '../../../ui/lazy/SheetSkeleton.tsx'
 import { Absent } from '../../../ui/NotFound.tsx'
 import { Skeleton } from '../../../ui/Skeleton.tsx'
@@ -83,22 +84,9 @@ export function VersionPage() {
         label="Loading version"
         skeleton={
           <>
-            <nav className="crumb" aria-hidden="true">
-              <ol>
-                <li>Packages</li>
-              </ol>
-            </nav>
-            <div className="dhead">
-              <div className="grow">
-                {/* The name of the package comes later and may need another number of lines. */}
-                <h1 tabIndex={-1} className="any">
-                  Version
-                </h1>
-                <div className="meta">
-                  <span className="mono">{versionId}</span>
-                </div>
-              </div>
-            </div>
+            <Breadcrumb links={['Packages']} here={undefined} />
+            {/* The name of the package comes later and may need another number of lines. */}
+            <EntityHead title="Version" facts={<span className="mono">{versionId}</span>} />
             <SheetSkeleton heightPx={180} />
             <SheetSkeleton heightPx={240} />
           </>
@@ -115,12 +103,10 @@ export function VersionPage() {
           ]}
           here={name}
         />
-        <div className="dhead">
-          <div className="grow">
-            <h1 tabIndex={-1} className="any">
-              {title}
-            </h1>
-            <div className="meta">
+        <EntityHead
+          title={title}
+          facts={
+            <>
               <Id id={versionId} what="version id" />
               <span>
                 Created <Time at={createdAt} />
@@ -130,29 +116,31 @@ export function VersionPage() {
                   {usage?.newer ? 'Newer:' : 'Before:'} <SiblingLink {...neighbour} />
                 </span>
               )}
-            </div>
-          </div>
-          <div className="row acts">
-            <LiveStamp
-              updatedAt={counting.dataUpdatedAt}
-              {...(usage && { failedAt: counting.errorUpdatedAt })}
-            />
-            <RefreshButton
-              onRefresh={() =>
-                invalidateActions(queryClient, [
-                  'repositories_GetVersionUsage',
-                  'repositories_GetVersionDetails',
-                ])
-              }
-            />
-            {isRunning && (
-              <a className="btn" href="#move">
-                <Tag className="i" aria-hidden />
-                Move a tag
-              </a>
-            )}
-          </div>
-        </div>
+            </>
+          }
+          actions={
+            <>
+              <LiveStamp
+                updatedAt={counting.dataUpdatedAt}
+                {...(usage && { failedAt: counting.errorUpdatedAt })}
+              />
+              <RefreshButton
+                onRefresh={() =>
+                  invalidateActions(queryClient, [
+                    'repositories_GetVersionUsage',
+                    'repositories_GetVersionDetails',
+                  ])
+                }
+              />
+              {isRunning && (
+                <a className="btn" href="#move">
+                  <Tag className="i" aria-hidden />
+                  Move a tag
+                </a>
+              )}
+            </>
+          }
+        />
         {usage && <Problem usage={usage} name={name} />}
         <ErrorAlert
           title="Could not count devices."

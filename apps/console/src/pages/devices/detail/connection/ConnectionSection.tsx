@@ -18,6 +18,7 @@ import { cut } from '../cut.ts'
 import { connectionsQuery, pastValuesInput } from '../device-queries.ts'
 import { deviceSearch } from '../device-search.ts'
 import { OTA_STATUS } from '../property-names.ts'
+import styles from './ConnectionSection.module.css'
 import { mergeTicks } from './connection-ticks.ts'
 import { Glyph, Lane } from './Lane.tsx'
 import { type Mark, personMarks, updateEntries, updateMarks } from './lanes.ts'
@@ -51,6 +52,7 @@ export function ConnectionSection({ deviceId, problemBeganAt, isLoading }: Conne
   const hasConnected = useQuery(connectionsQuery(deviceId)).data?.connections.length !== 0
   return (
     <Section
+      className={styles.section}
       title="Connection"
       aside={
         hasConnected && (
@@ -96,15 +98,15 @@ function History({ deviceId, range: chosen }: { deviceId: string; range: Connect
   const period = isPartly ? `in ${formatDuration(history.recordedSecs)} on record` : ''
   const words = interruptionsOf(history, range)
   return (
-    <div className="hist">
-      <div className="cap">
+    <div className={styles.history}>
+      <div className={styles.share}>
         <b>{formatShare(share)}</b>
         <span>
           connected {period} · {words}
         </span>
       </div>
-      <div className="inst">
-        <span className="ll" aria-hidden="true">
+      <div className={styles.chart}>
+        <span className="fine" aria-hidden="true">
           Connected
         </span>
         <Strip
@@ -191,7 +193,7 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
       <Lane name="Updates" empty="No update in this time." marks={updates} />
       <Lane name="Changes" empty="No change by a person in this time." marks={changes} />
       <span />
-      <div className="dax" aria-hidden="true">
+      <div className={`fine ${styles.dates}`} aria-hidden="true">
         {axisOf(range, nowMs).map(({ text, place }) => (
           <span key={text} style={{ '--at': `${(place * 100).toFixed(2)}%` } as CSSProperties}>
             {text}
@@ -199,9 +201,9 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
         ))}
       </div>
       {looks.size > 0 && (
-        <p className="legend" aria-hidden="true">
-          {KEY.filter(({ look }) => looks.has(look)).map(({ look, tone, words }) => (
-            <span key={look} className="mark" data-tone={tone}>
+        <p className={`fine wrap ${styles.legend}`} aria-hidden="true">
+          {KEY.filter(({ look }) => looks.has(look)).map(({ look, words }) => (
+            <span key={look} className="row">
               <Glyph look={look} />
               {words}
             </span>
@@ -212,9 +214,9 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
   )
 }
 
-const KEY: { look: Mark['look']; tone?: 'ok' | 'bad'; words: string }[] = [
-  { look: 'installed', tone: 'ok', words: 'Installed' },
-  { look: 'failed', tone: 'bad', words: 'Failed' },
+const KEY: { look: Mark['look']; words: string }[] = [
+  { look: 'installed', words: 'Installed' },
+  { look: 'failed', words: 'Failed' },
   { look: 'person', words: 'Changed by a person' },
 ]
 

@@ -5,6 +5,7 @@ import { absoluteTime } from '../../../../lib/app/relative-time.ts'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
 import { RowLink } from '../../../../ui/app/RowLink.tsx'
 import { hourAround } from '../timeline/time-range.ts'
+import styles from './Lane.module.css'
 import { groupsOf, type Mark } from './lanes.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId'
@@ -23,12 +24,17 @@ const GLYPH: Record<Mark['look'], ReactNode> = {
   person: <path d="M5 .8 9.2 5 5 9.2.8 5z" fill="currentColor" />,
 }
 
-const CLASS: Record<Mark['look'], string> = { installed: 'ok', failed: 'bad', person: 'who' }
-
 /** Shape of a mark: a circle for an installed update, a cross for a failed one, a diamond for a change by a person. */
 export function Glyph({ look }: { look: Mark['look'] }) {
   return (
-    <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
+    <svg
+      className={styles.glyph}
+      data-look={look}
+      viewBox="0 0 10 10"
+      width="10"
+      height="10"
+      aria-hidden="true"
+    >
       {GLYPH[look]}
     </svg>
   )
@@ -52,10 +58,10 @@ export function Lane({ name, empty, marks }: LaneProps) {
   const groups = groupsOf(marks, minDistance)
   return (
     <>
-      <span className="ll" aria-hidden="true">
+      <span className="fine" aria-hidden="true">
         {name}
       </span>
-      <ul className="lane" aria-label={name}>
+      <ul className={`touch-area ${styles.lane}`} aria-label={name}>
         {groups.length === 0 && <li className="sr">{empty}</li>}
         {groups.map(group => (
           <Group key={group[0]!.entry.entryId} marks={group} />
@@ -75,7 +81,10 @@ function Group({ marks }: { marks: readonly Mark[] }) {
   const [from, to] = [Date.parse(first.entry.at), Date.parse(last.entry.at)]
   const words = sentenceOf(marks)
   return (
-    <li style={{ '--at': share(first.place), '--w': share(last.place - first.place) } as CSSProperties}>
+    <li
+      className={styles.group}
+      style={{ '--at': share(first.place), '--width': share(last.place - first.place) } as CSSProperties}
+    >
       <RowLink
         href={`${path}/timeline?${new URLSearchParams(hourAround(from, to))}`}
         data-tip={`${words}\n${absoluteTime(to)}`}
@@ -84,8 +93,9 @@ function Group({ marks }: { marks: readonly Mark[] }) {
         {drawn.map(mark => (
           <i
             key={mark.entry.entryId}
-            className={CLASS[mark.look]}
-            style={{ '--in': (mark.place - first.place) / (last.place - first.place || 1) } as CSSProperties}
+            style={
+              { '--within': (mark.place - first.place) / (last.place - first.place || 1) } as CSSProperties
+            }
           >
             <Glyph look={mark.look} />
           </i>

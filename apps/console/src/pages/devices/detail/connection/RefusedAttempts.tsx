@@ -1,12 +1,14 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Time, TimesTogether } from '../../../../ui/app/Time.tsx'
+import shared from '../attempts.module.css'
 import { cut } from '../cut.ts'
+import styles from './RefusedAttempts.module.css'
 
 /** The latest refused connections of a device with the hub's answers. Renders nothing without any. */
 export function RefusedAttempts({ refusals }: Pick<ActionOutput<'devices_GetDetails'>, 'refusals'>) {
   if (refusals.length === 0) return null
   return (
-    <table className="tbl dense rows att" aria-label="Attempts to connect">
+    <table className={`tbl dense rows ${shared.attempts} ${styles.table}`} aria-label="Attempts to connect">
       <thead>
         <tr>
           <th scope="col">Time</th>

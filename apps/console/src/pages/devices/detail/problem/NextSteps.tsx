@@ -3,11 +3,13 @@ import { ArrowRight } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { hourAndMinute } from '../../../../lib/app/local-time.ts'
 import { VersionLink } from '../../../repositories/VersionLink.tsx'
+import shared from '../../next-steps.module.css'
 import { SameError } from '../../SameError.tsx'
 import type { Problem } from '../problems.ts'
 import { hourAround } from '../timeline/time-range.ts'
 import { useUpdateVersions } from '../update/update-versions.ts'
 import { freeSpaceOf, isAboutSpace } from './free-space.ts'
+import styles from './problem.module.css'
 import { useDisks } from './use-update-facts.ts'
 
 type Step = {
@@ -20,7 +22,7 @@ type Step = {
 /** Next steps for a problem side by side, at most three, the most useful first. */
 export function NextSteps({ deviceId, problem }: { deviceId: string; problem: Problem }) {
   return (
-    <ul className="next" aria-label="Next steps">
+    <ul className={`${shared.steps} ${styles.steps}`} aria-label="Next steps">
       {problem.update ? (
         <UpdateSteps deviceId={deviceId} problem={problem} update={problem.update} />
       ) : (
@@ -57,7 +59,7 @@ function StepItem({ step }: { step: Step }) {
         {step.label}
         <ArrowRight className="i i-14" aria-hidden />
       </StepLink>
-      <p>{step.why}</p>
+      <p className="help">{step.why}</p>
     </li>
   )
 }
@@ -90,7 +92,7 @@ function UpdateSteps({ deviceId, problem, update: { error, targetVersion } }: Up
             Open {targetVersion.slice(0, LONGEST_LABEL)}
             <ArrowRight className="i i-14" aria-hidden />
           </VersionLink>
-          <p>Files and tags of the version.</p>
+          <p className="help">Files and tags of the version.</p>
         </li>
       ) : (
         <StepItem step={happened(problem)} />

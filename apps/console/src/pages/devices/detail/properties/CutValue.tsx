@@ -4,6 +4,7 @@ import { formatBytes } from '../../../../lib/app/format.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { CopyButton } from '../../../../ui/CopyButton.tsx'
+import json from '../../../../ui/lazy/JsonValue.module.css'
 import { copyTextOf, JsonValue } from '../../../../ui/lazy/JsonValue.tsx'
 
 type CutValueProps = { deviceId: string; name: string; start: string; sizeBytes: number }
@@ -28,7 +29,7 @@ export function CutValue({ deviceId, name, start, sizeBytes }: CutValueProps) {
   }
   return (
     <>
-      <pre className="mono json">
+      <pre className={`mono ${json.json}`}>
         <bdi>{start.slice(0, START_CHARS)}…</bdi>{' '}
         <Button
           variant="ghost"

@@ -8,8 +8,10 @@ import { Button } from '../../../../ui/Button.tsx'
 import { JsonValue } from '../../../../ui/lazy/JsonValue.tsx'
 import { SectionBoundary } from '../../../../ui/lazy/SectionBoundary.tsx'
 import { ACTIONS, Cell, type Column, Row, Table } from '../../../../ui/lazy/Table.tsx'
+import shared from '../sections.module.css'
 import { nameOf } from '../timeline/Sentence.tsx'
 import { ShortValue } from '../timeline/ShortValue.tsx'
+import styles from './properties.module.css'
 import { useSetProperty } from './use-set-property.ts'
 
 /** Number of values per page. It is low, because the values are shown within the list of properties. */
@@ -27,7 +29,7 @@ type PastValuesProps = {
 /** Past values of a property, newest first, with time and actor, each with a button that sets it again. */
 export function PastValues(property: PastValuesProps) {
   return (
-    <div className="past">
+    <div className={styles.past}>
       <h3 className="sr">Past values of {property.name}</h3>
       <SectionBoundary what="past values">
         <ValueTable {...property} />
@@ -41,7 +43,7 @@ function ValueTable({ deviceId, name, version }: PastValuesProps) {
     actionPagesQuery('devices_QueryPropertyHistory', { deviceId, name, limit: PAGE_SIZE }),
   )
   const changes = list.data.pages.flatMap(page => page.changes)
-  if (changes.length === 0) return <p className="in muted">No past values.</p>
+  if (changes.length === 0) return <p className="inset muted">No past values.</p>
   return (
     <>
       <ErrorAlert title="Could not load past values." error={list.error} />
@@ -63,7 +65,7 @@ function ValueTable({ deviceId, name, version }: PastValuesProps) {
         ))}
       />
       {list.hasNextPage && (
-        <div className="more">
+        <div className={shared.foot}>
           <Button
             variant="ghost"
             size="sm"

@@ -9,9 +9,11 @@ import { Section } from '../../../../ui/app/Section.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { SectionBoundary } from '../../../../ui/lazy/SectionBoundary.tsx'
 import { actorsQuery, propertiesQuery } from '../device-queries.ts'
+import shared from '../sections.module.css'
 import { compareNames, type Properties } from '../well-known.ts'
 import { NewPropertyDialog } from './NewPropertyDialog.tsx'
 import { type Opened, PropertyRow, RemovedRow } from './PropertyRow.tsx'
+import styles from './properties.module.css'
 import { searchText } from './search-text.ts'
 import { usePins } from './use-pins.ts'
 import { useRowShortcuts } from './use-row-shortcuts.ts'
@@ -39,6 +41,7 @@ export function PropertiesSection({ projectId, deviceId }: { projectId: string; 
   return (
     <Section
       id="props"
+      className={styles.section}
       title="Properties"
       count={count}
       padded={false}
@@ -95,7 +98,7 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
   const pin = useStable(toggle)
   if (found.length === 0) {
     return (
-      <div className="in">
+      <div className="inset">
         <p className="muted row">
           {all.length === 0 ? 'No properties reported.' : 'No key and no value matches this search.'}
           {all.length > 0 && (
@@ -134,13 +137,13 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
     <>
       {pinned.length > 0 && (
         <>
-          <h3 className="grp">Pinned</h3>
+          <h3 className={styles.group}>Pinned</h3>
           <ul>
             {pinned.map(property => {
               // A pinned property is also in the list below. The two rows open and close independently.
               const key = `${PINNED}${property.name}`
               return (
-                <li key={key} className={classOf(opened[key])}>
+                <li key={key} className={classOf(opened[key])} data-row>
                   <PropertyRow
                     deviceId={deviceId}
                     property={property}
@@ -156,7 +159,7 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
               )
             })}
           </ul>
-          <h3 className="grp">By key</h3>
+          <h3 className={styles.group}>By key</h3>
         </>
       )}
       {found.length >= VIRTUAL_FROM ? (
@@ -164,14 +167,14 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
       ) : (
         <ul>
           {found.map(property => (
-            <li key={property.name} className={classOf(opened[property.name])}>
+            <li key={property.name} className={classOf(opened[property.name])} data-row>
               {row(property)}
             </li>
           ))}
         </ul>
       )}
       {needle !== '' && (
-        <p className="more muted">
+        <p className={`muted ${shared.foot}`}>
           {formatCount(found.length)} of {formatCount(all.length)} match.
         </p>
       )}
@@ -180,7 +183,7 @@ function PropertyList({ projectId, deviceId, needle, onClear }: PropertyListProp
 }
 
 function classOf(opened: Opened | undefined): string {
-  return opened === 'past' ? 'prop opened' : 'prop'
+  return opened === 'past' ? `${styles.row} ${styles.opened}` : styles.row
 }
 
 type VirtualPropertiesProps = {
@@ -223,7 +226,8 @@ function VirtualProperties({ needle, properties, row }: VirtualPropertiesProps) 
             data-index={index}
             aria-setsize={properties.length}
             aria-posinset={index + 1}
-            className="prop"
+            className={styles.row}
+            data-row
             style={{ position: 'absolute', insetInline: 0, top: start }}
           >
             {row(properties[index]!)}

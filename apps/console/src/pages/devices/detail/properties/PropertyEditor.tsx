@@ -15,6 +15,7 @@ import { ShortValue } from '../timeline/ShortValue.tsx'
 import type { Properties } from '../well-known.ts'
 import { kindOfJson, parseTyped } from './json-text.ts'
 import { ProtectedBox } from './ProtectedBox.tsx'
+import styles from './properties.module.css'
 import { useSetProperty } from './use-set-property.ts'
 
 type Property = Properties[string]
@@ -103,11 +104,11 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
   }
   const lines = Math.min(LINES.max, Math.max(LINES.min, text.split('\n').length))
   return (
-    <form className="edit" noValidate onSubmit={submit} onKeyDown={onKeyDown}>
-      <div className="k">
+    <form className={styles.editor} noValidate onSubmit={submit} onKeyDown={onKeyDown}>
+      <div className={styles.key}>
         <bdi>{name}</bdi> <small aria-hidden>(required)</small>
       </div>
-      <div className="ed">
+      <div className={styles.field}>
         <label className="sr" htmlFor={id}>
           Value of {name} as JSON (required)
         </label>
@@ -129,7 +130,7 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
           }}
         />
         <FieldError id={id} error={error} />
-        <p id={`${id}-help`} className="help">
+        <p id={`${id}-help`} className={`help any ${styles.help}`}>
           {'value' in parsed && `${kindOfJson(parsed.value)}. `}
           Was <ShortValue value={value} />
           {changedBy && (
@@ -171,7 +172,7 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
         )}
       </div>
       <ProtectedBox checked={isProtected} onChange={setProtected} />
-      <div className="row end">
+      <div className={`row ${styles.buttons}`}>
         <Button size="sm" variant="ghost" onClick={onClose}>
           Cancel
         </Button>

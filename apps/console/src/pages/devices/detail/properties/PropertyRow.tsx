@@ -9,6 +9,7 @@ import type { Properties } from '../well-known.ts'
 import { CutValue } from './CutValue.tsx'
 import { PastValues } from './PastValues.tsx'
 import { PropertyEditor } from './PropertyEditor.tsx'
+import styles from './properties.module.css'
 import type { RowKey } from './use-row-shortcuts.ts'
 
 /** Open part of a property's row: its past values or its editor. */
@@ -53,7 +54,7 @@ export const PropertyRow = memo(function PropertyRow({
     )
   return (
     <>
-      <span className="k">
+      <span className={styles.key}>
         {isProtected && <Lock className="i" aria-hidden />}
         <span>
           {label !== undefined && (
@@ -68,20 +69,20 @@ export const PropertyRow = memo(function PropertyRow({
           {isProtected && <span className="muted"> protected</span>}
         </span>
       </span>
-      <div>
+      <div className={styles.value}>
         {isCut ? (
           <CutValue deviceId={deviceId} name={name} start={String(value)} sizeBytes={valueBytes} />
         ) : (
           <JsonValue value={value} />
         )}
       </div>
-      <span className="by" title={changedBy && nameOf(changedBy)}>
+      <span className={`trunc ${styles.by}`} title={changedBy && nameOf(changedBy)}>
         <bdi>{changedBy ? nameOf(changedBy) : ''}</bdi>
       </span>
-      <span className="when">
+      <span className={`muted ${styles.time}`}>
         <Time at={lastUpdated} />
       </span>
-      <span className="pa">
+      <span className={styles.actions}>
         <RowButton keys="e" label={`Edit ${name}`} icon={Pencil} onClick={() => onOpen(rowKey, 'edit')} />
         <RowButton
           keys="h"
@@ -116,13 +117,13 @@ export function RemovedRow({
 }) {
   return (
     <>
-      <span className="k">
+      <span className={styles.key}>
         <bdi>{name}</bdi>
       </span>
-      <div className="muted">Removed</div>
-      <span className="by" />
-      <span className="when" />
-      <span className="pa">
+      <div className={`muted ${styles.value}`}>Removed</div>
+      <span className={`trunc ${styles.by}`} />
+      <span className={`muted ${styles.time}`} />
+      <span className={styles.actions}>
         <RowButton keys="h" label={`Past values of ${name}`} icon={History} isOpen onClick={onClose} />
       </span>
       <PastValues deviceId={deviceId} name={name} version={undefined} />

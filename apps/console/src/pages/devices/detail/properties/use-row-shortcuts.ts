@@ -11,7 +11,7 @@ export function useRowShortcuts() {
 }
 
 function press(key: RowKey) {
-  const row = document.activeElement?.closest('.prop')
+  const row = document.activeElement?.closest('[data-row]')
   const button = row?.querySelector<HTMLElement>(`[data-key="${key}"]`)
   if (!button) return false
   button.click()

@@ -1,3 +1,4 @@
+import styles from './Diff.module.css'
 import type { EntryOf } from './entry.ts'
 import { ShortValue } from './ShortValue.tsx'
 import { changedMembers } from './update-change.ts'
@@ -17,9 +18,9 @@ export function Diff({ entry }: { entry: EntryOf<'property'> }) {
     )
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset groups form fields
-    <div className="diff" role="group" aria-label={`What changed in ${name}`}>
+    <div className={styles.diff} role="group" aria-label={`What changed in ${name}`}>
       {before && (
-        <div className="d">
+        <div className={styles.side} data-tone="bad">
           <span>−</span>
           {before.isRemoved ? (
             <span>no value</span>
@@ -28,7 +29,7 @@ export function Diff({ entry }: { entry: EntryOf<'property'> }) {
           )}
         </div>
       )}
-      <div className="a">
+      <div className={styles.side} data-tone="ok">
         <span>+</span>
         {now.isRemoved ? (
           <span>no value</span>

@@ -9,6 +9,7 @@ import { Absent } from '../../../../ui/NotFound.tsx'
 import { Title } from '../../../../ui/Title.tsx'
 import { deviceNameText } from '../../device-name.ts'
 import { StatusBadges } from '../StatusBadges.tsx'
+import styles from './EntriesPage.module.css'
 import type { useTimeline } from './use-timeline.ts'
 
 type EntriesPageProps = {
@@ -46,9 +47,9 @@ export function EntriesPage({
         ]}
         here={title}
       />
-      <div className="phead tlh">
+      <div className={`phead ${styles.head}`}>
         <h1 tabIndex={-1}>{title}</h1>
-        <span className="cnt">
+        <span className={`cnt ${styles.device}`}>
           <bdi>{name}</bdi>
         </span>
         {hasStatus && details && <StatusBadges deviceId={deviceId} isConnected={details.isConnected} />}

@@ -5,15 +5,16 @@ import { formatBytes } from '../../../../lib/app/format.ts'
 import { copyText } from '../../../../lib/clipboard.ts'
 import { toast } from '../../../../ui/app/toast.ts'
 import { Button } from '../../../../ui/Button.tsx'
+import { Fact, FactList } from '../../../../ui/lazy/FactList.tsx'
 import { JsonValue } from '../../../../ui/lazy/JsonValue.tsx'
 import { VersionLink } from '../../../repositories/VersionLink.tsx'
 import { SameErrorLink } from '../../SameError.tsx'
-import { Fact } from '../Fact.tsx'
 import { PropertyHistoryDialog } from '../PropertyHistoryDialog.tsx'
 import { OTA_STATUS } from '../property-names.ts'
 import { otaStatusOf } from '../well-known.ts'
 import { wallTime } from './ClockTime.tsx'
 import { Diff } from './Diff.tsx'
+import styles from './EntryDetails.module.css'
 import type { Entry, EntryOf } from './entry.ts'
 import { linkTo } from './entry-link.ts'
 import { nameOf } from './Sentence.tsx'
@@ -30,20 +31,18 @@ export function EntryDetails({ deviceId, entry, labelledBy }: EntryDetailsProps)
   const [hasHistory, setHistory] = useState(false)
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset groups form fields
-    <div className="traw" role="group" aria-labelledby={labelledBy}>
+    <div className={styles.details} role="group" aria-labelledby={labelledBy}>
       {entry.type === 'property' && <Diff entry={entry} />}
-      <dl className="kv">
+      <FactList>
         <Facts entry={entry} />
-        <Fact label="Time">
-          <span className="num">{utcTime(entry.at)}</span>
-        </Fact>
-      </dl>
+        <Fact label="Time">{utcTime(entry.at)}</Fact>
+      </FactList>
       {isRaw && (
-        <div className="rawjson">
+        <div className={styles.raw}>
           <JsonValue value={entry} open />
         </div>
       )}
-      <div className="row">
+      <div className={`wrap ${styles.actions}`}>
         <Button size="sm" icon={LinkIcon} onClick={() => void copyLink(entry)}>
           Copy Link
         </Button>
@@ -92,15 +91,9 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
       return (
         <>
           <Fact label="Severity">{entry.severity}</Fact>
-          {isOff && (
-            <Fact label="Received by the hub">
-              <span className="num">{utcTime(receivedAt)}</span>
-            </Fact>
-          )}
+          {isOff && <Fact label="Received by the hub">{utcTime(receivedAt)}</Fact>}
           {entry.clockErrorSecs !== undefined && (
-            <Fact label="Clock of the device">
-              <span className="num">{utcTime(emittedAt)}</span>
-            </Fact>
+            <Fact label="Clock of the device">{utcTime(emittedAt)}</Fact>
           )}
           <Fact label="Event" mono>
             {entry.eventId}
@@ -139,11 +132,7 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
           </Fact>
           <Fact label="By">{nameOf(entry)}</Fact>
           <Account entry={entry} />
-          {startedAt !== undefined && (
-            <Fact label="Installing since">
-              <span className="num">{wallTime(startedAt)}</span>
-            </Fact>
-          )}
+          {startedAt !== undefined && <Fact label="Installing since">{wallTime(startedAt)}</Fact>}
         </>
       )
     }

@@ -54,7 +54,7 @@ function Events({ deviceId }: { deviceId: string }) {
   const categories = new Set(entries.flatMap(entry => (entry.type === 'event' ? (entry.category ?? []) : [])))
   return (
     <EntriesPage deviceId={deviceId} title="Events" timeline={timeline}>
-      <div className="tools tlt">
+      <div className="tools">
         <FilterBox
           value={search.q ?? ''}
           onChange={q => change({ q })}

@@ -1,4 +1,5 @@
 import { RawJson, stringify } from '@muster/actions/exact-json'
+import json from '../../../../ui/lazy/JsonValue.module.css'
 import { cut } from '../cut.ts'
 
 type ShortValueProps = {
@@ -14,10 +15,10 @@ const LONGEST_VALUE = 60
 /** A JSON value on one line, coloured by type. A long value is truncated. */
 export function ShortValue({ value, isCut = false, chars = LONGEST_VALUE }: ShortValueProps) {
   const text = isCut ? String(value) : value === undefined ? 'nothing' : stringify(value)
-  return <bdi className={`mono json ${kindOf(value, isCut)}`}>{cut(text, chars)}</bdi>
+  return <bdi className={`mono ${json.json} ${kindOf(value, isCut)}`}>{cut(text, chars)}</bdi>
 }
 
 function kindOf(value: unknown, isCut: boolean): string {
   if (isCut || (typeof value === 'object' && value !== null && !(value instanceof RawJson))) return ''
-  return typeof value === 'string' ? 's' : 'n'
+  return typeof value === 'string' ? json.text : json.number
 }

@@ -3,6 +3,7 @@ import { type ReactNode, useMemo, useState } from 'react'
 import { Segments } from '../../../../ui/app/Segments.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { BetweenDialog } from './BetweenDialog.tsx'
+import styles from './TimeTools.module.css'
 import { RANGES, type Range, type RangeSearch, rangeOf, timesOf } from './time-range.ts'
 
 type TimeToolsProps = {
@@ -18,7 +19,7 @@ export function TimeTools({ search, onChange, children }: TimeToolsProps) {
   const choose = (next: { range?: string; from?: string; to?: string }) =>
     onChange({ range: '', from: '', to: '', entry: '', ...next })
   return (
-    <div className="tools tlt">
+    <div className="tools">
       <Segments<Range | 'between'>
         label="Time"
         value={range}
@@ -30,7 +31,7 @@ export function TimeTools({ search, onChange, children }: TimeToolsProps) {
       </Button>
       {children}
       <span className="grow" />
-      <span className="muted tz">Times are local, {zoneOf(new Date())}</span>
+      <span className={`muted ${styles.zone}`}>Times are local, {zoneOf(new Date())}</span>
       {isChoosing && (
         <BetweenDialog
           from={search.from ?? ''}

@@ -13,8 +13,10 @@ import { Button } from '../../../../ui/Button.tsx'
 import { Moment } from '../../../../ui/lazy/Moment.tsx'
 import { NewEntriesButton } from '../../../../ui/lazy/NewEntriesButton.tsx'
 import { Skeleton } from '../../../../ui/Skeleton.tsx'
+import shared from '../sections.module.css'
 import type { Entry } from './entry.ts'
 import { type Day, daysOf, sentenceOfDay } from './folding.ts'
+import styles from './TimelineList.module.css'
 import { EntryRow, lineWhile, RunRow } from './TimelineRow.tsx'
 import { hourAround, type Range } from './time-range.ts'
 import type { TimelineFilter, useTimeline } from './use-timeline.ts'
@@ -56,7 +58,7 @@ export function TimelineList({
     if (first.error && !isFiltered) throw first.error
     if (first.error) return <ErrorAlert title="Could not load what happened." error={first.error} />
     return (
-      <div className="sheet tlist">
+      <div className={`sheet bleed ${styles.list}`}>
         <Skeleton label="Loading what happened" />
       </div>
     )
@@ -81,11 +83,11 @@ export function TimelineList({
           {!isFiltered && range !== 'all' && <Nearest deviceId={deviceId} filter={timeline.filter} />}
         </EmptyState>
       ) : (
-        <div className="sheet tlist">
-          <p className="tkey" aria-hidden="true">
-            <span className="k on" />
+        <div className={`sheet bleed ${styles.list}`}>
+          <p className={`row fine ${styles.key}`} aria-hidden="true">
+            <span />
             Connected
-            <span className="k off" />
+            <span />
             Not connected
           </p>
           {days.map((day, index) => (
@@ -101,7 +103,7 @@ export function TimelineList({
               onRun={toggleRun}
             />
           ))}
-          <div className="more tlmore">
+          <div className={`wrap ${shared.foot} ${styles.foot}`}>
             {hasMore && (
               <Button variant="ghost" size="sm" busy={timeline.isLoadingMore} onClick={timeline.loadMore}>
                 {backTo === undefined ? 'Show earlier' : 'Search further'}
@@ -185,7 +187,7 @@ function DayPart({ deviceId, day, isWhole, hasAllKinds, openId, onOpen, unfolded
   )
   return (
     <>
-      <h2 className={`tday ${lineWhile(day.entries[0]?.isConnected)}`}>
+      <h2 className={styles.day} data-line={lineWhile(day.entries[0]?.isConnected)}>
         <span>{day.day}</span>
         {sentence && <small>{sentence}</small>}
       </h2>

@@ -55,7 +55,7 @@ function Timeline({ deviceId }: { deviceId: string }) {
   const all = counts && Object.values(counts).reduce((sum, count) => sum + count, 0)
   return (
     <EntriesPage deviceId={deviceId} title="What happened" hasStatus timeline={timeline}>
-      <div className="tools tlt">
+      <div className="tools">
         <FilterBox
           value={search.q ?? ''}
           onChange={q => change({ q })}

@@ -1,6 +1,5 @@
 import { Braces, Plug, ShieldCheck, Unplug, UserRound } from 'lucide-react'
 import { memo, useId } from 'react'
-import type { IconType } from '../../../../ui/icon.ts'
 import { FoldButton } from '../../../../ui/lazy/FoldButton.tsx'
 import { HEALTH, OTA_STATUS } from '../property-names.ts'
 import { ClockTime, wallTime } from './ClockTime.tsx'
@@ -8,7 +7,8 @@ import { EntryDetails } from './EntryDetails.tsx'
 import type { Entry, EntryOf } from './entry.ts'
 import { Sentence } from './Sentence.tsx'
 import { ShortValue } from './ShortValue.tsx'
-import { severityLook } from './severity-look.ts'
+import { type SeverityLook, severityLook } from './severity-look.ts'
+import styles from './TimelineRow.module.css'
 
 type EntryRowProps = {
   deviceId: string
@@ -26,19 +26,19 @@ export const EntryRow = memo(function EntryRow({ deviceId, entry, isOpen, onOpen
   const id = useId()
   const { icon: Icon, tone, word } = lookOf(entry)
   return (
-    <li className={`tl ${lineOf(entry)}${isOpen ? ' open' : ''}`}>
-      <span className="tt num">
+    <li className={isOpen ? `${styles.row} ${styles.open}` : styles.row} data-row data-line={lineOf(entry)}>
+      <span className={`num ${styles.time}`}>
         <ClockTime at={entry.at} />
       </span>
-      <span className="tln" aria-hidden="true" />
-      <span className={`ti ${tone}`}>
+      <span className={styles.line} aria-hidden="true" />
+      <span className={styles.icon} data-tone={tone}>
         <Icon className="i" aria-hidden />
         {word && <span className="sr">{word}: </span>}
       </span>
-      <div className="tx" id={id}>
+      <div className={`any ${styles.text}`} id={id}>
         <Sentence entry={entry} />
       </div>
-      <span className="src">{sourceOf(entry)}</span>
+      <span className={`muted trunc ${styles.source}`}>{sourceOf(entry)}</span>
       <FoldButton
         label={`Details, ${wallTime(entry.at)}`}
         isOpen={isOpen}
@@ -62,15 +62,15 @@ export function RunRow({ name, entries, isOpen, onOpen }: RunRowProps) {
   const oldest = entries.at(-1)!
   const before = oldest.before
   return (
-    <li className={`tl ${lineWhile(newest.isConnected)} run`}>
-      <span className="tt num">
+    <li className={styles.row} data-row data-line={lineWhile(newest.isConnected)}>
+      <span className={`num ${styles.time}`}>
         <ClockTime at={newest.at} />
       </span>
-      <span className="tln" aria-hidden="true" />
-      <span className="ti">
+      <span className={styles.line} aria-hidden="true" />
+      <span className={styles.icon}>
         <Braces className="i" aria-hidden />
       </span>
-      <div className="tx">
+      <div className={`muted any ${styles.text} ${styles.summary}`}>
         <bdi className="mono">{name}</bdi> changed {entries.length} times
         {before && !before.isRemoved && (
           <>
@@ -79,34 +79,34 @@ export function RunRow({ name, entries, isOpen, onOpen }: RunRowProps) {
         )}{' '}
         to <ShortValue value={newest.now.value} isCut={newest.now.isCut} />
       </div>
-      <span className="src">{entries.length} properties</span>
+      <span className={`muted trunc ${styles.source}`}>{entries.length} properties</span>
       <FoldButton label={`${entries.length} changes of ${name}`} isOpen={isOpen} onChange={onOpen} />
     </li>
   )
 }
 
-/** CSS classes of the line beside a row: the device was connected, was not, has just connected, or has just lost the connection. */
+/** Line beside a row: the device was connected, was not, has just connected, or has just lost the connection. */
 function lineOf(entry: Entry): string {
   if (entry.type === 'connected')
-    return entry.offlineSecs === undefined ? 'edge first' : entry.offlineSecs === 0 ? 'on' : 'edge'
-  return entry.type === 'disconnected' ? 'last' : lineWhile(entry.isConnected)
+    return entry.offlineSecs === undefined ? 'begin first' : entry.offlineSecs === 0 ? 'connected' : 'begin'
+  return entry.type === 'disconnected' ? 'end' : lineWhile(entry.isConnected)
 }
 
-/** CSS class of the line while the device was connected, while it was not connected, or before its first recorded connection. */
+/** Line while the device was connected, while it was not connected, or before its first recorded connection. */
 export function lineWhile(isConnected: boolean | undefined): string {
-  return isConnected === undefined ? 'none' : isConnected ? 'on' : 'off'
+  return isConnected === undefined ? 'unknown' : isConnected ? 'connected' : 'disconnected'
 }
 
-type Look = { icon: IconType; tone: string; word?: string }
+type Look = Omit<SeverityLook, 'tone'> & { tone?: SeverityLook['tone']; word?: string }
 
 function lookOf(entry: Entry): Look {
   if (entry.type === 'connected') return { icon: Plug, tone: 'ok' }
-  if (entry.type === 'disconnected') return { icon: Unplug, tone: '' }
-  if (entry.kind === 'person') return { icon: UserRound, tone: '' }
+  if (entry.type === 'disconnected') return { icon: Unplug }
+  if (entry.kind === 'person') return { icon: UserRound }
   if (entry.type === 'event' || entry.severity !== 'Info')
     return { ...severityLook(entry.severity), word: entry.severity }
-  if (entry.kind === 'certificate') return { icon: ShieldCheck, tone: '' }
-  return { icon: Braces, tone: '' }
+  if (entry.kind === 'certificate') return { icon: ShieldCheck }
+  return { icon: Braces }
 }
 
 /** Source of an entry in one word. */

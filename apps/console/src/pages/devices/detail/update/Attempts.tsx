@@ -5,9 +5,11 @@ import { counted, formatCount } from '../../../../lib/app/format.ts'
 import { Time, TimesTogether } from '../../../../ui/app/Time.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { LongText } from '../../../../ui/lazy/JsonValue.tsx'
+import attempt from '../attempts.module.css'
 import { updateEntries } from '../connection/lanes.ts'
 import { pastValuesInput } from '../device-queries.ts'
 import { OTA_STATUS } from '../property-names.ts'
+import shared from '../sections.module.css'
 import { updateChangeOf, updateDuration } from '../timeline/update-change.ts'
 
 /** Number of attempts that are shown at first. */
@@ -29,8 +31,8 @@ export function Attempts({ deviceId, targetVersion }: AttemptsProps) {
   const shown = isWhole ? attempts : attempts.slice(0, SHOWN_AT_FIRST)
   return (
     <>
-      <table className="tbl dense rows att">
-        <caption className="sub">
+      <table className={`tbl dense rows ${attempt.attempts}`}>
+        <caption className={shared.caption}>
           Attempts at <bdi>{targetVersion}</bdi>
         </caption>
         <thead>
@@ -63,7 +65,7 @@ export function Attempts({ deviceId, targetVersion }: AttemptsProps) {
         </tbody>
       </table>
       {attempts.length > shown.length && (
-        <div className="more">
+        <div className={shared.foot}>
           <Button variant="ghost" size="sm" onClick={() => setWhole(true)}>
             Show {counted(attempts.length - shown.length, 'earlier attempt')}
           </Button>

@@ -3,14 +3,15 @@ import { useAction, useActionState } from '../../../../api/queries.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { Badge, type Tone } from '../../../../ui/app/Badge.tsx'
 import { Section } from '../../../../ui/app/Section.tsx'
+import { Fact, FactList } from '../../../../ui/lazy/FactList.tsx'
 import { LongText } from '../../../../ui/lazy/JsonValue.tsx'
 import { SectionBoundary } from '../../../../ui/lazy/SectionBoundary.tsx'
 import { VersionLink } from '../../../repositories/VersionLink.tsx'
 import { cut } from '../cut.ts'
-import { Fact } from '../Fact.tsx'
 import { OTA_STATUS } from '../property-names.ts'
 import { foundProperties, readOtaStatus } from '../well-known.ts'
 import { Attempts } from './Attempts.tsx'
+import styles from './OtaSection.module.css'
 import { useUpdateVersions } from './update-versions.ts'
 
 const LONGEST_STATE = 24
@@ -44,17 +45,17 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
   const { follows, followed, current, target } = useUpdateVersions(deviceId)
   if (!status || status === 'unreadable') {
     return (
-      <div className="in">
+      <div className="inset">
         <p className="muted">
           {status ? 'This property has no readable value: ' : 'No update status reported: '}
           <span className="mono">{OTA_STATUS}</span>
         </p>
         {follows !== undefined && (
-          <dl className="kv">
+          <FactList>
             <Fact label="Follows" mono>
               <VersionText version={followed} text={follows} />
             </Fact>
-          </dl>
+          </FactList>
         )}
       </div>
     )
@@ -63,25 +64,22 @@ function OtaFacts({ deviceId }: { deviceId: string }) {
   const hasFailed = failureCount > 0 || lastError !== undefined
   return (
     <>
-      <div className="in">
-        <dl className="kv ota5">
+      <div className="inset">
+        <FactList className={styles.versions}>
           <Fact label="Current version" mono>
             {currentVersion === undefined ? '–' : <VersionText version={current} text={currentVersion} />}
           </Fact>
           <Fact label="Target version" mono>
             {targetVersion === undefined ? '–' : <VersionText version={target} text={targetVersion} />}
           </Fact>
-          <div>
-            <dt>Failures</dt>
-            <dd className="num">{formatCount(failureCount)}</dd>
-          </div>
+          <Fact label="Failures">{formatCount(failureCount)}</Fact>
           <Fact label="Last error" mono>
             {lastError === undefined ? '–' : <LongText text={lastError} />}
           </Fact>
           <Fact label="Follows" mono>
             {follows === undefined ? '–' : <VersionText version={followed} text={follows} />}
           </Fact>
-        </dl>
+        </FactList>
       </div>
       {hasFailed && targetVersion !== undefined && (
         <Attempts deviceId={deviceId} targetVersion={targetVersion} />

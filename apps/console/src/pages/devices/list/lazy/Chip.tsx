@@ -15,9 +15,9 @@ type ChipProps = {
 /** A part of the filter with a button that removes it. */
 export function Chip({ label, words, onRemove, children }: ChipProps) {
   return (
-    <ul className={styles.chips} aria-label={label}>
+    <ul className={`wrap ${styles.chips}`} aria-label={label}>
       <li>
-        <span className={styles.words}>{children}</span>
+        <span className={`trunc ${styles.words}`}>{children}</span>
         <button
           type="button"
           className={styles.remove}

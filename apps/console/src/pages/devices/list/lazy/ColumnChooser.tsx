@@ -20,8 +20,9 @@ import { type ColumnView, DEFAULT_VIEW } from '../column-view.ts'
 import { columnOf } from '../columns.tsx'
 import { Marked } from '../Marked.tsx'
 import { propertyWords } from '../property-words.ts'
+import styles from './ColumnChooser.module.css'
 import { Note } from './Note.tsx'
-import '../../../../styles/device-list-panels.css'
+import panel from './panel.module.css'
 
 type ColumnChooserProps = {
   projectId: string
@@ -68,24 +69,24 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
       <h3>Columns, in this order</h3>
       <ul>
         {'name'.includes(part) && (
-          <li>
-            <label>
+          <li className="row">
+            <label className="row grow">
               <input type="checkbox" className="bx" checked disabled />
               <span>Name</span>
             </label>
-            <span className="meta">always</span>
+            <small className="fine">always</small>
           </li>
         )}
         {listed.map(id => (
-          <li key={id} data-column={id}>
-            <label>
+          <li key={id} className="row" data-column={id}>
+            <label className="row grow">
               <input
                 type="checkbox"
                 className="bx"
                 checked={view.columns.includes(id)}
                 onChange={event => setShown(id, event.target.checked)}
               />
-              <span className={propertyOf(id) === undefined ? undefined : 'mono'}>{columnOf(id).label}</span>
+              <span className={propertyOf(id) === undefined ? 'any' : 'any mono'}>{columnOf(id).label}</span>
             </label>
             {view.columns.includes(id) && part === '' && (
               <Handle id={id} place={view.columns.indexOf(id)} onMove={move} />
@@ -94,7 +95,7 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
         ))}
       </ul>
       {leftOut.length > 0 && (
-        <p className="hint">
+        <p className={`fine any ${panel.note}`}>
           Left out, because a column has at most {MAX_COLUMN_PATH_PARTS} parts between dots:{' '}
           {leftOut.join(', ')}
         </p>
@@ -102,14 +103,14 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
     </>
   )
   return (
-    <Popover label="Columns" className="pop colpop" opener={opener} onClose={onClose}>
-      <header>
-        <h2>Columns</h2>
+    <Popover label="Columns" className={`${panel.panel} ${styles.chooser}`} opener={opener} onClose={onClose}>
+      <header className="row">
+        <h2 className="grow">Columns</h2>
         <Button variant="ghost" size="sm" onClick={() => onChange({ ...view, ...DEFAULT_VIEW })}>
           Reset
         </Button>
       </header>
-      <div className="q find">
+      <div className={styles.find}>
         <div className={`searchbox ${searchBox.box}`}>
           <Search className="i" aria-hidden />
           <input
@@ -125,11 +126,11 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
           />
         </div>
       </div>
-      <div className="scroll">
+      <div className={styles.columns}>
         {part ? properties : columns}
         {part ? columns : properties}
       </div>
-      <footer>
+      <footer className="row">
         <span className="grow">Kept for you in this project.</span>
         <Button onClick={onClose}>Done</Button>
       </footer>
@@ -160,13 +161,13 @@ function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps
         {text ? `Properties that match “${text}”` : 'Properties'}
         <span>{placeOf(data)}</span>
       </h3>
-      {data.names.length === 0 && <p className="hint">No device has such a property.</p>}
+      {data.names.length === 0 && <p className={`fine any ${panel.note}`}>No device has such a property.</p>}
       <ul>
         {data.names.map(name => {
           const isShown = shown.includes(propertyColumn(name.path))
           return (
-            <li key={name.path} className="path">
-              <label>
+            <li key={name.path} className="row">
+              <label className="row grow">
                 <input
                   type="checkbox"
                   className="bx"
@@ -174,17 +175,17 @@ function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps
                   disabled={!isShown && (isFull || !isColumnPath(name.path))}
                   onChange={event => onShown(name.path, event.target.checked)}
                 />
-                <span>
+                <span className={`any ${styles.path}`}>
                   <Marked className="mono" text={name.path} part={text} />
-                  <small>{propertyWords(name)}</small>
+                  <small className="fine">{propertyWords(name)}</small>
                 </span>
               </label>
-              <span className="meta">{counted(name.deviceCount, 'device')}</span>
+              <small className="fine num">{counted(name.deviceCount, 'device')}</small>
             </li>
           )
         })}
       </ul>
-      <p className="hint">
+      <p className={`fine any ${panel.note}`}>
         {isFull && `At most ${MAX_PROPERTY_COLUMNS} properties. `}
         From the newest {counted(data.devicesRead, 'device')}.
       </p>
@@ -221,7 +222,7 @@ function Handle({ id, place, onMove }: HandleProps) {
   return (
     <button
       type="button"
-      className="g6"
+      className="copy"
       aria-label={`Move ${label}`}
       aria-description="Arrow up and arrow down move the column."
       onKeyDown={onKeyDown}

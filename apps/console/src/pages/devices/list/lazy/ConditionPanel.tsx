@@ -28,9 +28,11 @@ import {
 } from '../conditions.ts'
 import { Marked } from '../Marked.tsx'
 import { propertyWords } from '../property-words.ts'
+import styles from './ConditionPanel.module.css'
 import { Note } from './Note.tsx'
+import optionStyles from './Options.module.css'
 import { type Option, Options } from './Options.tsx'
-import '../../../../styles/device-list-panels.css'
+import panel from './panel.module.css'
 
 type Filter = ActionInput<'projects_QueryDevices'>['filter']
 
@@ -118,7 +120,7 @@ export function ConditionPanel({
     content: (
       <>
         <Marked className="trunc" text={subjectText(name)} part={part} />
-        <small>column</small>
+        <small className="fine num">column</small>
       </>
     ),
     choose: () => chooseSubject(name),
@@ -128,7 +130,7 @@ export function ConditionPanel({
     content: (
       <>
         <Marked className="mono trunc" text={name.path} part={part} />
-        <small>{propertyWords(name)}</small>
+        <small className="fine num">{propertyWords(name)}</small>
       </>
     ),
     choose: () => chooseSubject(name.path),
@@ -186,10 +188,10 @@ export function ConditionPanel({
 
   const title = edited === undefined ? 'Add a condition' : 'Change the condition'
   return (
-    <Popover label={title} className="pop condpop" opener={opener} onClose={onClose}>
+    <Popover label={title} className={`${panel.panel} ${styles.condition}`} opener={opener} onClose={onClose}>
       <h2 className="sr">{title}</h2>
       <form noValidate onSubmit={event => void submitForm(event, form)}>
-        <div ref={fields} className="trio b">
+        <div ref={fields} className={styles.fields}>
           <form.Field name="property">
             {field => (
               <TextField
@@ -230,8 +232,8 @@ export function ConditionPanel({
             </form.Field>
           )}
         </div>
-        <div className="duo">
-          <div className="names">
+        <div className={styles.lists}>
+          <div className={styles.names}>
             <h3>
               {part ? `Properties with “${part}”` : 'Properties'}
               {names && (
@@ -254,7 +256,7 @@ export function ConditionPanel({
               <Note>From the newest {counted(names.devicesRead, 'device')}.</Note>
             )}
           </div>
-          <div className="values">
+          <div className={styles.values}>
             {isTime ? <h3>Time since then</h3> : <ValuesHead chosen={chosen} values={values} />}
             <Options
               id={`${id}-values`}
@@ -266,10 +268,10 @@ export function ConditionPanel({
             {values !== undefined && values.otherCount > 0 && (
               <Note>{counted(values.otherCount, 'device')} with an object, a list or a longer text.</Note>
             )}
-            <p className="hint">{HELP[helpOf(typed.property, takes)]}</p>
+            <p className={`fine any ${panel.note}`}>{HELP[helpOf(typed.property, takes)]}</p>
           </div>
         </div>
-        <footer>
+        <footer className="row">
           <WillMatch projectId={projectId} rest={rest} typed={settled} />
           <span className="grow" />
           <Button variant="ghost" onClick={onClose}>
@@ -341,7 +343,7 @@ function optionsOf(
         content: (
           <>
             <span className="t2">{words}</span>
-            <span className="mono end">{value}</span>
+            <span className={`mono num ${optionStyles.number}`}>{value}</span>
           </>
         ),
         choose: () => choose(undefined, String(value)),
@@ -384,11 +386,11 @@ function Share({ count, of, children }: { count: number; of: number; children: R
   const share = `${Math.max(2, Math.round((100 * count) / Math.max(1, of)))}%`
   return (
     <>
-      <span className="what">{children}</span>
-      <span className="sh" aria-hidden="true">
+      <span className={optionStyles.value}>{children}</span>
+      <span className={optionStyles.share} aria-hidden="true">
         <i style={{ width: share }} />
       </span>
-      <span className="n">{formatCount(count)}</span>
+      <span className={`num ${optionStyles.count}`}>{formatCount(count)}</span>
     </>
   )
 }

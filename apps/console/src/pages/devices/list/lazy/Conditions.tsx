@@ -12,7 +12,7 @@ type ConditionsProps = {
 /** The conditions in the filter of the device list. A click changes a condition, its cross removes it. */
 export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
   return (
-    <ul className={styles.chips} aria-label="Conditions">
+    <ul className={`wrap ${styles.chips}`} aria-label="Conditions">
       {conditions.map((condition, index) => {
         const text = conditionText(condition)
         const { label } = OPERATORS.find(({ value }) => value === condition.operator)!
@@ -23,7 +23,7 @@ export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
           <li key={`${index} ${text}`} data-condition={index}>
             <button
               type="button"
-              className={styles.words}
+              className={`trunc ${styles.words}`}
               aria-haspopup="dialog"
               aria-label={`Change condition: ${text}`}
               onClick={() => onEdit(index)}

@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react'
+import panel from './panel.module.css'
 
 /** A short text in a panel of the device list, which screen readers announce when it changes. */
 export function Note({ children }: { children: ReactNode }) {
   return (
-    <p className="hint" role="status">
+    <p className={`fine any ${panel.note}`} role="status">
       {children}
     </p>
   )

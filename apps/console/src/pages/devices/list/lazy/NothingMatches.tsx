@@ -7,7 +7,7 @@ import { ATTENTION_LABELS } from '../attention.ts'
 import { type Condition, conditionText, isColumnName, writeConditions } from '../conditions.ts'
 import type { DeviceSearch } from '../device-search.ts'
 import { devicesInput } from '../devices-input.ts'
-import '../../../../styles/device-list-panels.css'
+import styles from './NothingMatches.module.css'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 type Change = { [Name in keyof DeviceSearch]?: string | undefined }
@@ -42,18 +42,18 @@ export function NothingMatches({ projectId, search, conditions, onChange, onClea
     change()
   }
   return (
-    <div className="nothing">
-      <div>
-        <p className="t">No devices match this filter.</p>
+    <div>
+      <div className={styles.nothing}>
+        <p className={styles.title}>No devices match this filter.</p>
         <Nearest projectId={projectId} conditions={conditions} />
         {parts.length > 1 && (
-          <ul className="wo">
+          <ul className={styles.parts}>
             {parts.map(({ words, without }, index) => {
               const count = data?.counts[index]
               return (
-                <li key={words}>
+                <li key={words} className="row">
                   <span>Without {words}</span>
-                  <span className="n" role="status">
+                  <span className={`muted num ${styles.count}`} role="status">
                     {index < MAX_COUNTED_FILTERS
                       ? countText(count, error)
                       : `– only ${MAX_COUNTED_FILTERS} parts are counted`}

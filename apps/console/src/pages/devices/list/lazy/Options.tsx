@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import styles from './Options.module.css'
 
 /** An option of a list below a field. */
 export type Option = { key: string; content: ReactNode; choose: () => void }
@@ -19,7 +20,7 @@ export function Options({ id, label, options, active, chosenKey }: OptionsProps)
     // A press on an option must not move the focus out of the field.
     <div
       id={id}
-      className="opts"
+      className={styles.options}
       role="listbox"
       aria-label={label}
       tabIndex={-1}
@@ -31,6 +32,7 @@ export function Options({ id, label, options, active, chosenKey }: OptionsProps)
         <div
           key={key}
           id={`${id}-${index}`}
+          className="row"
           role="option"
           aria-selected={active === undefined ? key === chosenKey : index === active}
           onClick={choose}

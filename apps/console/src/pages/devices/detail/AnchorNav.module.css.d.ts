@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly away: string
+  readonly nav: string
+}
+export default styles

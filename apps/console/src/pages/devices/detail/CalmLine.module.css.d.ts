@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly line: string
+}
+export default styles

@@ -1,0 +1,7 @@
+declare const styles: {
+  readonly narrow: string
+  readonly pair: string
+  readonly sections: string
+  readonly wide: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly port: string
+  readonly services: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly tables: string
+}
+export default styles

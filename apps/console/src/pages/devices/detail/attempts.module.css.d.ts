@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly attempts: string
+}
+export default styles

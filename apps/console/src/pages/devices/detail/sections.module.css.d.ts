@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly caption: string
+  readonly foot: string
+}
+export default styles

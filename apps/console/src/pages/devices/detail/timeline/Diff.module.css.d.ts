@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly diff: string
+  readonly side: string
+}
+export default styles

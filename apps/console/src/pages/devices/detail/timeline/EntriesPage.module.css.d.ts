@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly device: string
+  readonly head: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly zone: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly versions: string
+}
+export default styles

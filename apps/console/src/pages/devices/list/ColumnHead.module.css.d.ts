@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly edge: string
+  readonly path: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly filters: string
+  readonly search: string
+}
+export default styles

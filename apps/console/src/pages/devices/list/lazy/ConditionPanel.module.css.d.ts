@@ -1,0 +1,8 @@
+declare const styles: {
+  readonly condition: string
+  readonly fields: string
+  readonly lists: string
+  readonly names: string
+  readonly values: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly note: string
+  readonly panel: string
+}
+export default styles

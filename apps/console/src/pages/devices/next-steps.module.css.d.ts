@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly steps: string
+}
+export default styles

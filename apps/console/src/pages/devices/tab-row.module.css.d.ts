@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly row: string
+}
+export default styles

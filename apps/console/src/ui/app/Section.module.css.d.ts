@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly count: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly breadcrumb: string
+}
+export default styles

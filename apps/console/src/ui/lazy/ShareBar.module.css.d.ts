@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly low: string
+  readonly share: string
+}
+export default styles
