@@ -202,10 +202,10 @@ it('C16: shows the tag that matches a filter, whole digests if they fit, and ids
 
   // The sidebar is narrowest at this width.
   await page.setViewportSize({ width: 1000, height: 800 })
-  const id = page.locator('.side .idt')
+  const id = page.locator('.side .Id-text')
   expect(await id.innerText()).toBe(repositoryId)
   const lines = await page.evaluate<number[]>(`
-    [...document.querySelector('.side .idt').childNodes].flatMap(node => {
+    [...document.querySelector('.side .Id-text').childNodes].flatMap(node => {
       const range = document.createRange()
       range.selectNodeContents(node)
       return [...range.getClientRects()].map(({ width }) => width).filter(Boolean)

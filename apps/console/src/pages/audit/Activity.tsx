@@ -29,8 +29,10 @@ export function Activity({ activity }: ActivityProps) {
     return (
       <div className={`sheet ${styles.activity}`}>
         <div className={styles.count}>
-          <b>–</b>
-          <span>{activity === null ? 'Too many entries to count within 2 s.' : 'Counting…'}</span>
+          <b className="figure">–</b>
+          <span className="help">
+            {activity === null ? 'Too many entries to count within 2 s.' : 'Counting…'}
+          </span>
         </div>
         <div className={styles.bars} />
       </div>
@@ -44,8 +46,8 @@ export function Activity({ activity }: ActivityProps) {
   return (
     <div className={`sheet ${styles.activity}`}>
       <div className={styles.count}>
-        <b>{formatCount(entryCount)}</b>
-        <span>{words}</span>
+        <b className="figure">{formatCount(entryCount)}</b>
+        <span className="help">{words}</span>
       </div>
       <div aria-hidden="true">
         <svg

@@ -125,7 +125,7 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
           <CopyButton text={fingerprint} label="Copy fingerprint" />
         </span>
       </td>
-      <td className="r reach">
+      <td className="end reach">
         <CertificateActions certificate={certificate} onGone={onGone} />
       </td>
     </tr>
