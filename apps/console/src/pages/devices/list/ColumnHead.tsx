@@ -3,7 +3,7 @@ import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
 import { nameWidth } from '../../../ui/app/CutMiddle.tsx'
 import { SortHead } from '../../../ui/app/column-heads.tsx'
 import { propertyOf } from './column-ids.ts'
-import styles from './columns.module.css'
+import columnStyles from './columns.module.css'
 import { columnOf } from './columns.tsx'
 import { type DeviceTableModel, MAX_WIDTH_PX, MIN_WIDTH_PX } from './device-table.ts'
 
@@ -42,7 +42,7 @@ export function ColumnHead({ column, isMatched, isMember, longest, sort, onSort 
     )
   const edge = (
     <>
-      {longest !== undefined && <span className={styles.longest} data-text={longest} />}
+      {longest !== undefined && <span className={columnStyles.longest} data-text={longest} />}
       <Edge column={column} label={label} />
     </>
   )

@@ -8,7 +8,7 @@ import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
 import deleting from '../deleting/deleting.module.css'
 import { type Deletion, useDeletion } from '../deleting/deletions.ts'
 import { propertyOf } from './column-ids.ts'
-import columns from './columns.module.css'
+import columnStyles from './columns.module.css'
 import { columnOf } from './columns.tsx'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
@@ -96,7 +96,7 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
               <div className="row grow" title={name ?? hostname}>
                 <RowLink
                   href={href}
-                  className={name === undefined ? `name trunc ${columns.whole}` : 'name trunc'}
+                  className={name === undefined ? `name trunc ${columnStyles.whole}` : 'name trunc'}
                   aria-label={name}
                 >
                   {name === undefined ? <Unnamed /> : <CutMiddle text={name} />}

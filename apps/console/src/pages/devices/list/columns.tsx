@@ -10,7 +10,7 @@ import { Id } from '../../../ui/app/Id.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { DeviceStatus } from '../DeviceStatus.tsx'
 import { propertyOf } from './column-ids.ts'
-import styles from './columns.module.css'
+import columnStyles from './columns.module.css'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
@@ -32,42 +32,42 @@ type Column = Look & {
 
 /** Looks of the columns that do not show a property. */
 const LOOKS: Readonly<Record<ListFieldName, Look>> = {
-  name: { className: `c-name ${styles.name}`, widthPx: 200, cell: () => null },
+  name: { className: `c-name ${columnStyles.name}`, widthPx: 200, cell: () => null },
   deviceId: {
-    className: styles.id,
+    className: columnStyles.id,
     widthPx: 118,
     cell: ({ deviceId }) => <Id id={deviceId} what="device id" cutMiddle />,
   },
   firstSeen: {
-    className: styles.seen,
+    className: columnStyles.seen,
     widthPx: 122,
     cell: ({ firstSeen }) => <Time at={firstSeen} />,
   },
   status: {
-    className: styles.status,
+    className: columnStyles.status,
     widthPx: 190,
     words: ({ isConnected, status = '', hasSharedIdentity }) =>
       `${isConnected && status !== 'connected' ? 'Connected · ' : ''}${status}${hasSharedIdentity ? ' · Shared identity' : ''}`,
     cell: device => <DeviceStatus {...device} />,
   },
   pendingCertificatesCount: {
-    className: styles.pending,
+    className: columnStyles.pending,
     widthPx: 94,
     cell: ({ pendingCertificatesCount: count }) => <PendingCount count={count} />,
   },
   lastSeen: {
-    className: styles.last,
+    className: columnStyles.last,
     widthPx: 122,
     cell: device => <LastSeen {...device} />,
   },
   version: {
-    className: styles.version,
+    className: columnStyles.version,
     widthPx: 70,
     words: ({ currentVersion }) => currentVersion,
     cell: ({ currentVersion }) => <Version version={currentVersion} />,
   },
   update: {
-    className: styles.update,
+    className: columnStyles.update,
     widthPx: 132,
     words: device => updateWords(device).text,
     cell: device => <Update {...updateWords(device)} error={device.updateError} />,
@@ -99,7 +99,7 @@ function PendingCount({ count }: { count: number }) {
   return (
     <Badge tone="warn" icon={ShieldAlert}>
       {formatCount(count)}
-      <span className={styles.word}> pending</span>
+      <span className={columnStyles.word}> pending</span>
     </Badge>
   )
 }
