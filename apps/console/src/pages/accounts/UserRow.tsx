@@ -81,7 +81,7 @@ export function UserRow({ user, onSetAdmin, onSetActive }: UserRowProps) {
       </Cell>
       <Cell>{isAdmin ? 'Yes' : 'No'}</Cell>
       <Cell>
-        <span className="row" style={{ justifyContent: 'flex-end', gap: 4 }}>
+        <span className="row">
           <Menu
             align="end"
             trigger={<IconButton label={`More actions for ${email}`} icon={Ellipsis} size="sm" />}

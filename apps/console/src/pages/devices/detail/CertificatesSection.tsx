@@ -152,7 +152,7 @@ function CertificateActions({
     hasMoved.current = false
   }, [status])
   return (
-    <span ref={actions} className="row" style={{ justifyContent: 'flex-end', gap: 4 }}>
+    <span ref={actions} className="row">
       {lookUp(MOVES, status, []).map(({ label, to, failed }, index) => (
         <Button
           key={to}
