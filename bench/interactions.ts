@@ -253,7 +253,7 @@ const INTERACTIONS: Interaction[] = [
   {
     name: 'projects: open a menu',
     path: '../..',
-    ready: '.card',
+    ready: '[data-card]',
     act: press('Sort Problems first'),
     undo: pressEscape,
   },

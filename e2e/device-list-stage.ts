@@ -49,8 +49,8 @@ export const firstRow = (page: Page) =>
 
 /** Names of the devices whose rows are rendered. */
 export async function namesOn(page: Page): Promise<string[]> {
-  await page.locator('tr[data-index] .nm').first().waitFor()
-  return page.locator('tr[data-index] .nm').allInnerTexts()
+  await page.locator('tr[data-index] .name').first().waitFor()
+  return page.locator('tr[data-index] .name').allInnerTexts()
 }
 
 /** Number in the name of a device. */

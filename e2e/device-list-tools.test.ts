@@ -210,7 +210,7 @@ it('shows chosen properties as columns, in the chosen order and width, and keeps
     response => response.url().endsWith('/users_SetView') && response.request().postData()!.includes('230'),
   )
   await chooser.getByRole('button', { name: 'Done' }).click()
-  const heads = () => page.locator('.devices thead th').allInnerTexts()
+  const heads = () => page.locator('.columns-devices thead th').allInnerTexts()
   const expected = [
     '',
     'Name',
@@ -347,7 +347,7 @@ it('sorts by a property and by the time last seen, and keeps the order for the p
   const head = () => page.getByRole('columnheader', { name: 'app.modem.signal' })
   await head().getByRole('button').click()
   await page.waitForURL(/[?&]sort=%3Dapp\.modem\.signal/)
-  const signals = () => page.locator('.devices td.device-table-property').allInnerTexts()
+  const signals = () => page.locator('.columns-devices td.device-table-property').allInnerTexts()
   const up = ['-109', '-109', '-109', '-109', '-109', '-108', '-108', '-108', '-108', '-108']
   await expect.poll(signals).toEqual(up)
   await head().getByRole('button').click()
@@ -400,7 +400,7 @@ it('counts after the rows, and not again while nothing changes', async () => {
 it('links the failed update of a device to the devices that failed with the same error', async () => {
   await page.goto(`${address}?show=updateFailed`)
   await page.getByText('10 of 300 devices').waitFor()
-  await rows().first().locator('a.nm').click()
+  await rows().first().locator('a.name').click()
   await page.getByRole('link', { name: '10 devices fail with this error' }).click()
   await page.getByText('10 of 300 devices').waitFor()
   const { searchParams } = new URL(page.url())

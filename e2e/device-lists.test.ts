@@ -86,7 +86,7 @@ it("limits filters to the hub's length, and drops invalid filters from the URL",
     `cursor=${await nameCursor()}&sort=-name`,
   ]) {
     await page.goto(`${address}?${search}`)
-    await page.locator('tr[data-index] .nm').first().waitFor()
+    await page.locator('tr[data-index] .name').first().waitFor()
     await expect.poll(() => new URL(page.url()).search).toMatch(/^(\?sort=-name)?$/)
     await page.getByText('1,000 devices').waitFor()
   }
@@ -133,7 +133,7 @@ it('keeps filter, order and position in the URL: a reload shows the same rows an
   // Name of a device in the lower half of the viewport. A click on a row outside the viewport would scroll the list.
   const nameInView = () =>
     page.evaluate<string>(
-      `[...document.querySelectorAll('tr[data-index] .nm')].find(link => link.getBoundingClientRect().top > innerHeight / 2)?.innerText ?? ''`,
+      `[...document.querySelectorAll('tr[data-index] .name')].find(link => link.getBoundingClientRect().top > innerHeight / 2)?.innerText ?? ''`,
     )
   // Smooth scrolling may continue after the wheel event, so the name of the row is read until it stays the same.
   let name = ''
@@ -172,7 +172,7 @@ it('shows why the totals above the projects could not be loaded', async () => {
   const mend = await failAction(page, 'projects_GetSummary', 'The counting room is on fire.')
   await page.goto(address.replace(/\/p_.*/, ''))
   await expect
-    .poll(() => page.locator('.stats > div').allInnerTexts())
+    .poll(() => page.locator('.Stats-stats > div').allInnerTexts())
     .toEqual(
       ['Devices', 'Connected', 'Disconnected', 'Error', 'Warning', 'Pending certificates'].map(
         label => `${label}\n–\nThe counting room is on fire.`,

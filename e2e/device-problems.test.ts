@@ -434,7 +434,7 @@ it('keeps a long error and an unbroken one inside the page', async () => {
 
 it('shows the health of a device beside its connection in the list, until it is healthy or disconnected', async () => {
   await page.goto(list)
-  const status = page.locator('.devices .status')
+  const status = page.locator('.columns-devices .status')
   await expect.poll(() => status.innerText()).toMatch(/^Connected\s+·\s+Warning$/)
   await report('dev.nexigon.system.health', { status: 'error' })
   await expect.poll(() => status.innerText()).toMatch(/^Connected\s+·\s+Error$/)
@@ -465,7 +465,7 @@ it('opens a device with a click anywhere in its row, and copies its id without o
   await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(device.deviceId)
   expect(page.url()).toBe(list)
   // A link covers the whole cell. Without `force`, Playwright would wait until the cell itself can receive the click.
-  await page.locator('.devices td.c-pend').click({ force: true })
+  await page.locator('.columns-devices td.columns-pending').click({ force: true })
   await page.waitForURL(`${list}/${device.deviceId}`)
 })
 

@@ -47,7 +47,7 @@ it('has touch targets 44 pixels high', async () => {
   const height = async (selector: string) =>
     (await touched.locator(selector).filter({ visible: true }).first().boundingBox())?.height
   await touched.goto(address)
-  await touched.locator('tr[data-index] .nm').first().waitFor()
+  await touched.locator('tr[data-index] .name').first().waitFor()
   for (const selector of ['.seg button', 'td .btn', '.tools .input', '.phead .btn'])
     expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
   expect(await smallTouchTargets(touched)).toEqual([])
@@ -133,7 +133,7 @@ it('highlights only the state that has just changed', async () => {
   await page.evaluate(`
     globalThis.marked = []
     document.addEventListener('animationstart', ({ animationName, target }) => {
-      if (animationName === 'just-changed') marked.push(target.closest('tr').querySelector('.nm').textContent)
+      if (animationName === 'just-changed') marked.push(target.closest('tr').querySelector('.name').textContent)
     })`)
   const expected: string[] = []
   for (let changes = 1; changes <= 2; changes++) {
@@ -178,7 +178,7 @@ it('keeps the table header visible, and never hides a focused element below it',
       })
       .toBeLessThan(width)
 
-    await rows.nth(20).locator('.nm').focus()
+    await rows.nth(20).locator('.name').focus()
     for (let back = 0; back < 60; back++) await page.keyboard.press('Shift+Tab')
     const focused = page.locator('tr[data-index] :focus')
     await expect.poll(async () => (await focused.boundingBox())!.y).toBeGreaterThanOrEqual(56 + 36)
@@ -214,6 +214,6 @@ it('truncates names at the end of their column at any window width', async () =>
 /** Script that looks at the first five rows and returns the texts of the elements that overflow their cell to the right. */
 const OVERLAPS = `[...document.querySelectorAll('tr[data-index]')].slice(0, 5).flatMap(row =>
   [...row.cells].flatMap(cell =>
-    [...cell.querySelectorAll('a, time, .idt, .row > *')]
+    [...cell.querySelectorAll('a, time, .Id-text, .row > *')]
       .filter(part => part.getBoundingClientRect().right > cell.getBoundingClientRect().right + 0.5)
       .map(part => part.textContent)))`

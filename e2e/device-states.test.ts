@@ -107,7 +107,7 @@ it('accepts a certificate once, even if Enter is held down', async () => {
   await expect
     .poll(async () => {
       const remove = (await row.getByRole('button', { name: /^Delete certificate/ }).boundingBox())!
-      const id = (await row.locator('.idt').boundingBox())!
+      const id = (await row.locator('.Id-text').boundingBox())!
       return Math.abs(remove.y + remove.height / 2 - (id.y + id.height / 2))
     })
     .toBeLessThan(20)

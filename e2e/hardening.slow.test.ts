@@ -125,7 +125,7 @@ async function shownOn(path: string, least: number): Promise<number> {
   const more = page.getByRole('button', { name: 'Load more' }).first()
   for (let time = 0; time < 2 && (await more.isVisible()); time++) {
     // Text beside the button that contains the number of loaded rows. It changes when further rows have been loaded.
-    const count = () => page.evaluate<string>(`document.querySelector('.tfoot span')?.innerText`)
+    const count = () => page.evaluate<string>(`document.querySelector('.list-foot span')?.innerText`)
     const before = await count()
     // On a busy machine the hub may refuse a long query, and the person has to ask again.
     const askAgain = { interval: 5_000, timeout: 60_000 }

@@ -140,7 +140,7 @@ it('moves between rows of a virtualized table, copies an id and opens a row', as
   await page.keyboard.press('k')
   await focusIn('gateway-0259')
   await page.keyboard.press('c')
-  const id = await page.locator('tr:focus .idt').innerText()
+  const id = await page.locator('tr:focus .Id-text').innerText()
   await expect.poll(clipboard).toBe(id)
   await page.keyboard.press('Enter')
   await page.waitForURL(`${project}/devices/${id}`)
@@ -167,7 +167,7 @@ it('moves between cards, rows without a visible id and expandable rows', async (
   // The key `j` skips the headings of days and the expanded details of a row.
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
-  await page.locator('tr.detail').waitFor()
+  await page.locator('tr[data-detail]').waitFor()
   await page.keyboard.press('j')
   expect(await page.locator('tr:focus .fold').getAttribute('aria-expanded')).toBe('false')
 })

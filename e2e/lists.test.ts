@@ -197,7 +197,7 @@ it('renders only entries of a long log near the viewport, and keeps them expande
   const more = page.getByRole('button', { name: 'Load more' })
   const fold = page.getByRole('button', { name: /^Details of .*audit_ev_20261101-0000-AAAAAAA2/ })
   await fold.click()
-  const detail = page.locator('tr.detail')
+  const detail = page.locator('tr[data-detail]')
   await detail.waitFor()
   for (const shown of [200, 300]) {
     await more.click()
@@ -475,7 +475,7 @@ it('fits long names without break opportunities at any width', async () => {
   ]
   for (const path of addresses) {
     await page.goto(`${stage.hub.url}/${path}`)
-    await page.locator('main tbody tr:has(td + td) , main .card .foot').first().waitFor()
+    await page.locator('main tbody tr:has(td + td) , main [data-card] .touch-area').first().waitFor()
     for (const width of [1440, 1181, 1024, 900, 821, 390, 320]) {
       await page.setViewportSize({ width, height: 900 })
       // The console may render the layout of a new width some frames after the resize.
@@ -518,9 +518,9 @@ it('fits long names without break opportunities at any width', async () => {
 })
 
 /** Script that returns the texts of elements that overflow their card, or on a phone their row. */
-const CUT = `[...document.querySelectorAll('.card, tbody tr')].flatMap(box =>
-  [...box.querySelectorAll('a, .badge, .idt, .muted')]
-    .filter(part => innerWidth < 821 || box.matches('.card'))
+const CUT = `[...document.querySelectorAll('[data-card], tbody tr')].flatMap(box =>
+  [...box.querySelectorAll('a, .badge, .Id-text, .muted')]
+    .filter(part => innerWidth < 821 || box.matches('[data-card]'))
     .filter(part => part.getBoundingClientRect().right > box.getBoundingClientRect().right + 0.5)
     .map(part => part.textContent))`
 

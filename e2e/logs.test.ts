@@ -116,7 +116,7 @@ it('unfolds an entry with what changed, raw data, ids, address and browser', asy
   await rowOf('revoked the certificate')
     .getByRole('button', { name: /^Details of / })
     .click()
-  const detail = page.locator('tr.detail')
+  const detail = page.locator('tr[data-detail]')
   await detail.getByText('Active to Revoked').waitFor()
   for (const text of ['127.0.0.1', 'Chrome on Linux', '"status": "Revoked"', 'Seal'])
     await detail.getByText(text, { exact: true }).first().waitFor()
@@ -131,7 +131,7 @@ it('unfolds an entry with what changed, raw data, ids, address and browser', asy
     .getByRole('button', { name: /^Details of / })
     .nth(2)
     .click()
-  await page.locator('tr.detail').getByText('2.0 KiB, SHA-256').waitFor()
+  await page.locator('tr[data-detail]').getByText('2.0 KiB, SHA-256').waitFor()
 })
 
 it('filters by actor, kind, subject, outcome and text, and shares the filter in the address', async () => {
@@ -329,7 +329,7 @@ it('says who acted and on what after both were deleted, with the ids in the open
   await row.waitFor()
   expect(await row.innerText()).not.toContain(userId)
   await row.getByRole('button', { name: /^Details of / }).click()
-  await page.locator('tr.detail').getByText(userId).waitFor()
+  await page.locator('tr[data-detail]').getByText(userId).waitFor()
   await page.getByRole('button', { name: /^Actor/ }).click()
   await page
     .getByRole('dialog', { name: 'Actor' })
@@ -383,8 +383,8 @@ it('has a log of the organization, and hides address and browser in the log of t
     'Action/Job id',
   ])
   await row.getByRole('button', { name: /^Details of / }).click()
-  await root.locator('tr.detail').getByText('Seal', { exact: true }).waitFor()
-  expect(await root.locator('tr.detail').innerText()).not.toMatch(/Address|Browser/)
+  await root.locator('tr[data-detail]').getByText('Seal', { exact: true }).waitFor()
+  expect(await root.locator('tr[data-detail]').innerText()).not.toMatch(/Address|Browser/)
   await expectGoodScreen(root, 'log-instance')
   expect(stage.faults).toEqual([])
 })

@@ -209,10 +209,10 @@ it('C16: shows the tag that matches a filter, whole digests if they fit, and ids
 
   // The sidebar is narrowest at this width.
   await page.setViewportSize({ width: 1000, height: 800 })
-  const id = page.locator('aside .idt')
+  const id = page.locator('aside .Id-text')
   expect(await id.innerText()).toBe(repositoryId)
   const lines = await page.evaluate<number[]>(`
-    [...document.querySelector('aside .idt').childNodes].flatMap(node => {
+    [...document.querySelector('aside .Id-text').childNodes].flatMap(node => {
       const range = document.createRange()
       range.selectNodeContents(node)
       return [...range.getClientRects()].map(({ width }) => width).filter(Boolean)

@@ -48,7 +48,7 @@ it('leads an administrator to the dashboard with its counters', async () => {
   // The shown uptime increases from one answer of the hub to the next.
   await expect.poll(() => uptime.innerText(), { timeout: 90_000 }).not.toBe(first)
   await expect
-    .poll(() => page.locator('.stats > div').allInnerTexts())
+    .poll(() => page.locator('.Stats-stats > div').allInnerTexts())
     .toEqual([
       'Devices\n0\n0 connected',
       'Projects\n1\nin 1 organization',
@@ -62,7 +62,7 @@ it('shows why a counter could not be loaded', async () => {
   const mend = await failAction(page, 'instance_GetStatistics', 'The counting room is on fire.')
   await page.reload()
   await expect
-    .poll(() => page.locator('.stats > div').allInnerTexts())
+    .poll(() => page.locator('.Stats-stats > div').allInnerTexts())
     .toEqual([
       'Devices\n–\nThe counting room is on fire.',
       'Projects\n–\nThe counting room is on fire.',
@@ -242,7 +242,7 @@ it('shows events with their actors in the event log, filters and exports them', 
   const created = page
     .getByRole('row', { name: /users_Created/ })
     .filter({ hasText: MIRA.email })
-    .and(page.locator('tr:not(.detail)'))
+    .and(page.locator('tr:not([data-detail])'))
   await created.getByText(/^audit_act_/).waitFor()
   await created.getByText('User', { exact: true }).waitFor()
   await created.getByText(`Administrator created the account ${MIRA.email}`).waitFor()
@@ -258,7 +258,7 @@ it('shows events with their actors in the event log, filters and exports them', 
   )
   await expectGoodScreen(page, 'admin-log')
   await created.getByRole('button', { name: /^Details of .* audit_ev_/ }).click()
-  await page.locator('tr.detail').getByText('"email": ').waitFor()
+  await page.locator('tr[data-detail]').getByText('"email": ').waitFor()
   await expectGoodScreen(page, 'admin-log-open')
 
   await filterBy('Kind', 'users_Created')

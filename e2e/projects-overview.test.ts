@@ -78,11 +78,11 @@ beforeEach(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-const titles = () => page.locator('.card .ttl > a:first-child').allInnerTexts()
+const titles = () => page.locator('.Card-title > a:first-child').allInnerTexts()
 
 it('shows the projects with problems first, each with its problems, its last 24 h and its counts', async () => {
   await page.goto(address)
-  const card = page.locator('.card').filter({ hasText: CRANES })
+  const card = page.locator('[data-card]').filter({ hasText: CRANES })
   await card.getByText('Update to 2.23.0 failed on 31 devices: no space left on device').waitFor()
   expect((await titles()).slice(0, 3)).toEqual([CRANES, 'Weather masts', 'Shore power chargers'])
   await card.getByText('3 devices report an error').waitFor()
@@ -93,7 +93,7 @@ it('shows the projects with problems first, each with its problems, its last 24 
   await page.getByText('12 of 24 all day').waitFor()
   await page.getByText('3 devices wait for approval').waitFor()
   await expect
-    .poll(() => page.locator('.stats > div').allInnerTexts())
+    .poll(() => page.locator('.Stats-stats > div').allInnerTexts())
     .toEqual([
       expect.stringMatching(/^Devices\n318/),
       expect.stringMatching(/^Connected\n279\s*88 %$/),
@@ -109,24 +109,28 @@ it('leads from a count to the devices of the only such project, or to the list o
   // A count leads to the list of projects only when the summaries of several such projects are there.
   const allCounted = () =>
     page
-      .locator('.stats > div')
+      .locator('.Stats-stats > div')
       .filter({ hasText: 'Disconnected' })
       .getByText('39', { exact: true })
       .waitFor()
   await page.goto(address)
   await allCounted()
   await page.getByText('3 devices report an error').waitFor()
-  await page.locator('.stats').getByRole('link', { name: 'Error' }).click()
+  await page.locator('.Stats-stats').getByRole('link', { name: 'Error' }).click()
   await page.waitForURL(/\/devices\?show=error$/)
   await page.goBack()
   await allCounted()
-  await page.locator('.stats').getByRole('link', { name: 'Disconnected' }).click()
+  await page.locator('.Stats-stats').getByRole('link', { name: 'Disconnected' }).click()
   await page.getByText('Projects with disconnected devices.').waitFor()
   await expect.poll(async () => (await titles()).includes('First project')).toBe(false)
   await expectGoodScreen(page, 'projects-disconnected')
   await page.getByRole('button', { name: 'All projects' }).click()
   await page.getByText('First project').waitFor()
-  await page.locator('.card').filter({ hasText: CRANES }).getByRole('link', { name: '31 devices' }).click()
+  await page
+    .locator('[data-card]')
+    .filter({ hasText: CRANES })
+    .getByRole('link', { name: '31 devices' })
+    .click()
   await page.waitForURL(url => url.searchParams.get('error') === 'no space left on device')
   await page.getByText('Update to 2.23.0 failed with no space left on device').waitFor()
 })
@@ -146,7 +150,7 @@ it('keeps the chosen order in the address', async () => {
 
 it('leads from a project without devices to the guide, and shows the first device at once', async () => {
   await page.goto(address)
-  const card = page.locator('.card').filter({ hasText: 'First project' })
+  const card = page.locator('[data-card]').filter({ hasText: 'First project' })
   await card.getByRole('link', { name: 'Connect a device' }).waitFor()
   const organizationId = new URL(address).pathname.split('/')[1]!
   const { projects } = await invoke(page, 'organizations_QueryProjects', {

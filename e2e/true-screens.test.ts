@@ -118,8 +118,8 @@ it('C20: shows on the card of a project what its list shows, without waiting for
   await expect
     .poll(async () => {
       await page.reload()
-      await card.locator('.prob').first().waitFor()
-      return card.locator('.prob').first().innerText()
+      await card.locator('[data-problems]').first().waitFor()
+      return card.locator('[data-problems]').first().innerText()
     })
     .toContain(`Update to 0.23.1 failed on 7 devices: ${ERROR}`)
   await card.getByRole('link', { name: '7 devices' }).click()
@@ -137,12 +137,12 @@ it('C21: keeps the ends of long names, and gives the column Name what the others
       { namePx: number; name: string; tail: string; isTailShown: boolean }[]
     >(`
       [...document.querySelectorAll('tr[data-index]')].map(row => {
-        const cell = row.querySelector('.c-name'), tail = row.querySelector('.cut-name').lastChild
+        const cell = row.querySelector('.columns-name'), tail = row.querySelector('[data-cut]').lastChild
         const range = document.createRange()
         range.selectNode(tail)
         const [outer, inner] = [cell.getBoundingClientRect(), range.getBoundingClientRect()]
         return {
-          namePx: outer.width, name: row.querySelector('a.nm').textContent, tail: tail.textContent,
+          namePx: outer.width, name: row.querySelector('a.name').textContent, tail: tail.textContent,
           isTailShown: inner.width > 0 && inner.right <= outer.right,
         }
       })`)
@@ -157,12 +157,12 @@ it('C21: keeps the ends of long names, and gives the column Name what the others
     expect(
       await page.evaluate(`(() => {
         const selection = getSelection()
-        selection.selectAllChildren(document.querySelector('tr[data-index] a.nm'))
+        selection.selectAllChildren(document.querySelector('tr[data-index] a.name'))
         return selection.toString()
       })()`),
     ).toBe(nameOf(1))
     // Status and Update are as wide as their longest words, with the padding of a cell.
-    for (const column of width > 1100 ? ['c-stat', 'c-upd'] : ['c-stat']) {
+    for (const column of width > 1100 ? ['columns-status', 'columns-update'] : ['columns-status']) {
       const spare =
         await page.evaluate<number>(`Math.min(...[...document.querySelectorAll('tr[data-index] .${column}')].map(cell => {
         const range = document.createRange()
@@ -181,9 +181,9 @@ it('C21: keeps the ends of long names, and gives the column Name what the others
   for (const name of ['Last seen or connected for', 'Version', 'Update'])
     await page.getByRole('checkbox', { name, exact: true }).click()
   await page.keyboard.press('Escape')
-  await page.locator('table.whole-ids').waitFor()
+  await page.locator('table.columns-wholeIds').waitFor()
   expect(
-    await page.evaluate(`[...document.querySelectorAll('tr[data-index] .c-id .trunc, tr[data-index] .cut-name .trunc')]
+    await page.evaluate(`[...document.querySelectorAll('tr[data-index] .columns-id .trunc, tr[data-index] [data-cut] .trunc')]
       .filter(part => part.scrollWidth > part.clientWidth).length`),
   ).toBe(0)
 })
@@ -192,18 +192,18 @@ it('C21: keeps the ends of long names, and gives the column Name what the others
 const LOADING: [name: string, path: () => string, ready: string][] = [
   ['devices', () => `${project}/devices`, '.seg button > span[aria-hidden]:not(:empty)'],
   ['device', () => `${project}/devices/${deviceId}`, '.problem-box'],
-  ['projects', () => `${stage.hub.url}/${organizationId}/projects`, '.prob'],
+  ['projects', () => `${stage.hub.url}/${organizationId}/projects`, '[data-problems]'],
   ['version', () => `${packages}/versions/${versionId}`, 'section[aria-label="Devices"]'],
   ['package', () => packages, 'tbody tr:not(.skel-tr)'],
   ['sessions', () => `${stage.hub.url}/settings/sessions`, 'tbody tr:not(.skel-tr)'],
-  ['dashboard', () => `${stage.hub.url}/admin/dashboard`, '.stats'],
+  ['dashboard', () => `${stage.hub.url}/admin/dashboard`, '.Stats-stats'],
 ]
 
 /** Finds elements that move while they are visible. An element that another one replaces does not move. */
 const WATCH = `
   window.moved = []
   const seen = new Map()
-  const ANCHORS = '#boot, .banner, .topbar, .topbar nav, h1, h2, .tools, .stats, .fleet24, .DevicesPage-place, .sheet, thead, tr[data-index="0"], main nav'
+  const ANCHORS = '#boot, .banner, .topbar, .topbar nav, h1, h2, .tools, .Stats-stats, .FleetSheet-fleet, .fleet-place, .sheet, thead, tr[data-index="0"], main nav'
   window.look = () => {
     for (const element of document.querySelectorAll(ANCHORS)) {
       const { top, left, width, height } = element.getBoundingClientRect()

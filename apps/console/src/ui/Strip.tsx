@@ -12,24 +12,21 @@ type StripProps = {
   shares?: readonly (number | undefined)[]
 }
 
-const SIZE = { card: 'strip', list: 'strip wide-ticks', history: 'strip hours' } as const
-
 /**
  * A row of vertical marks (ticks), for devices or hours. A tall mark is connected, a short mark is disconnected, and a cap
  * shows a pending certificate.
  */
 export function Strip({ label, size = 'card', bins, shares }: StripProps) {
   const drawn = bins?.map(tickOfBin) ?? shares?.map(tickOfShare) ?? []
-  if (drawn.length === 0) return <div className={`${SIZE[size]} none`} role="img" aria-label={label} />
   return (
-    <div className={SIZE[size]} role="img" aria-label={label}>
-      {drawn.map(({ className, share }, index) => (
+    <div className="strip" data-size={size} role="img" aria-label={label}>
+      {drawn.map(({ state, share }, index) => (
         <b
           // biome-ignore lint/suspicious/noArrayIndexKey: a mark has no identity but its position
           key={index}
-          className={className}
+          data-state={state}
           style={
-            share === undefined ? undefined : ({ '--v': `${Math.round(share * 100)}%` } as CSSProperties)
+            share === undefined ? undefined : ({ '--share': `${Math.round(share * 100)}%` } as CSSProperties)
           }
         />
       ))}
@@ -37,19 +34,17 @@ export function Strip({ label, size = 'card', bins, shares }: StripProps) {
   )
 }
 
-type Drawn = { className: string | undefined; share: number | undefined }
+type Drawn = { state?: 'off' | 'partly' | 'pending' | 'pending-off' | 'unknown'; share?: number }
 
 function tickOfBin({ devices, connected, pending }: Bin): Drawn {
   const share = devices === 0 ? 0 : connected / devices
-  if (pending > 0) {
-    if (connected === 0) return { className: 'po', share: undefined }
-    return { className: 'p', share: share < 1 ? share : undefined }
-  }
-  return tickOfShare(share)
+  if (pending === 0) return tickOfShare(share)
+  if (connected === 0) return { state: 'pending-off' }
+  return { state: 'pending', ...(share < 1 && { share }) }
 }
 
 function tickOfShare(share: number | undefined): Drawn {
-  if (share === undefined) return { className: 'x', share }
-  if (share <= 0) return { className: 'o', share: undefined }
-  return share < 1 ? { className: 's', share } : { className: undefined, share: undefined }
+  if (share === undefined) return { state: 'unknown' }
+  if (share <= 0) return { state: 'off' }
+  return share < 1 ? { state: 'partly', share } : {}
 }

@@ -15,6 +15,7 @@ import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
+import styles from './SessionsPage.module.css'
 
 const PAGE_SIZE = 100
 
@@ -102,7 +103,7 @@ function SessionRow({ session }: { session: Session }) {
         <Id id={sessionId} what="session id" />
       </Cell>
       <Cell>
-        <div className="stack tight agent">
+        <div className={`stack tight ${styles.agent}`}>
           {(words || isCurrent) && (
             <span className="row">
               {words}

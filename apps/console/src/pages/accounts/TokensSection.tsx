@@ -16,6 +16,7 @@ import { LoadMore } from '../../ui/app/LoadMore.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
+import { Unnamed } from '../../ui/app/Unnamed.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { NewUserTokenDialog } from './NewUserTokenDialog.tsx'
@@ -118,7 +119,7 @@ function TokenRow({
   return (
     <Row>
       <Cell>
-        <span className="lines">{givenName ?? <span className="un">unnamed</span>}</span>
+        <span className="lines">{givenName ?? <Unnamed />}</span>
       </Cell>
       <Cell>
         <Id id={tokenId} what="token id" />

@@ -7,6 +7,7 @@ import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Menu, MenuItem } from '../../ui/app/Menu.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
+import { Unnamed } from '../../ui/app/Unnamed.tsx'
 import { ACTIONS, Cell, type Column, Row } from '../../ui/lazy/Table.tsx'
 
 export type User = ActionOutput<'users_Query'>['users'][number]
@@ -70,7 +71,7 @@ export function UserRow({ user, onSetAdmin, onSetActive }: UserRowProps) {
       </Cell>
       <Cell>
         <div className="pair">
-          <span className="lines">{displayName ?? <span className="un">unnamed</span>}</span>
+          <span className="lines">{displayName ?? <Unnamed />}</span>
           {isPending && <Badge>Not activated</Badge>}
           {!isActive && !isPending && <Badge tone="warn">Disabled</Badge>}
         </div>
@@ -80,7 +81,7 @@ export function UserRow({ user, onSetAdmin, onSetActive }: UserRowProps) {
       </Cell>
       <Cell>{isAdmin ? 'Yes' : 'No'}</Cell>
       <Cell>
-        <span className="row" style={{ justifyContent: 'flex-end', gap: 4 }}>
+        <span className="row">
           <Menu
             align="end"
             trigger={<IconButton label={`More actions for ${email}`} icon={Ellipsis} size="sm" />}

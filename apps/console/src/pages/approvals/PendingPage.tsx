@@ -154,7 +154,7 @@ function Pending({ projectId }: { projectId: string }) {
           onClear={selection.clear}
         />
       )}
-      <div className="tfoot">
+      <div className="list-foot">
         <span>
           {list.isUncounted
             ? `${counted(certificates.length, 'certificate')} shown, – in all: counting took longer than 2 s`
@@ -245,7 +245,7 @@ function Pending({ projectId }: { projectId: string }) {
                     : totalWords(total, deviceTotal ?? 0)}
               </span>
               <span className="grow hide-s" />
-              <label className={styles.groupBy}>
+              <label className={`row muted ${styles.groupBy}`}>
                 <span>Group by</span>
                 <select
                   className="input"

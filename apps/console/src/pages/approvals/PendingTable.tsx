@@ -323,7 +323,7 @@ function CertificateRow({
         )}
       </td>
       <td {...CELL} className={styles.device}>
-        <Link {...link} className="nm">
+        <Link {...link} className="name">
           <DeviceName {...certificate} />
         </Link>
         <Id id={deviceId} what={`id of ${name}`} />
@@ -349,7 +349,7 @@ function CertificateRow({
           </small>
         )}
       </td>
-      <td {...CELL} className={`r ${styles.view}`}>
+      <td {...CELL} className={`end ${styles.view}`}>
         {isLeaving ? (
           <Decision deviceId={deviceId} certificateId={certificateId} />
         ) : (

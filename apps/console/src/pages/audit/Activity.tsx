@@ -32,8 +32,10 @@ export function Activity({ activity, isFailed }: ActivityProps) {
     return (
       <div className={`sheet ${styles.activity}`}>
         <div className={styles.count}>
-          <b>–</b>
-          <span>{activity === null ? 'Too many entries to count within 2 s.' : instead}</span>
+          <b className="figure">–</b>
+          <span className="help">
+            {activity === null ? 'Too many entries to count within 2 s.' : instead}
+          </span>
         </div>
         <div className={styles.bars} />
       </div>
@@ -47,8 +49,8 @@ export function Activity({ activity, isFailed }: ActivityProps) {
   return (
     <div className={`sheet ${styles.activity}`}>
       <div className={styles.count}>
-        <b>{formatCount(entryCount)}</b>
-        <span>{words}</span>
+        <b className="figure">{formatCount(entryCount)}</b>
+        <span className="help">{words}</span>
       </div>
       <div aria-hidden="true">
         <svg

@@ -1,5 +1,7 @@
 import { type KeyboardEvent, useRef, useState } from 'react'
 import type { IconType } from '../../ui/icon.ts'
+import styles from './ListPick.module.css'
+import pick from './Pick.module.css'
 import { Pick } from './Pick.tsx'
 
 /** An option of a filter. */
@@ -34,7 +36,7 @@ const MAX_SHOWN = 100
 /** A filter with a list of choices and a find box. */
 export function ListPick({ label, none, value, valueLabel, ...list }: ListPickProps) {
   return (
-    <Pick label={label} value={value === '' ? none : valueLabel} isOn={value !== ''} className="listpop">
+    <Pick label={label} value={value === '' ? none : valueLabel} isOn={value !== ''} className={styles.list}>
       {close => <Choices {...list} label={label} none={none} value={value} close={close} />}
     </Pick>
   )
@@ -87,7 +89,7 @@ function Choices({ none, value, options, find, onChange, onText, maxLength, clos
           onEnter()
         }}
       />
-      <ul>
+      <ul className={pick.options}>
         {wanted === '' && (
           <li>
             <button type="button" aria-pressed={value === ''} onClick={() => choose('')}>

@@ -3,6 +3,5 @@ declare const styles: {
   readonly detail: string
   readonly entries: string
   readonly raw: string
-  readonly ways: string
 }
 export default styles

@@ -9,7 +9,7 @@ import { Id } from '../../ui/app/Id.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
-import shared from '../../ui/lazy/facts.module.css'
+import shared from '../../ui/lazy/details.module.css'
 import { JsonValue } from '../../ui/lazy/JsonValue.tsx'
 import { useCopy } from '../../ui/use-copy.ts'
 import { actorIdOf } from './actors.ts'
@@ -33,7 +33,7 @@ export function LogDetail({ group: { entries }, sealing }: LogDetailProps) {
   const [entry] = entries
   const data = shownData(entry.data)
   return (
-    <div className={styles.detail}>
+    <div className={`${shared.details} ${styles.detail}`}>
       <div>
         {entries.length > 1 ? <Listed entries={entries} /> : <Changes entry={entry} />}
         <h3>Entry</h3>
@@ -266,7 +266,7 @@ function Ways({ entry }: { entry: Entry }) {
   const actorId = actorIdOf(entry.actor)
   const { state, copy } = useCopy(`${location.origin}${location.pathname}?q=${entry.eventId}`)
   return (
-    <div className={styles.ways}>
+    <div className={shared.actions}>
       {link?.to !== undefined && (
         <LinkButton size="sm" to={link.to} {...(link.search && { search: link.search })}>
           <span className="trunc">

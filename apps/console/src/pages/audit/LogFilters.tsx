@@ -5,6 +5,7 @@ import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { actorIdOf } from './actors.ts'
 import { auditSearch } from './audit-search.ts'
 import { ListPick, type PickOption } from './ListPick.tsx'
+import styles from './LogFilters.module.css'
 import type { Entry, Subjects } from './sentences/entry.ts'
 import { KINDS, type Kind } from './sentences/kinds.ts'
 import { iconOf } from './sentences/names.ts'
@@ -30,14 +31,14 @@ export function LogFilters({ entries, subjects, isInstance, counting, children }
   const actors = actorOptions(entries, subjects, isInstance)
   const things = subjectOptions(entries, subjects, isInstance)
   return (
-    <div className="tools">
+    <div className={`tools ${styles.filters}`}>
       <FilterBox
         value={q}
         onChange={text => change({ q: text })}
         label="Find in the log"
         placeholder="Find a name or id"
       />
-      <div className="picks">
+      <div className={`row ${styles.picks}`}>
         <TimePick search={{ time, from, to, hours }} counting={counting} onChange={change} />
         <ListPick
           label="Actor"

@@ -10,7 +10,6 @@ import { LogFilters } from './LogFilters.tsx'
 import { type LogColumns, LogTable } from './LogTable.tsx'
 import { LogSubjects } from './sentences/Sentence.tsx'
 import type { LogAction, RangeCounting, useLog } from './use-log.ts'
-import '../../styles/log.css'
 
 type LogPageProps = {
   title: string

@@ -72,6 +72,7 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
       <Table
         caption={caption}
         columns={COLUMNS[kind]}
+        className="cards"
         dense={isWhole}
         rowsOnPhones={false}
         none={<NoMatch what="entries" onClear={onClear} />}
@@ -128,7 +129,11 @@ function DayHeading({ at, day, isFirst }: { at: string; day: string; isFirst: bo
   return (
     <div className={styles.day}>
       <h2>{day}</h2>
-      {isFirst && <span>Times in {[...new Set([utcOffset(Date.parse(at)), timeZone()])].join(', ')}</span>}
+      {isFirst && (
+        <span className="tiny muted">
+          Times in {[...new Set([utcOffset(Date.parse(at)), timeZone()])].join(', ')}
+        </span>
+      )}
     </div>
   )
 }

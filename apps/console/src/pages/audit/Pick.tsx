@@ -2,6 +2,7 @@ import { ChevronDown } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useRef, useState } from 'react'
 import { useShortcut } from '../../lib/app/shortcuts.ts'
 import { loadCode } from '../../lib/load-code.ts'
+import styles from './Pick.module.css'
 
 const Popover = lazy(async () => ({
   default: (await loadCode(() => import('../../ui/lazy/Popover.tsx'))).Popover,
@@ -27,11 +28,12 @@ export function Pick({ label, value, isOn, className, keys, children }: PickProp
   const button = useRef<HTMLButtonElement>(null)
   const close = () => setOpen(false)
   return (
-    <span className="anchorbox">
+    <span className={styles.place}>
       <button
         ref={button}
         type="button"
-        className={isOn ? 'logpick on' : 'logpick'}
+        className={styles.pick}
+        data-on={isOn}
         aria-haspopup="dialog"
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
@@ -47,7 +49,7 @@ export function Pick({ label, value, isOn, className, keys, children }: PickProp
         {isOpen && (
           <Popover
             label={label}
-            className={`logpop ${className}`}
+            className={`${styles.panel} ${className}`}
             opener={() => button.current}
             onClose={close}
           >

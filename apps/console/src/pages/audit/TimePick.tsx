@@ -6,7 +6,9 @@ import { hourAndMinute, localDay, momentInWords, shortDay } from '../../lib/app/
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { useDebounced } from '../../lib/app/use-debounced.ts'
 import { Button } from '../../ui/Button.tsx'
+import pick from './Pick.module.css'
 import { Pick } from './Pick.tsx'
+import styles from './TimePick.module.css'
 import {
   type Hours,
   hoursOf,
@@ -33,7 +35,7 @@ export function TimePick({ search, counting, onChange }: TimePickProps) {
   const nowMs = useNow()
   const isOn = Object.values(search).some(Boolean)
   return (
-    <Pick label="Time" value={rangeLabel(search, nowMs)} isOn={isOn} className="timepop" keys="f">
+    <Pick label="Time" value={rangeLabel(search, nowMs)} isOn={isOn} className={styles.time} keys="f">
       {close => (
         <TimeForm
           search={search}
@@ -102,7 +104,7 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
         onApply(searchOf(draft, range))
       }}
     >
-      <div className="l">
+      <div className={`${pick.options} ${styles.presets}`}>
         {presets.map(({ label, note, draft: next, isOn }) => (
           <button
             key={label}
@@ -112,11 +114,11 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
             onDoubleClick={() => onApply(searchOf(next, draftRange(next, nowMs)))}
           >
             {label}
-            {note && <small>{note}</small>}
+            {note && <small className="tiny">{note}</small>}
           </button>
         ))}
       </div>
-      <div className="r">
+      <div className={styles.fields}>
         <Moment
           label="From"
           day={draft.fromDay}
@@ -139,7 +141,7 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
             Only between these times of day <small>(optional)</small>
           </span>
         </label>
-        <p className="said" role="status">
+        <p className={styles.range} role="status">
           {isWrong ? (
             'The end is before the beginning.'
           ) : isEmpty ? (
@@ -154,7 +156,7 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
         </p>
       </div>
       <footer>
-        <span>Kept in the address: the link shows the same to others.</span>
+        <span className="tiny muted">Kept in the address: the link shows the same to others.</span>
         <Button size="sm" onClick={() => onApply(NO_SEARCH)}>
           Clear
         </Button>
@@ -243,7 +245,7 @@ function Moment({ label, day, time, onChange }: MomentProps) {
       <legend className="label">
         {label} <small>(optional)</small>
       </legend>
-      <div className="pair">
+      <div className={styles.moment}>
         <input
           className="input"
           type="date"

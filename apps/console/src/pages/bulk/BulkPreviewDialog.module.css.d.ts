@@ -1,5 +1,4 @@
 declare const styles: {
-  readonly fixed: string
   readonly names: string
 }
 export default styles

@@ -64,7 +64,7 @@ export function BulkPreviewDialog({ preview, busy, error, onStart, onClose }: Bu
               : `Left out: ${formatCount(leftOutCount)} without a pending certificate.`}
           </p>
         )}
-        <p className={`muted ${styles.fixed}`}>
+        <p className="help">
           The list is fixed now. Devices and certificates that come later are not included, and each one is
           checked again at its turn.
         </p>

@@ -233,7 +233,7 @@ function Why({ item }: { item: BulkItem }) {
         )}
         {actedAt && ` at ${momentOf(Date.parse(actedAt), nowMs)}`}.
       </span>
-      <small>{means}</small>
+      <small className="help">{means}</small>
     </>
   )
 }

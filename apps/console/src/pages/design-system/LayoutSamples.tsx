@@ -2,12 +2,12 @@ import { agentCommand } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { Card, CardFoot } from '../../ui/app/Card.tsx'
-import { CardGrid } from '../../ui/app/CardGrid.tsx'
+import { Card, CardFoot } from '../../ui/lazy/Card.tsx'
+import { CardGrid } from '../../ui/lazy/CardGrid.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
 import { Section } from '../../ui/app/Section.tsx'
-import { Stat, Stats } from '../../ui/app/Stats.tsx'
+import { Stat, Stats } from '../../ui/lazy/Stats.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Code } from '../../ui/Code.tsx'
@@ -52,7 +52,7 @@ export function TableSamples() {
         rows={[
           <Row key={SAMPLE_ID}>
             <Cell>
-              <a className="nm" href="#table">
+              <a className="name" href="#table">
                 crane-gw-01
               </a>
             </Cell>

@@ -1,3 +1,4 @@
+import { Unnamed } from '../../ui/app/Unnamed.tsx'
 import type { DeviceNames } from './device-name.ts'
 
 /** The name of a device, or "unnamed" and its host name. */
@@ -5,8 +6,8 @@ export function DeviceName({ name, hostname }: DeviceNames) {
   if (name !== undefined) return name
   return (
     <>
-      <span className="un">unnamed</span>
-      {hostname !== undefined && <span className="muted host"> {hostname}</span>}
+      <Unnamed />
+      {hostname !== undefined && <span className="muted"> {hostname}</span>}
     </>
   )
 }

@@ -69,7 +69,7 @@ export function AllProjectsPage() {
                   organization: organizationParam(project.organizationId),
                   projectId: project.projectId,
                 }}
-                className="nm"
+                className="name"
               >
                 {project.name}
               </Link>

@@ -4,6 +4,7 @@ import { formatCount, formatDuration } from '../../lib/app/format.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Time } from '../../ui/app/Time.tsx'
+import { Unnamed } from '../../ui/app/Unnamed.tsx'
 import { Elapsed } from '../../ui/lazy/Elapsed.tsx'
 import { StateBadge, type StateLook } from '../../ui/lazy/StateBadge.tsx'
 import { Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
@@ -43,7 +44,7 @@ export function NodeTable({ nodes, formerNodes = [], answeredAt }: NodeTableProp
               <Cell>
                 <Id id={node.nodeId} what="node id" />
               </Cell>
-              <Cell>{node.name ?? <span className="un">unnamed</span>}</Cell>
+              <Cell>{node.name ?? <Unnamed />}</Cell>
               <Cell>
                 <span className="num">
                   <Elapsed secs={node.uptimeSecs} answeredAt={answeredAt} />

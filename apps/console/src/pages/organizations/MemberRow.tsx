@@ -13,6 +13,7 @@ import { Badge } from '../../ui/app/Badge.tsx'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { toast, toastError, toastUndo } from '../../ui/app/toast.ts'
+import { Unnamed } from '../../ui/app/Unnamed.tsx'
 import { ACTIONS, Cell, type Column, Row } from '../../ui/lazy/Table.tsx'
 import styles from './MemberRow.module.css'
 
@@ -81,7 +82,7 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
         <span className={styles.person}>
           <Avatar name={name} />
           <span className="lines">
-            {displayName ? <b>{displayName}</b> : <span className="un">unnamed</span>}
+            {displayName ? <b>{displayName}</b> : <Unnamed />}
             {isOneself && <span className="muted"> (you)</span>}
           </span>
         </span>

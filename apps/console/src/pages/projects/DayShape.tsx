@@ -2,8 +2,10 @@ import { MAX_MARKED_DEVICES } from '@muster/actions/client'
 import { useNow } from '../../lib/app/clock.ts'
 import { formatCount } from '../../lib/app/format.ts'
 import { hourAndMinute } from '../../lib/app/local-time.ts'
+import shared from '../../ui/lazy/axis.module.css'
 import { Strip } from '../../ui/Strip.tsx'
 import { type Sample, samplesOf, unbroken } from '../devices/list/lazy/connected-series.ts'
+import styles from './DayShape.module.css'
 import type { Summary } from './summary.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -31,13 +33,13 @@ export function DayShape({ deviceCount, connectedCount, connectedSeries }: Summa
   const words = wordsOf(samples, range, deviceCount)
   const label = `Connected devices in the last 24 hours: ${words}`
   return (
-    <div className="shape">
+    <div className={styles.shape}>
       {deviceCount > MAX_MARKED_DEVICES ? (
         <Area samples={samples} range={range} nowMs={nowMs} label={label} />
       ) : (
-        <Strip label={label} shares={ticksOf(samples, range, nowMs)} />
+        <Strip size="history" label={label} shares={ticksOf(samples, range, nowMs)} />
       )}
-      <div className="cap" aria-hidden="true">
+      <div className={shared.axis} aria-hidden="true">
         <span>24 h</span>
         <span>{words}</span>
       </div>
@@ -96,10 +98,10 @@ function Area({ samples, range: { lowest, highest }, nowMs, label }: AreaProps) 
   return (
     <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
       <path
-        className="f"
+        className={styles.area}
         d={parts.map(({ from, to, points }) => `M${from} ${HEIGHT}L${points}L${to} ${HEIGHT}Z`).join('')}
       />
-      <path className="l" d={parts.map(({ points }) => `M${points}`).join('')} />
+      <path className={styles.line} d={parts.map(({ points }) => `M${points}`).join('')} />
     </svg>
   )
 }

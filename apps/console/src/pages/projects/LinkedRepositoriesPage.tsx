@@ -106,7 +106,7 @@ function LinkedRow({ projectId, repository: { repositoryId, name } }: LinkedRowP
         <Link
           to="/org_{$organization}/repositories/$repositoryId"
           params={{ organization, repositoryId }}
-          className="nm lines"
+          className="name lines"
         >
           {name}
         </Link>

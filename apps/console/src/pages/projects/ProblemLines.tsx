@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { counted } from '../../lib/app/format.ts'
 import { CountAge } from '../../ui/app/CountAge.tsx'
 import type { DeviceSearch } from '../devices/list/device-search.ts'
+import styles from './ProblemLines.module.css'
 import type { Summary } from './summary.ts'
 
 /** Maximum number of problems on a card. */
@@ -34,7 +35,11 @@ export function ProblemLines(summary: Summary) {
     ),
   ].filter(Boolean)
   if (lines.length === 0) return null
-  return <ul className="prob">{lines.slice(0, MOST)}</ul>
+  return (
+    <ul className={`touch-area ${styles.problems}`} data-problems>
+      {lines.slice(0, MOST)}
+    </ul>
+  )
 }
 
 type FailedUpdatesProps = { projectId: string } & NonNullable<Summary['updateFailure']>
@@ -74,7 +79,7 @@ const ICON = { bad: OctagonAlert, warn: TriangleAlert, pending: ShieldAlert }
 function Line({ tone, children }: { tone: keyof typeof ICON; children: ReactNode }) {
   const Icon = ICON[tone]
   return (
-    <li className={tone}>
+    <li data-tone={tone}>
       <Icon className="i i-14" aria-hidden />
       <span>{children}</span>
     </li>

@@ -4,11 +4,12 @@ import { useActionState } from '../../api/queries.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
 import { useSeen } from '../../lib/app/use-seen.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
-import { Card } from '../../ui/app/Card.tsx'
+import { Card, CardFoot } from '../../ui/lazy/Card.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
 import { DayShape } from './DayShape.tsx'
 import { ProblemLines } from './ProblemLines.tsx'
+import styles from './ProjectCard.module.css'
 import { type Summary, summaryInput } from './summary.ts'
 
 type ProjectCardProps = {
@@ -28,6 +29,7 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
   return (
     <Card
       ref={ref}
+      isFlush={data !== undefined && data.deviceCount > 0}
       title={
         <Link to="/org_{$organization}/projects/$projectId" params={{ organization, projectId }}>
           {name}
@@ -39,7 +41,6 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
           <Link
             to="/org_{$organization}/projects/$projectId/devices/pending"
             params={{ organization, projectId }}
-            className="badge-link"
           >
             <Badge tone="warn" icon={ShieldAlert}>
               {formatCount(data.pendingCount)} pending
@@ -50,7 +51,7 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
       id={
         <>
           <Id id={projectId} what="project id" />
-          {data && <span className="end">{counted(data.deviceCount, 'device')}</span>}
+          {data && <span className={styles.total}>{counted(data.deviceCount, 'device')}</span>}
         </>
       }
     >
@@ -72,14 +73,17 @@ function Counts({ projectId, deviceCount, connectedCount, warningCount = 0, erro
     to: '/org_{$organization}/projects/$projectId/devices',
     params: { organization, projectId },
   } as const
-  return (
-    <div className="foot">
-      {deviceCount === 0 && (
+  if (deviceCount === 0)
+    return (
+      <CardFoot>
         <Link {...list} className="row">
           <Plus className="i i-14" aria-hidden />
           Connect a device
         </Link>
-      )}
+      </CardFoot>
+    )
+  return (
+    <div className={`touch-area ${styles.counts}`}>
       {connectedCount > 0 && (
         <Link {...list} search={{ status: 'connected' }}>
           <Mark state="on">{formatCount(connectedCount)} connected</Mark>

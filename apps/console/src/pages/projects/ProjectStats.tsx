@@ -7,7 +7,7 @@ import { actionQuery } from '../../api/queries.ts'
 import { useNow } from '../../lib/app/clock.ts'
 import { counted } from '../../lib/app/format.ts'
 import { shortAge } from '../../lib/app/relative-time.ts'
-import { Stat, Stats } from '../../ui/app/Stats.tsx'
+import { Stat, Stats } from '../../ui/lazy/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
 import type { DeviceSearch } from '../devices/list/device-search.ts'
 import type { ProjectState } from './project-states.ts'
@@ -80,7 +80,7 @@ export function ProjectStats({ totals, summaries = [], failure }: ProjectStatsPr
         link={label => (
           <Link from="/org_{$organization}/projects" to="." search={{ sort: '-devices' }}>
             {label}
-            <ArrowRight className="i i-14 go" aria-hidden />
+            <ArrowRight className="i i-14" aria-hidden />
           </Link>
         )}
       />
@@ -131,7 +131,7 @@ export function ProjectStats({ totals, summaries = [], failure }: ProjectStatsPr
 function StoredAge({ at }: { at: string }) {
   const nowMs = useNow()
   const atMs = Date.parse(at)
-  return nowMs - atMs > OLD_MS && <span className="aged">up to {shortAge(atMs, nowMs)} old</span>
+  return nowMs - atMs > OLD_MS && <span>up to {shortAge(atMs, nowMs)} old</span>
 }
 
 /** Age, in milliseconds, from which counts show their age. */
@@ -157,7 +157,7 @@ function StateLink({ state, summaries, children }: StateLinkProps) {
   const content = (
     <>
       {children}
-      <ArrowRight className="i i-14 go" aria-hidden />
+      <ArrowRight className="i i-14" aria-hidden />
     </>
   )
   if (!project || another)

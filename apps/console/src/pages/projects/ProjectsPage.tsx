@@ -7,8 +7,8 @@ import { ageOf } from '../../lib/app/age.ts'
 import { anyText, oneOf, usePageSearch } from '../../lib/app/search.ts'
 import { loadCode } from '../../lib/load-code.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { CardSkeletons } from '../../ui/app/Card.tsx'
-import { CardGrid } from '../../ui/app/CardGrid.tsx'
+import { CardSkeletons } from '../../ui/lazy/Card.tsx'
+import { CardGrid } from '../../ui/lazy/CardGrid.tsx'
 import { CreateButton } from '../../ui/app/CreateButton.tsx'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
@@ -23,6 +23,7 @@ import { Main } from '../../ui/Main.tsx'
 import { useInvitations } from '../accounts/use-invitations.ts'
 import { ProjectCard } from './ProjectCard.tsx'
 import { FreshProjectStats, ProjectStats } from './ProjectStats.tsx'
+import styles from './ProjectsPage.module.css'
 import { PROJECT_ORDERS, PROJECT_STATES, type ProjectOrder, type ProjectState } from './project-states.ts'
 import { summaryInput } from './summary.ts'
 
@@ -156,7 +157,7 @@ function SortMenu({ value, onChange }: SortMenuProps) {
     <Menu
       align="end"
       trigger={
-        <button type="button" className="btn sort">
+        <button type="button" className={`btn ${styles.sort}`}>
           <span>Sort</span> {label}
           <ChevronDown className="i i-14" aria-hidden />
         </button>

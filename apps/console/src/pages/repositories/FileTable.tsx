@@ -48,15 +48,13 @@ export function FileTable({ files }: { files: readonly File[] }) {
         bare
       />
       {shown.length < found.length && (
-        <div className="foot">
-          <LoadMore
-            shown={shown.length}
-            total={found.length}
-            what="assets"
-            busy={false}
-            onClick={() => setMost(most + LIST_PAGE_SIZE)}
-          />
-        </div>
+        <LoadMore
+          shown={shown.length}
+          total={found.length}
+          what="assets"
+          busy={false}
+          onClick={() => setMost(most + LIST_PAGE_SIZE)}
+        />
       )}
     </>
   )

@@ -54,7 +54,7 @@ export function PackagesPage() {
       shown={packages?.length}
       below={
         usage.projectCount !== undefined && (
-          <div className="tfoot">
+          <div className="list-foot">
             <span>Devices of {counted(usage.projectCount, 'project')} that you may see</span>
           </div>
         )
@@ -137,7 +137,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
   return (
     <Row>
       <Cell>
-        <Link from={FROM} to="./$packageId" params={{ packageId }} className="nm lines">
+        <Link from={FROM} to="./$packageId" params={{ packageId }} className="name lines">
           {name}
         </Link>
       </Cell>
@@ -168,7 +168,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
               <span className="muted">none yet</span>
             )}
             {stable && stable.versionId !== latest.versionId && (
-              <span className={shared.subline}>stable is on {stable.name}</span>
+              <span className={`tiny muted ${shared.subline}`}>stable is on {stable.name}</span>
             )}
           </div>
         )}

@@ -71,7 +71,7 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
             name
           )}
         </h2>
-        <span className={shared.legend}>
+        <span className={`tiny muted ${shared.legend}`}>
           {tickText(perTick)}, at least one for each state.
           {!isNarrow && ' Click a part of a bar to list its devices.'}
         </span>
@@ -87,14 +87,14 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
             </th>
             <th scope="col">Devices by what they do now</th>
             {STATES.map(({ key, label, state }) => (
-              <th key={key} scope="col" className="r">
+              <th key={key} scope="col" className="end">
                 <span className={styles.state}>
                   <TickSign state={state} />
                   {label}
                 </span>
               </th>
             ))}
-            <th scope="col" className="r">
+            <th scope="col" className="end">
               Devices
             </th>
           </tr>
@@ -141,7 +141,7 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
               head={
                 <span>
                   <bdi className={shared.version}>{version.version}</bdi>
-                  <span className={shared.subline}>
+                  <span className={`tiny muted ${shared.subline}`}>
                     {packageId ? 'not in this package' : 'not in a linked repository'}
                   </span>
                 </span>
@@ -246,11 +246,11 @@ function VersionRow({ projectId, perTick, doing, name, head, createdAt, conditio
         </div>
       </td>
       {STATES.map(({ key, label, is }) => (
-        <td key={key} role="cell" className={key === 'failed' ? `r ${styles.failed}` : 'r'}>
+        <td key={key} role="cell" className={key === 'failed' ? `end ${styles.failed}` : 'end'}>
           {number(doing[key], `${label.toLowerCase()}, ${name}`, is)}
         </td>
       ))}
-      <td role="cell" className={`r ${styles.total}`}>
+      <td role="cell" className={`end ${styles.total}`}>
         {number(total, `${total === 1 ? 'device' : 'devices'} on ${name}`)}
       </td>
       <td role="cell" className={styles.onPhones}>

@@ -140,7 +140,7 @@ function Content({ projectId, software }: { projectId: string; software: Softwar
             <PackageVersions {...sheet} of={{ ...NO_PACKAGE, reported, otherVersions: otherReported }} />
           )}
           {unknown > 0 && (
-            <p className={`tfoot ${shared.linkedText}`}>
+            <p className={`list-foot ${shared.linkedText}`}>
               <span>
                 <Link
                   to={DEVICES}
@@ -178,7 +178,11 @@ function LinkedPackages({
             ({ packageId, repositoryId, name, repositoryName, latest, deviceCount, versions }) => (
               <Row key={packageId}>
                 <Cell>
-                  <Link to={PACKAGE} params={{ organization, repositoryId, packageId }} className="nm lines">
+                  <Link
+                    to={PACKAGE}
+                    params={{ organization, repositoryId, packageId }}
+                    className="name lines"
+                  >
                     {name}
                   </Link>
                 </Cell>

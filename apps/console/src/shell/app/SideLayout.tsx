@@ -50,7 +50,7 @@ export function SideLayout({ back, name, id, label, links, hasOwnHead = false, c
             <b>
               {name === undefined ? <span className="skel" /> : isNarrow ? <CutMiddle text={name} /> : name}
             </b>
-            {id && <Id id={id.id} what={id.what} />}
+            {id && <Id id={id.id} what={id.what} whole />}
           </div>
           <nav ref={nav} aria-label={label}>
             <ul>

@@ -1,3 +1,5 @@
+import styles from './CutMiddle.module.css'
+
 /** Number of characters at the end of a name that stay visible when its middle is cut. */
 const TAIL_CHARS = 8
 /** Font size of names in lists, in pixels. */
@@ -28,7 +30,7 @@ export function CutMiddle({ text }: { text: string }) {
   if (chars.length <= 2 * TAIL_CHARS) return text
   const tail = chars.slice(-TAIL_CHARS).join('')
   return (
-    <span className="cut-name" dir="auto">
+    <span className={styles.name} dir="auto" data-cut>
       <span className="trunc" style={{ maxWidth: `calc(100% - ${(nameWidth(tail) + 2) / FONT_PX}em)` }}>
         {chars.slice(0, -TAIL_CHARS).join('')}
       </span>

@@ -1,4 +1,5 @@
 import { CopyButton } from '../CopyButton.tsx'
+import styles from './Id.module.css'
 
 type IdProps = {
   id: string
@@ -8,6 +9,8 @@ type IdProps = {
   wrap?: boolean
   /** Takes most of the table's width, for digests, which are longer than ids. */
   wide?: boolean
+  /** Shows all characters, on several lines if necessary. */
+  whole?: boolean
   /** For lists: shows an ellipsis instead of the middle characters if the column is too narrow. The tooltip shows the whole id. */
   cutMiddle?: boolean
 }
@@ -16,13 +19,13 @@ type IdProps = {
 const TAIL_CHARS = 6
 
 /** An identifier in the monospace font with its copy button. */
-export function Id({ id, what, wrap = false, wide = false, cutMiddle = false }: IdProps) {
+export function Id({ id, what, wrap = false, wide = false, whole = false, cutMiddle = false }: IdProps) {
   const middle = Math.ceil(id.length / 2)
   if (cutMiddle)
     return (
-      <span className="idc mono cut-middle">
+      <span className={`idc mono ${styles.middle}`}>
         {/* Inline boxes, so that a copied selection is one line. */}
-        <span className="idt" title={id}>
+        <span className={styles.text} title={id}>
           <span className="trunc">{id.slice(0, -TAIL_CHARS)}</span>
           {id.slice(-TAIL_CHARS)}
         </span>
@@ -30,8 +33,10 @@ export function Id({ id, what, wrap = false, wide = false, cutMiddle = false }: 
       </span>
     )
   return (
-    <span className={`idc mono${wrap ? ' two-lines' : ''}${wide ? ' wide-id' : ''}`}>
-      <span className="idt">
+    <span
+      className={`idc mono ${wrap ? styles.twoLines : ''} ${wide ? styles.wide : ''} ${whole ? styles.whole : ''}`}
+    >
+      <span className={styles.text}>
         {/* The only line break is in the middle, so that the second line never holds a single character. */}
         {wide ? (
           id

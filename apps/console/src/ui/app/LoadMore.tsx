@@ -22,7 +22,7 @@ export function LoadMore({ shown, total, what, busy, onClick }: LoadMoreProps) {
     }
   }, [])
   return (
-    <div ref={foot} className="tfoot">
+    <div ref={foot} className="list-foot">
       <span>
         {formatCount(shown)}
         {total !== undefined && ` of ${formatCount(total)}`} {what}
@@ -36,7 +36,7 @@ export function LoadMore({ shown, total, what, busy, onClick }: LoadMoreProps) {
 
 /** Moves the focus to the last row of the list after the focused button has disappeared. */
 function focusEnd(list: Element | null) {
-  const last = [...(list?.querySelectorAll<HTMLElement>('tr[role=row], .card') ?? [])].at(-1)
+  const last = [...(list?.querySelectorAll<HTMLElement>('tr[role=row], [data-card]') ?? [])].at(-1)
   if (!last) return void focusHeading()
   last.tabIndex = -1
   last.focus({ preventScroll: true })

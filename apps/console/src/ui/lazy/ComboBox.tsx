@@ -1,8 +1,8 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { ChevronDown } from 'lucide-react'
 import { type ComponentProps, useRef, useState } from 'react'
+import styles from './ComboBox.module.css'
 import { TOP_LAYER } from './top-layer.ts'
-import '../../styles/options.css'
 
 const GAP = 4
 const EDGE = 8
@@ -75,7 +75,7 @@ export function ComboBox({
         highlighted.current = option
       }}
     >
-      <div ref={box} className={isFilter ? 'suggest' : 'combo'}>
+      <div ref={box} className={isFilter ? styles.filter : styles.box}>
         <Autocomplete.Input
           {...input}
           className={isFilter ? 'input mono' : 'input'}
@@ -96,7 +96,7 @@ export function ComboBox({
           <Autocomplete.Portal container={box}>
             <Autocomplete.Positioner {...TOP_LAYER} anchor={box} sideOffset={GAP} collisionPadding={EDGE}>
               {/* The library's `Popup` would hide all other elements of the page from assistive technology while the list is open. */}
-              <div className="options">
+              <div className={styles.options}>
                 <Autocomplete.List aria-label={label}>
                   {options.map(option => (
                     <Autocomplete.Item

@@ -3,7 +3,7 @@ import type { NewEntries } from '../../api/lazy/growing-list.ts'
 import { formatCount } from '../../lib/app/format.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { Button } from '../Button.tsx'
-import '../../styles/new-entries.css'
+import styles from './NewEntriesButton.module.css'
 
 type NewEntriesButtonProps = {
   /** `undefined` if there is no new entry. */
@@ -24,7 +24,7 @@ export function NewEntriesButton({ waiting, words = ['new', 'new'], onShow }: Ne
     focusHeading()
   }
   return (
-    <div className="newentries" role="status">
+    <div className={styles.place} role="status">
       {waiting && (
         <Button icon={ArrowUp} onClick={show}>
           {countOf(waiting)} {waiting.count === 1 && !waiting.isMore ? words[0] : words[1]}, show

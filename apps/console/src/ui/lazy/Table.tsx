@@ -195,7 +195,7 @@ function Line({ detail = false, children }: { detail?: boolean; children: ReactN
     <tr
       // biome-ignore lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens
       role="row"
-      className={detail ? 'detail' : undefined}
+      data-detail={detail || undefined}
       {...(place && { ref: place.measure, 'data-index': place.index, 'aria-rowindex': place.index + 2 })}
     >
       {children}
@@ -211,7 +211,7 @@ export function Cell({ children }: { children: ReactNode }) {
       // biome-ignore lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens
       role="cell"
       data-k={kind ? undefined : name}
-      className={kind === 'actions' ? `r ${className ?? ''}` : className}
+      className={kind === 'actions' ? `end ${className ?? ''}` : className}
     >
       {children}
     </td>

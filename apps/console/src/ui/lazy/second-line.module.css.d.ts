@@ -1,4 +1,5 @@
 declare const styles: {
   readonly secondLine: string
+  readonly warning: string
 }
 export default styles

@@ -47,7 +47,7 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
     <>
       <div className={`sheet bleed ${styles.greeting}`}>
         <div className={styles.head}>
-          <div className={`strip none ${shared.place}`} aria-hidden="true">
+          <div className={shared.place} aria-hidden="true">
             <b className={isPending ? shared.absent : shared.present} />
           </div>
           <div className="grow">

@@ -22,7 +22,7 @@ type WaitingPanelProps = {
 export function WaitingPanel({ enrolment, ...rest }: WaitingPanelProps) {
   return (
     <aside className={`sheet ${styles.panel}`} aria-label="Waiting for the device">
-      <div className={`strip none ${shared.place} ${enrolment ? shared.awaited : ''}`} aria-hidden="true">
+      <div className={`${shared.place} ${enrolment ? shared.awaited : ''}`} aria-hidden="true">
         <b className={shared.absent} />
       </div>
       {enrolment ? (

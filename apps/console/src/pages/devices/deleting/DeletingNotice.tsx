@@ -3,7 +3,6 @@ import { lazy, Suspense, useEffect } from 'react'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { loadCode } from '../../../lib/load-code.ts'
 import { sendAll, showList, undoLast, useDeletions } from './deletions.ts'
-import '../../../styles/deleting.css'
 
 /** An import that fails leaves out the toasts: an error here would unmount the notice, which sends the deletions at once. */
 const DeletingToasts = lazy(async () => ({

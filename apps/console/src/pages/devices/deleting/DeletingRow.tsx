@@ -2,9 +2,10 @@ import { CircleAlert, X } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '../../../ui/Button.tsx'
 import { ErrorText } from '../../../ui/ErrorText.tsx'
+import columnStyles from '../list/columns.module.css'
+import styles from './deleting.module.css'
 import { type Deletion, undoDeletion } from './deletions.ts'
 import { ageMs, useSecsLeft } from './undo-time.ts'
-import '../../../styles/deleting.css'
 
 // The role is explicit, because on phones CSS changes `display`, and browsers then drop the implicit role.
 const CELL = { role: 'cell' }
@@ -17,22 +18,22 @@ export function DeletingCells({ deletion, columns }: { deletion: Deletion; colum
   const undoColumns = columns > 3 ? 2 : 1
   return (
     <>
-      <td {...CELL} className="c-name">
-        <span className="nm" data-deleting={deviceId}>
+      <td {...CELL} className={columnStyles.name}>
+        <span className={`name ${styles.name}`} data-deleting={deviceId}>
           {name}
         </span>
       </td>
-      <td {...CELL} colSpan={columns - 1 - undoColumns} className="c-del">
-        <span className="dw">
+      <td {...CELL} colSpan={columns - 1 - undoColumns}>
+        <span className={styles.words}>
           <DeletingWords deletion={deletion} />
         </span>
         {state === 'waiting' && (
-          <span className="cd" aria-hidden="true">
+          <span className={styles.countdown} aria-hidden="true">
             <i style={{ animationDelay: `${-passedMs}ms` }} />
           </span>
         )}
       </td>
-      <td {...CELL} colSpan={undoColumns} className="r c-undo">
+      <td {...CELL} colSpan={undoColumns} className={`end ${styles.undo}`}>
         {state === 'waiting' && (
           <Button size="sm" onClick={() => undoDeletion(deviceId)}>
             Undo<span className="sr"> deleting {name}</span>
@@ -52,7 +53,7 @@ export function DeletingWords({ deletion }: { deletion: Deletion }) {
 /** The reason why a device was not deleted, below its name. It stays until it is dismissed. */
 export function NotDeleted({ deletion: { deviceId, reason } }: { deletion: Deletion }) {
   return (
-    <span className="not-deleted" role="alert">
+    <span className={styles.reason} role="alert">
       <CircleAlert className="i i-14" aria-hidden />
       <span>
         Not deleted: <ErrorText error={reason} />

@@ -126,7 +126,7 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
           <CopyButton text={fingerprint} label="Copy fingerprint" />
         </span>
       </td>
-      <td className="r">
+      <td className="end">
         <CertificateActions certificate={certificate} onGone={onGone} />
       </td>
     </tr>

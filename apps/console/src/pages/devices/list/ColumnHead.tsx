@@ -4,12 +4,13 @@ import { nameWidth } from '../../../ui/app/CutMiddle.tsx'
 import { SortHead } from '../../../ui/app/column-heads.tsx'
 import styles from './ColumnHead.module.css'
 import { propertyOf } from './column-ids.ts'
+import columnStyles from './columns.module.css'
 import { columnOf } from './columns.tsx'
 import { type DeviceTableModel, MAX_WIDTH_PX, MIN_WIDTH_PX } from './device-table.ts'
 
 /** Change of a column's width in pixels by an arrow key. */
 const STEP_PX = 8
-/** Padding of a cell, left and right together, as in the CSS rule `.devices td`. */
+/** Padding of a cell, left and right together, as in columns.module.css. */
 const PADDING_PX = 20
 
 type ColumnHeadProps = {
@@ -42,7 +43,7 @@ export function ColumnHead({ column, isMatched, isMember, longest, sort, onSort 
     )
   const edge = (
     <>
-      {longest !== undefined && <span className="longest" data-text={longest} />}
+      {longest !== undefined && <span className={columnStyles.longest} data-text={longest} />}
       <Edge column={column} label={label} />
     </>
   )
@@ -113,7 +114,7 @@ function fittingWidth(head: HTMLTableCellElement): number {
     const range = document.createRange()
     range.selectNodeContents(cell!)
     const inner = [...cell!.querySelectorAll('.trunc')].map(part =>
-      part.querySelector('.cut-name') ? nameWidth(part.textContent) + 4 : part.scrollWidth,
+      part.querySelector('[data-cut]') ? nameWidth(part.textContent) + 4 : part.scrollWidth,
     )
     return Math.max(range.getBoundingClientRect().width, ...inner)
   })

@@ -2,10 +2,13 @@ import { memo, type Ref, useState } from 'react'
 import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
 import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { RowLink } from '../../../ui/app/RowLink.tsx'
+import { Unnamed } from '../../../ui/app/Unnamed.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
+import deleting from '../deleting/deleting.module.css'
 import { type Deletion, useDeletion } from '../deleting/deletions.ts'
 import { propertyOf } from './column-ids.ts'
+import columnStyles from './columns.module.css'
 import { columnOf } from './columns.tsx'
 import styles from './device-table.module.css'
 import { type UpdateWords, updateWords } from './update-words.ts'
@@ -50,7 +53,7 @@ export const DeviceRowView = memo(function DeviceRowView({
   const row = { ...ROW, ref, 'data-index': index, 'aria-rowindex': rowIndex }
   if (deletion && deletion.state !== 'refused') {
     return (
-      <tr {...row} className="del">
+      <tr {...row} className={deleting.row}>
         <td {...CELL} className={styles.select} />
         <DeletingCells deletion={deletion} columns={columnIds.length + 1} />
       </tr>
@@ -90,17 +93,17 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
         const { className, label, cell } = columnOf(id)
         if (id === 'name')
           return (
-            <td {...CELL} key={id} className={className}>
+            <td {...CELL} key={id} className={deletion ? `${className} ${deleting.refused}` : className}>
               <div className="row grow" title={name ?? hostname}>
                 <RowLink
                   href={href}
-                  className={name === undefined ? 'nm trunc whole' : 'nm trunc'}
+                  className={name === undefined ? `name trunc ${columnStyles.whole}` : 'name trunc'}
                   aria-label={name}
                 >
-                  {name === undefined ? <span className="un">unnamed</span> : <CutMiddle text={name} />}
+                  {name === undefined ? <Unnamed /> : <CutMiddle text={name} />}
                 </RowLink>
                 {name === undefined && hostname !== undefined && (
-                  <span className="host trunc">
+                  <span className="trunc">
                     <CutMiddle text={hostname} />
                   </span>
                 )}
@@ -120,7 +123,7 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
           </td>
         )
       })}
-      <td {...CELL} className={`r ${styles.view}`}>
+      <td {...CELL} className={`end ${styles.view}`}>
         <RowLink href={href} className={buttonClass('ghost', 'sm')}>
           View<span className="sr"> {name ?? deviceId}</span>
         </RowLink>

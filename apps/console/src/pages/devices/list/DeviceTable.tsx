@@ -21,6 +21,7 @@ import { Gap, useVirtualRows } from '../../../ui/app/virtual-rows.tsx'
 import { ColumnHead } from './ColumnHead.tsx'
 import { propertyColumn, propertyOf } from './column-ids.ts'
 import type { ColumnView } from './column-view.ts'
+import columnStyles from './columns.module.css'
 import { columnOf } from './columns.tsx'
 import { DeviceRowView } from './DeviceRowView.tsx'
 import styles from './device-table.module.css'
@@ -29,7 +30,7 @@ import type { Selection } from './selection.ts'
 import type { DeviceRow } from './use-device-list.ts'
 
 const ROW_HEIGHT = 44
-/** On phones each row is a card. Its height in pixels without properties that the person added, as in the CSS rule `.devices tr`. */
+/** On phones each row is a card. Its height in pixels without properties that the person added, as in columns.module.css. */
 const CARD_HEIGHT = 64
 /** Height in pixels of the line of a card for one property that the person added as a column. */
 const CARD_LINE_HEIGHT = 18
@@ -39,11 +40,11 @@ const SELECT_PX = 42
 const VIEW_PX = 60
 /** Width in pixels that a cell has for its text and for the padding, which is 20. A name is measured before its font has loaded. */
 const NAME_PADDING_PX = 24
-/** Minimum width of the column Name in pixels, as in the CSS rule `.standard .c-name`. */
+/** Minimum width of the column Name in pixels, as in columns.module.css. */
 const MIN_NAME_PX = 240
 /** Number of names that are measured. */
 const MEASURED_NAMES = 20
-/** Width in pixels of the column Id with whole ids and their copy buttons, as in the CSS rule `.whole-ids .c-id`. */
+/** Width in pixels of the column Id with whole ids and their copy buttons, as in columns.module.css. */
 const WHOLE_ID_PX = 212
 
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
@@ -173,8 +174,9 @@ export function DeviceTable({
     <table
       {...TABLE}
       ref={element}
-      className={`tbl stackable devices ${styles.table}${isDefaultView ? ' standard' : ''}${hasWholeIds ? ' whole-ids' : ''}${isBroad ? ` ${styles.broad}` : ''}${isSelecting ? ` ${styles.selecting}` : ''}`}
+      className={`tbl cards ${columnStyles.devices} ${styles.table}${isDefaultView ? ` ${columnStyles.standard}` : ''}${hasWholeIds ? ` ${columnStyles.wholeIds}` : ''}${isBroad ? ` ${styles.broad}` : ''}${isSelecting ? ` ${styles.selecting}` : ''}`}
       style={isBroad ? { width: widthPx } : undefined}
+      data-sticky-head
       aria-busy={isBusy}
       aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
       onFocus={virtual.onFocus}
@@ -199,7 +201,7 @@ export function DeviceTable({
             }
           />
         ))}
-        <col className="w-view" />
+        <col />
       </colgroup>
       <thead {...GROUP}>
         <tr {...ROW} aria-rowindex={isFromFirst ? 1 : undefined}>
@@ -273,8 +275,8 @@ function useWholeIds(
     [devices],
   )
   useLayoutEffect(() => {
-    const [nameHead, idHead] = ['name', 'id'].map(column =>
-      table.current?.querySelector<HTMLElement>(`th.c-${column}`),
+    const [nameHead, idHead] = [columnStyles.name, columnStyles.id].map(column =>
+      table.current?.querySelector<HTMLElement>(`th.${column}`),
     )
     if (!nameHead || !idHead || !columnIds.includes('deviceId') || roomPx === undefined)
       return setWhole(false)

@@ -351,7 +351,7 @@ function Devices({ projectId }: { projectId: string }) {
             </Suspense>
           )}
           {shownIds.length > 0 && (
-            <div className="tfoot">
+            <div className="list-foot">
               <span>
                 {list.isFetchingNextPage
                   ? 'Loading more…'

@@ -9,12 +9,13 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { type Bin, Strip } from '../../../ui/Strip.tsx'
 import { DeviceName } from '../DeviceName.tsx'
 import { deviceNameText } from '../device-name.ts'
+import styles from './FleetSummary.module.css'
 
 type Summary = ActionOutput<'projects_GetSummary'>
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 
-/** Width in pixels of one mark in the row of marks for devices, with the gap beside it, as in the CSS rule `.fleet .strip`. */
+/** Width in pixels of one mark in the row of marks for devices, with the gap beside it, as in FleetSummary.module.css. */
 const TICK_PX = 9
 const NARROW_TICK_PX = 7
 
@@ -31,18 +32,18 @@ export function FleetSummary({ summary }: { summary: Summary }) {
   const newestName = deviceNameText(newestDevice ?? {})
   const pendingWords = pendingCount > 0 ? `, ${formatCount(pendingCount)} with pending certificates` : ''
   return (
-    <section className="sheet fleet" aria-label="Fleet">
-      <div>
+    <section className={`sheet ${styles.fleet}`} aria-label="Fleet">
+      <div className={styles.connected}>
         <div>
-          <div className="lbl">
+          <div className="row help">
             <Mark state="on" />
             Connected
           </div>
-          <div className="val">
+          <div className={`figure ${styles.value}`}>
             {formatCount(connectedCount)} <small>of {formatCount(deviceCount)}</small>
           </div>
           {errorCount + warningCount > 0 && (
-            <div className="unwell">
+            <div className={styles.unwell}>
               {errorCount > 0 && <Mark state="error">{counted(errorCount, 'error')}</Mark>}
               {warningCount > 0 && <Mark state="warning">{counted(warningCount, 'warning')}</Mark>}
             </div>
@@ -54,23 +55,23 @@ export function FleetSummary({ summary }: { summary: Summary }) {
         />
       </div>
       <div>
-        <div className="lbl">
+        <div className="row help">
           <Mark state="pending" />
           Pending certificates
         </div>
-        <div className="val">
+        <div className={`figure ${styles.value}`}>
           {formatCount(pendingCount)}
           {pendingCount > 0 && (
-            <Link from={DEVICES} to="./pending" className="review">
+            <Link from={DEVICES} to="./pending">
               Review<span className="sr"> pending certificates</span>
             </Link>
           )}
         </div>
       </div>
       <div>
-        <div className="lbl">Newest device</div>
+        <div className="row help">Newest device</div>
         {newestDevice && (
-          <div className="val t">
+          <div className={`figure ${styles.newest}`}>
             <Link
               from="/org_{$organization}/projects/$projectId/devices"
               to="./$deviceId"
@@ -108,7 +109,7 @@ function FittingStrip({ bins, label }: { bins: readonly Bin[]; label: string }) 
   }, [])
   const room = Math.max(1, Math.floor(width / (isNarrow ? NARROW_TICK_PX : TICK_PX)))
   return (
-    <div ref={box} className="grow" style={{ display: 'grid' }}>
+    <div ref={box} className={styles.ticks}>
       <Strip size="list" bins={mergeBins(bins, room)} label={label} />
     </div>
   )

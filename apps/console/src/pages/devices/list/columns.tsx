@@ -10,6 +10,7 @@ import { Id } from '../../../ui/app/Id.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { DeviceStatus } from '../DeviceStatus.tsx'
 import { propertyOf } from './column-ids.ts'
+import columnStyles from './columns.module.css'
 import styles from './device-table.module.css'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
@@ -32,42 +33,42 @@ type Column = Look & {
 
 /** Looks of the columns that do not show a property. */
 const LOOKS: Readonly<Record<ListFieldName, Look>> = {
-  name: { className: 'c-name', widthPx: 200, cell: () => null },
+  name: { className: columnStyles.name, widthPx: 200, cell: () => null },
   deviceId: {
-    className: 'c-id',
+    className: columnStyles.id,
     widthPx: 118,
     cell: ({ deviceId }) => <Id id={deviceId} what="device id" cutMiddle />,
   },
   firstSeen: {
-    className: 'c-seen',
+    className: columnStyles.seen,
     widthPx: 122,
     cell: ({ firstSeen }) => <Time at={firstSeen} />,
   },
   status: {
-    className: 'c-stat',
+    className: columnStyles.status,
     widthPx: 190,
     words: ({ isConnected, status = '', hasSharedIdentity }) =>
       `${isConnected && status !== 'connected' ? 'Connected · ' : ''}${status}${hasSharedIdentity ? ' · Shared identity' : ''}`,
     cell: device => <DeviceStatus {...device} />,
   },
   pendingCertificatesCount: {
-    className: 'c-pend',
+    className: columnStyles.pending,
     widthPx: 94,
     cell: ({ pendingCertificatesCount: count }) => <PendingCount count={count} />,
   },
   lastSeen: {
-    className: 'c-last',
+    className: columnStyles.last,
     widthPx: 122,
     cell: device => <LastSeen {...device} />,
   },
   version: {
-    className: 'c-ver',
+    className: columnStyles.version,
     widthPx: 70,
     words: ({ currentVersion }) => currentVersion,
     cell: ({ currentVersion }) => <Version version={currentVersion} />,
   },
   update: {
-    className: 'c-upd',
+    className: columnStyles.update,
     widthPx: 132,
     words: device => updateWords(device).text,
     cell: device => <Update {...updateWords(device)} error={device.updateError} />,
@@ -99,7 +100,7 @@ function PendingCount({ count }: { count: number }) {
   return (
     <Badge tone="warn" icon={ShieldAlert}>
       {formatCount(count)}
-      <span className="word"> pending</span>
+      <span className={columnStyles.word}> pending</span>
     </Badge>
   )
 }
@@ -118,7 +119,7 @@ const UPDATE_ICONS = { plain: undefined, busy: Download, bad: CircleAlert }
 function Update({ text, tone, error }: UpdateWords & { error: string | undefined }) {
   const Icon = UPDATE_ICONS[tone]
   return (
-    <span className={`upd ${tone}`} title={tone === 'bad' ? error : undefined}>
+    <span data-tone={tone} title={tone === 'bad' ? error : undefined}>
       {Icon && <Icon className="i i-14" aria-hidden />}
       <span className="trunc">{text}</span>
     </span>

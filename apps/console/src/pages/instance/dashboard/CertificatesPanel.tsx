@@ -39,7 +39,7 @@ export function CertificatesPanel({ nodes: { value = [], failure } }: Pick<Healt
               ) : (
                 <span className="muted num">{left}</span>
               )}
-              <span className={styles.detail}>
+              <span className={`muted ${styles.detail}`}>
                 {endsMs <= nowMs ? 'Ended' : 'Ends'} {dayInYear(endsMs, nowMs)}
               </span>
             </li>

@@ -19,8 +19,8 @@ export function DatabasePanel({ part: { value, failure } }: { part: Health['data
       {value ? (
         <>
           <p className={styles.figure}>
-            <b>{formatBytes(value.sizeBytes)}</b>
-            <span>{growth(value.growthBytesPerDay)}</span>
+            <b className="figure">{formatBytes(value.sizeBytes)}</b>
+            <span className="help">{growth(value.growthBytesPerDay)}</span>
           </p>
           {first && (
             <AreaChart

@@ -27,8 +27,8 @@ export function EventsPanel({ part: { value, failure } }: { part: Health['events
       {value ? (
         <>
           <p className={styles.figure}>
-            <b>{rate(value.perSec)}</b>
-            <span>a second now</span>
+            <b className="figure">{rate(value.perSec)}</b>
+            <span className="help">a second now</span>
           </p>
           <AreaChart
             label={

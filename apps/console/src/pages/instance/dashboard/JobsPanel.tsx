@@ -31,7 +31,7 @@ export function JobsPanel({ jobs: { value, failure } }: Pick<Health, 'jobs'>) {
                   <Link to="/admin/jobs">{counted(value.failedCount, 'job')} failed</Link>
                 )}
               </b>
-              <span className={styles.detail}>In the last 24 hours</span>
+              <span className={`muted ${styles.detail}`}>In the last 24 hours</span>
             </>
           ) : (
             <Unread failure={failure} />

@@ -24,7 +24,7 @@ export function VersionPanel({
         {[...versions].map(([version, on]) => (
           <li key={version}>
             <b>Muster {version}</b>
-            <span className={styles.detail}>On {counted(on.length, 'node')}</span>
+            <span className={`muted ${styles.detail}`}>On {counted(on.length, 'node')}</span>
           </li>
         ))}
         {versions.size === 0 && (
@@ -36,7 +36,7 @@ export function VersionPanel({
           {database.value ? (
             <>
               <b>PostgreSQL {database.value.version}</b>
-              <span className={styles.detail}>
+              <span className={`muted ${styles.detail}`}>
                 {formatCount(database.value.connections)} of {formatCount(database.value.maxConnections)}{' '}
                 connections
               </span>
@@ -49,7 +49,7 @@ export function VersionPanel({
           {seals.value ? (
             <>
               <b>Audit log</b>
-              <span className={styles.detail}>{sealText(seals.value)}</span>
+              <span className={`muted ${styles.detail}`}>{sealText(seals.value)}</span>
             </>
           ) : (
             <Unread failure={seals.failure} />
@@ -59,7 +59,7 @@ export function VersionPanel({
           {backup.value ? (
             <>
               <b>Last backup</b>
-              <span className={styles.detail}>{backupText(backup.value, nowMs)}</span>
+              <span className={`muted ${styles.detail}`}>{backupText(backup.value, nowMs)}</span>
             </>
           ) : (
             <Unread failure={backup.failure} />

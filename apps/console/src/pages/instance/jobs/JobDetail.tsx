@@ -6,7 +6,7 @@ import { atInWords, clockTime, sinceInWords } from '../../../lib/app/local-time.
 import { Id } from '../../../ui/app/Id.tsx'
 import { toast, toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
-import shared from '../../../ui/lazy/facts.module.css'
+import shared from '../../../ui/lazy/details.module.css'
 import { useCopy } from '../../../ui/use-copy.ts'
 import { exactTimes, utcOffset } from '../../audit/log-time.ts'
 import styles from './JobDetail.module.css'
@@ -26,7 +26,7 @@ export function JobDetail({ job, kind }: JobDetailProps) {
   const isOneOfRow = isRow && failing !== undefined && finishedAt !== undefined && finishedAt >= failing.since
   const harm = JOB_WORDS[job.job]?.harm
   return (
-    <div className={styles.detail}>
+    <div className={shared.details}>
       {error !== undefined && (
         <p className={styles.cause}>
           <b>
@@ -96,7 +96,7 @@ export function JobDetail({ job, kind }: JobDetailProps) {
         )}
       </dl>
       {(isRow || lastError !== undefined) && (
-        <div className={styles.actions}>
+        <div className={shared.actions}>
           {isRow && isRepeatable && <RetryButton job={job} />}
           {isRow && !isRepeatable && <span className="muted">Jobs of this kind cannot be retried.</span>}
           {lastError !== undefined && <CopyError text={lastError} />}

@@ -72,9 +72,9 @@ function LastOf({ job }: { job: Job }) {
   const { done, total } = progress
   return (
     <div className={styles.last}>
-      <span className={styles.progress}>
+      <span className={`row ${styles.progress}`}>
         <i style={{ '--v': `${(100 * done) / total}%` } as CSSProperties} />
-        <span>
+        <span className="tiny muted num">
           {formatCount(done)} of {formatCount(total)}
         </span>
       </span>

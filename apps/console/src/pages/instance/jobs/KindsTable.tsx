@@ -20,7 +20,7 @@ export function KindsTable({ kinds }: { kinds: readonly JobKind[] }) {
     <section aria-labelledby="kinds-of-jobs">
       <div className={styles.head}>
         <h2 id="kinds-of-jobs">Kinds of jobs</h2>
-        <span>one mark a run, the newest on the right, height is its duration</span>
+        <span className="help">one mark a run, the newest on the right, height is its duration</span>
       </div>
       <Table
         caption="Kinds of jobs and their last runs"
@@ -28,7 +28,7 @@ export function KindsTable({ kinds }: { kinds: readonly JobKind[] }) {
         rows={sorted.map(({ job, everySecs, runs, failedCount, usualMs, nextRunAt }) => (
           <Row key={job}>
             <Cell>
-              <Link to="/admin/jobs" search={{ type: job }} className="nm">
+              <Link to="/admin/jobs" search={{ type: job }} className="name">
                 {jobName(job)}
               </Link>
             </Cell>
@@ -67,7 +67,7 @@ function Runs({ runs }: { runs: JobKind['runs'] }) {
   const longestMs = Math.max(1, ...runs.map(({ durationMs = 0 }) => durationMs))
   return (
     <div
-      className={`strip ${styles.runs}`}
+      className={styles.runs}
       role="img"
       aria-label={
         runs.length === 0 ? 'No runs yet' : `${failed} of the last ${counted(runs.length, 'run')} failed`

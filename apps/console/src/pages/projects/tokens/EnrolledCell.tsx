@@ -42,7 +42,7 @@ export function EnrolledCell({ token, counts, isExpired }: EnrolledCellProps) {
           /h
         </span>
       )}
-      {refusedDevices > 0 && <span className="hint">{formatCount(refusedDevices)} refused</span>}
+      {refusedDevices > 0 && <span className={shared.warning}>{formatCount(refusedDevices)} refused</span>}
     </div>
   )
 }

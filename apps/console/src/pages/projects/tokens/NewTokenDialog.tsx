@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useCommand } from '../../../api/queries.ts'
 import { FormDialog } from '../../../form/FormDialog.tsx'
 import { dateAndMinute } from '../../../lib/app/local-time.ts'
+import shared from '../../../ui/lazy/details.module.css'
 import { InstallCommand } from '../../devices/connect/InstallCommand.tsx'
 import styles from './NewTokenDialog.module.css'
 import { SecretDialog } from './SecretDialog.tsx'
@@ -45,7 +46,7 @@ export function NewTokenDialog({ projectId, onClose }: { projectId: string; onCl
 function Facts({ name, flags, limits }: TokenChoices) {
   const expiresAt = limits?.expiresAt
   return (
-    <dl className={styles.facts}>
+    <dl className={`${shared.facts} ${styles.facts}`}>
       <dt>Name</dt>
       <dd>{name}</dd>
       <dt>Auto-accept</dt>

@@ -13,6 +13,7 @@ import { Id } from '../../../ui/app/Id.tsx'
 import { Switch } from '../../../ui/app/Switch.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { toast, toastError } from '../../../ui/app/toast.ts'
+import { Unnamed } from '../../../ui/app/Unnamed.tsx'
 import shared from '../../../ui/lazy/second-line.module.css'
 import { ACTIONS, Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
 import { DeviceName } from '../../devices/DeviceName.tsx'
@@ -67,7 +68,7 @@ export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
     <Row>
       <Cell>
         <div className="stack tight">
-          {token.name ? <b className="lines">{name}</b> : <span className="un">unnamed</span>}
+          {token.name ? <b className="lines">{name}</b> : <Unnamed />}
           {lastRefusal && <LastRefusal {...lastRefusal} />}
         </div>
       </Cell>
@@ -115,7 +116,7 @@ export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
 
 function LastRefusal({ at, reason, count }: NonNullable<Token['lastRefusal']>) {
   return (
-    <span className="hint">
+    <span className={shared.warning}>
       Last refused <Time at={at} />: {reason}
       {count > 1 && ` (${formatCount(count)} times)`}
     </span>

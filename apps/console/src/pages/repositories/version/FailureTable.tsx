@@ -77,7 +77,7 @@ function FailureRow({ usage, failure }: FailureRowProps) {
           ) : (
             <span className="muted">no reason reported</span>
           )}
-          <span className={shared.subline}>
+          <span className={`tiny muted ${shared.subline}`}>
             {[
               ...projects.slice(0, NAMED).map(({ name, count }) => `${name} ${formatCount(count)}`),
               ...(projects.length > NAMED ? ['…'] : []),

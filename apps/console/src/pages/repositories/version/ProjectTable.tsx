@@ -45,7 +45,7 @@ export function ProjectTable({ usage, packageName }: { usage: Usage; packageName
                       organization: organizationParam(project.organizationId),
                       projectId: project.projectId,
                     }}
-                    className="nm lines"
+                    className="name lines"
                   >
                     {project.name}
                   </Link>

@@ -63,7 +63,7 @@ function TagFacts({ tag, locked, usage, withVersions }: TagFactsProps) {
           )
         )}
       </span>
-      <span className={`${shared.linkedText} ${styles.since}`}>
+      <span className={`tiny muted ${shared.linkedText} ${styles.since}`}>
         {withVersions && known && (
           <>
             on <SiblingLink {...known.version} />{' '}

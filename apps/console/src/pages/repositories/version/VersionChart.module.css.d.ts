@@ -8,10 +8,8 @@ declare const styles: {
   readonly end: string
   readonly flag: string
   readonly frame: string
-  readonly label: string
   readonly left: string
   readonly line: string
-  readonly now: string
   readonly tag: string
 }
 export default styles

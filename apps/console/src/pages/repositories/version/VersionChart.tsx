@@ -2,6 +2,7 @@ import { formatCount } from '../../../lib/app/format.ts'
 import { hourAndMinute, shortDay } from '../../../lib/app/local-time.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { Section } from '../../../ui/app/Section.tsx'
+import chart from '../../../ui/lazy/chart.module.css'
 import { gridLines, linePath, unbroken } from './series-path.ts'
 import type { Usage } from './usage.ts'
 import styles from './VersionChart.module.css'
@@ -67,7 +68,11 @@ export function VersionChart({ series, moves, name }: VersionChartProps) {
       }
     >
       <figure className={styles.chart}>
-        <div className={styles.frame} role="img" aria-label={wordsOf(series, compared, name)}>
+        <div
+          className={`${chart.frame} ${styles.frame}`}
+          role="img"
+          aria-label={wordsOf(series, compared, name)}
+        >
           <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
             {lines.slice(1).map(count => (
               <path key={count} d={`M0 ${y(count)}H${WIDTH}`} />
@@ -106,7 +111,7 @@ export function VersionChart({ series, moves, name }: VersionChartProps) {
             {lines.slice(1).map(count => (
               <span
                 key={count}
-                className={`${styles.label} ${styles.count}`}
+                className={`${chart.label} ${styles.count}`}
                 style={{ top: `${(100 * y(count)) / HEIGHT}%` }}
               >
                 {formatCount(count)}
@@ -115,21 +120,21 @@ export function VersionChart({ series, moves, name }: VersionChartProps) {
             {labelled.map(({ tag, atMs, left }) => (
               <span
                 key={`${tag} ${left}`}
-                className={`${styles.label} ${styles.tag} ${left > 50 ? styles.left : ''}`}
+                className={`${chart.label} ${styles.tag} ${left > 50 ? styles.left : ''}`}
                 style={{ left: `${left}%` }}
               >
                 <b>{tag}</b>
                 {!isNarrow && ` ${shortDay(atMs)} ${hourAndMinute(atMs)}`}
               </span>
             ))}
-            <span className={`${styles.label} ${styles.end}`} style={{ top: `${(100 * y(now)) / HEIGHT}%` }}>
+            <span className={`${chart.label} ${styles.end}`} style={{ top: `${(100 * y(now)) / HEIGHT}%` }}>
               <b>{formatCount(now)}</b>
               <br />
               {name}
             </span>
             {compared && !areEndsClose && (
               <span
-                className={`${styles.label} ${styles.end}`}
+                className={`${chart.label} ${styles.end}`}
                 style={{ top: `${(100 * y(then)) / HEIGHT}%` }}
               >
                 <b>{formatCount(then)}</b>
@@ -139,13 +144,13 @@ export function VersionChart({ series, moves, name }: VersionChartProps) {
             )}
           </span>
         </div>
-        <div className={styles.axis} aria-hidden="true">
+        <div className={`${chart.axis} ${styles.axis}`} aria-hidden="true">
           {Array.from({ length: parts }, (_, part) => (100 * part) / parts).map(left => (
-            <span key={left} className={styles.label} style={{ left: `${left}%` }}>
+            <span key={left} style={{ left: `${left}%` }}>
               {axisLabel(fromMs + (spanMs * left) / 100)}
             </span>
           ))}
-          <span className={`${styles.label} ${styles.now}`}>now</span>
+          <span className={chart.now}>now</span>
         </div>
       </figure>
     </Section>

@@ -37,11 +37,11 @@ export function WhoRunsIt({ usage, counts, packageName }: WhoRunsItProps) {
     <section className={`sheet ${styles.panel}`} aria-label="Devices">
       <div className={styles.top}>
         <div className={styles.caption}>
-          <h2>
+          <h2 className="figure">
             {formatPercent(reportCount === 0 ? 0 : counts.runs / reportCount)}{' '}
             <small>of {reporting(reportCount, packageName)} run it</small>
           </h2>
-          <span className={shared.legend}>
+          <span className={`tiny muted ${shared.legend}`}>
             {tickText(perTick)} · {projectText(usage)}
           </span>
         </div>
@@ -61,11 +61,11 @@ export function WhoRunsIt({ usage, counts, packageName }: WhoRunsItProps) {
       <dl className={styles.counts}>
         {CELLS.map(({ relation, label, words }) => (
           <div key={relation}>
-            <dt>
+            <dt className="row help">
               <TickSign state={relation} />
               {label}
             </dt>
-            <dd>
+            <dd className="figure">
               <CountLink
                 count={counts[relation]}
                 words={words}

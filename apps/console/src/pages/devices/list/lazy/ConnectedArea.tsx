@@ -3,6 +3,8 @@ import { type KeyboardEvent, type PointerEvent, useState } from 'react'
 import { useNow } from '../../../../lib/app/clock.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { hourAndMinute } from '../../../../lib/app/local-time.ts'
+import chart from '../../../../ui/lazy/chart.module.css'
+import styles from './ConnectedArea.module.css'
 import { comparison, lowestDip, type Sample, samplesOf, unbroken } from './connected-series.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -62,7 +64,7 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
     event.preventDefault()
   }
   return (
-    <figure className="area">
+    <figure className={styles.area}>
       <figcaption>
         <b>Connected, last 24 h</b>
         <span>
@@ -73,7 +75,7 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
         </span>
       </figcaption>
       <div
-        className="plot"
+        className={`${chart.frame} ${styles.plot}`}
         role="slider"
         tabIndex={0}
         aria-label="Connected devices in the last 24 hours"
@@ -87,40 +89,40 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
         onKeyDown={onKeyDown}
       >
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-          <path className="fill" d={area} />
-          <path className="all" d={`M0 ${round(y(deviceCount))}H${WIDTH}`} />
-          <path className="ln" d={line} />
+          <path className={styles.fill} d={area} />
+          <path className={styles.all} d={`M0 ${round(y(deviceCount))}H${WIDTH}`} />
+          <path className={styles.line} d={line} />
         </svg>
         {dip && !read && (
           <>
-            <span className="at" style={percent(dip)} />
+            <span className={styles.point} style={percent(dip)} />
             <span className={tipClass(x(dip.atMs))} style={percent(dip)} aria-hidden="true">
               {formatCount(dip.count)} at {hourAndMinute(dip.atMs)}
-              {dip.minutes !== undefined && <span className="wide-only">, back after {dip.minutes} min</span>}
+              {dip.minutes !== undefined && <span className="hide-s">, back after {dip.minutes} min</span>}
             </span>
           </>
         )}
         {read && (
           <>
-            <span className="here" style={{ left: percent(read).left }} />
-            {read.count !== null && <span className="at" style={percent(read)} />}
+            <span className={styles.cursor} style={{ left: percent(read).left }} />
+            {read.count !== null && <span className={styles.point} style={percent(read)} />}
             <span className={tipClass(x(read.atMs))} style={percent(read)} aria-hidden="true">
               {readText(read, nowMs)}
             </span>
           </>
         )}
       </div>
-      <div className="axis" aria-hidden="true">
+      <div className={`${chart.axis} ${styles.axis}`} aria-hidden="true">
         {axisTimes(nowMs).map((atMs, index) => (
           <span
             key={atMs}
-            className={index % 2 ? 'opt' : undefined}
+            className={index % 2 ? 'hide-s' : undefined}
             style={{ left: `${(100 * x(atMs)) / WIDTH}%` }}
           >
             {hourAndMinute(atMs)}
           </span>
         ))}
-        <span className="now">now</span>
+        <span className={chart.now}>now</span>
       </div>
     </figure>
   )
@@ -128,7 +130,7 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
 
 const round = (number: number) => Math.round(number * 10) / 10
 
-const tipClass = (x: number) => (x > WIDTH * 0.6 ? 'tip left' : 'tip')
+const tipClass = (x: number) => (x > WIDTH * 0.6 ? `${styles.tip} ${styles.left}` : styles.tip)
 
 /** Times of the axis labels: whole hours of the local day, oldest first. Hours near an end of the axis are left out. */
 function axisTimes(nowMs: number): number[] {

@@ -5,7 +5,7 @@ import { useShownFirst } from '../../../../lib/app/use-shown-first.ts'
 import { Mark, type MarkState } from '../../../../ui/app/Mark.tsx'
 import type { DeviceSearch } from '../device-search.ts'
 import { ConnectedArea } from './ConnectedArea.tsx'
-import '../../../../styles/fleet-sheet.css'
+import styles from './FleetSheet.module.css'
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 
@@ -46,9 +46,9 @@ export function FleetSheet({ summary, search, onChange }: FleetSheetProps) {
     { label: 'Error', mark: 'error', count: errorCount, key: 'health', value: 'error' },
   ]
   return (
-    <section className="sheet fleet24" aria-label="Fleet">
+    <section className={`sheet ${styles.fleet}`} aria-label="Fleet">
       <ConnectedArea series={connectedSeries} connectedCount={connectedCount} deviceCount={deviceCount} />
-      <fieldset className="states">
+      <fieldset className={`touch-area ${styles.states}`}>
         <legend className="sr">Filter by connection and health</legend>
         {cells.map(({ key, value, ...cell }) => (
           <CellButton
@@ -59,7 +59,7 @@ export function FleetSheet({ summary, search, onChange }: FleetSheetProps) {
           />
         ))}
         {pendingCount > 0 && (
-          <Link from={DEVICES} to="./pending" className="review">
+          <Link from={DEVICES} to="./pending">
             Review<span className="sr"> pending certificates</span>
           </Link>
         )}
@@ -77,12 +77,12 @@ function CellButton({ label, mark, count, of, isOn, onToggle }: CellButtonProps)
   const [isShownOn, toggle] = useShownFirst(isOn, onToggle)
   return (
     <button type="button" aria-pressed={isShownOn} onClick={() => toggle(!isShownOn)}>
-      <span className="lbl">
+      <span className={`row help ${styles.label}`}>
         <Mark state={mark} />
         {label}
       </span>
       {/* Counts are not part of accessible names. */}
-      <span className="v" aria-hidden="true">
+      <span className={`figure ${styles.value}`} aria-hidden="true">
         {formatCount(count)}
         {of !== undefined && <small> of {formatCount(of)}</small>}
       </span>

@@ -1,4 +1,6 @@
 declare const styles: {
+  readonly actions: string
+  readonly details: string
   readonly facts: string
 }
 export default styles

@@ -1,4 +1,5 @@
 import { Children, type ReactNode } from 'react'
+import styles from './Card.module.css'
 
 /** Number of cards above which cards outside of the viewport are not laid out (`content-visibility`). */
 const MANY = 24
@@ -17,7 +18,7 @@ export function CardGrid({ low = false, busyLabel, children }: CardGridProps) {
     <>
       {busyLabel && <span className="sr">{busyLabel}</span>}
       <ul
-        className={`grid3${Children.count(children) > MANY ? ' many' : ''}${low ? ' low' : ''}`}
+        className={`${styles.grid} ${Children.count(children) > MANY ? styles.many : ''} ${low ? styles.low : ''}`}
         aria-busy={busyLabel !== undefined}
       >
         {children}

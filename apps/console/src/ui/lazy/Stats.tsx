@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
-import { Mark, type MarkState } from './Mark.tsx'
+import { Mark, type MarkState } from '../app/Mark.tsx'
+import styles from './Stats.module.css'
 
 /** A row of numbers in a bordered panel: four, or six if `six` is set. */
 export function Stats({ six = false, children }: { six?: boolean; children: ReactNode }) {
-  return <dl className={six ? 'sheet stats six' : 'sheet stats'}>{children}</dl>
+  return <dl className={`sheet ${styles.stats} ${six ? `touch-area ${styles.six}` : ''}`}>{children}</dl>
 }
 
 type StatProps = {
@@ -31,8 +32,8 @@ export function Stat({ label, mark, value, failure, note, link }: StatProps) {
   )
   return (
     <div>
-      <dt>{link ? link(labelled) : labelled}</dt>
-      <dd>
+      <dt className="row help">{link ? link(labelled) : labelled}</dt>
+      <dd className="figure">
         {isFailed ? '–' : value === undefined ? <span className="skel" /> : formatCount(value)}
         {isFailed ? <small>{failure}</small> : note && <small>{note}</small>}
       </dd>

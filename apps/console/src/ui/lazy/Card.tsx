@@ -1,23 +1,26 @@
 import type { ReactNode, Ref } from 'react'
+import styles from './Card.module.css'
 
 type CardProps = {
   /** A link; its click area covers the card. */
   title: ReactNode
   badge?: ReactNode
   id: ReactNode
+  /** Whether the content brings its own distance to the id. */
+  isFlush?: boolean
   children?: ReactNode
   ref?: Ref<HTMLLIElement>
 }
 
 /** An item in a grid of cards: name, id and a summary. */
-export function Card({ title, badge, id, children, ref }: CardProps) {
+export function Card({ title, badge, id, isFlush = false, children, ref }: CardProps) {
   return (
-    <li ref={ref} className="sheet card">
-      <div className="ttl">
+    <li ref={ref} className={`sheet ${styles.card} ${isFlush ? styles.flush : ''}`} data-card>
+      <div className={styles.title}>
         {title}
         {badge}
       </div>
-      <div className="id">{id}</div>
+      <div className={styles.id}>{id}</div>
       {children}
     </li>
   )
@@ -31,11 +34,11 @@ export function CardSkeletons() {
 }
 
 /** The last line of a card: states on the left, the total on the right. */
-export function CardFoot({ children, end }: { children: ReactNode; end: ReactNode }) {
+export function CardFoot({ children, end }: { children: ReactNode; end?: ReactNode }) {
   return (
-    <div className="foot">
+    <div className={`touch-area ${styles.foot}`}>
       {children}
-      <span className="end">{end}</span>
+      {end && <span className={styles.end}>{end}</span>}
     </div>
   )
 }

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly agent: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly filters: string
+  readonly picks: string
+}
+export default styles

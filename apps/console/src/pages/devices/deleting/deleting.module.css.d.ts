@@ -1,0 +1,10 @@
+declare const styles: {
+  readonly countdown: string
+  readonly name: string
+  readonly reason: string
+  readonly refused: string
+  readonly row: string
+  readonly undo: string
+  readonly words: string
+}
+export default styles

@@ -1,0 +1,7 @@
+declare const styles: {
+  readonly fleet: string
+  readonly label: string
+  readonly states: string
+  readonly value: string
+}
+export default styles

@@ -1,0 +1,6 @@
+declare const styles: {
+  readonly area: string
+  readonly line: string
+  readonly shape: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly problems: string
+}
+export default styles

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly counts: string
+  readonly total: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly sort: string
+}
+export default styles

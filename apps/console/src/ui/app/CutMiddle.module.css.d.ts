@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly name: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly unnamed: string
+}
+export default styles

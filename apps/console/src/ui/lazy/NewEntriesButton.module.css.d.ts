@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly place: string
+}
+export default styles

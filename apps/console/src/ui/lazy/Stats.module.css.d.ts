@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly six: string
+  readonly stats: string
+}
+export default styles

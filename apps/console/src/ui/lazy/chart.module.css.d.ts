@@ -1,0 +1,7 @@
+declare const styles: {
+  readonly axis: string
+  readonly frame: string
+  readonly label: string
+  readonly now: string
+}
+export default styles
