@@ -175,6 +175,28 @@ it('makes a user an administrator, sends the mail again, and filters and sorts u
   await expectGoodScreen(page, 'admin-users')
 })
 
+it('I8: sets the address of a user', async () => {
+  const more = page.getByRole('button', { name: `More actions for ${MIRA.email}` })
+  await more.click()
+  await page.getByRole('menuitem', { name: 'Change email' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Change Email' })
+  await dialog.getByLabel('Email (required)').fill('mira@new.example')
+  await expectGoodScreen(page, 'users-set-email')
+  await dialog.getByRole('button', { name: 'Change Email' }).click()
+  // The test before has made the sign-in old.
+  const password = dialog.getByLabel('Current password (required)', { exact: true })
+  await password.fill(stage.admin.password)
+  await dialog.getByRole('button', { name: 'Change Email' }).click()
+  await page.getByText(`The address of ${MIRA.email} is mira@new.example now.`).waitFor()
+  await page.getByRole('button', { name: 'More actions for mira@new.example' }).click()
+  await page.getByRole('menuitem', { name: 'Change email' }).click()
+  await dialog.getByLabel('Email (required)').fill(MIRA.email)
+  await dialog.getByRole('button', { name: 'Change Email' }).click()
+  await password.fill(stage.admin.password)
+  await dialog.getByRole('button', { name: 'Change Email' }).click()
+  await more.waitFor()
+})
+
 it('S18: disables and enables a user, and ends their sessions', async () => {
   const row = page.getByRole('row', { name: /Mira Okafor/ })
   const choose = async (item: string): Promise<void> => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
   expectGoodScreen,
+  mailedLink,
   openStage,
   type Person,
   type Stage,
@@ -230,6 +231,42 @@ it('S8: deletes all tokens when the password changes and the box is ticked', asy
   await page.getByText('Password changed. Every other session and every token has ended.').waitFor()
   await page.getByText('No tokens yet.').waitFor()
   admin = { ...admin, password: 'a fourth password' }
+})
+
+it('I8: changes the address with the link that is mailed to the new one', async () => {
+  await page.goto(`${stage.hub.url}/settings/profile`)
+  const section = page.getByRole('region', { name: 'Change Email' })
+  const send = section.getByRole('button', { name: 'Mail a Link' })
+  await send.click()
+  await section.getByRole('alert').getByText('Please enter the new address.').waitFor()
+  await section.getByLabel('New email (required)').fill(admin.email)
+  await section.getByLabel(/^Current password/).fill('not the password')
+  await send.click()
+  await section.getByText('This is not your current password.').waitFor()
+  await section.getByLabel(/^Current password/).fill(admin.password)
+  await send.click()
+  await section.getByText('This is your address already.').waitFor()
+  await expectGoodScreen(page, 'profile-same-email')
+  await section.getByLabel('New email (required)').fill('okafor@muster.local')
+  await section.getByLabel(/^Current password/).fill(admin.password)
+  await send.click()
+  await section.getByText('okafor@muster.local').waitFor()
+  await expectGoodScreen(page, 'profile-email-mailed')
+  const mailed = await mailedLink(stage, 'okafor@muster.local', '/confirm-email')
+  // The session belongs to this host name, which differs from that of the mail.
+  const link = mailed.replace(new URL(mailed).origin, stage.hub.url)
+  await page.goto(link)
+  await page.getByRole('heading', { name: 'Address Changed' }).waitFor()
+  await expectGoodScreen(page, 'confirm-email-changed')
+  await page.goto(link)
+  await page.getByRole('heading', { name: 'Address Not Changed' }).waitFor()
+  await page.getByText('The link has expired, was used already').waitFor()
+  await page.getByRole('link', { name: 'Open your profile' }).click()
+  await page.getByRole('region', { name: 'Account' }).getByText('okafor@muster.local').waitFor()
+  await changeDatabase(
+    stage.hub,
+    `update "user" set email = '${admin.email}', canonical_email = '${admin.email}'`,
+  )
 })
 
 it('sends nothing with a session that has just ended, and shows its pages on if the hub does not end it', async () => {

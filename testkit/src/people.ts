@@ -17,7 +17,7 @@ export function signIn(
 /** JWT of the newest unused link that was mailed to the address of an account. Throws if no such link exists. */
 export async function mailedJwt(
   hub: Pick<TestHub, 'db' | 'jwts' | 'pipeline'>,
-  purpose: 'Activation' | 'PasswordReset',
+  purpose: 'Activation' | 'PasswordReset' | 'EmailChange',
   email: string,
 ): Promise<string> {
   // The hub creates links after its answers.

@@ -265,6 +265,50 @@ export const accounts = {
     failedResults: ['InvalidToken'],
     audit: [],
   }),
+  users_InitiateEmailChange: command({
+    summary:
+      'Mails a link to a new address of one’s own, with which it becomes the address of the account, and a notice to the old one.',
+    input: z.object({ userId: UserId, currentPassword: Password, newEmail: Email }),
+    output: z.discriminatedUnion('result', [
+      Result('Pending', {}),
+      Result('InvalidCurrentPassword', {}),
+      Result('SameEmail', {}),
+      Result('EmailAlreadyExists', {}),
+    ]),
+    permission: ofOneself,
+    needsSession: true,
+    // Each call sends two mails, one of them to an address that the caller chooses.
+    rateLimit: { perPerson: { calls: 5, perSecs: 60 * MINUTE_SECS } },
+    failedResults: ['InvalidCurrentPassword', 'SameEmail', 'EmailAlreadyExists'],
+    audit: ['userId', 'newEmail'],
+    aliases: ['users_InitiateUserEmailChange'],
+  }),
+  users_CompleteEmailChange: command({
+    summary: 'Changes the address of an account with the mailed JWT, which works once.',
+    input: z.object({ token: Jwt }),
+    output: z.discriminatedUnion('result', [
+      Result('Completed', {}),
+      Result('InvalidToken', {}),
+      Result('EmailAlreadyExists', {}),
+    ]),
+    permission: 'anyone',
+    rateLimit: { perAddress: { calls: 30, perSecs: 15 * MINUTE_SECS } },
+    failedResults: ['InvalidToken', 'EmailAlreadyExists'],
+    audit: [],
+    aliases: ['users_CompleteUserEmailChange'],
+  }),
+  users_SetEmail: command({
+    summary: 'Changes the address of an account without a mailed link; mails a notice to the old one.',
+    input: z.object({ userId: UserId, email: Email, currentPassword: CurrentPassword }),
+    output: z.discriminatedUnion('result', [Result('Updated', {}), Result('EmailAlreadyExists', {})]),
+    permission: 'admin',
+    recentSignIn: { when: 'always', isNeeded: () => true },
+    // Each call mails the account's owner, so the limit bounds the mails that one person can cause.
+    rateLimit: { perPerson: { calls: 100, perSecs: 15 * MINUTE_SECS } },
+    failedResults: ['EmailAlreadyExists'],
+    audit: ['userId', 'email'],
+    aliases: ['users_SetUserEmail'],
+  }),
   users_Register: command({
     summary: 'Signs up: mails a link that activates the account.',
     input: z.object({

@@ -7,6 +7,7 @@ export type FeatureActions = {
   accounts:
     | 'users_AcceptOrganizationInvitation'
     | 'users_ChangePassword'
+    | 'users_CompleteEmailChange'
     | 'users_CompletePasswordReset'
     | 'users_CompleteRegistration'
     | 'users_Create'
@@ -17,6 +18,7 @@ export type FeatureActions = {
     | 'users_GetDetails'
     | 'users_GetDevicePermissions'
     | 'users_GetView'
+    | 'users_InitiateEmailChange'
     | 'users_Query'
     | 'users_QueryOrganizationInvitations'
     | 'users_QueryOrganizations'
@@ -26,6 +28,7 @@ export type FeatureActions = {
     | 'users_ResendRegistrationEmail'
     | 'users_ResetPassword'
     | 'users_SetDisplayName'
+    | 'users_SetEmail'
     | 'users_SetIsActive'
     | 'users_SetIsAdmin'
     | 'users_SetPassword'
@@ -184,6 +187,9 @@ export type FeatureActions = {
 export type FeatureJobs = {
   accounts:
     | 'users_FillCanonicalEmails'
+    | 'users_SendEmailChangedEmail'
+    | 'users_SendEmailChangeEmail'
+    | 'users_SendEmailChangeNotice'
     | 'users_SendPasswordChangedEmail'
     | 'users_SendPasswordEmail'
     | 'users_SendRegistrationEmail'
@@ -210,6 +216,11 @@ export type FeatureEvents = {
     users_SetIsActive: { userId: string; isActive: boolean }
     users_SetPassword: { userId: string }
     users_DisplayNameChanged: { userId: string; displayName: string }
+    users_EmailChangeRequested: { userId: string; newEmail: string }
+    users_EmailChangeEmailSent: { userId: string; email: string }
+    users_EmailChangeNoticeSent: { userId: string; email: string }
+    users_EmailChanged: { userId: string; email: string }
+    users_EmailChangedEmailSent: { userId: string; email: string }
     users_TokenCreated: { userId: string; tokenId: string; name?: string; expiresAt?: string }
     users_TokenDeleted: { userId: string; tokenId: string; name?: string }
     users_RegistrationCreated: { userId: string; email: string }

@@ -65,6 +65,35 @@ export const accountRows: Rows<typeof accounts> = {
       return { userId, currentPassword: oneself.password, newPassword: oneself.password }
     },
   },
+  users_InitiateEmailChange: {
+    input: ({ people: { member } }, { userId }) => ({
+      userId,
+      currentPassword: member.password,
+      newEmail: newEmail(),
+    }),
+    may: ['member'],
+    audited: async ({ plant }, oneself) => {
+      const { userId } = oneself
+      oneself.password = plant()
+      await oneself.invoke('users_SetPassword', { userId, password: oneself.password })
+      return { userId, currentPassword: oneself.password, newEmail: newEmail() }
+    },
+  },
+  users_CompleteEmailChange: {
+    input: () => ({ token: 'no JWT' }),
+    may: ACTORS,
+    audited: async ({ hub, mailed }) => {
+      const { userId, email, password, invoke } = await hub.user()
+      await invoke('users_InitiateEmailChange', { userId, currentPassword: password, newEmail: newEmail() })
+      const token = await mailedJwt(hub, 'EmailChange', email)
+      mailed.push(token)
+      return { token }
+    },
+  },
+  users_SetEmail: {
+    input: async world => ({ userId: (await anotherPerson(world)).userId, email: newEmail() }),
+    may: ['instanceAdmin'],
+  },
   users_ResetPassword: { input: () => ({ email: newEmail() }), may: ACTORS },
   users_CompletePasswordReset: {
     input: ({ people }) => ({ resetToken: 'no JWT', password: people.member.password }),

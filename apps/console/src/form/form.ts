@@ -1,7 +1,7 @@
 import { revalidateLogic, useForm } from '@tanstack/react-form'
 import { type FormEvent, useRef } from 'react'
 import { fieldRefusals } from '../lib/field-refusals.ts'
-import { focusInvalid } from './focus-invalid.ts'
+import { focusInvalid } from '../lib/focus-invalid.ts'
 
 type FormValues = Record<string, string | boolean>
 type Errors<Values> = { [Field in keyof Values]?: string | undefined }

@@ -1,4 +1,4 @@
-import { CircleCheck, CircleX, Mail } from 'lucide-react'
+import { CircleCheck, CircleX, LoaderCircle, Mail } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { IconType } from './icon.ts'
 import styles from './Result.module.css'
@@ -34,7 +34,7 @@ type ResultIconProps = {
   tone?: Tone
   /** Icon to show instead of the tone's default icon. */
   icon?: IconType
-  /** Rotates the icon while work is in flight. */
+  /** Shows a rotating icon while work is in flight. */
   isTurning?: boolean
 }
 
@@ -43,8 +43,8 @@ const ICON: Record<Tone, IconType> = { neutral: Mail, ok: CircleCheck, bad: Circ
 /** The picture of a `Result`: an icon in a coloured box. */
 export function ResultIcon({
   tone = 'neutral',
-  icon: Icon = ICON[tone],
   isTurning = false,
+  icon: Icon = isTurning ? LoaderCircle : ICON[tone],
 }: ResultIconProps) {
   return (
     <div className={styles.icon} data-tone={tone === 'neutral' ? undefined : tone}>

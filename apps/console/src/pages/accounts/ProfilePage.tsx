@@ -11,8 +11,9 @@ import { toast } from '../../ui/app/toast.ts'
 import { Fact, FactList } from '../../ui/lazy/FactList.tsx'
 import { SaveBar } from '../../ui/lazy/SaveBar.tsx'
 import { TextField } from '../../ui/TextField.tsx'
+import { EmailSection } from './EmailSection.tsx'
 
-/** Form for the user's display name. */
+/** The user's account, with forms for the display name and the address. */
 export function ProfilePage() {
   const { userId, email, displayName = '' } = useSession()
   const rename = useCommand('users_SetDisplayName', {
@@ -63,6 +64,7 @@ export function ProfilePage() {
             </SaveBar>
           </form>
         </Section>
+        <EmailSection />
       </div>
     </Page>
   )

@@ -1,5 +1,15 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { Ellipsis, LogOut, Mail, Shield, ShieldOff, Trash2, UserRoundCheck, UserRoundX } from 'lucide-react'
+import {
+  AtSign,
+  Ellipsis,
+  LogOut,
+  Mail,
+  Shield,
+  ShieldOff,
+  Trash2,
+  UserRoundCheck,
+  UserRoundX,
+} from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
@@ -27,10 +37,12 @@ type UserRowProps = {
   onSetAdmin: () => void
   /** Opens the dialog that disables or enables the account. */
   onSetActive: () => void
+  /** Opens the dialog that changes the address of the account. */
+  onSetEmail: () => void
 }
 
 /** A row with an account. Deletion needs no confirmation (docs/decisions.md). */
-export function UserRow({ user, onSetAdmin, onSetActive }: UserRowProps) {
+export function UserRow({ user, onSetAdmin, onSetActive, onSetEmail }: UserRowProps) {
   const { userId, email, displayName, isAdmin, isActive, isPending } = user
   const mail = useCommand('users_ResetPassword')
   const terminate = useCommand('users_TerminateSessions', { invalidates: ['users_QuerySessions'] })
@@ -88,6 +100,9 @@ export function UserRow({ user, onSetAdmin, onSetActive }: UserRowProps) {
           >
             <MenuItem icon={isAdmin ? ShieldOff : Shield} onSelect={onSetAdmin}>
               {isAdmin ? 'Remove administrator' : 'Make administrator'}
+            </MenuItem>
+            <MenuItem icon={AtSign} onSelect={onSetEmail}>
+              Change email
             </MenuItem>
             <MenuItem icon={Mail} onSelect={() => void sendMail()}>
               Send set-password mail

@@ -9,6 +9,7 @@ import { Table } from '../../ui/lazy/Table.tsx'
 import { NewUserDialog } from './NewUserDialog.tsx'
 import { SetActiveDialog } from './SetActiveDialog.tsx'
 import { SetAdminDialog } from './SetAdminDialog.tsx'
+import { SetEmailDialog } from './SetEmailDialog.tsx'
 import { USER_COLUMNS, type User, UserRow } from './UserRow.tsx'
 
 const PAGE_SIZE = 100
@@ -22,6 +23,7 @@ export function UsersPage() {
   const [isCreating, setCreating] = useState(false)
   const [changed, setChanged] = useState<User>()
   const [switched, setSwitched] = useState<User>()
+  const [moved, setMoved] = useState<User>()
   const text = q?.trim()
   const list = useActionPages('users_Query', {
     limit: PAGE_SIZE,
@@ -57,12 +59,14 @@ export function UsersPage() {
             user={user}
             onSetAdmin={() => setChanged(user)}
             onSetActive={() => setSwitched(user)}
+            onSetEmail={() => setMoved(user)}
           />
         ))}
         none={<NoMatch what="users" onClear={() => change({ q: '' })} />}
       />
       {changed && <SetAdminDialog user={changed} onClose={() => setChanged(undefined)} />}
       {switched && <SetActiveDialog user={switched} onClose={() => setSwitched(undefined)} />}
+      {moved && <SetEmailDialog user={moved} onClose={() => setMoved(undefined)} />}
       {isCreating && <NewUserDialog onClose={() => setCreating(false)} />}
     </ListPage>
   )

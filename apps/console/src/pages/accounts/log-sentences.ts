@@ -33,6 +33,21 @@ export const accountEvents = {
       return `changed ${whose}${before} to [displayName]`
     },
   },
+  users_EmailChangeRequested: {
+    kind: 'account',
+    say: 'asked for a link to change the address of {userId} to [newEmail]',
+  },
+  users_EmailChangeEmailSent: { kind: 'account', say: 'sent a link to confirm an address to [email]' },
+  users_EmailChangeNoticeSent: { kind: 'account', say: 'reported an asked change of the address to [email]' },
+  users_EmailChanged: {
+    kind: 'account',
+    say: entry => {
+      const before = entry.old?.email ? ' from [old.email]' : ''
+      const whose = isOfOneself(entry) ? 'their address' : 'the address of {userId}'
+      return `changed ${whose}${before} to [email]`
+    },
+  },
+  users_EmailChangedEmailSent: { kind: 'account', say: 'reported a new address to [email]' },
   users_TokenCreated: { kind: 'token', say: ({ data }) => `created the user token ${nameOrId(data)}` },
   users_TokenDeleted: { kind: 'token', say: ({ data }) => `deleted the user token ${nameOrId(data)}` },
   users_RegistrationCreated: { kind: 'account', say: 'signed up as [email]' },
@@ -69,6 +84,9 @@ export const accountActions = {
   users_SetDisplayName: { kind: 'account', say: 'change the display name of {userId}' },
   users_SetPassword: { kind: 'account', say: 'set the password of {userId}' },
   users_ChangePassword: { kind: 'account', say: 'change their password' },
+  users_InitiateEmailChange: { kind: 'account', say: 'ask for a link to change their address to [newEmail]' },
+  users_CompleteEmailChange: { kind: 'account', say: 'change the address of an account with a mailed link' },
+  users_SetEmail: { kind: 'account', say: 'change the address of {userId} to [email]' },
   users_ResetPassword: { kind: 'account', say: 'ask for a link to set a password' },
   users_CompletePasswordReset: { kind: 'account', say: 'set a password with a mailed link' },
   users_Register: { kind: 'account', say: 'sign up as [email]' },

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { focusInvalid } from '../../form/focus-invalid.ts'
+import { focusInvalid } from '../../lib/focus-invalid.ts'
 import { safeRedirect } from '../../lib/redirect.ts'
 import { logIn } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'

@@ -1,12 +1,10 @@
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { LoaderCircle } from 'lucide-react'
 import { type ReactNode, useEffect } from 'react'
-import { invoke } from '../../api/client.ts'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { AuthLayout } from '../../ui/lazy/AuthLayout.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
+import { useMailedLink } from './use-mailed-link.ts'
 import styles from './VerifyPage.module.css'
 
 /** Time from the success message to the redirect to the sign-in page (docs/specification.md 9). */
@@ -17,7 +15,7 @@ const route = getRouteApi('/signup/verify')
 /** Page that the mailed sign-up link opens. Activates the account, then redirects to the sign-in page. */
 export function VerifyPage() {
   const { jwt = '' } = route.useSearch()
-  const { data, error } = useActivation(jwt)
+  const { data, error } = useMailedLink('users_CompleteRegistration', { activationToken: jwt })
   return (
     <AuthLayout>
       <div role="status">
@@ -33,27 +31,9 @@ export function VerifyPage() {
   )
 }
 
-/**
- * Activates the account. The token works once, so the request is sent once per token and page load, however often React
- * mounts the component.
- */
-function useActivation(activationToken: string) {
-  return useQuery({
-    queryKey: ['users_CompleteRegistration', activationToken],
-    queryFn: () => invoke('users_CompleteRegistration', { activationToken }),
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: Number.POSITIVE_INFINITY,
-    retry: false,
-    retryOnMount: false,
-    refetchOnMount: false,
-    refetchOnReconnect: false,
-    refetchOnWindowFocus: false,
-  })
-}
-
 function Activating() {
   return (
-    <Result art={<ResultIcon icon={LoaderCircle} isTurning />} title="Activating Account">
+    <Result art={<ResultIcon isTurning />} title="Activating Account">
       This takes a moment.
     </Result>
   )

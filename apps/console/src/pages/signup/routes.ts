@@ -21,6 +21,7 @@ const verify = createRoute({
 const confirmEmail = createRoute({
   getParentRoute: () => root,
   path: '/confirm-email',
+  validateSearch: searchTexts<{ jwt: typeof anyText }>,
   component: lazyPage(() => import('./ConfirmEmailPage.tsx'), 'ConfirmEmailPage'),
 })
 

@@ -107,8 +107,8 @@ type PasswordChange = {
 }
 
 /**
- * Sets the password hash of an account, ends its other sessions, voids mailed links that set a password, and queues a mail that
- * informs the owner. Throws `Forbidden` when the kept session has ended since the request was authenticated, for example
+ * Sets the password hash of an account, ends its other sessions, voids mailed links that set a password or the address, and queues a mail
+ * that informs the owner. Throws `Forbidden` when the kept session has ended since the request was authenticated, for example
  * because of a concurrent password change.
  */
 export async function setPassword(
@@ -134,7 +134,7 @@ export async function setPassword(
     .where('session_id', '<>', keptSessionId ?? '')
     .execute()
   if (endTokens) await endUserTokens(context, userId)
-  await voidMailedTokens(tx, 'PasswordReset', userId)
+  await voidMailedTokens(tx, ['PasswordReset', 'EmailChange'], userId)
   await enqueue('users_SendPasswordChangedEmail', { userId, by, changedAt: new Date().toISOString() })
   afterCommit(() => services.rights.announce({ userId }))
   afterCommit(() => forgetFirstSignIn(services.dataDir, email))
@@ -191,7 +191,7 @@ async function endUserTokens(
 }
 
 /**
- * Enables or disables an account. Disabling ends its sessions, user tokens and mailed links to set a password. Resolves to false, and
+ * Enables or disables an account. Disabling ends its sessions, user tokens and mailed links to set a password or the address. Resolves to false, and
  * changes nothing, if the account is so already. Throws `Invalid` for an account whose owner has not activated it, and for disabling the
  * last administrator of the instance.
  */
@@ -221,7 +221,7 @@ export async function setIsActive(
   if (!isActive) {
     await endSessions(context, userId)
     await endUserTokens(context, userId)
-    await voidMailedTokens(tx, 'PasswordReset', userId)
+    await voidMailedTokens(tx, ['PasswordReset', 'EmailChange'], userId)
   }
   await events.emit('users_SetIsActive', { userId, isActive }, { old: { isActive: !isActive } })
   return true

@@ -22,6 +22,16 @@ const events = {
   users_SetPassword: event<{ userId: string }>({ ids: ['userId'] }),
   /** Written by `users_SetDisplayName`. */
   users_DisplayNameChanged: event<{ userId: string; displayName: string }>({ ids: ['userId'] }),
+  /** Written by `users_InitiateEmailChange`. */
+  users_EmailChangeRequested: event<{ userId: string; newEmail: string }>({ ids: ['userId'] }),
+  /** Written by the job that mails a link to the new address of an account. */
+  users_EmailChangeEmailSent: event<{ userId: string; email: string }>({ ids: ['userId'] }),
+  /** Written by the job that reports an asked change to the present address of an account. */
+  users_EmailChangeNoticeSent: event<{ userId: string; email: string }>({ ids: ['userId'] }),
+  /** Written by `users_CompleteEmailChange` and `users_SetEmail`. */
+  users_EmailChanged: event<{ userId: string; email: string }>({ ids: ['userId'] }),
+  /** Written by the job that reports a change to the old address of an account. */
+  users_EmailChangedEmailSent: event<{ userId: string; email: string }>({ ids: ['userId'] }),
   /** Written by `users_CreateToken`. */
   users_TokenCreated: event<{ userId: string; tokenId: string; name?: string; expiresAt?: string }>({
     ids: ['userId', 'tokenId'],

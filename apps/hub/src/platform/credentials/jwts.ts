@@ -3,7 +3,7 @@ import { CompactSign, type JWTPayload, jwtVerify } from 'jose'
 import type { InstanceKey } from './instance-key.ts'
 
 /** Purpose of a mailed link. */
-export type MailPurpose = 'Activation' | 'PasswordReset'
+export type MailPurpose = 'Activation' | 'PasswordReset' | 'EmailChange'
 /** Purpose of a person's JWT: a mailed link, or the cookie of a browser from which the account has signed in. */
 type PersonPurpose = MailPurpose | 'KnownBrowser'
 /** Purpose of any JWT. A `Device` JWT identifies a device to other systems. A `Proxy` JWT opens the web pages of a device. */

@@ -32,7 +32,8 @@ async function openMailedToken(db: Db, purpose: MailPurpose, jwtId: string) {
     .where('t.expires_at', '>', sql<Date>`now()`)
     .select([
       'u.user_id as userId',
-      'u.email',
+      // A link that changes the address of the account goes to the new address.
+      sql<string>`coalesce(t.new_email, u.email)`.as('email'),
       'u.display_name as displayName',
       't.expires_at as expiresAt',
       sql<boolean>`u.password_hash is not null`.as('hasPassword'),
@@ -46,7 +47,7 @@ type LinkMail = {
   purpose: MailPurpose
   mailOf: (link: OpenToken & { jwt: string; publicUrl: string }) => Mail
   /** Audit event that records the mail. */
-  event: 'users_PasswordResetEmailSent' | 'users_RegistrationEmailSent'
+  event: 'users_PasswordResetEmailSent' | 'users_RegistrationEmailSent' | 'users_EmailChangeEmailSent'
 }
 
 /** Sends the mail that contains a signed link, if the mailed token of the link is still valid. */

@@ -68,13 +68,13 @@ export function canonicalEmail(email: string): string | undefined {
 }
 
 /**
- * Canonical form of the address of a new account or invitation. Throws `Invalid` (409) with the reason for an address that is not stable,
+ * Canonical form of the address of a new account or invitation, in the field `path`. Throws `Invalid` (409) with the reason for an address that is not stable,
  * since mail to it may reach somebody else than its text says.
  */
-export function requireCanonical(email: string): string {
+export function requireCanonical(email: string, path = 'email'): string {
   const found = readEmail(email)
   if ('canonical' in found) return found.canonical
-  throw ruleBroken('email', `This address cannot be used: ${found.problem}.`)
+  throw ruleBroken(path, `This address cannot be used: ${found.problem}.`)
 }
 
 /** True for two spellings of one address. An address that is not stable has one spelling only. */

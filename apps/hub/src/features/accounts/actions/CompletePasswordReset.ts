@@ -19,8 +19,9 @@ export const users_CompletePasswordReset = handler('users_CompletePasswordReset'
     const passwordHash = await services.passwords.hash(password)
     return async context => {
       const { tx, events, ownerProved } = context
-      const userId = await redeemMailedToken(tx, 'PasswordReset', claims)
-      if (!userId) return INVALID
+      const redeemed = await redeemMailedToken(tx, 'PasswordReset', claims)
+      if (!redeemed) return INVALID
+      const { userId } = redeemed
       await setPassword(context, { userId, passwordHash, by: 'link', endTokens: true })
       await events.emit('users_PasswordResetCompleted', { userId })
       ownerProved(userId)

@@ -11,8 +11,9 @@ export const users_CompleteRegistration = handler(
   async (context, { activationToken }) => {
     const { tx, events, services, ownerProved } = context
     const claims = await services.jwts.verify('Activation', activationToken)
-    const userId = claims && (await redeemMailedToken(tx, 'Activation', claims))
-    if (!userId) return { result: 'Failed' as const }
+    const redeemed = claims && (await redeemMailedToken(tx, 'Activation', claims))
+    if (!redeemed) return { result: 'Failed' as const }
+    const { userId } = redeemed
     const completed = await tx
       .updateTable('registration')
       .set({ status: 'Completed' })
