@@ -39,7 +39,11 @@ export async function paint(loads = String(LOADS), part = ''): Promise<void> {
     for (const [page, path, ready] of [
       ['sign-in page', '/login', 'main form'],
       ['list of devices', list, 'tr[data-index]'],
-      ['page of a device', `${list}/${ids.deviceId}`, '[data-settled] > :not([data-pending="true"]) .EntityHead-head'],
+      [
+        'page of a device',
+        `${list}/${ids.deviceId}`,
+        '[data-settled] > :not([data-pending="true"]) .EntityHead-head',
+      ],
     ] as const) {
       const times: Load[] = []
       for (let at = 0; at < Number(loads); at++)

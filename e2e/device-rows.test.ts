@@ -48,7 +48,7 @@ it('has touch targets 44 pixels high', async () => {
     (await touched.locator(selector).filter({ visible: true }).first().boundingBox())?.height
   await touched.goto(address)
   await touched.locator('tr[data-index] .name').first().waitFor()
-  for (const selector of ['.seg button', 'td .btn', '.tools .input', '.phead .btn'])
+  for (const selector of ['.segments button', 'td .button', '.tools .input', '.page-head .button'])
     expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
   expect(await smallTouchTargets(touched)).toEqual([])
   expect((await touched.locator('tr[data-index]').first().boundingBox())?.height).toBe(64)
@@ -70,7 +70,7 @@ it('has touch targets 44 pixels high', async () => {
   for (const selector of [
     '.AnchorNav-nav a',
     'button[aria-label="More actions"]:visible',
-    '.page .btn:visible',
+    '.page .button:visible',
   ])
     expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
 })

@@ -114,7 +114,7 @@ it('keeps the filter usable when its list cannot be loaded', async () => {
     // After a reload with a filter in the URL, the page has no earlier list to show. It shows no skeleton rows either.
     await page.reload()
     await alert.waitFor()
-    expect(await page.getByRole('table').locator('.skel').count()).toBe(0)
+    expect(await page.getByRole('table').locator('.skeleton').count()).toBe(0)
     await page.unrouteAll({ behavior: 'wait' })
     await alert.getByRole('button', { name: 'Try again' }).click()
     await alert.waitFor({ state: 'detached' })
@@ -288,7 +288,14 @@ it('C6: shows Page not Found, with the reason, for an absent entity', async () =
 
 it('C28: shows Page not Found for an unknown organization', async () => {
   const unknown = `org_${'x'.repeat(22)}`
-  for (const path of ['', '/projects', '/repositories', '/settings/members', '/settings/log', '/settings/general']) {
+  for (const path of [
+    '',
+    '/projects',
+    '/repositories',
+    '/settings/members',
+    '/settings/log',
+    '/settings/general',
+  ]) {
     await page.goto(`${stage.hub.url}/${unknown}${path}`)
     await page.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
   }
@@ -429,7 +436,7 @@ it('shows in the header that a part of a page could not be refreshed', async () 
     await page.goto(`${stage.hub.url}/${path}`)
     await page.getByRole('heading', { level: 1, name: title }).waitFor()
     await page.getByText(/^Updated /).waitFor()
-    await page.locator('.skel').first().waitFor({ state: 'detached' })
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
     const mend = await failAction(page, action)
     await page.getByRole('button', { name: 'Refresh' }).click()
     await page.getByText(/^Last update failed/).waitFor()

@@ -135,7 +135,7 @@ async function tabTo(on: Page, target: Locator) {
 /** Targets of a page that are lower than 44 pixels, too small for a thumb, with their size. */
 async function smallTargets(on: Page): Promise<string[]> {
   return on.evaluate<string[]>(`
-    [...document.querySelectorAll('button, input:not([type=checkbox]), select, aside nav a, .AnchorNav-nav a, .btn')].flatMap(element => {
+    [...document.querySelectorAll('button, input:not([type=checkbox]), select, aside nav a, .AnchorNav-nav a, .button')].flatMap(element => {
       const { width, height } = element.getBoundingClientRect()
       // Times and copy buttons are inline in text; WCAG 2.5.8 allows such targets to be smaller than the minimum.
       const isInline = element.closest('thead, .moment, .copy, .link, .fold') !== null

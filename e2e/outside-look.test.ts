@@ -175,12 +175,12 @@ it('C16: marks the selected segment and the current entries in forced-colors mod
   const outlineOf = (selector: string) =>
     page.evaluate(`getComputedStyle(document.querySelector('${selector}')).outlineStyle`)
   for (const selector of [
-    '.seg [aria-pressed="true"]',
+    '.segments [aria-pressed="true"]',
     'header nav [aria-current]',
     'aside nav [aria-current]',
   ])
     expect({ selector, outline: await outlineOf(selector) }).toEqual({ selector, outline: 'solid' })
-  expect(await outlineOf('.seg [aria-pressed="false"]')).toBe('none')
+  expect(await outlineOf('.segments [aria-pressed="false"]')).toBe('none')
   await page.emulateMedia({ forcedColors: null })
 })
 

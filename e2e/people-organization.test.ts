@@ -431,7 +431,7 @@ function organizationId(): string {
 
 async function organizationName(): Promise<string> {
   const button = admin.getByRole('button', { name: /^Organization / })
-  return (await button.locator('.trunc').innerText()).trim()
+  return (await button.locator('.truncated').innerText()).trim()
 }
 
 function rowOf(page: Page, text: string) {

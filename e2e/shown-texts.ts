@@ -17,10 +17,10 @@ export type Shown = {
 /** Script for `page.evaluate` that returns `Shown`. */
 const SHOWN = `(() => {
   const trimmed = text => text.replace(/\\s+/g, ' ').trim()
-  const isSeen = element => element.checkVisibility() && !element.closest('.sr, script, style')
+  const isSeen = element => element.checkVisibility() && !element.closest('.visually-hidden, script, style')
   const textOf = node => {
     if (node.nodeType === Node.TEXT_NODE) return node.data
-    if (node.nodeType !== Node.ELEMENT_NODE || node.matches('.sr, script, style') || !node.checkVisibility()) return ''
+    if (node.nodeType !== Node.ELEMENT_NODE || node.matches('.visually-hidden, script, style') || !node.checkVisibility()) return ''
     return [...node.childNodes].map(textOf).join('')
   }
   const textsIn = root =>

@@ -183,19 +183,19 @@ it('C21: keeps the ends of long names, and gives the column Name what the others
   await page.keyboard.press('Escape')
   await page.locator('table.columns-wholeIds').waitFor()
   expect(
-    await page.evaluate(`[...document.querySelectorAll('tr[data-index] .columns-id .trunc, tr[data-index] [data-cut] .trunc')]
+    await page.evaluate(`[...document.querySelectorAll('tr[data-index] .columns-id .truncated, tr[data-index] [data-cut] .truncated')]
       .filter(part => part.scrollWidth > part.clientWidth).length`),
   ).toBe(0)
 })
 
 /** Pages whose parts load one by one, each with an element that its last part shows. */
 const LOADING: [name: string, path: () => string, ready: string][] = [
-  ['devices', () => `${project}/devices`, '.seg button > span[aria-hidden]:not(:empty)'],
+  ['devices', () => `${project}/devices`, '.segments button > span[aria-hidden]:not(:empty)'],
   ['device', () => `${project}/devices/${deviceId}`, '.problem-box'],
   ['projects', () => `${stage.hub.url}/${organizationId}/projects`, '[data-problems]'],
   ['version', () => `${packages}/versions/${versionId}`, 'section[aria-label="Devices"]'],
-  ['package', () => packages, 'tbody tr:not(.skel-tr)'],
-  ['sessions', () => `${stage.hub.url}/settings/sessions`, 'tbody tr:not(.skel-tr)'],
+  ['package', () => packages, 'tbody tr:not(.skeleton-row)'],
+  ['sessions', () => `${stage.hub.url}/settings/sessions`, 'tbody tr:not(.skeleton-row)'],
   ['dashboard', () => `${stage.hub.url}/admin/dashboard`, '.Stats-stats'],
 ]
 

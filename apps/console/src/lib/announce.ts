@@ -7,7 +7,7 @@ export function announce(text: string) {
   let region = regions.get(host)
   if (!region?.isConnected) {
     region = document.createElement('div')
-    region.className = 'sr'
+    region.className = 'visually-hidden'
     region.setAttribute('role', 'status')
     host.append(region)
     regions.set(host, region)

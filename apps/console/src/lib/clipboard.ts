@@ -16,7 +16,7 @@ function copyBySelection(text: string): boolean {
   const area = document.createElement('textarea')
   area.value = text
   area.readOnly = true
-  area.className = 'sr'
+  area.className = 'visually-hidden'
   // While a modal dialog is open, text outside of it is inert and cannot be selected, so the text area is added to the
   // dialog.
   const host = document.querySelector('dialog[open]') ?? document.body

@@ -88,7 +88,7 @@ function Banner() {
 function Room({ html }: { html: string }) {
   return (
     <div className="banner" aria-hidden>
-      <span className="i" />
+      <span className="icon" />
       <span style={{ visibility: 'hidden' }}>{html.replace(/<[^>]*>/g, '')}</span>
     </div>
   )

@@ -33,7 +33,7 @@ export function Alert({ tone, title, icon, children, action, ref }: AlertProps) 
       role={tone === 'bad' ? 'alert' : 'status'}
       tabIndex={-1}
     >
-      <Icon className="i" aria-hidden />
+      <Icon className="icon" aria-hidden />
       <div className="grow">
         {title && <strong>{title}</strong>}
         {title && children && <br />}

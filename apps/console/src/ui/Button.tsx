@@ -8,10 +8,10 @@ export type ButtonVariant = 'primary' | 'secondary' | 'ghost' | 'danger'
 export type ButtonSize = 'sm' | 'md' | 'lg'
 
 const VARIANT: Record<ButtonVariant, string> = {
-  primary: `btn ${styles.primary}`,
-  secondary: 'btn',
-  ghost: `btn ${styles.ghost}`,
-  danger: `btn ${styles.danger}`,
+  primary: `button ${styles.primary}`,
+  secondary: 'button',
+  ghost: `button ${styles.ghost}`,
+  danger: `button ${styles.danger}`,
 }
 const SIZE: Record<ButtonSize, string> = { sm: ` ${styles.small}`, md: '', lg: ` ${styles.large}` }
 
@@ -73,7 +73,7 @@ export function Button({
       {...lost}
       {...(isShownBusy && { 'aria-busy': true, 'aria-disabled': true })}
     >
-      {isShownBusy ? <Spinner /> : Icon && <Icon className="i" aria-hidden />}
+      {isShownBusy ? <Spinner /> : Icon && <Icon className="icon" aria-hidden />}
       {isShownBusy && busyLabel ? busyLabel : children}
     </button>
   )

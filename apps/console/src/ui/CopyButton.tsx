@@ -27,7 +27,7 @@ export function CopyButton({ text, label, onCopied }: CopyButtonProps) {
         void copy()
       }}
     >
-      <Icon className="i i-14" aria-hidden />
+      <Icon className="icon small-icon" aria-hidden />
     </button>
   )
 }

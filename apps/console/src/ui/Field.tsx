@@ -35,7 +35,7 @@ export function FieldError({ id, error }: { id: string; error: string | undefine
   if (!error) return null
   return (
     <p className={styles.error} id={`${id}-error`} role="alert">
-      <CircleAlert className="i" aria-hidden />
+      <CircleAlert className="icon" aria-hidden />
       <span>{error}</span>
     </p>
   )

@@ -53,7 +53,7 @@ export function PasswordField({
           aria-pressed={isShown}
           onClick={() => setShown(!isShown)}
         >
-          <Icon className="i" aria-hidden />
+          <Icon className="icon" aria-hidden />
         </button>
       </div>
     </Field>

@@ -48,7 +48,7 @@ export function ResultIcon({
 }: ResultIconProps) {
   return (
     <div className={styles.icon} data-tone={tone === 'neutral' ? undefined : tone}>
-      <Icon className={isTurning ? `i ${spinner.turning}` : 'i'} aria-hidden />
+      <Icon className={isTurning ? `icon ${spinner.turning}` : 'icon'} aria-hidden />
     </div>
   )
 }

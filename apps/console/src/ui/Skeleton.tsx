@@ -12,11 +12,11 @@ type SkeletonProps = {
 export function Skeleton({ label, rows = 3 }: SkeletonProps) {
   return (
     <div className={`${styles.rows} ${styles.appearing}`} aria-busy="true">
-      <span className="sr">{label}</span>
+      <span className="visually-hidden">{label}</span>
       {Array.from({ length: rows }, (_, row) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position
         <div key={row}>
-          <span className="skel" style={{ width: WIDTHS[row % WIDTHS.length] }} />
+          <span className="skeleton" style={{ width: WIDTHS[row % WIDTHS.length] }} />
         </div>
       ))}
     </div>
@@ -27,11 +27,11 @@ export function Skeleton({ label, rows = 3 }: SkeletonProps) {
 export function SkeletonRows({ columns, rows = 8 }: { columns: number; rows?: number }) {
   return Array.from({ length: rows }, (_, row) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position
-    <tr key={row} className={`skel-tr ${styles.appearing}`}>
+    <tr key={row} className={`skeleton-row ${styles.appearing}`}>
       {Array.from({ length: columns }, (_, column) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position
         <td key={column}>
-          <span className="skel" style={{ width: WIDTHS[(row + column) % WIDTHS.length] }} />
+          <span className="skeleton" style={{ width: WIDTHS[(row + column) % WIDTHS.length] }} />
         </td>
       ))}
     </tr>

@@ -110,7 +110,7 @@ function SessionRow({ session }: { session: Session }) {
               {isCurrent && <Badge tone="info">This session</Badge>}
             </span>
           )}
-          <span className="muted trunc" title={userAgent}>
+          <span className="muted truncated" title={userAgent}>
             {userAgent}
           </span>
         </div>

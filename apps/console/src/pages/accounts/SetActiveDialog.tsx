@@ -35,7 +35,7 @@ export function SetActiveDialog({ user: { userId, email, isActive }, onClose }: 
   return (
     <FormDialog title={title} form={form} submit={title} busyLabel="Saving…" onClose={onClose}>
       <ErrorAlert title="The user was not changed." error={failure} />
-      <p className="any">
+      <p className="break-anywhere">
         {isActive
           ? `${email} can no longer log in. All sessions and tokens of the account end for good; memberships stay.`
           : `${email} may log in again, with the password and memberships as they were. Tokens have to be created anew.`}

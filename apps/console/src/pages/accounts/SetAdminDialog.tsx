@@ -40,7 +40,7 @@ export function SetAdminDialog({ user: { userId, email, isAdmin }, onClose }: Se
       onClose={onClose}
     >
       <ErrorAlert title="The administrator was not changed." error={failure} />
-      <p className="any">
+      <p className="break-anywhere">
         {isAdmin
           ? `${email} loses the administration of this instance.`
           : `${email} may then manage all users and see everything on this instance.`}

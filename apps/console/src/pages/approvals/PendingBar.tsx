@@ -36,14 +36,14 @@ export function PendingBar({
     <section ref={bar} className={`${styles.bar} ${styles.low}`} aria-label="Selected certificates">
       <div className={styles.selected}>
         <b role="status">{count} selected</b>
-        <span className="muted hide-s">{originWords(selected, certificates)}</span>
+        <span className="muted hidden-on-phones">{originWords(selected, certificates)}</span>
         {selected.size < total && (
           <button type="button" className={styles.link} disabled={isAsking} onClick={onAll}>
             Select all {formatCount(total)}
           </button>
         )}
       </div>
-      <span className="grow hide-s" />
+      <span className="grow hidden-on-phones" />
       <div className={`${styles.actions} ${styles.wrapped}`}>
         <Button
           icon={Ban}

@@ -174,7 +174,7 @@ function Pending({ projectId }: { projectId: string }) {
           </Button>
         )}
         <span className="grow" />
-        <span className="keys hide-s" aria-hidden="true">
+        <span className="keys hidden-on-phones" aria-hidden="true">
           <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>x</kbd> select <kbd>a</kbd> actions{' '}
           <kbd>?</kbd> all keys
         </span>
@@ -237,14 +237,14 @@ function Pending({ projectId }: { projectId: string }) {
                 label="Filter pending certificates"
                 placeholder="Filter by token, address, host name or fingerprint"
               />
-              <span className="match hide-s" role="status">
+              <span className="match hidden-on-phones" role="status">
                 {list.isUncounted
                   ? '– certificates: counting took longer than 2 s'
                   : total === undefined
                     ? 'Counting…'
                     : totalWords(total, deviceTotal ?? 0)}
               </span>
-              <span className="grow hide-s" />
+              <span className="grow hidden-on-phones" />
               <label className={`row muted ${styles.groupBy}`}>
                 <span>Group by</span>
                 <select

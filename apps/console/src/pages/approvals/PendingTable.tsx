@@ -89,7 +89,7 @@ export function PendingTable({
       onFocus={virtual.onFocus}
       onBlur={virtual.onBlur}
     >
-      <caption className="sr">Pending certificates</caption>
+      <caption className="visually-hidden">Pending certificates</caption>
       <colgroup>
         <col width={42} />
         <col width={264} />
@@ -252,7 +252,7 @@ function GroupRow({
         </div>
         {notes.map(note => (
           <p key={note} className={styles.note}>
-            <TriangleAlert className="i i-14" aria-hidden />
+            <TriangleAlert className="icon small-icon" aria-hidden />
             <span>{note}</span>
           </p>
         ))}
@@ -354,7 +354,7 @@ function CertificateRow({
           <Decision deviceId={deviceId} certificateId={certificateId} />
         ) : (
           <LinkButton {...link} variant="ghost" size="sm">
-            View<span className="sr"> {name}</span>
+            View<span className="visually-hidden"> {name}</span>
           </LinkButton>
         )}
       </td>

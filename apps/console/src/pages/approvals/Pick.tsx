@@ -16,7 +16,7 @@ export function Pick({ label, state, onToggle }: PickProps) {
     <label className={styles.pick}>
       <input
         type="checkbox"
-        className="bx"
+        className="checkbox"
         aria-label={label}
         checked={state === 'all'}
         ref={input => {

@@ -19,7 +19,7 @@ export function ActorChip({ actor, name, tokenName }: ActorChipProps) {
       {tokenName === undefined ? (
         <Id id={actor.tokenId} what="token id" wrap />
       ) : (
-        <span className="muted trunc" title={tokenName}>
+        <span className="muted truncated" title={tokenName}>
           {tokenName}
         </span>
       )}
@@ -33,8 +33,8 @@ function Who({ actor, name }: { actor: Actor; name: string | undefined }) {
   const words = 'userId' in actor ? 'A deleted account' : kind
   return (
     <Badge icon={Icon}>
-      {name !== undefined && <span className="sr">{kind} </span>}
-      <span className="trunc" title={actorIdOf(actor)}>
+      {name !== undefined && <span className="visually-hidden">{kind} </span>}
+      <span className="truncated" title={actorIdOf(actor)}>
         {name ?? words}
       </span>
     </Badge>

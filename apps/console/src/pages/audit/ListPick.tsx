@@ -100,15 +100,15 @@ function Choices({ none, value, options, find, onChange, onText, maxLength, clos
         {found.slice(0, MAX_SHOWN).map(option => (
           <li key={option.value}>
             <button type="button" aria-pressed={option.value === value} onClick={() => choose(option.value)}>
-              {option.icon && <option.icon className="i i-14" aria-hidden />}
-              <bdi className={option.isMono ? 'mono trunc' : 'trunc'}>{option.label}</bdi>
+              {option.icon && <option.icon className="icon small-icon" aria-hidden />}
+              <bdi className={option.isMono ? 'mono truncated' : 'truncated'}>{option.label}</bdi>
             </button>
           </li>
         ))}
         {wanted !== '' && onText && (
           <li>
             <button type="button" aria-pressed="false" onClick={onEnter}>
-              <span className="muted">Find</span> <bdi className="trunc">{text.trim()}</bdi>
+              <span className="muted">Find</span> <bdi className="truncated">{text.trim()}</bdi>
             </button>
           </li>
         )}

@@ -129,8 +129,8 @@ function Changes({ entry: { event, old, data, reason, status } }: { entry: Entry
             {after !== undefined && (
               <>
                 <span className={styles.arrow}>
-                  <ArrowRight className="i i-14" aria-hidden />
-                  <span className="sr"> to </span>
+                  <ArrowRight className="icon small-icon" aria-hidden />
+                  <span className="visually-hidden"> to </span>
                 </span>
                 <b>
                   <Value value={after} />
@@ -269,7 +269,7 @@ function Ways({ entry }: { entry: Entry }) {
     <div className={shared.actions}>
       {link?.to !== undefined && (
         <LinkButton size="sm" to={link.to} {...(link.search && { search: link.search })}>
-          <span className="trunc">
+          <span className="truncated">
             Open <bdi>{link.label}</bdi>
           </span>
         </LinkButton>
@@ -280,14 +280,14 @@ function Ways({ entry }: { entry: Entry }) {
           to={everything}
           {...(!isDevice && { search: { subject: subject.id } as never })}
         >
-          <span className="trunc">
+          <span className="truncated">
             Everything about <bdi>{link.label}</bdi>
           </span>
         </LinkButton>
       )}
       {actorId !== undefined && (
         <LinkButton size="sm" to="." search={{ actor: actorId }}>
-          <span className="trunc">
+          <span className="truncated">
             Everything by <bdi>{entry.actorName ?? subjectLink(actorId, subjects, isInstance).label}</bdi>
           </span>
         </LinkButton>

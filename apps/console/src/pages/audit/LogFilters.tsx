@@ -76,7 +76,7 @@ export function LogFilters({ entries, subjects, isInstance, counting, children }
           onText={text => change({ subject: text })}
         />
       </div>
-      <span className="grow hide-s" />
+      <span className="grow hidden-on-phones" />
       {children}
     </div>
   )

@@ -169,12 +169,12 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
           <time dateTime={createdAt} data-tip={absoluteTime(at)}>
             {clockTime(at)}
           </time>
-          {!entry.seal && <span className="sr">, not sealed yet</span>}
+          {!entry.seal && <span className="visually-hidden">, not sealed yet</span>}
         </span>
       </Cell>
       <Cell>
         <div className={`${styles.event} ${isFailure(entry) ? styles.failed : ''}`}>
-          <Icon className="i" aria-hidden />
+          <Icon className="icon" aria-hidden />
           <span className={styles.sentence}>
             <Sentence entry={entry} several={several} />
             {ended !== undefined && ` by ${ended}`}
@@ -214,8 +214,8 @@ function ActorKind({ entry: { actor } }: { entry: Entry }) {
   const { icon: Icon, kind } = actorLook(actor)
   return (
     <span className={styles.actor}>
-      <Icon className="i i-14" aria-hidden />
-      <span className="trunc">{kind}</span>
+      <Icon className="icon small-icon" aria-hidden />
+      <span className="truncated">{kind}</span>
     </span>
   )
 }

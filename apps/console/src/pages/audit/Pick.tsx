@@ -42,7 +42,7 @@ export function Pick({ label, value, isOn, className, keys, children }: PickProp
         <b>
           <bdi>{value}</bdi>
         </b>
-        <ChevronDown className="i i-14" aria-hidden />
+        <ChevronDown className="icon small-icon" aria-hidden />
       </button>
       {keys && <OpenKey keys={keys} label={label} onPress={() => setOpen(true)} />}
       <Suspense>

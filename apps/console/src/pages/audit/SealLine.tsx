@@ -15,7 +15,7 @@ export function SealLine({ sealing: { newest, verified }, above }: SealLineProps
   if (verified && !verified.isIntact) {
     return (
       <span className={`row ${styles.seal}`} data-seal="broken">
-        <ShieldX className="i i-14" aria-hidden />
+        <ShieldX className="icon small-icon" aria-hidden />
         <span>
           <b>The log is not intact.</b>{' '}
           {verified.problem ?? `Its rows do not match the seals after seal ${formatCount(verified.sealNo)}.`}{' '}
@@ -28,7 +28,7 @@ export function SealLine({ sealing: { newest, verified }, above }: SealLineProps
   const Icon = verified ? ShieldCheck : ShieldQuestionMark
   return (
     <span className={`row ${styles.seal}`} data-seal={verified ? 'intact' : 'unverified'}>
-      <Icon className="i i-14" aria-hidden />
+      <Icon className="icon small-icon" aria-hidden />
       <span>
         <b>
           {above === 'none'

@@ -255,7 +255,7 @@ function Moment({ label, day, time, onChange }: MomentProps) {
           onChange={event => onChange(event.target.value, time)}
         />
         <input
-          className="input num"
+          className="input tabular"
           type="time"
           aria-label={`${label}, time of day`}
           value={time}

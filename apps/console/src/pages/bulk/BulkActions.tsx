@@ -162,7 +162,7 @@ function Waiting({ deletion }: { deletion: WaitingDeletion }) {
   const what = counted(deletion.preview.itemCount, 'device')
   return (
     <div className={styles.wrapped}>
-      <span className="num">
+      <span className="tabular">
         {deletion.state === 'waiting' ? `Deleting ${what} in ${secs} s.` : `Deleting ${what}…`}
       </span>
       {deletion.state === 'waiting' && <Button onClick={closeBulk}>Undo</Button>}

@@ -46,7 +46,7 @@ export function BulkPreviewDialog({ preview, busy, error, onStart, onClose }: Bu
               ))}
               {rest > 0 && <li className="muted">and {counted(rest, 'more device')}</li>}
             </ul>
-            <p className="t2">
+            <p className="secondary">
               {connectedCount > 0 &&
                 isDeletion &&
                 `${formatCount(connectedCount)} of them are connected now. `}
@@ -58,7 +58,7 @@ export function BulkPreviewDialog({ preview, busy, error, onStart, onClose }: Bu
           </>
         )}
         {leftOutCount > 0 && (
-          <p className="t2">
+          <p className="secondary">
             {isDeletion
               ? `Left out: ${counted(leftOutCount, 'device')} that no longer exist.`
               : `Left out: ${formatCount(leftOutCount)} without a pending certificate.`}

@@ -73,7 +73,7 @@ export function BulkResult({ projectId, organization, bulkActionId, onClose, onA
           className={`${styles.sign} ${action.kind === 'Accept' && action.succeededCount > 0 ? styles.good : ''}`}
           aria-hidden="true"
         >
-          <Icon className="i" />
+          <Icon className="icon" />
         </span>
         <div className="grow">
           <h2 id="bulk-title" ref={heading} tabIndex={-1}>
@@ -171,7 +171,7 @@ const DELETED: readonly Column[] = [
 const DECIDED: readonly Column[] = [
   ...DELETED,
   { name: 'Status', className: styles.status, widthPx: 150 },
-  { name: 'Connected for', className: `num ${styles.connected}` },
+  { name: 'Connected for', className: `tabular ${styles.connected}` },
   { ...ACTIONS, className: styles.next, widthPx: 72 },
 ]
 
@@ -181,7 +181,7 @@ function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, '
   return (
     <>
       <h3>
-        <Ban className="i i-14" aria-hidden />
+        <Ban className="icon small-icon" aria-hidden />
         {count}
       </h3>
       <Table
@@ -240,7 +240,7 @@ function Why({ item }: { item: BulkItem }) {
 
 function Next({ item, place, onAgain }: { item: BulkItem; place: Place } & Pick<BulkResultProps, 'onAgain'>) {
   const { next } = reasonOf(item)
-  const name = <span className="sr"> {deviceNameText(item)}</span>
+  const name = <span className="visually-hidden"> {deviceNameText(item)}</span>
   if (next === 'log')
     return (
       <Link
@@ -277,7 +277,7 @@ function Done({ action, place }: PartProps) {
   return (
     <>
       <h3>
-        <Check className="i i-14" aria-hidden />
+        <Check className="icon small-icon" aria-hidden />
         {title}
       </h3>
       <Table
@@ -338,7 +338,7 @@ function DoneRow({ item, kind, place }: { item: BulkItem; kind: BulkKind; place:
               variant="ghost"
               size="sm"
             >
-              View<span className="sr"> {deviceNameText(item)}</span>
+              View<span className="visually-hidden"> {deviceNameText(item)}</span>
             </LinkButton>
           )}
         </Cell>

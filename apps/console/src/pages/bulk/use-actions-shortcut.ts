@@ -11,8 +11,8 @@ export function useActionsShortcut() {
   useShortcut('a', 'Go to the actions of the selection', () => {
     const button =
       bar.current?.querySelector<HTMLElement>(
-        `.${styles.actions} .btn[data-variant="primary"]:not(:disabled)`,
-      ) ?? bar.current?.querySelector<HTMLElement>(`.${styles.actions} .btn:not(:disabled)`)
+        `.${styles.actions} .button[data-variant="primary"]:not(:disabled)`,
+      ) ?? bar.current?.querySelector<HTMLElement>(`.${styles.actions} .button:not(:disabled)`)
     if (!button) return false
     button.focus()
   })

@@ -38,7 +38,7 @@ export function TypeSamples() {
       <h2>Section 15/22: System Info</h2>
       <h3>Sub 13/20: Network interfaces</h3>
       <p>Body 14/20: Certificates wait until someone accepts them.</p>
-      <p className={`t2 ${styles.small}`}>Small 13/20: secondary copy and dense tables</p>
+      <p className={`secondary ${styles.small}`}>Small 13/20: secondary copy and dense tables</p>
       <p className={`muted ${styles.meta}`}>Meta 12/16: labels, column heads, axis</p>
       <p className="mono">Mono 12/20: d_1J8ZoiK5QmVt3xYpRw7HcN · b8:27:eb:4a:10:7f · 2.14.1</p>
     </div>

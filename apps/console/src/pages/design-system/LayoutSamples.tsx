@@ -2,18 +2,18 @@ import { agentCommand } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { Card, CardFoot } from '../../ui/lazy/Card.tsx'
-import { CardGrid } from '../../ui/lazy/CardGrid.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
 import { Section } from '../../ui/app/Section.tsx'
-import { Stat, Stats } from '../../ui/lazy/Stats.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Code } from '../../ui/Code.tsx'
 import { Breadcrumb } from '../../ui/lazy/Breadcrumb.tsx'
+import { Card, CardFoot } from '../../ui/lazy/Card.tsx'
+import { CardGrid } from '../../ui/lazy/CardGrid.tsx'
 import { DangerLine, DangerZone } from '../../ui/lazy/DangerZone.tsx'
 import { Secret } from '../../ui/lazy/Secret.tsx'
+import { Stat, Stats } from '../../ui/lazy/Stats.tsx'
 import { Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { type Bin, Strip } from '../../ui/Strip.tsx'
 import styles from './DesignSystemPage.module.css'
@@ -98,7 +98,7 @@ export function StripSamples() {
       <Strip size="list" bins={BINS} label="38 of 42 devices connected, 2 with pending certificates" />
       <Strip size="history" shares={HOURS} label="Connected 95.2 percent of the last 7 days" />
       <Strip bins={[]} label="No devices" />
-      <p className={`t2 ${styles.small}`}>
+      <p className={`secondary ${styles.small}`}>
         One tick a device: tall is connected, short is disconnected, capped has a pending certificate.
       </p>
     </div>

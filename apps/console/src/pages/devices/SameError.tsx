@@ -74,7 +74,7 @@ export function SameError({ deviceId, targetVersion }: SameErrorProps) {
         search={{ error: updateError, ...(isOfTarget && { target: `=${targetVersion}` }) }}
       >
         {formatCount(isOfTarget ? count : anyCount)} devices fail with this error
-        <ArrowRight className="i i-14" aria-hidden />
+        <ArrowRight className="icon small-icon" aria-hidden />
       </Link>
       <p className="help">
         {isOfTarget ? (

@@ -79,13 +79,13 @@ export function AllProjectsPage() {
             </Cell>
             <Cell>{project.organizationName}</Cell>
             <Cell>
-              <span className="num">{formatCount(project.deviceCount)}</span>
+              <span className="tabular">{formatCount(project.deviceCount)}</span>
             </Cell>
             <Cell>
-              <span className="num">
+              <span className="tabular">
                 {project.storedBytes === undefined ? (
                   <>
-                    –<span className="sr"> not measured yet</span>
+                    –<span className="visually-hidden"> not measured yet</span>
                   </>
                 ) : (
                   formatBytes(project.storedBytes)

@@ -46,7 +46,7 @@ export function NodeTable({ nodes, formerNodes = [], answeredAt }: NodeTableProp
               </Cell>
               <Cell>{node.name ?? <Unnamed />}</Cell>
               <Cell>
-                <span className="num">
+                <span className="tabular">
                   <Elapsed secs={node.uptimeSecs} answeredAt={answeredAt} />
                 </span>
               </Cell>
@@ -56,7 +56,7 @@ export function NodeTable({ nodes, formerNodes = [], answeredAt }: NodeTableProp
               <Cell>{node.version ?? <span className="muted">unknown</span>}</Cell>
               <Cell>
                 <div className="pair">
-                  <span className="num">{formatCount(node.connections ?? 0)}</span>
+                  <span className="tabular">{formatCount(node.connections ?? 0)}</span>
                   {node.release && <span className="muted">{releaseInWords(node.release)}</span>}
                 </div>
               </Cell>

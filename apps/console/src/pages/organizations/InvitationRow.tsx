@@ -95,11 +95,11 @@ export function InvitationRow({ invitation }: { invitation: Invitation }) {
               )
             }
           >
-            Resend<span className="sr"> the invitation of {email}</span>
+            Resend<span className="visually-hidden"> the invitation of {email}</span>
           </Button>
           <Button size="sm" icon={state === 'copied' ? Check : Link2} onClick={() => void copy()}>
             {state === 'copied' ? 'Copied' : state === 'failed' ? 'Press Ctrl+C' : 'Copy link'}
-            <span className="sr"> for {email}</span>
+            <span className="visually-hidden"> for {email}</span>
           </Button>
           <IconButton
             label={`Delete invitation of ${email}`}

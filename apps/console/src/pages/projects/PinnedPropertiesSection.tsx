@@ -93,7 +93,7 @@ export function PinnedPropertiesSection({ projectId }: { projectId: string }) {
                 <bdi>{titleOf(pin)}</bdi>
               </b>
               <span className="mono">{pin.label === undefined ? '' : pin.name}</span>
-              <span className="num muted">
+              <span className="tabular muted">
                 {known && !known.tookTooLong && counted(counts.get(pin.name) ?? 0, 'device')}
               </span>
               <span className={styles.moves}>

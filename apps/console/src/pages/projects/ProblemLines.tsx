@@ -80,7 +80,7 @@ function Line({ tone, children }: { tone: keyof typeof ICON; children: ReactNode
   const Icon = ICON[tone]
   return (
     <li data-tone={tone}>
-      <Icon className="i i-14" aria-hidden />
+      <Icon className="icon small-icon" aria-hidden />
       <span>{children}</span>
     </li>
   )

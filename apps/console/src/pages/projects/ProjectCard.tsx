@@ -4,9 +4,9 @@ import { useActionState } from '../../api/queries.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
 import { useSeen } from '../../lib/app/use-seen.ts'
 import { Badge } from '../../ui/app/Badge.tsx'
-import { Card, CardFoot } from '../../ui/lazy/Card.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
+import { Card, CardFoot } from '../../ui/lazy/Card.tsx'
 import { DayShape } from './DayShape.tsx'
 import { ProblemLines } from './ProblemLines.tsx'
 import styles from './ProjectCard.module.css'
@@ -77,7 +77,7 @@ function Counts({ projectId, deviceCount, connectedCount, warningCount = 0, erro
     return (
       <CardFoot>
         <Link {...list} className="row">
-          <Plus className="i i-14" aria-hidden />
+          <Plus className="icon small-icon" aria-hidden />
           Connect a device
         </Link>
       </CardFoot>

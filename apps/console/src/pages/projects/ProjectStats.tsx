@@ -7,8 +7,8 @@ import { actionQuery } from '../../api/queries.ts'
 import { useNow } from '../../lib/app/clock.ts'
 import { counted } from '../../lib/app/format.ts'
 import { shortAge } from '../../lib/app/relative-time.ts'
-import { Stat, Stats } from '../../ui/lazy/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
+import { Stat, Stats } from '../../ui/lazy/Stats.tsx'
 import type { DeviceSearch } from '../devices/list/device-search.ts'
 import type { ProjectState } from './project-states.ts'
 import { type Summary, summaryInput } from './summary.ts'
@@ -80,7 +80,7 @@ export function ProjectStats({ totals, summaries = [], failure }: ProjectStatsPr
         link={label => (
           <Link from="/org_{$organization}/projects" to="." search={{ sort: '-devices' }}>
             {label}
-            <ArrowRight className="i i-14" aria-hidden />
+            <ArrowRight className="icon small-icon" aria-hidden />
           </Link>
         )}
       />
@@ -157,7 +157,7 @@ function StateLink({ state, summaries, children }: StateLinkProps) {
   const content = (
     <>
       {children}
-      <ArrowRight className="i i-14" aria-hidden />
+      <ArrowRight className="icon small-icon" aria-hidden />
     </>
   )
   if (!project || another)

@@ -7,8 +7,6 @@ import { ageOf } from '../../lib/app/age.ts'
 import { anyText, oneOf, usePageSearch } from '../../lib/app/search.ts'
 import { loadCode } from '../../lib/load-code.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { CardSkeletons } from '../../ui/lazy/Card.tsx'
-import { CardGrid } from '../../ui/lazy/CardGrid.tsx'
 import { CreateButton } from '../../ui/app/CreateButton.tsx'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
@@ -19,6 +17,8 @@ import { NoCardMatches } from '../../ui/app/NoMatch.tsx'
 import { Settled } from '../../ui/app/Settled.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
+import { CardSkeletons } from '../../ui/lazy/Card.tsx'
+import { CardGrid } from '../../ui/lazy/CardGrid.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { useInvitations } from '../accounts/use-invitations.ts'
 import { ProjectCard } from './ProjectCard.tsx'
@@ -104,7 +104,7 @@ export function ProjectsPage() {
         )}
         {state && (
           <div className="tools">
-            <span className="t2">{PROJECT_STATES[state]}.</span>
+            <span className="secondary">{PROJECT_STATES[state]}.</span>
             <Button size="sm" onClick={() => change({ state: undefined })}>
               All projects
             </Button>
@@ -157,9 +157,9 @@ function SortMenu({ value, onChange }: SortMenuProps) {
     <Menu
       align="end"
       trigger={
-        <button type="button" className={`btn ${styles.sort}`}>
+        <button type="button" className={`button ${styles.sort}`}>
           <span>Sort</span> {label}
-          <ChevronDown className="i i-14" aria-hidden />
+          <ChevronDown className="icon small-icon" aria-hidden />
         </button>
       }
     >

@@ -16,7 +16,7 @@ export function Commands({ title, commands, open }: CommandsProps) {
   return (
     <details className={`sheet ${styles.commands}`} open={open}>
       <summary>
-        <ChevronRight className="i" aria-hidden />
+        <ChevronRight className="icon" aria-hidden />
         <span>{title}</span>
         <b>Commands</b>
       </summary>

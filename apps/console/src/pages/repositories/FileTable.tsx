@@ -83,7 +83,7 @@ function FileRow({ file }: { file: File }) {
     <Row>
       <Cell>
         <div className="stack tight">
-          <bdi className="any">{filename}</bdi>
+          <bdi className="break-anywhere">{filename}</bdi>
           <AssetState {...file} />
         </div>
       </Cell>

@@ -119,7 +119,7 @@ function VersionRow({ version: { versionId, createdAt, name, tags }, match }: Ve
     <Row>
       <Cell>
         <div className="stack tight">
-          {name && <span className="any">{name}</span>}
+          {name && <span className="break-anywhere">{name}</span>}
           <Id id={versionId} what="version id" />
         </div>
       </Cell>
@@ -129,7 +129,7 @@ function VersionRow({ version: { versionId, createdAt, name, tags }, match }: Ve
       <Cell>{tags.length > 0 && <TagList tags={tags} most={ROW_TAGS} match={match} />}</Cell>
       <Cell>
         <LinkButton from={FROM} to="./versions/$versionId" params={{ versionId }} variant="ghost" size="sm">
-          View<span className="sr"> {name ?? versionId}</span>
+          View<span className="visually-hidden"> {name ?? versionId}</span>
         </LinkButton>
       </Cell>
     </Row>

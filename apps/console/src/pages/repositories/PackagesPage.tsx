@@ -181,7 +181,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
       </Cell>
       <Cell>
         <LinkButton from={FROM} to="./$packageId" params={{ packageId }} variant="ghost" size="sm">
-          View<span className="sr"> {name}</span>
+          View<span className="visually-hidden"> {name}</span>
         </LinkButton>
       </Cell>
     </Row>

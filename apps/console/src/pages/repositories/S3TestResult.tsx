@@ -37,13 +37,13 @@ export function S3TestResult({ test, endedAt }: S3TestResultProps) {
       role="status"
     >
       <header>
-        <Icon className="i" aria-hidden />
+        <Icon className="icon" aria-hidden />
         <b>
           {hasPassed
             ? `The test passed: all ${STEPS.length} steps.`
             : `The test failed at step ${steps.length} of ${STEPS.length}.`}
         </b>
-        <span className="num">
+        <span className="tabular">
           {clockTime(endedAt)}
           {totalMs !== undefined && `, ${formatMs(totalMs)}`}
         </span>
@@ -57,19 +57,19 @@ export function S3TestResult({ test, endedAt }: S3TestResultProps) {
                 <span />
                 <span>{step}</span>
                 <span className={styles.detail}>Not tried</span>
-                <span className="num">–</span>
+                <span className="tabular">–</span>
               </li>
             )
           const Mark = done.isPassed ? Check : X
           return (
             <li key={step} data-state={done.isPassed ? 'passed' : 'failed'}>
-              <Mark className="i" aria-hidden />
+              <Mark className="icon" aria-hidden />
               <span>
                 {step}
-                <span className="sr">{done.isPassed ? ', passed' : ', failed'}</span>
+                <span className="visually-hidden">{done.isPassed ? ', passed' : ', failed'}</span>
               </span>
               <span className={styles.detail}>{done.detail}</span>
-              <span className="num">{done.durationMs === undefined ? '' : `${done.durationMs} ms`}</span>
+              <span className="tabular">{done.durationMs === undefined ? '' : `${done.durationMs} ms`}</span>
             </li>
           )
         })}

@@ -8,7 +8,7 @@ export const SIZE_HEAD = 'Size in bytes'
 export function SizeCell({ bytes }: { bytes: number }) {
   return (
     <Cell>
-      <span className="num" data-tip={formatBytes(bytes)}>
+      <span className="tabular" data-tip={formatBytes(bytes)}>
         {formatCount(bytes)}
       </span>
     </Cell>

@@ -26,8 +26,8 @@ export function TagList({ tags, most = Number.POSITIVE_INFINITY, match }: TagLis
       {shown.map(({ tag, locked }) => (
         <li key={tag}>
           <Badge locked={locked} {...(locked && { icon: Lock })}>
-            <span className="trunc">{tag}</span>
-            {locked && <span className="sr"> locked</span>}
+            <span className="truncated">{tag}</span>
+            {locked && <span className="visually-hidden"> locked</span>}
           </Badge>
         </li>
       ))}
@@ -35,7 +35,7 @@ export function TagList({ tags, most = Number.POSITIVE_INFINITY, match }: TagLis
         <li>
           <Button size="sm" variant="ghost" onClick={() => setWhole(true)}>
             <span aria-hidden="true">+{formatCount(hidden)}</span>
-            <span className="sr">Show {formatCount(hidden)} more tags</span>
+            <span className="visually-hidden">Show {formatCount(hidden)} more tags</span>
           </Button>
         </li>
       )}

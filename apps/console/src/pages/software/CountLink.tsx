@@ -32,7 +32,7 @@ export function CountLink({ count, words, before, after, projects, condition, fa
       {before && `${before} `}
       {formatCount(count)}
       {after && ` ${after}`}
-      <span className="sr"> {words}</span>
+      <span className="visually-hidden"> {words}</span>
     </>
   )
   const search = { software: writeSoftware(condition), ...failure }

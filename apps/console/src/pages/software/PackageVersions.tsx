@@ -78,7 +78,7 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
       </div>
       {/* biome-ignore lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens */}
       <table role="table" className={`tbl cards ${styles.table}`}>
-        <caption className="sr">Versions of {name} on the devices of this project</caption>
+        <caption className="visually-hidden">Versions of {name} on the devices of this project</caption>
         <thead>
           <tr>
             <th scope="col">Version</th>
@@ -159,7 +159,7 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
                 ...(packageId && { packageId }),
                 ...(is && { is }),
               })}
-              head={<span className="t2">Other versions</span>}
+              head={<span className="secondary">Other versions</span>}
             />
           )}
         </tbody>
@@ -216,7 +216,7 @@ function VersionRow({ projectId, perTick, doing, name, head, createdAt, conditio
       >
         {formatCount(count)}
         {after && <>&nbsp;{after}</>}
-        <span className="sr"> {words}</span>
+        <span className="visually-hidden"> {words}</span>
       </Link>
     )
   return (

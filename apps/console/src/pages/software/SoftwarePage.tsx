@@ -212,7 +212,7 @@ function LinkedPackages({
                         className={shared.count}
                       >
                         {formatCount(deviceCount)}
-                        <span className="sr"> devices with {name}</span>
+                        <span className="visually-hidden"> devices with {name}</span>
                       </Link>{' '}
                       <span className="muted">on {counted(versions.length, 'version')}</span>
                     </span>

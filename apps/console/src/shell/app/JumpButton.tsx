@@ -49,7 +49,7 @@ export function JumpButton() {
         onFocus={preload}
         onClick={() => void open()}
       >
-        <Search className="i" aria-hidden />
+        <Search className="icon" aria-hidden />
         <span>Jump to…</span>
         <kbd>{COMMAND_KEY === '⌘' ? '⌘K' : `${COMMAND_KEY} K`}</kbd>
       </button>

@@ -56,7 +56,7 @@ export function LostBar() {
                   : `Connection to the hub lost at ${since}.`}
               </b>{' '}
               What you see is from {lost.proxyStatus ? since : 'then'}
-              <span className="hide-s"> and may have changed</span>.
+              <span className="hidden-on-phones"> and may have changed</span>.
             </>
           )}
           {backAtMs !== undefined && `Connected again. Updated ${clockTime(backAtMs)}.`}
@@ -88,7 +88,7 @@ function Clock({ lostAtMs, nextTryAtMs, attempts }: LostHub) {
   return (
     <>
       {` It is ${formatDuration(ageSecs)} old. ${next}`}
-      <span className="hide-s">, the {ordinal(attempts + 1)}</span>.
+      <span className="hidden-on-phones">, the {ordinal(attempts + 1)}</span>.
     </>
   )
 }

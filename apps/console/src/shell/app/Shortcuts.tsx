@@ -106,7 +106,8 @@ function Keys({ keys }: { keys: string }) {
 }
 
 /** Selector of table rows, of rows in lists (`data-row`) and of cards in grids. It excludes group headings, skeleton rows and unfolded details. */
-const ROWS = 'main tbody tr:has(> td + td):not([data-detail], .skel-tr), main li[data-row], main [data-card]:has(a)'
+const ROWS =
+  'main tbody tr:has(> td + td):not([data-detail], .skeleton-row), main li[data-row], main [data-card]:has(a)'
 
 /** Moves the focus to the next or previous row. If no row has the focus, moves it to the first row in view. */
 function moveToRow(step: 1 | -1) {

@@ -41,14 +41,20 @@ export function SideLayout({ back, name, id, label, links, hasOwnHead = false, c
         <aside className={styles.side}>
           {back && (
             <Link className={styles.back} to={back.to} activeOptions={{ exact: true }}>
-              <ArrowLeft className="i i-14" aria-hidden />
+              <ArrowLeft className="icon small-icon" aria-hidden />
               {back.label}
             </Link>
           )}
           <div className={styles.entity}>
             {/* A second line of a phone would move the page when the name arrives. */}
             <b>
-              {name === undefined ? <span className="skel" /> : isNarrow ? <CutMiddle text={name} /> : name}
+              {name === undefined ? (
+                <span className="skeleton" />
+              ) : isNarrow ? (
+                <CutMiddle text={name} />
+              ) : (
+                name
+              )}
             </b>
             {id && <Id id={id.id} what={id.what} whole />}
           </div>
@@ -83,7 +89,7 @@ function SideItem({ to, icon: Icon, label, count, isCounted = false }: SideLink)
   return (
     <li>
       <Link to={to}>
-        <Icon className="i" aria-hidden />
+        <Icon className="icon" aria-hidden />
         {label}
         {(isCounted || count !== undefined) && (
           <span className={styles.count} aria-hidden="true">

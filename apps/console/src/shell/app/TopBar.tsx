@@ -42,7 +42,7 @@ export function TopBar({ onShortcuts }: { onShortcuts: () => void }) {
       )}
       <span className="grow" />
       <JumpButton />
-      <span className="hide-s row">
+      <span className="hidden-on-phones row">
         <IconButton label="Keyboard shortcuts" icon={Keyboard} onClick={onShortcuts} />
         <ThemeMenu />
       </span>
@@ -55,8 +55,8 @@ type PagesMenuProps = { organizationId: string | undefined; onShortcuts: () => v
 
 function PagesMenu({ organizationId, onShortcuts }: PagesMenuProps) {
   const trigger = (
-    <button type="button" className={buttonClass('ghost', 'md', ' icon')} aria-label="Open menu">
-      <MenuIcon className="i" aria-hidden />
+    <button type="button" className={buttonClass('ghost', 'md', ' square')} aria-label="Open menu">
+      <MenuIcon className="icon" aria-hidden />
     </button>
   )
   return (
@@ -88,9 +88,9 @@ function OrganizationMenu({ current }: { current: Organization }) {
   const trigger = (
     <button type="button" className={`row ${styles.switcher} ${styles.organization}`}>
       <Avatar name={isNamed ? current.name : undefined} />
-      <span className="sr">Organization </span>
-      {isNamed ? <span className="trunc">{current.name}</span> : <span className="skel" />}
-      <ChevronsUpDown className="i i-14" aria-hidden />
+      <span className="visually-hidden">Organization </span>
+      {isNamed ? <span className="truncated">{current.name}</span> : <span className="skeleton" />}
+      <ChevronsUpDown className="icon small-icon" aria-hidden />
     </button>
   )
   const hasFilter = organizations.length > MOST_WITHOUT_FILTER

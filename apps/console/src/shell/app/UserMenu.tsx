@@ -14,8 +14,8 @@ export function UserMenu() {
   const trigger = (
     <button type="button" className={`row ${styles.switcher}`} aria-label={`Account menu, ${name}`}>
       <Avatar name={displayName || email} isSelf />
-      <span className="trunc hide-s">{name}</span>
-      <ChevronDown className="i i-14" aria-hidden />
+      <span className="truncated hidden-on-phones">{name}</span>
+      <ChevronDown className="icon small-icon" aria-hidden />
     </button>
   )
   return (

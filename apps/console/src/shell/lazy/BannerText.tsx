@@ -15,7 +15,7 @@ export function BannerText({ html }: { html: string }) {
   }, [removed])
   return (
     <section className="banner" aria-label="Announcement">
-      <Info className="i" aria-hidden />
+      <Info className="icon" aria-hidden />
       {/* biome-ignore lint/security/noDangerouslySetInnerHtml: sanitized to an allow-list of inline markup */}
       <span dangerouslySetInnerHTML={{ __html: text }} />
     </section>

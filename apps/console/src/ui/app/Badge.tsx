@@ -22,7 +22,7 @@ export function Badge({ tone = 'neutral', icon: Icon, caps = false, locked = fal
       data-tone={tone === 'neutral' ? undefined : tone}
       data-locked={locked || undefined}
     >
-      {Icon && <Icon className="i" aria-hidden />}
+      {Icon && <Icon className="icon" aria-hidden />}
       {children}
     </span>
   )

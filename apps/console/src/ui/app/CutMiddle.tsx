@@ -31,7 +31,7 @@ export function CutMiddle({ text }: { text: string }) {
   const tail = chars.slice(-TAIL_CHARS).join('')
   return (
     <span className={styles.name} dir="auto" data-cut>
-      <span className="trunc" style={{ maxWidth: `calc(100% - ${(nameWidth(tail) + 2) / FONT_PX}em)` }}>
+      <span className="truncated" style={{ maxWidth: `calc(100% - ${(nameWidth(tail) + 2) / FONT_PX}em)` }}>
         {chars.slice(0, -TAIL_CHARS).join('')}
       </span>
       {tail}

@@ -41,7 +41,7 @@ export function ExportMenu({
       trigger={
         <Button variant={variant} icon={Download}>
           {button}
-          <ChevronDown className="i i-14" aria-hidden />
+          <ChevronDown className="icon small-icon" aria-hidden />
         </Button>
       }
     >

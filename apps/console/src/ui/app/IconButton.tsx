@@ -29,14 +29,14 @@ export function IconButton({
     <button
       {...rest}
       type={type}
-      className={buttonClass(variant, size, ' icon')}
+      className={buttonClass(variant, size, ' square')}
       aria-label={label}
       data-tip={label}
       onClick={event => !busy && !lost && !isSecondClick(event) && onClick?.(event)}
       {...lost}
       {...(busy && { 'aria-busy': true, 'aria-disabled': true })}
     >
-      {busy ? <Spinner /> : <Icon className="i" aria-hidden />}
+      {busy ? <Spinner /> : <Icon className="icon" aria-hidden />}
     </button>
   )
 }

@@ -26,7 +26,7 @@ export function Id({ id, what, wrap = false, wide = false, whole = false, cutMid
       <span className={`idc mono ${styles.middle}`}>
         {/* Inline boxes, so that a copied selection is one line. */}
         <span className={styles.text} title={id}>
-          <span className="trunc">{id.slice(0, -TAIL_CHARS)}</span>
+          <span className="truncated">{id.slice(0, -TAIL_CHARS)}</span>
           {id.slice(-TAIL_CHARS)}
         </span>
         <CopyButton text={id} label={`Copy ${what}`} />

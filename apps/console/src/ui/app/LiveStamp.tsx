@@ -36,7 +36,7 @@ export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
         : missing
           ? `Could not load: ${missing}`
           : `Updated ${inShort(updatedAt, nowMs)}`}
-      <span className="sr" role="status">
+      <span className="visually-hidden" role="status">
         {hasFailed && (isFailing ? 'Updates are failing.' : 'Updates work again.')}
       </span>
     </span>

@@ -34,11 +34,11 @@ type PageHeadProps = {
 /** The heading of a page, and its document title. A route change moves the focus to it. */
 export function PageHead({ title, count, isCounting = false, children }: PageHeadProps) {
   return (
-    <div className="phead">
+    <div className="page-head">
       {title !== undefined && <Title page={title} />}
-      <h1 tabIndex={-1}>{title ?? <span className="skel" />}</h1>
-      {count !== undefined && <span className="cnt">{formatCount(count)}</span>}
-      {count === undefined && isCounting && <span className="cnt" aria-hidden="true" />}
+      <h1 tabIndex={-1}>{title ?? <span className="skeleton" />}</h1>
+      {count !== undefined && <span className="count">{formatCount(count)}</span>}
+      {count === undefined && isCounting && <span className="count" aria-hidden="true" />}
       <span className="grow" />
       {children}
     </div>
@@ -50,7 +50,7 @@ export function PartHead({ title, count }: { title: string; count?: number | und
   return (
     <div className={styles.part}>
       <h2>{title}</h2>
-      {count !== undefined && <span className="cnt">{formatCount(count)}</span>}
+      {count !== undefined && <span className="count">{formatCount(count)}</span>}
     </div>
   )
 }

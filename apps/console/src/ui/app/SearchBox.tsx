@@ -18,7 +18,7 @@ export function SearchBox({ value, onChange, label, placeholder }: SearchBoxProp
   const shortcut = useShortcut('/', label, () => ref.current?.focus())
   return (
     <div className={`searchbox ${styles.box}`}>
-      <Search className="i" aria-hidden />
+      <Search className="icon" aria-hidden />
       <input
         {...shortcut}
         ref={ref}

@@ -49,9 +49,9 @@ export function Segments<T extends string>({
     if (row) centreIn(row, chosen)
   }, [value, countCount])
   return (
-    <div ref={box} className="segwrap">
-      <fieldset className="seg">
-        <legend className="sr">{label}</legend>
+    <div ref={box} className="segments-row">
+      <fieldset className="segments">
+        <legend className="visually-hidden">{label}</legend>
         {options.map(option => (
           <button
             key={option.value}

@@ -50,7 +50,7 @@ export function Settled({ skeleton, label, children }: SettledProps) {
       // Text in the font of the system has other widths, so its lines break elsewhere.
       if (loading > 0 || document.fonts.status === 'loading') return
       quiet = setTimeout(() => {
-        if (!content.current?.querySelector('.skel')) show()
+        if (!content.current?.querySelector('.skeleton')) show()
       }, QUIET_MS)
     }
     const unsubscribe = cache.subscribe(look)
@@ -71,7 +71,7 @@ export function Settled({ skeleton, label, children }: SettledProps) {
     <div className={styles.settled} data-settled>
       {!isShown && (
         <div ref={placeholder} className={`${styles.placeholder} ${skeletons.appearing}`} aria-busy="true">
-          <span className="sr">{label}</span>
+          <span className="visually-hidden">{label}</span>
           {skeleton}
         </div>
       )}

@@ -47,7 +47,7 @@ function Toast({ notice }: { notice: ToastNotice }) {
       onFocus={() => setPaused(true)}
       onBlur={() => setPaused(false)}
     >
-      <Icon className="i" aria-hidden />
+      <Icon className="icon" aria-hidden />
       <div className="grow">
         {isFailure ? (
           <>
@@ -71,7 +71,7 @@ function Toast({ notice }: { notice: ToastNotice }) {
         </Button>
       )}
       <button type="button" className="copy" aria-label="Dismiss" onClick={() => dismissToast(key)}>
-        <X className="i i-14" aria-hidden />
+        <X className="icon small-icon" aria-hidden />
       </button>
     </div>
   )

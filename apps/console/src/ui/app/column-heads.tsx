@@ -36,7 +36,7 @@ export function SortHead({ children, field, sort, onSort, className, after, labe
         onClick={() => choose(isAscending ? `-${field}` : field)}
       >
         {children}
-        {(isAscending || isDescending) && <Icon className="i i-14" aria-hidden />}
+        {(isAscending || isDescending) && <Icon className="icon small-icon" aria-hidden />}
       </button>
       {after}
     </th>
@@ -47,7 +47,7 @@ export function SortHead({ children, field, sort, onSort, className, after, labe
 export function ActionsHead() {
   return (
     <th scope="col">
-      <span className="sr">Actions</span>
+      <span className="visually-hidden">Actions</span>
     </th>
   )
 }

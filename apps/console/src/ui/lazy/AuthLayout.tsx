@@ -14,7 +14,7 @@ export function AuthLayout({ children }: { children: ReactNode }) {
       <section className={styles.account} aria-label="Account">
         <div className={`wrap ${styles.brand}`}>
           <Logo named />
-          {instance && <span className={`any ${styles.instance}`}>{instance}</span>}
+          {instance && <span className={`break-anywhere ${styles.instance}`}>{instance}</span>}
         </div>
         <div className={styles.content}>{children}</div>
         <p className={`wrap ${styles.legal}`}>
@@ -29,7 +29,7 @@ export function AuthLayout({ children }: { children: ReactNode }) {
           <ul>
             {POINTS.map(point => (
               <li key={point}>
-                <Check className="i" aria-hidden />
+                <Check className="icon" aria-hidden />
                 {point}
               </li>
             ))}

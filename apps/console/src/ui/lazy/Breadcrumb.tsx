@@ -16,13 +16,13 @@ export function Breadcrumb({ links, here }: BreadcrumbProps) {
         {links.map((link, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a crumb has no identity but its position
           <Fragment key={index}>
-            <li className="trunc">{link}</li>
+            <li className="truncated">{link}</li>
             <li aria-hidden="true">
-              <ChevronRight className="i i-14" aria-hidden />
+              <ChevronRight className="icon small-icon" aria-hidden />
             </li>
           </Fragment>
         ))}
-        <li className="trunc" aria-current="page">
+        <li className="truncated" aria-current="page">
           {here ?? '…'}
         </li>
       </ol>

@@ -29,7 +29,7 @@ export function Card({ title, badge, id, isFlush = false, children, ref }: CardP
 /** Placeholder cards while the list loads. */
 export function CardSkeletons() {
   return [1, 2, 3, 4, 5, 6].map(key => (
-    <Card key={key} title={<span className="skel" />} id={<span className="skel" />} />
+    <Card key={key} title={<span className="skeleton" />} id={<span className="skeleton" />} />
   ))
 }
 

@@ -16,7 +16,7 @@ type CardGridProps = {
 export function CardGrid({ low = false, busyLabel, children }: CardGridProps) {
   return (
     <>
-      {busyLabel && <span className="sr">{busyLabel}</span>}
+      {busyLabel && <span className="visually-hidden">{busyLabel}</span>}
       <ul
         className={`${styles.grid} ${Children.count(children) > MANY ? styles.many : ''} ${low ? styles.low : ''}`}
         aria-busy={busyLabel !== undefined}

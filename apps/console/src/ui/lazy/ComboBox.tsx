@@ -91,7 +91,7 @@ export function ComboBox({
             choose(onEnter(isOpen))
           }}
         />
-        {!isFilter && <ChevronDown className="i" aria-hidden />}
+        {!isFilter && <ChevronDown className="icon" aria-hidden />}
         {isOpen && (options.length > 0 || note) && (
           <Autocomplete.Portal container={box}>
             <Autocomplete.Positioner {...TOP_LAYER} anchor={box} sideOffset={GAP} collisionPadding={EDGE}>
@@ -105,8 +105,8 @@ export function ComboBox({
                       disabled={option.reason !== undefined}
                       onClick={() => !option.reason && choose(option)}
                     >
-                      <span className={isFilter ? 'trunc mono' : 'trunc'}>{option.label}</span>
-                      {option.detail && <span className="trunc mono muted">{option.detail}</span>}
+                      <span className={isFilter ? 'truncated mono' : 'truncated'}>{option.label}</span>
+                      {option.detail && <span className="truncated mono muted">{option.detail}</span>}
                       {option.reason && <span className="muted">{option.reason}</span>}
                     </Autocomplete.Item>
                   ))}

@@ -17,7 +17,7 @@ export function EntityHead({ title, badges, facts, actions }: EntityHeadProps) {
     <div className={styles.head}>
       <div className="grow">
         <div className={`wrap ${styles.title}`}>
-          <h1 tabIndex={-1} className="any">
+          <h1 tabIndex={-1} className="break-anywhere">
             {title}
           </h1>
           {badges}

@@ -24,7 +24,7 @@ export function Fact({ label, mono = false, children }: FactProps) {
   return (
     <div>
       <dt className="fine">{label}</dt>
-      <dd className={mono ? 'any mono' : 'any'}>{children}</dd>
+      <dd className={mono ? 'break-anywhere mono' : 'break-anywhere'}>{children}</dd>
     </div>
   )
 }

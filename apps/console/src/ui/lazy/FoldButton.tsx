@@ -17,7 +17,7 @@ export function FoldButton({ label, isOpen, onChange }: FoldButtonProps) {
       aria-expanded={isOpen}
       onClick={() => onChange(!isOpen)}
     >
-      <ChevronRight className="i i-14" aria-hidden />
+      <ChevronRight className="icon small-icon" aria-hidden />
     </button>
   )
 }

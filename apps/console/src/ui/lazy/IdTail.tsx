@@ -7,7 +7,7 @@ const TAIL_CHARS = 8
 export function IdTail({ id, what }: { id: string; what: string }) {
   return (
     <span className="idc mono" title={id}>
-      <span className="sr">{id}</span>
+      <span className="visually-hidden">{id}</span>
       <span aria-hidden="true">{id.slice(-TAIL_CHARS)}</span>
       <CopyButton text={id} label={`Copy ${what}`} />
     </span>

@@ -18,9 +18,9 @@ export function Secret({ text, what, onCopied }: SecretProps) {
     <div className={styles.secret} data-secret>
       <code>{text}</code>
       <button type="button" className={isCopied ? styles.copied : undefined} onClick={() => void copy()}>
-        <Icon className="i i-14" aria-hidden />
+        <Icon className="icon small-icon" aria-hidden />
         {isCopied ? 'Copied' : state === 'failed' ? 'Press Ctrl+C' : 'Copy'}
-        <span className="sr"> {what}</span>
+        <span className="visually-hidden"> {what}</span>
       </button>
     </div>
   )

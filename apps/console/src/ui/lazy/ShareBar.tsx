@@ -14,7 +14,7 @@ export function ShareBar({ share, isLow, children }: ShareBarProps) {
   return (
     <span className={`row ${styles.share} ${isLow ? styles.low : ''}`}>
       <i style={{ '--share': `${share * 100}%` } as CSSProperties} />
-      <span className="num">{children}</span>
+      <span className="tabular">{children}</span>
     </span>
   )
 }

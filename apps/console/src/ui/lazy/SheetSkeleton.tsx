@@ -11,10 +11,12 @@ type SheetSkeletonProps = {
 export function SheetSkeleton({ heightPx, title }: SheetSkeletonProps) {
   return (
     <div className="sheet section" style={{ height: heightPx, overflow: 'hidden' }}>
-      <header>{title === undefined ? <span className={`skel ${styles.title}`} /> : <h2>{title}</h2>}</header>
+      <header>
+        {title === undefined ? <span className={`skeleton ${styles.title}`} /> : <h2>{title}</h2>}
+      </header>
       <div className="inset">
-        <span className={`skel ${styles.line}`} />
-        <span className={`skel ${styles.line}`} />
+        <span className={`skeleton ${styles.line}`} />
+        <span className={`skeleton ${styles.line}`} />
       </div>
     </div>
   )

@@ -34,7 +34,7 @@ export function Stat({ label, mark, value, failure, note, link }: StatProps) {
     <div>
       <dt className="row help">{link ? link(labelled) : labelled}</dt>
       <dd className="figure">
-        {isFailed ? '–' : value === undefined ? <span className="skel" /> : formatCount(value)}
+        {isFailed ? '–' : value === undefined ? <span className="skeleton" /> : formatCount(value)}
         {isFailed ? <small>{failure}</small> : note && <small>{note}</small>}
       </dd>
     </div>

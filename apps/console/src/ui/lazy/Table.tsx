@@ -106,7 +106,7 @@ export function Table({
         onBlur={onBlur}
         {...(isVirtual && { 'aria-rowcount': rows.length + 1 })}
       >
-        <caption className="sr">{caption}</caption>
+        <caption className="visually-hidden">{caption}</caption>
         {isFixed && (
           <colgroup>
             {columns.map(({ name, widthPx }) => (
@@ -146,7 +146,8 @@ const ROW_HEIGHT_ON_PHONES = 130
 type ColumnHeadProps = { column: Column; sort: string | undefined; onSort: (sort: string) => void }
 
 function ColumnHead({ column: { name, head = name, kind, sort: field }, sort, onSort }: ColumnHeadProps) {
-  if (!field) return <th scope="col">{kind === 'actions' ? <span className="sr">{name}</span> : head}</th>
+  if (!field)
+    return <th scope="col">{kind === 'actions' ? <span className="visually-hidden">{name}</span> : head}</th>
   return (
     <SortHead field={field} sort={sort} onSort={onSort}>
       {head}

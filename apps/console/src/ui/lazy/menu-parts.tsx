@@ -154,7 +154,7 @@ export function Item({ icon: Icon, onSelect, close, children }: MenuItemProps & 
         onSelect()
       }}
     >
-      {Icon && <Icon className="i" aria-hidden />}
+      {Icon && <Icon className="icon" aria-hidden />}
       {children}
     </Menu.Item>
   )
@@ -179,14 +179,14 @@ export function Anchor({
         onClick?.(event)
       }}
     >
-      {Icon && <Icon className="i" aria-hidden />}
-      <span className="grow trunc">{children}</span>
+      {Icon && <Icon className="icon" aria-hidden />}
+      <span className="grow truncated">{children}</span>
       {count !== undefined && (
         <span className={styles.count} aria-hidden="true">
           {formatCount(count)}
         </span>
       )}
-      {checked && <Check className="i" aria-hidden />}
+      {checked && <Check className="icon" aria-hidden />}
     </Menu.LinkItem>
   )
 }
@@ -217,9 +217,9 @@ export function Choice<T extends string>({
           className={`row ${styles.item}`}
           onClick={() => option.value === value && close()}
         >
-          {option.icon && <option.icon className="i" aria-hidden />}
+          {option.icon && <option.icon className="icon" aria-hidden />}
           <span className="grow">{option.label}</span>
-          {option.value === value && <Check className="i" aria-hidden />}
+          {option.value === value && <Check className="icon" aria-hidden />}
         </Menu.RadioItem>
       ))}
     </Menu.RadioGroup>

@@ -167,7 +167,7 @@ describe('a page of the console', () => {
     const text = 'Closed on <b>Sunday</b> &amp; "Monday" <<script>alert(1)</script> $&'
     const { text: page } = await ask(await served({ console: { banner: { text } } }, dist), '/')
     expect(page).toBe(
-      `${INDEX}<div id="boot"><div class="banner"><span class="i"></span><span>Closed on Sunday &amp; &#34;Monday&#34; alert(1) $&</span></div></div>`,
+      `${INDEX}<div id="boot"><div class="banner"><span class="icon"></span><span>Closed on Sunday &amp; &#34;Monday&#34; alert(1) $&</span></div></div>`,
     )
     const { text: without } = await ask(await served({}, dist), '/')
     expect(without).toBe(`${INDEX}<div id="boot"><!--banner--></div>`)

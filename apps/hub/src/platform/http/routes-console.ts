@@ -96,7 +96,7 @@ function withBanner(index: string, { console: { banner } }: Config): string {
   const text = banner.text
     .replace(/<[^>]*>/g, '')
     .replace(/[<>"']/g, character => `&#${character.codePointAt(0)};`)
-  const placeholder = `<div class="banner"><span class="i"></span><span>${text}</span></div>`
+  const placeholder = `<div class="banner"><span class="icon"></span><span>${text}</span></div>`
   // A function, because a replacement text would give `$` a meaning.
   return index.replaceAll('<!--banner-->', () => placeholder)
 }

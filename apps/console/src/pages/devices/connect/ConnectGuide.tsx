@@ -60,7 +60,7 @@ export function ConnectGuide({ projectId, title, onHold, onDone }: ConnectGuideP
         <>
           <div className={styles.head}>
             <h2 id={`${id}-title`}>{title}</h2>
-            <p className="t2">
+            <p className="secondary">
               A device runs a small agent. A deployment token tells the hub which project it belongs to.
             </p>
           </div>
@@ -113,7 +113,7 @@ function CreatedToken({ token, choices }: { token: string; choices: TokenChoices
   const expiresAt = limits?.expiresAt
   return (
     <Step number={1} state="done" title="Deployment token created">
-      <p className="t2">
+      <p className="secondary">
         <bdi>{name}</bdi> · {flags?.autoAccept ? 'auto-accept' : 'each device waits for approval'}
         {expiresAt && ` · expires ${dateAndMinute(Date.parse(expiresAt))}`}
       </p>

@@ -83,7 +83,7 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
         <li>
           <button type="button" onClick={onNext}>
             Connect the next one
-            <ArrowRight className="i i-14" aria-hidden />
+            <ArrowRight className="icon small-icon" aria-hidden />
           </button>
           <p className="help">
             The same token and command work for more devices
@@ -95,14 +95,14 @@ export function Greeting({ titleId, projectId, deviceId, enrolment, onNext, onDo
         <li>
           <Link from="/org_{$organization}/projects/$projectId" to="./repositories">
             Send it updates
-            <ArrowRight className="i i-14" aria-hidden />
+            <ArrowRight className="icon small-icon" aria-hidden />
           </Link>
           <p className="help">Link a repository, then name the package and the tag that it follows.</p>
         </li>
         <li>
           <Link from="/org_{$organization}/projects/$projectId" to="../../settings/members">
             Invite a colleague
-            <ArrowRight className="i i-14" aria-hidden />
+            <ArrowRight className="icon small-icon" aria-hidden />
           </Link>
           <p className="help">Members of the organization see its devices.</p>
         </li>
@@ -118,7 +118,7 @@ function Connected({ details: { isConnected, firstSeen }, isPending, tokenAt }: 
   const seenMs = Date.parse(firstSeen)
   const secs = tokenAt === undefined ? 0 : (seenMs - Date.parse(tokenAt)) / 1000
   return (
-    <p className="t2">
+    <p className="secondary">
       <Mark state={isPending ? 'pending' : isConnected ? 'on' : 'off'}>
         <span>
           {isConnected ? 'Connected' : 'Disconnected'}. First seen at{' '}
@@ -140,7 +140,7 @@ function useSystemInfo(deviceId: string) {
 
 function Facts({ details: { deviceId } }: { details: Details }) {
   const info = useSystemInfo(deviceId)
-  if (!info) return <p className="t2">Its first system information comes in a moment.</p>
+  if (!info) return <p className="secondary">Its first system information comes in a moment.</p>
   const facts: [label: string, value: string | undefined][] = [
     ['Hostname', info.hostname],
     ['Name', info.name],
@@ -191,7 +191,7 @@ function Progress({ details, enrolment }: { details: Details; enrolment: Enrolme
 function Done({ at, children }: { at: string; children: ReactNode }) {
   return (
     <li data-state="done">
-      <Check className="i i-14" aria-hidden />
+      <Check className="icon small-icon" aria-hidden />
       <span>{children}</span>
       <time dateTime={at}>{clockTime(Date.parse(at))}</time>
     </li>
@@ -200,7 +200,7 @@ function Done({ at, children }: { at: string; children: ReactNode }) {
 
 function Others({ count }: { count: number | undefined }) {
   if (!count || count < 1) return null
-  return <span className="t2">{counted(count, 'more device')} came with the same token.</span>
+  return <span className="secondary">{counted(count, 'more device')} came with the same token.</span>
 }
 
 function NameForm({ deviceId, hostname }: { deviceId: string; hostname: string | undefined }) {

@@ -37,7 +37,7 @@ export function KindTabs({ id, kind, onChange }: KindTabsProps) {
           tabIndex={one === kind ? 0 : -1}
           onClick={() => onChange(one)}
         >
-          <Icon className="i" aria-hidden />
+          <Icon className="icon" aria-hidden />
           <span>
             <b>{title}</b>
             <small className="fine">{text}</small>

@@ -94,11 +94,11 @@ function PublicAgent() {
   if (deviceUrl.startsWith('http:')) lines.push('dangerous-allow-plaintext = true')
   return (
     <>
-      <p className="t2">Let only root read the file of the agent, because it holds the token:</p>
+      <p className="secondary">Let only root read the file of the agent, because it holds the token:</p>
       <Code prompt label="Copy command" text="sudo chmod 600 /etc/nexigon/agent.toml" />
-      <p className="t2">Then set these lines in it:</p>
+      <p className="secondary">Then set these lines in it:</p>
       <Code label="Copy lines" text={lines.join('\n')} />
-      <p className="t2">And restart the agent:</p>
+      <p className="secondary">And restart the agent:</p>
       <Code prompt label="Copy command for the restart" text="sudo systemctl restart nexigon-agent" />
       <ul className={styles.notes}>
         <li>
@@ -150,7 +150,7 @@ function AgentCommand({ options }: { options: string }) {
   if (!offersInstall(hubUrl)) {
     return (
       <>
-        <p className="t2">In a checkout of Muster:</p>
+        <p className="secondary">In a checkout of Muster:</p>
         <Code prompt label="Copy command" text={inCheckout} />
       </>
     )

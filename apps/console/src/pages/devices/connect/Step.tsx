@@ -15,11 +15,11 @@ export function Step({ number, state, title, children }: StepProps) {
   return (
     <li aria-labelledby={headingId} className={styles.step} data-state={state}>
       <span className={styles.number} aria-hidden="true">
-        {state === 'done' ? <Check className="i i-14" /> : number}
+        {state === 'done' ? <Check className="icon small-icon" /> : number}
       </span>
       <div className={styles.content}>
         <h3 id={headingId}>
-          <span className="sr">Step {number}: </span>
+          <span className="visually-hidden">Step {number}: </span>
           {title}
         </h3>
         {children}

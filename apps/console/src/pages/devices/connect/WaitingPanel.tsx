@@ -30,7 +30,7 @@ export function WaitingPanel({ enrolment, ...rest }: WaitingPanelProps) {
       ) : (
         <>
           <h3>Your device appears here</h3>
-          <p className="t2">
+          <p className="secondary">
             Create a token first. Then this page waits and says so when the device connects.
           </p>
         </>
@@ -55,7 +55,7 @@ function Waiting({ projectId, kind, enrolment, onOtherToken }: WaitingPanelProps
       </div>
       <ol className={shared.steps}>
         <li data-state="done">
-          <Check className="i i-14" aria-hidden />
+          <Check className="icon small-icon" aria-hidden />
           <span>Token created</span>
           {token && <time dateTime={token.createdAt}>{clockTime(Date.parse(token.createdAt))}</time>}
         </li>
@@ -141,7 +141,7 @@ function WaitedTime() {
     return () => clearInterval(timer)
   }, [])
   return (
-    <span className="num muted" aria-hidden="true">
+    <span className="tabular muted" aria-hidden="true">
       {formatDuration((now - startedAt) / 1000)}
     </span>
   )

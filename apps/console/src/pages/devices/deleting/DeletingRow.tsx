@@ -36,7 +36,7 @@ export function DeletingCells({ deletion, columns }: { deletion: Deletion; colum
       <td {...CELL} colSpan={undoColumns} className={`end ${styles.undo}`}>
         {state === 'waiting' && (
           <Button size="sm" onClick={() => undoDeletion(deviceId)}>
-            Undo<span className="sr"> deleting {name}</span>
+            Undo<span className="visually-hidden"> deleting {name}</span>
           </Button>
         )}
       </td>
@@ -54,12 +54,12 @@ export function DeletingWords({ deletion }: { deletion: Deletion }) {
 export function NotDeleted({ deletion: { deviceId, reason } }: { deletion: Deletion }) {
   return (
     <span className={styles.reason} role="alert">
-      <CircleAlert className="i i-14" aria-hidden />
+      <CircleAlert className="icon small-icon" aria-hidden />
       <span>
         Not deleted: <ErrorText error={reason} />
       </span>
       <button type="button" className="copy" aria-label="Dismiss" onClick={() => undoDeletion(deviceId)}>
-        <X className="i i-14" aria-hidden />
+        <X className="icon small-icon" aria-hidden />
       </button>
     </span>
   )

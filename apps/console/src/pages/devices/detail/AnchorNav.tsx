@@ -49,7 +49,7 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
         <a key={id} href={`#${id}`} {...(id === current && { 'aria-current': 'location' })}>
           {label}
           {counts[id] !== undefined && (
-            <span className="muted num" aria-hidden="true">
+            <span className="muted tabular" aria-hidden="true">
               {formatCount(counts[id])}
             </span>
           )}
@@ -60,7 +60,7 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
         from="/org_{$organization}/projects/$projectId/devices/$deviceId"
         to="./timeline"
       >
-        <History className="i i-14" aria-hidden />
+        <History className="icon small-icon" aria-hidden />
         What happened
       </Link>
       <Link
@@ -68,7 +68,7 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
         from="/org_{$organization}/projects/$projectId/devices/$deviceId"
         to="./log"
       >
-        <TextAlignStart className="i i-14" aria-hidden />
+        <TextAlignStart className="icon small-icon" aria-hidden />
         Log
       </Link>
     </nav>

@@ -71,7 +71,7 @@ function Certificates({ deviceId }: { deviceId: string }) {
       {certificates.length > 0 && (
         <div className="bare">
           <table className={`tbl dense rows ${styles.table}`}>
-            <caption className="sr">Certificates</caption>
+            <caption className="visually-hidden">Certificates</caption>
             <thead>
               <tr>
                 <th scope="col">Id</th>
@@ -167,7 +167,7 @@ function CertificateActions({
           }}
         >
           {label}
-          <span className="sr"> certificate {certificateId}</span>
+          <span className="visually-hidden"> certificate {certificateId}</span>
         </Button>
       ))}
       <IconButton

@@ -59,7 +59,7 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
   return (
     <div className="bare">
       <table className="tbl dense rows">
-        <caption className="sr">Open connections</caption>
+        <caption className="visually-hidden">Open connections</caption>
         <thead>
           <tr>
             <th scope="col">Id</th>
@@ -78,7 +78,7 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
                 <td data-k="Connected At">
                   <Time at={connectedAt} />
                 </td>
-                <td className="num" data-k="Connected For">
+                <td className="tabular" data-k="Connected For">
                   <Elapsed secs={connectedForSecs} answeredAt={dataUpdatedAt} />
                 </td>
                 <td className="mono" data-k="Node">
@@ -140,7 +140,7 @@ function EndedConnections({ deviceId }: { deviceId: string }) {
                   <td data-k="Connected At">
                     <Time at={connectedAt} />
                   </td>
-                  <td className="num" data-k="Connected For">
+                  <td className="tabular" data-k="Connected For">
                     {formatDuration(durationSecs)}
                   </td>
                   <td className="mono" data-k="Node">
@@ -173,7 +173,10 @@ function reasonOf({ endReason, wasTakenOver }: End): string {
 
 function NodeName({ name }: { name: string }) {
   return (
-    <span className="trunc" style={{ display: 'inline-block', maxWidth: '16ch', verticalAlign: 'bottom' }}>
+    <span
+      className="truncated"
+      style={{ display: 'inline-block', maxWidth: '16ch', verticalAlign: 'bottom' }}
+    >
       {name}
     </span>
   )

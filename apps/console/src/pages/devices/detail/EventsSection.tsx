@@ -56,9 +56,9 @@ function EventRow({ event }: { event: DeviceEvent }) {
   const { tone, icon: Icon } = severityLook(severity)
   return (
     <li className={styles.event} data-tone={tone}>
-      <Icon className="i" aria-hidden />
-      <div className="any">
-        <span className="t2">{severity}</span>{' '}
+      <Icon className="icon" aria-hidden />
+      <div className="break-anywhere">
+        <span className="secondary">{severity}</span>{' '}
         {category !== undefined && (
           <>
             <bdi className={`muted ${styles.category}`}>{cut(category, MAX_ATTRIBUTE_CHARS)}</bdi>{' '}

@@ -20,7 +20,7 @@ export function LimitsNotice({ limitHits }: Pick<Details, 'limitHits'>) {
       {limitHits.map(({ limit, message, count, lastAt }) => (
         <p key={limit} style={{ overflowWrap: 'anywhere' }}>
           {message}{' '}
-          <span className="t2">
+          <span className="secondary">
             <Time at={lastAt} />
             {count > 1 && `, ${formatCount(count)} times in all`}
           </span>

@@ -79,7 +79,7 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
     <section className={`sheet bleed ${box.box}`} data-tone="warn" aria-labelledby="pending">
       <div className={box.main}>
         <div className={box.icon}>
-          <ShieldAlert className="i" aria-hidden />
+          <ShieldAlert className="icon" aria-hidden />
         </div>
         <div className="grow">
           <h2 id="pending">
@@ -110,7 +110,7 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
           </Fact>
           <Fact label="Address">
             {certificate.remoteAddress === undefined ? (
-              <span className="t2">Not recorded</span>
+              <span className="secondary">Not recorded</span>
             ) : (
               <span className="mono">{certificate.remoteAddress}</span>
             )}
@@ -120,7 +120,7 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
             {details.hostname ? (
               <bdi className="mono">{details.hostname}</bdi>
             ) : (
-              <span className="t2">Not known before it connects</span>
+              <span className="secondary">Not known before it connects</span>
             )}
             <TwinFacts details={details} certificateId={certificateId} />
           </Fact>
@@ -166,8 +166,8 @@ function Attempts({ details: { isConnected, lastRefusal } }: { details: Details 
 }
 
 function TokenName({ certificate: { tokenId, tokenName } }: { certificate: Certificate }) {
-  if (tokenId === undefined) return <span className="t2">Not recorded</span>
-  if (tokenName === undefined) return <span className="t2">A token that was deleted</span>
+  if (tokenId === undefined) return <span className="secondary">Not recorded</span>
+  if (tokenName === undefined) return <span className="secondary">A token that was deleted</span>
   return (
     <Link from="/org_{$organization}/projects/$projectId" to="./tokens" search={{ q: tokenName }}>
       <bdi>{tokenName}</bdi>

@@ -75,7 +75,7 @@ function ProblemIcon({ problem: { tone, endedAtMs } }: { problem: ShownProblem }
   const Icon = isOver ? CircleCheck : tone === 'bad' ? OctagonAlert : TriangleAlert
   return (
     <div className={styles.icon} data-tone={isOver ? 'ok' : tone}>
-      <Icon className="i" aria-hidden />
+      <Icon className="icon" aria-hidden />
     </div>
   )
 }

@@ -62,16 +62,12 @@ function ExportRow({
   const web = WEB_PROTOCOLS.find(known => known === protocol)
   const where = `${protocol} · ${port}${path === '/' ? '' : path}`
   return (
-    <li className="row any">
+    <li className="row break-anywhere">
       {web ? (
-        <button
-          type="button"
-          aria-disabled={isPending}
-          onClick={() => open(port, path, web)}
-        >
+        <button type="button" aria-disabled={isPending} onClick={() => open(port, path, web)}>
           {name}
-          <ExternalLink className="i i-14" aria-hidden />
-          <span className="sr"> (opens in a new window)</span>
+          <ExternalLink className="icon small-icon" aria-hidden />
+          <span className="visually-hidden"> (opens in a new window)</span>
         </button>
       ) : (
         <span>{name}</span>
@@ -114,7 +110,7 @@ function AnotherPort({ deviceId }: { deviceId: string }) {
       <div className="row">
         <input
           id={id}
-          className="input num"
+          className="input tabular"
           inputMode="numeric"
           autoComplete="off"
           value={text}
@@ -128,7 +124,7 @@ function AnotherPort({ deviceId }: { deviceId: string }) {
         </Button>
       </div>
       <FieldError id={id} error={isWrong ? 'A port is a number from 1 to 65535.' : undefined} />
-      {path !== '/' && <p className="any mono muted">{path}</p>}
+      {path !== '/' && <p className="break-anywhere mono muted">{path}</p>}
       <Checkbox label="This port speaks HTTPS" checked={isHttps} onChange={setHttps} />
       <p className="help" id={`${id}-help`}>
         Each link is valid for {PROXY_LINK_HOURS} hours and opens in a new window. The certificate of the

@@ -151,7 +151,7 @@ function Disks({ disks }: Pick<SystemInfo, 'disks'>) {
             <td className="mono" data-k="Mount point" style={WRAP}>
               {disk.mountPoint ?? '–'}
             </td>
-            <td className="num" data-k="Total">
+            <td className="tabular" data-k="Total">
               {disk.totalBytes === undefined ? '–' : formatBytes(disk.totalBytes)}
             </td>
             <td data-k="Available">
@@ -166,7 +166,7 @@ function Disks({ disks }: Pick<SystemInfo, 'disks'>) {
 
 function Available({ disk: { availableBytes, availableShare } }: { disk: Disk }) {
   if (availableBytes === undefined) return '–'
-  if (availableShare === undefined) return <span className="num">{formatBytes(availableBytes)}</span>
+  if (availableShare === undefined) return <span className="tabular">{formatBytes(availableBytes)}</span>
   return (
     <ShareBar share={availableShare} isLow={availableShare < LOW_SHARE}>
       {formatBytes(availableBytes)} ({formatPercent(availableShare)})

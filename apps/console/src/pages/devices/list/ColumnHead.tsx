@@ -34,9 +34,9 @@ export function ColumnHead({ column, isMatched, isMember, longest, sort, onSort 
       label
     ) : (
       <span className={`row ${styles.path}`} title={path}>
-        {isMatched && <ListFilterPlus className="i i-14" aria-hidden />}
+        {isMatched && <ListFilterPlus className="icon small-icon" aria-hidden />}
         {/* The path is cut at its beginning, because paths differ at their ends. `bdi` keeps the dots of the path in their places. */}
-        <span className="trunc" dir="rtl">
+        <span className="truncated" dir="rtl">
           <bdi dir="ltr">{path}</bdi>
         </span>
       </span>
@@ -113,7 +113,7 @@ function fittingWidth(head: HTMLTableCellElement): number {
   const widths = [head, ...cells].map(cell => {
     const range = document.createRange()
     range.selectNodeContents(cell!)
-    const inner = [...cell!.querySelectorAll('.trunc')].map(part =>
+    const inner = [...cell!.querySelectorAll('.truncated')].map(part =>
       part.querySelector('[data-cut]') ? nameWidth(part.textContent) + 4 : part.scrollWidth,
     )
     return Math.max(range.getBoundingClientRect().width, ...inner)

@@ -69,7 +69,7 @@ export const DeviceRowView = memo(function DeviceRowView({
         <label className={styles.pick}>
           <input
             type="checkbox"
-            className="bx"
+            className="checkbox"
             aria-label={`Select ${name ?? hostname ?? deviceId}`}
             checked={isShownSelected}
             onChange={event => select(event.target.checked, event)}
@@ -97,13 +97,13 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
               <div className="row grow" title={name ?? hostname}>
                 <RowLink
                   href={href}
-                  className={name === undefined ? `name trunc ${columnStyles.whole}` : 'name trunc'}
+                  className={name === undefined ? `name truncated ${columnStyles.whole}` : 'name truncated'}
                   aria-label={name}
                 >
                   {name === undefined ? <Unnamed /> : <CutMiddle text={name} />}
                 </RowLink>
                 {name === undefined && hostname !== undefined && (
-                  <span className="trunc">
+                  <span className="truncated">
                     <CutMiddle text={hostname} />
                   </span>
                 )}
@@ -125,7 +125,7 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
       })}
       <td {...CELL} className={`end ${styles.view}`}>
         <RowLink href={href} className={buttonClass('ghost', 'sm')}>
-          View<span className="sr"> {name ?? deviceId}</span>
+          View<span className="visually-hidden"> {name ?? deviceId}</span>
         </RowLink>
       </td>
     </>

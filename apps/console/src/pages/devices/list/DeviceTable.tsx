@@ -183,7 +183,7 @@ export function DeviceTable({
       onBlur={virtual.onBlur}
       {...longPress}
     >
-      <caption className="sr">Devices</caption>
+      <caption className="visually-hidden">Devices</caption>
       <colgroup>
         <col className={styles.selectColumn} />
         {columns.map(column => (
@@ -305,7 +305,7 @@ function SelectAll({ isSelected, isPartly, disabled, onChange }: SelectAllProps)
     <label className={styles.pick}>
       <input
         type="checkbox"
-        className="bx"
+        className="checkbox"
         aria-label="Select all on this list"
         checked={isShown}
         ref={box => {

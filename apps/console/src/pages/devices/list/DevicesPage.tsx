@@ -292,7 +292,7 @@ function Devices({ projectId }: { projectId: string }) {
           </DeviceTools>
           {search.result && (
             <div className="tools">
-              <span className="t2">Devices of one bulk action.</span>
+              <span className="secondary">Devices of one bulk action.</span>
               <Button size="sm" onClick={() => change({ result: undefined })}>
                 All devices
               </Button>
@@ -300,7 +300,7 @@ function Devices({ projectId }: { projectId: string }) {
           )}
           {!list.startsAtFirst && (
             <div className="tools">
-              <span className="t2">The list starts further down.</span>
+              <span className="secondary">The list starts further down.</span>
               <Button size="sm" onClick={() => change({})}>
                 From the first device
               </Button>

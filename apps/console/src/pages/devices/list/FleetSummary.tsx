@@ -63,7 +63,7 @@ export function FleetSummary({ summary }: { summary: Summary }) {
           {formatCount(pendingCount)}
           {pendingCount > 0 && (
             <Link from={DEVICES} to="./pending">
-              Review<span className="sr"> pending certificates</span>
+              Review<span className="visually-hidden"> pending certificates</span>
             </Link>
           )}
         </div>

@@ -96,7 +96,7 @@ export function columnOf(id: string): Column {
 }
 
 function PendingCount({ count }: { count: number }) {
-  if (count === 0) return <span className="t2 num">0</span>
+  if (count === 0) return <span className="secondary tabular">0</span>
   return (
     <Badge tone="warn" icon={ShieldAlert}>
       {formatCount(count)}
@@ -108,7 +108,7 @@ function PendingCount({ count }: { count: number }) {
 function Version({ version }: { version: string | undefined }) {
   if (version === undefined) return <span className="muted">–</span>
   return (
-    <span className="mono trunc" title={version}>
+    <span className="mono truncated" title={version}>
       {version}
     </span>
   )
@@ -120,17 +120,17 @@ function Update({ text, tone, error }: UpdateWords & { error: string | undefined
   const Icon = UPDATE_ICONS[tone]
   return (
     <span data-tone={tone} title={tone === 'bad' ? error : undefined}>
-      {Icon && <Icon className="i i-14" aria-hidden />}
-      <span className="trunc">{text}</span>
+      {Icon && <Icon className="icon small-icon" aria-hidden />}
+      <span className="truncated">{text}</span>
     </span>
   )
 }
 
 function PropertyText({ text }: { text: string | undefined }) {
-  if (text === undefined) return <span className="sr">not set</span>
+  if (text === undefined) return <span className="visually-hidden">not set</span>
   return (
     // `bdi` isolates the value, which may be written from right to left, from the text around it.
-    <bdi className="trunc" title={text}>
+    <bdi className="truncated" title={text}>
       {text}
     </bdi>
   )
@@ -155,5 +155,5 @@ function ConnectedFor({ secs }: { secs: number }) {
   const [answer, setAnswer] = useState({ secs, atMs: nowMs })
   if (answer.secs !== secs) setAnswer({ secs, atMs: nowMs })
   const passedSecs = Math.max(0, nowMs - answer.atMs) / 1000
-  return <span className="t2 num">for {durationInWords(secs + passedSecs)}</span>
+  return <span className="secondary tabular">for {durationInWords(secs + passedSecs)}</span>
 }

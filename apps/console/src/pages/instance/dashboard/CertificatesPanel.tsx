@@ -31,13 +31,13 @@ export function CertificatesPanel({ nodes: { value = [], failure } }: Pick<Healt
           const left = endsMs <= nowMs ? 'ended' : counted(days, 'day')
           return (
             <li key={key}>
-              <b className="trunc">{names.join(', ')}</b>
+              <b className="truncated">{names.join(', ')}</b>
               {days <= WARN_DAYS ? (
                 <Badge tone="warn" icon={TriangleAlert}>
                   {left}
                 </Badge>
               ) : (
-                <span className="muted num">{left}</span>
+                <span className="muted tabular">{left}</span>
               )}
               <span className={`muted ${styles.detail}`}>
                 {endsMs <= nowMs ? 'Ended' : 'Ends'} {dayInYear(endsMs, nowMs)}

@@ -9,9 +9,9 @@ import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
 import { Page, PageHead } from '../../../ui/app/Page.tsx'
 import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
 import { Settled } from '../../../ui/app/Settled.tsx'
-import { Stat, Stats } from '../../../ui/lazy/Stats.tsx'
 import { messageOf } from '../../../ui/ErrorText.tsx'
 import { SheetSkeleton } from '../../../ui/lazy/SheetSkeleton.tsx'
+import { Stat, Stats } from '../../../ui/lazy/Stats.tsx'
 import { NodeTable } from '../NodeTable.tsx'
 import { CertificatesPanel } from './CertificatesPanel.tsx'
 import styles from './DashboardPage.module.css'
@@ -116,7 +116,7 @@ function leadTo(to: '/admin/projects' | '/admin/users' | '/admin/cluster') {
   return (label: ReactNode) => (
     <Link to={to} className={styles.link}>
       {label}
-      <ArrowRight className="i i-14" aria-hidden />
+      <ArrowRight className="icon small-icon" aria-hidden />
     </Link>
   )
 }

@@ -25,7 +25,7 @@ export function NeedsAttention({ problems, answeredAt }: NeedsAttentionProps) {
       <ul>
         {problems.length === 0 && (
           <li className={styles.problem} data-level="ok">
-            <CircleCheck className="i" aria-hidden />
+            <CircleCheck className="icon" aria-hidden />
             <span className={styles.text}>
               Nothing needs attention.{' '}
               <span className="muted">
@@ -39,7 +39,7 @@ export function NeedsAttention({ problems, answeredAt }: NeedsAttentionProps) {
           const Icon = problem.level === 'bad' ? CircleAlert : TriangleAlert
           return (
             <li key={`${problem.kind} ${said}`} className={styles.problem} data-level={problem.level}>
-              <Icon className="i" aria-hidden />
+              <Icon className="icon" aria-hidden />
               <span className={styles.text}>
                 <b>{said}</b> {more !== undefined && <bdi>{more}</bdi>}
                 {note !== undefined && <small>{note}</small>}
@@ -78,7 +78,7 @@ function Way({ problem }: { problem: Problem }) {
   if (name === undefined) return null
   return (
     <LinkButton size="sm" to="/admin/dashboard" hash="cluster-nodes">
-      <span className="trunc">
+      <span className="truncated">
         Show <bdi>{name}</bdi>
       </span>
     </LinkButton>

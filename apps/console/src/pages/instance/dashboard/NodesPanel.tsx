@@ -45,7 +45,7 @@ export function NodesPanel({ nodes, answeredAt }: NodesPanelProps) {
             </Cell>
             <Cell>{name}</Cell>
             <Cell>
-              <span className="num">
+              <span className="tabular">
                 <Elapsed secs={uptimeSecs} answeredAt={answeredAt} />
               </span>
             </Cell>
@@ -53,7 +53,7 @@ export function NodesPanel({ nodes, answeredAt }: NodesPanelProps) {
               <span className="mono">{facts?.version ?? '–'}</span>
             </Cell>
             <Cell>
-              <span className="num">{facts ? formatCount(facts.connections) : '–'}</span>
+              <span className="tabular">{facts ? formatCount(facts.connections) : '–'}</span>
             </Cell>
             <Cell>
               <DiskLeft facts={facts} />

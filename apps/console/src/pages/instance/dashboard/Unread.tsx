@@ -4,7 +4,7 @@ import styles from './panels.module.css'
 export function Unread({ failure }: { failure: string | undefined }) {
   return failure === undefined ? (
     <p className={styles.unread}>
-      <span className="skel" />
+      <span className="skeleton" />
     </p>
   ) : (
     <p className={styles.unread}>

@@ -50,10 +50,10 @@ export function JobRow({ job, isOpen, onOpen }: JobRowProps) {
         <StateBadge looks={JOB_LOOKS} state={status} />
       </Cell>
       <Cell>
-        <span className="num">{durationMs === undefined ? '–' : formatMs(durationMs)}</span>
+        <span className="tabular">{durationMs === undefined ? '–' : formatMs(durationMs)}</span>
       </Cell>
       <Cell>
-        <span className="num">
+        <span className="tabular">
           {attempts === 1 && status === 'Completed' ? 1 : `${attempts} of ${retryLimit + 1}`}
         </span>
       </Cell>
@@ -74,7 +74,7 @@ function LastOf({ job }: { job: Job }) {
     <div className={styles.last}>
       <span className={`row ${styles.progress}`}>
         <i style={{ '--v': `${(100 * done) / total}%` } as CSSProperties} />
-        <span className="tiny muted num">
+        <span className="tiny muted tabular">
           {formatCount(done)} of {formatCount(total)}
         </span>
       </span>

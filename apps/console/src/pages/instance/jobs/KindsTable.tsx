@@ -46,10 +46,10 @@ export function KindsTable({ kinds }: { kinds: readonly JobKind[] }) {
               )}
             </Cell>
             <Cell>
-              <span className="num">{usualMs === undefined ? '–' : formatMs(usualMs)}</span>
+              <span className="tabular">{usualMs === undefined ? '–' : formatMs(usualMs)}</span>
             </Cell>
             <Cell>
-              <span className="num">
+              <span className="tabular">
                 {nextRunAt === undefined ? '–' : comingTime(Date.parse(nextRunAt), nowMs)}
               </span>
             </Cell>

@@ -22,7 +22,7 @@ export function EnrolledCell({ token, counts, isExpired }: EnrolledCellProps) {
           from="/org_{$organization}/projects/$projectId/tokens"
           to="../devices"
           search={{ token: tokenId }}
-          className="num"
+          className="tabular"
         >
           {counted(devices, 'device')}
         </Link>

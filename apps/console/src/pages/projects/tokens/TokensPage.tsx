@@ -86,7 +86,7 @@ export function TokensPage() {
             none={<NoMatch what="tokens" onClear={() => change({ q: '' })} />}
           />
           {tokens && (
-            <p className={`help any ${styles.note}`}>
+            <p className={`help break-anywhere ${styles.note}`}>
               A token lets new devices enrol. When it expires, new devices are refused. Deleting it also
               disconnects the devices that are connected with it.
             </p>

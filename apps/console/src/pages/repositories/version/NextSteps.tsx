@@ -51,10 +51,10 @@ export function NextSteps({ version, name, usage, path }: NextStepsProps) {
             className={`${styles.step} ${isDone ? styles.done : index === current ? styles.current : ''}`}
           >
             <span className={styles.number} aria-hidden="true">
-              {isDone ? <Check className="i i-14" /> : index + 1}
+              {isDone ? <Check className="icon small-icon" /> : index + 1}
             </span>
             <h3 className={shared.stepHead}>
-              {isDone && <span className="sr">Done: </span>}
+              {isDone && <span className="visually-hidden">Done: </span>}
               {title}
               {end && <span className={styles.end}>{end}</span>}
             </h3>
@@ -235,7 +235,7 @@ function FailingBefore({ assets, name, usage: { before } }: FailingBeforeProps) 
   const more = former && former.assets.length > 0 ? sizeOf(assets) - sizeOf(former.assets) : 0
   return (
     <div className={styles.hint}>
-      <Info className="i i-14" aria-hidden />
+      <Info className="icon small-icon" aria-hidden />
       <span>
         {counted(before.fails, 'device')} failed to install <SiblingLink {...before} />. They try {name}
         {more !== 0 && `, which is ${formatBytes(Math.abs(more))} ${more > 0 ? 'larger' : 'smaller'},`} when

@@ -29,7 +29,7 @@ export function TagRail({ title, tags, usage, withVersions = false }: TagRailPro
             <li key={tag}>
               <Badge locked={locked} {...(locked && { icon: Lock })}>
                 <span>{tag}</span>
-                {locked && <span className="sr"> locked</span>}
+                {locked && <span className="visually-hidden"> locked</span>}
               </Badge>
               <TagFacts tag={tag} locked={locked} usage={usage} withVersions={withVersions} />
             </li>

@@ -133,8 +133,8 @@ export function VersionPage() {
                 }
               />
               {isRunning && (
-                <a className="btn" href="#move">
-                  <Tag className="i" aria-hidden />
+                <a className="button" href="#move">
+                  <Tag className="icon" aria-hidden />
                   Move a tag
                 </a>
               )}
@@ -234,7 +234,7 @@ function Problem({ usage, name }: { usage: Usage; name: string }) {
       role="group"
       aria-label="Problem"
     >
-      <CircleAlert className="i" aria-hidden />
+      <CircleAlert className="icon" aria-hidden />
       <span className="grow">
         <strong>
           {counted(fails, 'device')} failed to install {name}.

@@ -16,7 +16,7 @@ export function DeviceState({ isConnected, status, lastSeenAt }: DeviceStateProp
           'Disconnected'
         ) : (
           <>
-            <span className="sr">Disconnected for </span>
+            <span className="visually-hidden">Disconnected for </span>
             {ageOf(Date.parse(lastSeenAt))}
           </>
         )}

@@ -113,7 +113,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         }}
       >
         <div className={`row ${styles.search}`} data-body>
-          <Search className="i" aria-hidden />
+          <Search className="icon" aria-hidden />
           <Autocomplete.Input
             {...IGNORED_BY_PASSWORD_MANAGERS}
             aria-label="Jump to"
@@ -129,7 +129,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           />
           <button type="button" aria-label="Close" tabIndex={-1} onClick={onClose}>
             <kbd>esc</kbd>
-            <X className="i" aria-hidden />
+            <X className="icon" aria-hidden />
           </button>
         </div>
         <Autocomplete.List className={styles.list} aria-label="Jump to">
@@ -169,14 +169,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
         </span>
         <span>
           <kbd>
-            <CornerDownLeft className="i" />
+            <CornerDownLeft className="icon" />
           </kbd>
           open
         </span>
         <span>
           <kbd>{COMMAND_KEY}</kbd>
           <kbd>
-            <CornerDownLeft className="i" />
+            <CornerDownLeft className="icon" />
           </kbd>
           new tab
         </span>
@@ -202,7 +202,7 @@ function OptionRow({ option, onClick }: OptionRowProps) {
         <div {...props} className={`row ${styles.option}`} aria-selected={highlighted} />
       )}
     >
-      <option.icon className="i" aria-hidden />
+      <option.icon className="icon" aria-hidden />
       <span className={styles.label}>{option.shown ?? option.label}</span>
       {option.hit && <span className={styles.hit}>{option.hit}</span>}
       {option.end && <span className={`row ${styles.end}`}>{option.end}</span>}

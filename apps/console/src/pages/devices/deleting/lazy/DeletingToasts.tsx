@@ -64,7 +64,7 @@ function WaitingToast({ waiting }: { waiting: readonly Deletion[] }) {
   const secs = useSecsLeft(first)
   return (
     <div className={`${toaster.toast} ${raised.raised}`} data-tone="ok">
-      <Trash2 className="i" aria-hidden />
+      <Trash2 className="icon" aria-hidden />
       <div className="grow">
         {waiting.length > 1 ? (
           `Deleting ${waiting.length} devices in ${secs} s.`

@@ -62,7 +62,7 @@ export function Lane({ name, empty, marks }: LaneProps) {
         {name}
       </span>
       <ul className={`touch-area ${styles.lane}`} aria-label={name}>
-        {groups.length === 0 && <li className="sr">{empty}</li>}
+        {groups.length === 0 && <li className="visually-hidden">{empty}</li>}
         {groups.map(group => (
           <Group key={group[0]!.entry.entryId} marks={group} />
         ))}

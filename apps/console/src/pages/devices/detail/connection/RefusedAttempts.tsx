@@ -21,7 +21,7 @@ export function RefusedAttempts({ refusals }: Pick<ActionOutput<'devices_GetDeta
           {refusals.map(({ at, address, reason }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: refusals have no id, and several can have the same time.
             <tr key={index}>
-              <td className="num" data-k="Time">
+              <td className="tabular" data-k="Time">
                 <Time at={at} />
               </td>
               <td className="mono" data-k="Address">

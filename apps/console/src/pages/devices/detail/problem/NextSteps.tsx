@@ -57,7 +57,7 @@ function StepItem({ step }: { step: Step }) {
     <li>
       <StepLink step={step}>
         {step.label}
-        <ArrowRight className="i i-14" aria-hidden />
+        <ArrowRight className="icon small-icon" aria-hidden />
       </StepLink>
       <p className="help">{step.why}</p>
     </li>
@@ -90,7 +90,7 @@ function UpdateSteps({ deviceId, problem, update: { error, targetVersion } }: Up
         <li>
           <VersionLink {...version}>
             Open {targetVersion.slice(0, LONGEST_LABEL)}
-            <ArrowRight className="i i-14" aria-hidden />
+            <ArrowRight className="icon small-icon" aria-hidden />
           </VersionLink>
           <p className="help">Files and tags of the version.</p>
         </li>

@@ -30,7 +30,7 @@ type PastValuesProps = {
 export function PastValues(property: PastValuesProps) {
   return (
     <div className={styles.past}>
-      <h3 className="sr">Past values of {property.name}</h3>
+      <h3 className="visually-hidden">Past values of {property.name}</h3>
       <SectionBoundary what="past values">
         <ValueTable {...property} />
       </SectionBoundary>
@@ -129,7 +129,7 @@ function ValueRow({ deviceId, name, change, isCurrent, expectedVersion }: ValueR
           !isRemoved && (
             <Button variant="ghost" size="sm" busy={set.isPending} onClick={() => void setAgain()}>
               Set again
-              <span className="sr">
+              <span className="visually-hidden">
                 {' '}
                 to <ShortValue value={value} />
               </span>

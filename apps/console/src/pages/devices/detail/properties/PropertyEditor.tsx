@@ -109,7 +109,7 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
         <bdi>{name}</bdi> <small aria-hidden>(required)</small>
       </div>
       <div className={styles.field}>
-        <label className="sr" htmlFor={id}>
+        <label className="visually-hidden" htmlFor={id}>
           Value of {name} as JSON (required)
         </label>
         <textarea
@@ -130,7 +130,7 @@ function EditorForm({ deviceId, property, onClose }: PropertyEditorProps) {
           }}
         />
         <FieldError id={id} error={error} />
-        <p id={`${id}-help`} className={`help any ${styles.help}`}>
+        <p id={`${id}-help`} className={`help break-anywhere ${styles.help}`}>
           {'value' in parsed && `${kindOfJson(parsed.value)}. `}
           Was <ShortValue value={value} />
           {changedBy && (

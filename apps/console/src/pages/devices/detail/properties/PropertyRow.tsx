@@ -55,7 +55,7 @@ export const PropertyRow = memo(function PropertyRow({
   return (
     <>
       <span className={styles.key}>
-        {isProtected && <Lock className="i" aria-hidden />}
+        {isProtected && <Lock className="icon" aria-hidden />}
         <span>
           {label !== undefined && (
             <>
@@ -76,7 +76,7 @@ export const PropertyRow = memo(function PropertyRow({
           <JsonValue value={value} />
         )}
       </div>
-      <span className={`trunc ${styles.by}`} title={changedBy && nameOf(changedBy)}>
+      <span className={`truncated ${styles.by}`} title={changedBy && nameOf(changedBy)}>
         <bdi>{changedBy ? nameOf(changedBy) : ''}</bdi>
       </span>
       <span className={`muted ${styles.time}`}>
@@ -121,7 +121,7 @@ export function RemovedRow({
         <bdi>{name}</bdi>
       </span>
       <div className={`muted ${styles.value}`}>Removed</div>
-      <span className={`trunc ${styles.by}`} />
+      <span className={`truncated ${styles.by}`} />
       <span className={`muted ${styles.time}`} />
       <span className={styles.actions}>
         <RowButton keys="h" label={`Past values of ${name}`} icon={History} isOpen onClick={onClose} />
@@ -153,7 +153,7 @@ function RowButton({ keys, label, icon: Icon, isOpen, isPressed, onClick }: RowB
       {...(isOpen !== undefined && { 'aria-expanded': isOpen })}
       {...(isPressed && { 'data-on': '' })}
     >
-      <Icon className="i i-14" aria-hidden />
+      <Icon className="icon small-icon" aria-hidden />
     </button>
   )
 }

@@ -47,9 +47,9 @@ export function EntriesPage({
         ]}
         here={title}
       />
-      <div className={`phead ${styles.head}`}>
+      <div className={`page-head ${styles.head}`}>
         <h1 tabIndex={-1}>{title}</h1>
-        <span className={`cnt ${styles.device}`}>
+        <span className={`count ${styles.device}`}>
           <bdi>{name}</bdi>
         </span>
         {hasStatus && details && <StatusBadges deviceId={deviceId} isConnected={details.isConnected} />}

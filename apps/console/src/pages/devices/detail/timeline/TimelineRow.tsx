@@ -27,18 +27,18 @@ export const EntryRow = memo(function EntryRow({ deviceId, entry, isOpen, onOpen
   const { icon: Icon, tone, word } = lookOf(entry)
   return (
     <li className={isOpen ? `${styles.row} ${styles.open}` : styles.row} data-row data-line={lineOf(entry)}>
-      <span className={`num ${styles.time}`}>
+      <span className={`tabular ${styles.time}`}>
         <ClockTime at={entry.at} />
       </span>
       <span className={styles.line} aria-hidden="true" />
       <span className={styles.icon} data-tone={tone}>
-        <Icon className="i" aria-hidden />
-        {word && <span className="sr">{word}: </span>}
+        <Icon className="icon" aria-hidden />
+        {word && <span className="visually-hidden">{word}: </span>}
       </span>
-      <div className={`any ${styles.text}`} id={id}>
+      <div className={`break-anywhere ${styles.text}`} id={id}>
         <Sentence entry={entry} />
       </div>
-      <span className={`muted trunc ${styles.source}`}>{sourceOf(entry)}</span>
+      <span className={`muted truncated ${styles.source}`}>{sourceOf(entry)}</span>
       <FoldButton
         label={`Details, ${wallTime(entry.at)}`}
         isOpen={isOpen}
@@ -63,14 +63,14 @@ export function RunRow({ name, entries, isOpen, onOpen }: RunRowProps) {
   const before = oldest.before
   return (
     <li className={styles.row} data-row data-line={lineWhile(newest.isConnected)}>
-      <span className={`num ${styles.time}`}>
+      <span className={`tabular ${styles.time}`}>
         <ClockTime at={newest.at} />
       </span>
       <span className={styles.line} aria-hidden="true" />
       <span className={styles.icon}>
-        <Braces className="i" aria-hidden />
+        <Braces className="icon" aria-hidden />
       </span>
-      <div className={`muted any ${styles.text} ${styles.summary}`}>
+      <div className={`muted break-anywhere ${styles.text} ${styles.summary}`}>
         <bdi className="mono">{name}</bdi> changed {entries.length} times
         {before && !before.isRemoved && (
           <>
@@ -79,7 +79,7 @@ export function RunRow({ name, entries, isOpen, onOpen }: RunRowProps) {
         )}{' '}
         to <ShortValue value={newest.now.value} isCut={newest.now.isCut} />
       </div>
-      <span className={`muted trunc ${styles.source}`}>{entries.length} properties</span>
+      <span className={`muted truncated ${styles.source}`}>{entries.length} properties</span>
       <FoldButton label={`${entries.length} changes of ${name}`} isOpen={isOpen} onChange={onOpen} />
     </li>
   )

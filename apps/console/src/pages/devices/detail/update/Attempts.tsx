@@ -47,13 +47,13 @@ export function Attempts({ deviceId, targetVersion }: AttemptsProps) {
           <TimesTogether>
             {shown.map(({ entry, change }, index) => (
               <tr key={entry.entryId}>
-                <td className="num" data-k="Attempt">
+                <td className="tabular" data-k="Attempt">
                   {formatCount(change.attempt ?? attempts.length - index)}
                 </td>
-                <td className="num" data-k="Started">
+                <td className="tabular" data-k="Started">
                   {change.startedAt === undefined ? '–' : <Time at={change.startedAt} />}
                 </td>
-                <td className="num" data-k="Failed after">
+                <td className="tabular" data-k="Failed after">
                   {updateDuration(change, entry) ?? '–'}
                 </td>
                 <td className="mono" data-k="Error">

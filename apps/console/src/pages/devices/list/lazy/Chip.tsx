@@ -17,7 +17,7 @@ export function Chip({ label, words, onRemove, children }: ChipProps) {
   return (
     <ul className={`wrap ${styles.chips}`} aria-label={label}>
       <li>
-        <span className={`trunc ${styles.words}`}>{children}</span>
+        <span className={`truncated ${styles.words}`}>{children}</span>
         <button
           type="button"
           className={styles.remove}
@@ -27,7 +27,7 @@ export function Chip({ label, words, onRemove, children }: ChipProps) {
             onRemove()
           }}
         >
-          <X className="i i-14" aria-hidden />
+          <X className="icon small-icon" aria-hidden />
         </button>
       </li>
     </ul>

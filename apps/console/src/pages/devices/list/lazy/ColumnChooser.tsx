@@ -71,7 +71,7 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
         {'name'.includes(part) && (
           <li className="row">
             <label className="row grow">
-              <input type="checkbox" className="bx" checked disabled />
+              <input type="checkbox" className="checkbox" checked disabled />
               <span>Name</span>
             </label>
             <small className="fine">always</small>
@@ -82,11 +82,13 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
             <label className="row grow">
               <input
                 type="checkbox"
-                className="bx"
+                className="checkbox"
                 checked={view.columns.includes(id)}
                 onChange={event => setShown(id, event.target.checked)}
               />
-              <span className={propertyOf(id) === undefined ? 'any' : 'any mono'}>{columnOf(id).label}</span>
+              <span className={propertyOf(id) === undefined ? 'break-anywhere' : 'break-anywhere mono'}>
+                {columnOf(id).label}
+              </span>
             </label>
             {view.columns.includes(id) && part === '' && (
               <Handle id={id} place={view.columns.indexOf(id)} onMove={move} />
@@ -95,7 +97,7 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
         ))}
       </ul>
       {leftOut.length > 0 && (
-        <p className={`fine any ${panel.note}`}>
+        <p className={`fine break-anywhere ${panel.note}`}>
           Left out, because a column has at most {MAX_COLUMN_PATH_PARTS} parts between dots:{' '}
           {leftOut.join(', ')}
         </p>
@@ -112,7 +114,7 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
       </header>
       <div className={styles.find}>
         <div className={`searchbox ${searchBox.box}`}>
-          <Search className="i" aria-hidden />
+          <Search className="icon" aria-hidden />
           <input
             className="input"
             type="search"
@@ -161,7 +163,9 @@ function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps
         {text ? `Properties that match “${text}”` : 'Properties'}
         <span>{placeOf(data)}</span>
       </h3>
-      {data.names.length === 0 && <p className={`fine any ${panel.note}`}>No device has such a property.</p>}
+      {data.names.length === 0 && (
+        <p className={`fine break-anywhere ${panel.note}`}>No device has such a property.</p>
+      )}
       <ul>
         {data.names.map(name => {
           const isShown = shown.includes(propertyColumn(name.path))
@@ -170,22 +174,22 @@ function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps
               <label className="row grow">
                 <input
                   type="checkbox"
-                  className="bx"
+                  className="checkbox"
                   checked={isShown}
                   disabled={!isShown && (isFull || !isColumnPath(name.path))}
                   onChange={event => onShown(name.path, event.target.checked)}
                 />
-                <span className={`any ${styles.path}`}>
+                <span className={`break-anywhere ${styles.path}`}>
                   <Marked className="mono" text={name.path} part={text} />
                   <small className="fine">{propertyWords(name)}</small>
                 </span>
               </label>
-              <small className="fine num">{counted(name.deviceCount, 'device')}</small>
+              <small className="fine tabular">{counted(name.deviceCount, 'device')}</small>
             </li>
           )
         })}
       </ul>
-      <p className={`fine any ${panel.note}`}>
+      <p className={`fine break-anywhere ${panel.note}`}>
         {isFull && `At most ${MAX_PROPERTY_COLUMNS} properties. `}
         From the newest {counted(data.devicesRead, 'device')}.
       </p>
@@ -235,7 +239,7 @@ function Handle({ id, place, onMove }: HandleProps) {
         isDragging.current = false
       }}
     >
-      <GripVertical className="i" aria-hidden />
+      <GripVertical className="icon" aria-hidden />
     </button>
   )
 }

@@ -119,8 +119,8 @@ export function ConditionPanel({
     key: name,
     content: (
       <>
-        <Marked className="trunc" text={subjectText(name)} part={part} />
-        <small className="fine num">column</small>
+        <Marked className="truncated" text={subjectText(name)} part={part} />
+        <small className="fine tabular">column</small>
       </>
     ),
     choose: () => chooseSubject(name),
@@ -129,8 +129,8 @@ export function ConditionPanel({
     key: name.path,
     content: (
       <>
-        <Marked className="mono trunc" text={name.path} part={part} />
-        <small className="fine num">{propertyWords(name)}</small>
+        <Marked className="mono truncated" text={name.path} part={part} />
+        <small className="fine tabular">{propertyWords(name)}</small>
       </>
     ),
     choose: () => chooseSubject(name.path),
@@ -189,7 +189,7 @@ export function ConditionPanel({
   const title = edited === undefined ? 'Add a condition' : 'Change the condition'
   return (
     <Popover label={title} className={`${panel.panel} ${styles.condition}`} opener={opener} onClose={onClose}>
-      <h2 className="sr">{title}</h2>
+      <h2 className="visually-hidden">{title}</h2>
       <form noValidate onSubmit={event => void submitForm(event, form)}>
         <div ref={fields} className={styles.fields}>
           <form.Field name="property">
@@ -268,7 +268,7 @@ export function ConditionPanel({
             {values !== undefined && values.otherCount > 0 && (
               <Note>{counted(values.otherCount, 'device')} with an object, a list or a longer text.</Note>
             )}
-            <p className={`fine any ${panel.note}`}>{HELP[helpOf(typed.property, takes)]}</p>
+            <p className={`fine break-anywhere ${panel.note}`}>{HELP[helpOf(typed.property, takes)]}</p>
           </div>
         </div>
         <footer className="row">
@@ -342,8 +342,8 @@ function optionsOf(
         key: words,
         content: (
           <>
-            <span className="t2">{words}</span>
-            <span className={`mono num ${optionStyles.number}`}>{value}</span>
+            <span className="secondary">{words}</span>
+            <span className={`mono tabular ${optionStyles.number}`}>{value}</span>
           </>
         ),
         choose: () => choose(undefined, String(value)),
@@ -358,7 +358,7 @@ function optionsOf(
           key: JSON.stringify(value),
           content: (
             <Share count={deviceCount} of={devicesRead}>
-              <bdi className="mono trunc">{text}</bdi>
+              <bdi className="mono truncated">{text}</bdi>
             </Share>
           ),
           choose: () => choose(undefined, text),
@@ -370,7 +370,7 @@ function optionsOf(
       key: 'absent',
       content: (
         <Share count={absentCount} of={devicesRead}>
-          <span className="t2">not there</span>
+          <span className="secondary">not there</span>
         </Share>
       ),
       choose: () => choose('absent', ''),
@@ -390,7 +390,7 @@ function Share({ count, of, children }: { count: number; of: number; children: R
       <span className={optionStyles.share} aria-hidden="true">
         <i style={{ width: share }} />
       </span>
-      <span className={`num ${optionStyles.count}`}>{formatCount(count)}</span>
+      <span className={`tabular ${optionStyles.count}`}>{formatCount(count)}</span>
     </>
   )
 }

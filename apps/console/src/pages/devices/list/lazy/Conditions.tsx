@@ -23,7 +23,7 @@ export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
           <li key={`${index} ${text}`} data-condition={index}>
             <button
               type="button"
-              className={`trunc ${styles.words}`}
+              className={`truncated ${styles.words}`}
               aria-haspopup="dialog"
               aria-label={`Change condition: ${text}`}
               onClick={() => onEdit(index)}
@@ -45,7 +45,7 @@ export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
                 onChange(conditions.toSpliced(index, 1))
               }}
             >
-              <X className="i i-14" aria-hidden />
+              <X className="icon small-icon" aria-hidden />
             </button>
           </li>
         )

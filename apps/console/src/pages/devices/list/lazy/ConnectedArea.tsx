@@ -98,7 +98,9 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
             <span className={styles.point} style={percent(dip)} />
             <span className={tipClass(x(dip.atMs))} style={percent(dip)} aria-hidden="true">
               {formatCount(dip.count)} at {hourAndMinute(dip.atMs)}
-              {dip.minutes !== undefined && <span className="hide-s">, back after {dip.minutes} min</span>}
+              {dip.minutes !== undefined && (
+                <span className="hidden-on-phones">, back after {dip.minutes} min</span>
+              )}
             </span>
           </>
         )}
@@ -116,7 +118,7 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
         {axisTimes(nowMs).map((atMs, index) => (
           <span
             key={atMs}
-            className={index % 2 ? 'hide-s' : undefined}
+            className={index % 2 ? 'hidden-on-phones' : undefined}
             style={{ left: `${(100 * x(atMs)) / WIDTH}%` }}
           >
             {hourAndMinute(atMs)}

@@ -49,7 +49,7 @@ export function FleetSheet({ summary, search, onChange }: FleetSheetProps) {
     <section className={`sheet ${styles.fleet}`} aria-label="Fleet">
       <ConnectedArea series={connectedSeries} connectedCount={connectedCount} deviceCount={deviceCount} />
       <fieldset className={`touch-area ${styles.states}`}>
-        <legend className="sr">Filter by connection and health</legend>
+        <legend className="visually-hidden">Filter by connection and health</legend>
         {cells.map(({ key, value, ...cell }) => (
           <CellButton
             key={cell.label}
@@ -60,7 +60,7 @@ export function FleetSheet({ summary, search, onChange }: FleetSheetProps) {
         ))}
         {pendingCount > 0 && (
           <Link from={DEVICES} to="./pending">
-            Review<span className="sr"> pending certificates</span>
+            Review<span className="visually-hidden"> pending certificates</span>
           </Link>
         )}
       </fieldset>

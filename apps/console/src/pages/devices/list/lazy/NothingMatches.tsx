@@ -53,14 +53,14 @@ export function NothingMatches({ projectId, search, conditions, onChange, onClea
               return (
                 <li key={words} className="row">
                   <span>Without {words}</span>
-                  <span className={`muted num ${styles.count}`} role="status">
+                  <span className={`muted tabular ${styles.count}`} role="status">
                     {index < MAX_COUNTED_FILTERS
                       ? countText(count, error)
                       : `– only ${MAX_COUNTED_FILTERS} parts are counted`}
                   </span>
                   {count !== undefined && count !== null && count > 0 && (
                     <Button size="sm" onClick={() => leave(() => onChange(without))}>
-                      Remove<span className="sr"> {words}</span>
+                      Remove<span className="visually-hidden"> {words}</span>
                     </Button>
                   )}
                 </li>
@@ -125,7 +125,7 @@ function Nearest({ projectId, conditions }: { projectId: string; conditions: rea
   if (!condition || !numbers) return null
   const isLess = condition.operator === 'less'
   return (
-    <p className="t2">
+    <p className="secondary">
       The {isLess ? 'lowest' : 'highest'} <span className="mono">{condition.property}</span> in this project
       is <span className="mono">{isLess ? numbers.lowest : numbers.highest}</span>.
     </p>

@@ -31,7 +31,7 @@ export function PhoneMenu({ sort, onSort, isFull, onPanel, onSelecting, exported
       align="end"
       trigger={
         <Button aria-label="Order, conditions, columns, selection, export">
-          <Ellipsis className="i" aria-hidden />
+          <Ellipsis className="icon" aria-hidden />
         </Button>
       }
     >

@@ -62,7 +62,7 @@ export function SelectionBar({ selection, total, isUncounted, input, onClose }: 
       trigger={
         <Button icon={Download}>
           Export
-          <ChevronDown className="i i-14" aria-hidden />
+          <ChevronDown className="icon small-icon" aria-hidden />
         </Button>
       }
     >
