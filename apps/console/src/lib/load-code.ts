@@ -16,9 +16,19 @@ export async function loadCode<T>(importer: () => Promise<T>): Promise<T> {
   try {
     return await importer()
   } catch (cause) {
-    if (await isHubThere()) throw cause
+    if (await isHubThere()) throw missingStyles(cause) ?? cause
     throw new ActionError('Internal', 'The hub could not be reached.', { status: 0, cause })
   }
+}
+
+/**
+ * The error of a script that the hub lacks, for a sheet that it lacks. The router reloads the document after the first only, and a newer hub has
+ * neither.
+ */
+function missingStyles(cause: unknown): Error | undefined {
+  const { message } = cause as Partial<Error>
+  if (!message?.startsWith('Unable to preload CSS')) return undefined
+  return new Error(`Failed to fetch dynamically imported module: ${message}`, { cause })
 }
 
 async function isHubThere(): Promise<boolean> {
