@@ -83,6 +83,29 @@ const FORMS: Record<string, Opened> = {
     open: () => dialog('/admin/users', 'New User'),
     submit: 'Create User',
   },
+  'one’s own address': {
+    file: 'pages/accounts/EmailSection.tsx',
+    open: () => region('/settings/profile', 'Change Email'),
+    submit: 'Mail a Link',
+    values: {
+      wrong: { 'New email': ' ' },
+      right: { 'New email': 'mira@new.example', 'Current password': 'a password' },
+    },
+  },
+  'the address of an account': {
+    file: 'pages/accounts/SetEmailDialog.tsx',
+    open: async () => {
+      await page.goto(`${stage.hub.url}/admin/users`)
+      await page
+        .getByRole('button', { name: /^More actions for/ })
+        .first()
+        .click()
+      await page.getByRole('menuitem', { name: 'Change email' }).click()
+      return page.getByRole('dialog')
+    },
+    submit: 'Change Email',
+    values: { wrong: { Email: ' ' }, right: { Email: 'mira@new.example' } },
+  },
   'an invitation': {
     file: 'pages/organizations/InviteDialog.tsx',
     open: () => dialog(`${organization}/settings/members`, 'Invite User'),

@@ -18,6 +18,7 @@ export function SetEmailDialog({ user: { userId, email }, onClose }: SetEmailDia
   const [failure, setFailure] = useState<unknown>()
   const form = useTextForm({
     defaultValues: { email },
+    validate: values => ({ email: values.email.trim() ? undefined : 'Please enter the address.' }),
     submit: async values => {
       const wanted = values.email.trim()
       const done = await password.run(async currentPassword => {

@@ -139,7 +139,7 @@ describe('secrets', () => {
     const kept = `${stored}\n${captured.lines.map(line => JSON.stringify(line)).join('\n')}`
     expect(planted).toBeGreaterThan(9)
     expect(generated.length).toBeGreaterThan(4)
-    expect(mailed).toHaveLength(2)
+    expect(mailed).toHaveLength(3)
     expect(kept).toContain('"users_SetPassword"')
     expect(kept).not.toContain(PLANTED)
     for (const one of generated) expect(kept.includes(one), one).toBe(false)
