@@ -1,5 +1,8 @@
-import { History, Lock, Pencil, Pin, PinOff } from 'lucide-react'
+import { Ellipsis, History, Lock, Pencil, Pin, PinOff } from 'lucide-react'
 import { memo } from 'react'
+import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
+import { IconButton } from '../../../../ui/app/IconButton.tsx'
+import { Menu, MenuItem } from '../../../../ui/app/Menu.tsx'
 import { Time } from '../../../../ui/app/Time.tsx'
 import { CopyButton } from '../../../../ui/CopyButton.tsx'
 import type { IconType } from '../../../../ui/icon.ts'
@@ -31,7 +34,10 @@ type PropertyRowProps = {
   onOpen: (rowKey: string, opened: Opened | undefined) => void
 }
 
-/** Row of a property: key, value, actor and time of the last change, with buttons to edit it, to show its past values and to copy it. */
+/**
+ * Row of a property: key, value, actor and time of the last change, with buttons to edit it, to show its past values, to pin and to copy it.
+ * On phones all but the last are in a menu.
+ */
 export const PropertyRow = memo(function PropertyRow({
   deviceId,
   property,
@@ -44,6 +50,10 @@ export const PropertyRow = memo(function PropertyRow({
   onOpen,
 }: PropertyRowProps) {
   const { name, value, protected: isProtected, lastUpdated, isCut = false, valueBytes = 0 } = property
+  const isNarrow = useIsNarrow()
+  const edit = () => onOpen(rowKey, 'edit')
+  const togglePast = () => onOpen(rowKey, opened === 'past' ? undefined : 'past')
+  const PinIcon = isPinned ? PinOff : Pin
   if (opened === 'edit')
     return (
       <PropertyEditor
@@ -83,21 +93,40 @@ export const PropertyRow = memo(function PropertyRow({
         <Time at={lastUpdated} />
       </span>
       <span className={styles.actions}>
-        <RowButton keys="e" label={`Edit ${name}`} icon={Pencil} onClick={() => onOpen(rowKey, 'edit')} />
-        <RowButton
-          keys="h"
-          label={`Past values of ${name}`}
-          icon={History}
-          isOpen={opened === 'past'}
-          onClick={() => onOpen(rowKey, opened === 'past' ? undefined : 'past')}
-        />
-        <RowButton
-          keys="p"
-          label={`${isPinned ? 'Unpin' : 'Pin'} ${name}`}
-          icon={isPinned ? PinOff : Pin}
-          isPressed={isPinned}
-          onClick={() => onPin(name)}
-        />
+        {isNarrow ? (
+          <Menu
+            align="end"
+            trigger={<IconButton label={`More actions for ${name}`} icon={Ellipsis} size="sm" />}
+          >
+            <MenuItem icon={Pencil} onSelect={edit}>
+              Edit
+            </MenuItem>
+            <MenuItem icon={History} onSelect={togglePast}>
+              {opened === 'past' ? 'Close past values' : 'Past values'}
+            </MenuItem>
+            <MenuItem icon={PinIcon} onSelect={() => onPin(name)}>
+              {isPinned ? 'Unpin' : 'Pin'}
+            </MenuItem>
+          </Menu>
+        ) : (
+          <>
+            <RowButton keys="e" label={`Edit ${name}`} icon={Pencil} onClick={edit} />
+            <RowButton
+              keys="h"
+              label={`Past values of ${name}`}
+              icon={History}
+              isOpen={opened === 'past'}
+              onClick={togglePast}
+            />
+            <RowButton
+              keys="p"
+              label={`${isPinned ? 'Unpin' : 'Pin'} ${name}`}
+              icon={PinIcon}
+              isPressed={isPinned}
+              onClick={() => onPin(name)}
+            />
+          </>
+        )}
         {!isCut && <CopyButton text={copyTextOf(value)} label={`Copy value of ${name}`} />}
       </span>
       {opened === 'past' && <PastValues deviceId={deviceId} name={name} version={property.version} />}
