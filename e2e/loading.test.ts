@@ -62,7 +62,7 @@ it('C23: shows a device with a failed update and its versions after at most 8 ac
     page,
     urlOf(populated, DEVICE).replace(populated.devices.Active, device.deviceId),
   )
-  const problem = page.locator('.problem')
+  const problem = page.locator('.problem-box')
   await problem.getByText('The bundle needs 1.5 KiB').waitFor()
   await problem.getByRole('link', { name: 'Open 1.4.0' }).waitFor()
   await problem.getByRole('link', { name: '2 devices fail with this error' }).waitFor()

@@ -347,11 +347,11 @@ async function fillSignup(page: Page) {
   await page.getByLabel(/^I agree/).check()
 }
 
-it('P14: loads at most 130 KB of compressed code for the sign-in page, and 190 KB for a device list', async () => {
+it('P14: loads at most 120 KB of compressed code for the sign-in page, and 190 KB for a device list', async () => {
   const page = await stage.newPage()
   await page.goto(`${stage.hub.url}/login`)
   await page.getByLabel('Email').waitFor()
-  expect(await codeBytes(page)).toBeLessThanOrEqual(130_000)
+  expect(await codeBytes(page)).toBeLessThanOrEqual(120_000)
   const addDevices = (first: number, last: number) =>
     changeDatabase(
       stage.hub,

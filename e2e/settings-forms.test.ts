@@ -127,7 +127,7 @@ it('pins properties of a project for everyone, in an order that people change', 
   const properties = page.getByRole('region', { name: 'Properties' })
   await properties.getByRole('heading', { name: 'Pinned' }).waitFor()
   // A person's own pins are listed before the pins of the project.
-  const pinned = await properties.locator('h3:has-text("Pinned") + ul > li .k').allInnerTexts()
+  const pinned = await properties.locator('h3:has-text("Pinned") + ul > li .properties-key').allInnerTexts()
   expect(pinned).toEqual(['app.crane.load', 'Site\nsite'])
 })
 
