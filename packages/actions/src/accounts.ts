@@ -281,7 +281,6 @@ export const accounts = {
     rateLimit: { perPerson: { calls: 5, perSecs: 60 * MINUTE_SECS } },
     failedResults: ['InvalidCurrentPassword', 'SameEmail', 'EmailAlreadyExists'],
     audit: ['userId', 'newEmail'],
-    aliases: ['users_InitiateUserEmailChange'],
   }),
   users_CompleteEmailChange: command({
     summary: 'Changes the address of an account with the mailed JWT, which works once.',
@@ -295,7 +294,6 @@ export const accounts = {
     rateLimit: { perAddress: { calls: 30, perSecs: 15 * MINUTE_SECS } },
     failedResults: ['InvalidToken', 'EmailAlreadyExists'],
     audit: [],
-    aliases: ['users_CompleteUserEmailChange'],
   }),
   users_SetEmail: command({
     summary: 'Changes the address of an account without a mailed link; mails a notice to the old one.',
@@ -307,7 +305,6 @@ export const accounts = {
     rateLimit: { perPerson: { calls: 100, perSecs: 15 * MINUTE_SECS } },
     failedResults: ['EmailAlreadyExists'],
     audit: ['userId', 'email'],
-    aliases: ['users_SetUserEmail'],
   }),
   users_Register: command({
     summary: 'Signs up: mails a link that activates the account.',
