@@ -133,7 +133,8 @@ async function bordersOfFeatures(): Promise<string> {
   const entries = await readdir(join(root, FEATURES), { withFileTypes: true })
   const names = entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
   return (await textOf('biome.json')).replaceAll(
-    /(?<=\*\*\/)\{accounts,.*?\}/g,
+    // The lists of names, at whatever name they begin.
+    /(?<=\*\*\/)\{(?:\w+,)*accounts,.*?\}/g,
     `{${names.sort().join(',')}}`,
   )
 }
