@@ -100,6 +100,17 @@ it('lets an item fail alone that cannot be processed', async () => {
   expect(await outcomes('one')).toEqual({ Failed: [3], Done: [0, 1, 2, 4, 5, 6, 7] })
 })
 
+it.each([
+  ['takes too long', '57014'],
+  ['waits too long for a lock', '55P03'],
+])('lets an item fail alone whose statement %s', async (_, code) => {
+  await listOf('one', 8)
+  await run(async positions => {
+    if (positions.includes(3)) throw Object.assign(new Error('canceling statement'), { code })
+  })
+  expect(await outcomes('one')).toEqual({ Failed: [3], Done: [0, 1, 2, 4, 5, 6, 7] })
+})
+
 it('lets an item fail alone that gets no result', async () => {
   await listOf('one', 8)
   await run(async positions => {

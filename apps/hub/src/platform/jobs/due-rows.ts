@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ActionError } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../database/client/connection.ts'
-import { isConnectionError, isDeadlock, sqlState } from '../database/client/errors.ts'
+import {
+  isCancelled,
+  isConnectionError,
+  isDeadlock,
+  isLockTimeout,
+  sqlState,
+} from '../database/client/errors.ts'
 import type { Logger } from '../runtime/log.ts'
 
 /** Maximum number of portions of one list before a run turns to the next list that is due. */
@@ -111,8 +117,10 @@ export function dueRows<List, Item extends { position: number }, Result>({
           }
         return outcome
       } catch (error) {
+        // A statement that took too long, or waited for a lock, is due to an item: it is slow, or another transaction holds its rows.
+        const isHeldUp = isCancelled(error) || isLockTimeout(error)
         // A limit of the caller concerns no item. A job continues with the hub's own share.
-        if (isConnectionError(error) || error instanceof ActionError) throw error
+        if ((isConnectionError(error) && !isHeldUp) || error instanceof ActionError) throw error
         if (attempt < MAX_ATTEMPTS && (isDeadlock(error) || sqlState(error) === '40001')) continue
         const [item] = items
         if (!item) throw error
