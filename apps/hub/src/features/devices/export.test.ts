@@ -123,6 +123,7 @@ describe('an export', () => {
       '  =1',
       'x;=1+1;y',
       'x; "@SUM(A1)"',
+      'x;\t=1+1',
       '\uFF1D1+1',
       'a\n\uFF0B1',
       'a;b',
@@ -142,6 +143,7 @@ describe('an export', () => {
       '  =1': "'  =1",
       'x;=1+1;y': "x;'=1+1;y",
       'x; "@SUM(A1)"': `x;' "@SUM(A1)"`,
+      'x;\t=1+1': "x;'\t=1+1",
       '\uFF1D1+1': "'\uFF1D1+1",
       'a\n\uFF0B1': "a\n'\uFF0B1",
     }
@@ -150,9 +152,9 @@ describe('an export', () => {
     )
     expect(rows.flat().filter(cell => /^[=+\-@\t\r]/.test(cell))).toEqual([])
     // Where `;` separates cells, lines and cells begin at every line break and semicolon, also within quotes.
-    expect(text.split(/[;\r\n]/).filter(cell => /^[" ]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.test(cell))).toEqual(
-      [],
-    )
+    expect(
+      text.split(/[;\r\n]/).filter(cell => /^[" \t]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.test(cell)),
+    ).toEqual([])
     expect(rows.map(row => row[header!.indexOf('pendingCertificatesCount')])).toEqual(names.map(() => '2'))
   })
 

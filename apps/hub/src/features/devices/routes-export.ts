@@ -129,9 +129,9 @@ const BYTE_ORDER_MARK = '\uFEFF'
  * the middle of a cell protect nothing: the text also has such a place behind `;` and behind a line break. Excel takes the full-width signs
  * for the plain ones.
  */
-const FORMULA_START = /(^|[;\r\n])(?=[" ]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+const FORMULA_START = /(^|[;\r\n])(?=[" \t]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
 /** A semicolon in JSON text before such a place. */
-const FORMULA_IN_JSON = /;(?=[\\" ]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+const FORMULA_IN_JSON = /;(?=(?:\\t|[\\" ])*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
 
 /** Formats a line of CSV (RFC 4180). */
 function csvLine(values: unknown[]): string {

@@ -63,7 +63,7 @@ export async function openOverLink<Of extends { deviceId: string }, E extends ke
       const { key, name, data } = kind.event(of, scope.projectId!)
       const record = (): Promise<void> =>
         db.transaction().execute(tx => recordEvent(tx, { caller, scope, origin: { address } }, name, data))
-      await once(link, key, record).catch(error => {
+      await once(link, `${name} ${key}`, record).catch(error => {
         device.close()
         throw error
       })

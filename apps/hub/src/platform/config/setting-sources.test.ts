@@ -136,8 +136,12 @@ describe('a configuration file', () => {
 
   it('S36: may have retired keys, which are ignored with a warning', async () => {
     const path = await file('port = 1\nold-name = 3\nold-nam = 3')
-    const env = { MUSTER_CONFIG_FILE: path, MUSTER_OTHER_OLD_NAME: 'x' }
-    const advice = { MUSTER_OLD_NAME: 'set MUSTER_PORT', MUSTER_OTHER_OLD_NAME: 'remove it' }
+    const env = { MUSTER_CONFIG_FILE: path, MUSTER_OTHER_OLD_NAME: 'x', MUSTER_EMPTY_OLD_NAME: '' }
+    const advice = {
+      MUSTER_OLD_NAME: 'set MUSTER_PORT',
+      MUSTER_OTHER_OLD_NAME: 'remove it',
+      MUSTER_EMPTY_OLD_NAME: 'remove it',
+    }
     const sources = readSources(env, { names: ['MUSTER_PORT'], secrets: [], retired: advice })
     expect([...sources.retired]).toEqual([
       ['MUSTER_OTHER_OLD_NAME', 'remove it'],

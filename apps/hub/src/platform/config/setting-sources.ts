@@ -70,10 +70,12 @@ export function readSources(
     const own = new Map(
       [...texts].flatMap(([name, text]) => (known.has(name) && text !== '' ? [[name, { text, from }]] : [])),
     )
-    for (const name of texts.keys()) {
+    for (const [name, text] of texts) {
       if (known.has(name)) continue
-      if (Object.hasOwn(retired, name)) sources.retired.set(name, retired[name]!)
-      else if (from === 'environment') sources.unknown.push(name)
+      if (Object.hasOwn(retired, name)) {
+        // An empty text counts as absent.
+        if (text !== '') sources.retired.set(name, retired[name]!)
+      } else if (from === 'environment') sources.unknown.push(name)
       else sources.problems.set(name, unknownKey(name, from, [...known]))
     }
     for (const secret of secrets) {

@@ -8,6 +8,7 @@ import { VERSION } from '@muster/actions/version'
 import { FairLimiter } from '@muster/concurrency'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { countedAs } from '../limits/counted-address.ts'
 import { deviceUrl } from '../net/device-url.ts'
 import { isLoopbackAddress, remoteAddress, trustedProxy } from '../net/trusted-proxy.ts'
 import { replyWithFile } from './send-file.ts'
@@ -102,7 +103,7 @@ export function installRoutes(
     const sha256 = await digestOf(path)
     const { raw: response } = reply
     const { socket } = request.raw
-    const permit = await downloads.enter({ owner: request.remote }).catch((cause: unknown) => {
+    const permit = await downloads.enter({ owner: countedAs(request.remote) }).catch((cause: unknown) => {
       throw new ActionError(
         'RateLimited',
         'Too many downloads of the agent at once, try again in a moment.',
