@@ -153,6 +153,17 @@ describe('a task that would wait', () => {
     await waiting.end()
   })
 
+  it('is rejected at once when its owner has as many waiting tasks as may wait, and those of others are not', async () => {
+    const { addOf } = limiterOf({ max: 1, maxWaiting: 10, maxWaitingPerOwner: 1 })
+    const first = addOf('a1')
+    const waiting = addOf('a2')
+    await expect(addOf('a3').done).rejects.toMatchObject({ reason: 'full' })
+    const other = addOf('b1')
+    await first.end()
+    await other.end()
+    await waiting.end()
+  })
+
   it('is rejected at once when maxWaiting is 0', async () => {
     const { addOf } = limiterOf({ max: 2, maxPerOwner: 1, maxWaiting: 0 })
     const first = addOf('a1')

@@ -6,6 +6,8 @@ export type FairLimiterOptions = {
   maxPerOwner?: number | ((owner: string) => number)
   /** Number of tasks that may wait; further tasks are rejected immediately. With 0, every task that would wait is rejected. */
   maxWaiting?: number
+  /** Number of tasks of one owner that may wait; its further tasks are rejected immediately. */
+  maxWaitingPerOwner?: number
   /** Longest wait of a task in milliseconds. */
   waitMs?: number
   /** Closes the limiter when it aborts: waiting and later tasks are rejected with its reason. Running tasks continue. */
@@ -21,7 +23,7 @@ export type Permit = Disposable & { release(): void }
 /** Reason of a rejection: the queue was full, or the task waited longer than `waitMs`. */
 export type LimiterReason = 'full' | 'timeout'
 
-/** Error of a task that was rejected before it began, because of `maxWaiting` or `waitMs`. */
+/** Error of a task that was rejected before it began, because of `maxWaiting`, `maxWaitingPerOwner` or `waitMs`. */
 export class LimiterRejection extends Error {
   override name = 'LimiterRejection'
   readonly reason: LimiterReason
@@ -47,6 +49,7 @@ export class FairLimiter {
   #max: number
   #maxWaiting: number
   readonly #maxPerOwner: (owner: string) => number
+  readonly #maxWaitingPerOwner: number
   readonly #waitMs: number
   readonly #signal: AbortSignal | undefined
   #running = 0
@@ -66,6 +69,7 @@ export class FairLimiter {
     const { maxPerOwner = Number.POSITIVE_INFINITY } = options
     this.#maxPerOwner = typeof maxPerOwner === 'number' ? () => maxPerOwner : maxPerOwner
     this.#maxWaiting = options.maxWaiting ?? Number.POSITIVE_INFINITY
+    this.#maxWaitingPerOwner = options.maxWaitingPerOwner ?? Number.POSITIVE_INFINITY
     this.#waitMs = options.waitMs ?? Number.POSITIVE_INFINITY
     this.#signal = options.signal
     options.signal?.addEventListener('abort', () => this.#rejectAll(options.signal!.reason), { once: true })
@@ -108,7 +112,8 @@ export class FairLimiter {
     this.#signal?.throwIfAborted()
     signal?.throwIfAborted()
     if (this.#hasRoomFor(owner)) return this.#permitFor(owner)
-    if (this.isFull) throw new LimiterRejection('full')
+    const ownWaiting = this.#queueByOwner.get(owner)?.size ?? 0
+    if (this.isFull || ownWaiting >= this.#maxWaitingPerOwner) throw new LimiterRejection('full')
     const { promise, resolve, reject } = Promise.withResolvers<Permit>()
     const waiter = { owner, deadlineMs: performance.now() + this.#waitMs, begin: resolve, reject }
     this.#add(waiter)

@@ -308,8 +308,9 @@ export class AddressShares {
   }
 
   #evictUnfinished(newest: Connection): void {
-    const most = this.#most(({ unfinished }) => unfinished.size)!
-    const evicted = most.unfinished.has(newest) ? newest : [...most.unfinished].at(-1)!
+    // None of the compared addresses may have one. Then the newest connection makes room.
+    const most = this.#most(({ unfinished }) => unfinished.size) ?? newest.holder
+    const evicted = most.unfinished.has(newest) ? newest : ([...most.unfinished].at(-1) ?? newest)
     this.#warn('too many connections without a request', {
       max: this.#maxUnfinished,
       remote: most.address,

@@ -20,9 +20,10 @@ const MAX_LONG_QUERIES = 4
 
 /**
  * Limits of counts, suggestions, searches and timelines, each of which may take 2 s. A caller may run one at a time, so typing occupies at
- * most one connection of the pool. `waitMs` is the duration of two queries and a margin.
+ * most one connection of the pool, and at most 100 wait, so that one caller does not fill the queue of all. `waitMs` is the duration of two
+ * queries and a margin.
  */
-const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 200, waitMs: 5_000 }
+const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 2_000, maxWaitingPerOwner: 100, waitMs: 5_000 }
 
 /** Longest wait of a statement for a connection that its caller may hold, in milliseconds: that for a connection of the pool. */
 const WAIT_MS = 10_000

@@ -150,6 +150,29 @@ describe('connections of one address', () => {
     destroyAll(all)
   })
 
+  it('S27: without a request are closed beside more addresses than are compared', async () => {
+    await using large = await testHub({ maxDescriptors: 6_000, countsLoopback: true })
+    const reach = (localAddress: string, sent: string): Socket => {
+      const target = { port: large.address.port, host: '127.0.0.1', localAddress }
+      const socket = connect(target).on('error', () => {})
+      socket.write(sent)
+      return socket
+    }
+    const half =
+      'POST /api/v1/actions/invoke/actor_GetActor HTTP/1.1\r\nHost: hub\r\nContent-Length: 100\r\n\r\n'
+    const requests = Array.from({ length: 1_000 }, (_, at) => reach(`127.1.${at >> 8}.${at & 255}`, half))
+    await expect.poll(() => large.shares.held().http).toBe(1_000)
+    const bare = Array.from({ length: 6 * 260 }, (_, at) => reach(`127.2.0.${1 + (at % 6)}`, 'G'))
+    await expect
+      .poll(() => bare.some(({ destroyed, readableEnded }) => destroyed || readableEnded))
+      .toBe(true)
+    for (const socket of bare) socket.destroy()
+    await expect.poll(() => large.shares.held().http).toBe(1_000)
+    const { status } = await fetch(`${large.url}/healthz`)
+    expect(status).toBe(200)
+    for (const socket of requests) socket.destroy()
+  })
+
   it('S27: do not include links of devices', async () => {
     await using small = await testHub({
       countsLoopback: true,

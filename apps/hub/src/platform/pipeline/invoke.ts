@@ -258,7 +258,8 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     // Beyond a limit of refused commands, only permitted commands get a row.
     const admitted = counted.reached
       ? await admit().catch(error => {
-          throw error instanceof ActionError ? counted.reached : error
+          // An error with issues tells a permitted person what to enter, such as their password.
+          throw error instanceof ActionError && !error.issues ? counted.reached : error
         })
       : undefined
     const actionId = await openAuditAction(share.db, entry)
@@ -553,9 +554,10 @@ function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
 }
 
-/** True for a query that answers with a page of a list, whose length no other limit bounds. */
+/** True for a query that answers with a page of a list, whose length no other limit bounds, or that joins queries. */
 function isPage({ cost, input: { shape = {} } }: Action & { input: { shape?: object } }): boolean {
-  return 'cursor' in shape && cost !== 'bounded'
+  if ('cursor' in shape) return cost !== 'bounded'
+  return Object.keys(shape).some(name => findAction(name) !== undefined)
 }
 
 /**
