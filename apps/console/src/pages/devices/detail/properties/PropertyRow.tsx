@@ -94,10 +94,7 @@ export const PropertyRow = memo(function PropertyRow({
       </span>
       <span className={styles.actions}>
         {isNarrow ? (
-          <Menu
-            align="end"
-            trigger={<IconButton label={`More actions for ${name}`} icon={Ellipsis} size="sm" />}
-          >
+          <Menu align="end" trigger={<IconButton label={`Actions for ${name}`} icon={Ellipsis} size="sm" />}>
             <MenuItem icon={Pencil} onSelect={edit}>
               Edit
             </MenuItem>
