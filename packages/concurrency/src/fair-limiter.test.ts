@@ -160,8 +160,7 @@ describe('a task that would wait', () => {
     await expect(addOf('a3').done).rejects.toMatchObject({ reason: 'full' })
     const other = addOf('b1')
     await first.end()
-    await other.end()
-    await waiting.end()
+    await Promise.all([waiting.end(), other.end()])
   })
 
   it('is rejected at once when maxWaiting is 0', async () => {
