@@ -116,6 +116,9 @@ async function loadSlowly(browser: Browser, url: string, cookies: Cookies, ready
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN })
     await page.goto(url, { waitUntil: 'commit' })
     await page.locator(ready).first().waitFor()
+    // The form of the sign-in page is in the document before it is painted.
+    while (!(await page.evaluate(`performance.getEntriesByName('first-contentful-paint').length`)))
+      await pause(10)
     return await page.evaluate<Load>(`({
       readyMs: performance.now(),
       paintMs: performance.getEntriesByName('first-contentful-paint')[0].startTime,
