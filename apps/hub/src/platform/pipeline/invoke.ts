@@ -5,6 +5,7 @@ import {
   type ActionInput,
   type ActionName,
   type ActionOutput,
+  actions,
   findAction,
   type InputIssue,
   MAX_JSON_DEPTH,
@@ -234,7 +235,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     let output: string
     if (action.cost === 'brief') output = await share.brief(signal, answer)
     else if (isScan(action, input, caller)) output = await share.long(signal, answer)
-    else output = isPage(action) ? await share.page(signal, answer) : await answer()
+    else output = PAGES.has(name) ? await share.page(signal, answer) : await answer()
     if (asInstanceAdmin) {
       const ids = Object.fromEntries(Object.entries(input).filter(([key]) => key.endsWith('Id')))
       await recordAuditAction(share.db, { ...entry, data: ids }, 'Succeeded')
@@ -554,11 +555,16 @@ function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
 }
 
-/** True for a query that answers with a page of a list, whose length no other limit bounds, or that joins queries. */
-function isPage({ cost, input: { shape = {} } }: Action & { input: { shape?: object } }): boolean {
-  if ('cursor' in shape) return cost !== 'bounded'
-  return Object.keys(shape).some(name => findAction(name) !== undefined)
-}
+/** Names of the queries that answer with a page of a list, whose length no other limit bounds, or that join queries. */
+const PAGES: ReadonlySet<string> = new Set(
+  Object.entries(actions)
+    .filter(([, { cost, input }]: [string, Action]) => {
+      const { shape = {} } = input as { shape?: object }
+      if ('cursor' in shape) return cost !== 'bounded'
+      return Object.keys(shape).some(name => name in actions)
+    })
+    .map(([name]) => name),
+)
 
 /**
  * True for a call that may read many rows, by the contract of its action. Such calls share the limiter of long queries. A list without
