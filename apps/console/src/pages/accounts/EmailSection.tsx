@@ -1,3 +1,4 @@
+import { ActionError } from '@muster/actions/client'
 import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
 import formStyles from '../../form/form.module.css'
@@ -11,9 +12,9 @@ import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 const REFUSED = {
-  InvalidCurrentPassword: { currentPassword: 'This is not your current password.' },
-  SameEmail: { newEmail: 'This is your address already.' },
-  EmailAlreadyExists: { newEmail: 'Another account has this address.' },
+  InvalidCurrentPassword: { path: 'currentPassword', message: 'This is not your current password.' },
+  SameEmail: { path: 'newEmail', message: 'This is your address already.' },
+  EmailAlreadyExists: { path: 'newEmail', message: 'Another account has this address.' },
 }
 
 /** Form that mails a link to a new address, with which it becomes the address of the account. */
@@ -21,7 +22,6 @@ export function EmailSection() {
   const { userId } = useSession()
   const change = useCommand('users_InitiateEmailChange')
   const [failure, setFailure] = useState<unknown>()
-  const [refusal, setRefusal] = useState<{ currentPassword?: string; newEmail?: string }>({})
   const [mailedTo, setMailedTo] = useState<string>()
   const form = useTextForm({
     defaultValues: { newEmail: '', currentPassword: '' },
@@ -30,12 +30,11 @@ export function EmailSection() {
       currentPassword: currentPassword ? undefined : 'Please enter your password.',
     }),
     submit: async ({ newEmail, currentPassword }) => {
-      setFailure(undefined)
-      setRefusal({})
       setMailedTo(undefined)
       const address = newEmail.trim()
       const { result } = await change.mutateAsync({ userId, newEmail: address, currentPassword })
-      if (result !== 'Pending') return setRefusal(REFUSED[result])
+      // The form shows the message at its field.
+      if (result !== 'Pending') throw new ActionError('Invalid', '', { issues: [REFUSED[result]] })
       form.reset()
       setMailedTo(address)
     },
@@ -52,33 +51,19 @@ export function EmailSection() {
             </Alert>
           )}
           <form.Field name="newEmail">
-            {field => {
-              const bound = bindText(field)
-              return (
-                <TextField
-                  label="New email"
-                  type="email"
-                  autoComplete="email"
-                  required
-                  {...bound}
-                  error={bound.error ?? refusal.newEmail}
-                />
-              )
-            }}
+            {field => (
+              <TextField label="New email" type="email" autoComplete="email" required {...bindText(field)} />
+            )}
           </form.Field>
           <form.Field name="currentPassword">
-            {field => {
-              const bound = bindText(field)
-              return (
-                <PasswordField
-                  label="Current password"
-                  autoComplete="current-password"
-                  required
-                  {...bound}
-                  error={bound.error ?? refusal.currentPassword}
-                />
-              )
-            }}
+            {field => (
+              <PasswordField
+                label="Current password"
+                autoComplete="current-password"
+                required
+                {...bindText(field)}
+              />
+            )}
           </form.Field>
         </div>
         <SaveBar note="The present address gets a notice.">
