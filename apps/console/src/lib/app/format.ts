@@ -67,7 +67,7 @@ export function counted(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** How often something happened: "once", "6 times". */
+/** Formats a number of times, for example "once" or "6 times". */
 export function howOften(count: number): string {
   return count === 1 ? 'once' : counted(count, 'time')
 }

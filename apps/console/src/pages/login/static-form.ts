@@ -5,7 +5,7 @@ export type Credentials = { email: string; password: string; rememberMe: boolean
 
 const staticForm = () => document.querySelector<HTMLFormElement>('#static form')
 
-/** What was typed into the static sign-in form of login.html (apps/console/login-file.ts). Empty on any other page. */
+/** Reads the values of the static sign-in form in login.html (apps/console/login-file.ts). They are empty on a page without that form. */
 export function typedCredentials(): Credentials {
   const typed = globalThis.document && staticForm()
   const input = (name: keyof Credentials) => typed?.querySelector<HTMLInputElement>(`[name=${name}]`)

@@ -2,7 +2,7 @@ import type { ActionName } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useSyncExternalStore } from 'react'
 
-/** What a page lacks without the answer of a query, for queries whose part of the page has no room for an error. */
+/** Words for the missing part of a page, by the query that failed. Has only queries whose part of the page does not show the error itself. */
 const WORDS: Partial<Record<ActionName, string>> = {
   devices_GetDetails: 'name and state of the device',
   devices_GetProperty: 'properties of the device',

@@ -191,9 +191,9 @@ async function endUserTokens(
 }
 
 /**
- * Enables or disables an account. Disabling ends its sessions, user tokens and mailed links to set a password or the address. Resolves to false, and
- * changes nothing, if the account is so already. Throws `Invalid` for an account whose owner has not activated it, and for disabling the
- * last administrator of the instance.
+ * Enables or disables an account. Disabling ends its sessions, user tokens and mailed links to set a password or the address. Resolves to
+ * false, and changes nothing, if the account is so already. Throws `Invalid` for an account whose owner has not activated it, and for
+ * disabling the last administrator of the instance.
  */
 export async function setIsActive(
   context: EndingContext,

@@ -188,7 +188,7 @@ export class ProxyTokens {
     return row?.redirect ?? undefined
   }
 
-  /** Those of the IP addresses, in their shortest form, that a device has reported as its own. */
+  /** Resolves to the given IP addresses that a device has reported as its own. All are in their shortest form. */
   async addressesOf(deviceId: string, addresses: string[]): Promise<Set<string>> {
     const rows = await this.#db
       .selectFrom('device_address')

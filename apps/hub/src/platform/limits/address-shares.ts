@@ -308,7 +308,7 @@ export class AddressShares {
   }
 
   #evictUnfinished(newest: Connection): void {
-    // None of the compared addresses may have one. Then the newest connection makes room.
+    // If no compared address has a connection without a request, the newest connection is closed.
     const most = this.#most(({ unfinished }) => unfinished.size) ?? newest.holder
     const evicted = most.unfinished.has(newest) ? newest : ([...most.unfinished].at(-1) ?? newest)
     this.#warn('too many connections without a request', {

@@ -287,7 +287,7 @@ it('S25: reads few pages of one person at once while other people call, and does
   await rename()
   const properties = Array.from({ length: 3 }, readPage)
   await session.waitingStatements(2)
-  // None of these reads the locked table, and only the last is a page.
+  // These calls do not read the locked table. Only `projects_QueryDevices` is a page.
   await rename()
   expect(await owner.invoke('projects_QueryDevices', { projectId, filter: { text: 'd' } })).toMatchObject({
     devices: [{ deviceId }],
