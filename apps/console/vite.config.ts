@@ -28,12 +28,27 @@ function preloadFonts(): Plugin {
   }
 }
 
-/** Code that every signed-in page loads after the main script. */
-const SIGNED_IN = ['src/shell/app/Shell.tsx', 'src/api/lazy/open-session.ts'].map(path =>
-  join(import.meta.dirname, path),
-)
+/**
+ * Code that signed-in pages load after the main script, by a pattern of their paths. Only the pages that people open most are here: code of
+ * any other page is requested when the main script has run.
+ */
+const PRELOADED_CODE = [
+  { pattern: '', modules: ['src/shell/app/Shell.tsx', 'src/api/lazy/open-session.ts'] },
+  {
+    pattern: '^/[^/]+/projects/[^/]+/devices/?$',
+    modules: ['src/pages/projects/ProjectLayout.tsx', 'src/pages/devices/list/DevicesPage.tsx'],
+  },
+  {
+    pattern: '^/[^/]+/projects/[^/]+/devices/d_[^/]+/?$',
+    modules: [
+      'src/pages/projects/ProjectLayout.tsx',
+      'src/pages/devices/detail/DevicePage.tsx',
+      'src/pages/devices/detail/prefetch-device.ts',
+    ],
+  },
+]
 
-/** Lists the code of signed-in pages in the script of the index page, which preloads it in browsers where somebody is signed in. */
+/** Lists this code in the script of the index page, which preloads it in browsers where somebody is signed in. */
 function preloadSignedIn(): Plugin {
   return {
     name: 'muster:preload-signed-in',
@@ -42,10 +57,18 @@ function preloadSignedIn(): Plugin {
       handler(html, { bundle }) {
         if (!bundle) return html
         const chunks = Object.values(bundle).filter(file => file.type === 'chunk')
-        const code = chunks.filter(({ moduleIds }) => SIGNED_IN.some(path => moduleIds.includes(path)))
-        const files = new Set(code.flatMap(({ fileName, imports }) => [fileName, ...imports]))
-        const hrefs = [...files].map(file => `/${file}`).filter(href => !html.includes(href))
-        return html.replace('of [])', () => `of ${JSON.stringify(hrefs)})`)
+        const isNew = (href: string, at: number, hrefs: string[]) =>
+          !html.includes(href) && hrefs.indexOf(href) === at
+        const lists = PRELOADED_CODE.map(({ pattern, modules }) => {
+          const paths = modules.map(module => join(import.meta.dirname, module))
+          const code = chunks.filter(({ moduleIds }) => paths.some(path => moduleIds.includes(path)))
+          const names = code.flatMap(({ fileName, imports }) => [fileName, ...imports])
+          const sheets = chunks
+            .filter(({ fileName }) => names.includes(fileName))
+            .flatMap(({ viteMetadata }) => [...(viteMetadata?.importedCss ?? [])])
+          return [pattern, [...names, ...sheets].map(name => `/${name}`).filter(isNew)]
+        })
+        return html.replace('of [])', () => `of ${JSON.stringify(lists)})`)
       },
     },
   }

@@ -1,9 +1,19 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { Plus } from 'lucide-react'
-import { type ReactNode, useDeferredValue, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import {
+  lazy,
+  type ReactNode,
+  Suspense,
+  useDeferredValue,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { useStable } from '../../../../lib/app/use-stable.ts'
+import { loadCode } from '../../../../lib/load-code.ts'
 import { SearchBox } from '../../../../ui/app/SearchBox.tsx'
 import { Section } from '../../../../ui/app/Section.tsx'
 import { Button } from '../../../../ui/Button.tsx'
@@ -11,12 +21,15 @@ import { SectionBoundary } from '../../../../ui/lazy/SectionBoundary.tsx'
 import { actorsQuery, propertiesQuery } from '../device-queries.ts'
 import shared from '../sections.module.css'
 import { compareNames, type Properties } from '../well-known.ts'
-import { NewPropertyDialog } from './NewPropertyDialog.tsx'
 import { type Opened, PropertyRow, RemovedRow } from './PropertyRow.tsx'
 import styles from './properties.module.css'
 import { searchText } from './search-text.ts'
 import { usePins } from './use-pins.ts'
 import { useRowShortcuts } from './use-row-shortcuts.ts'
+
+const NewPropertyDialog = lazy(async () => ({
+  default: (await loadCode(() => import('./NewPropertyDialog.tsx'))).NewPropertyDialog,
+}))
 
 /** Minimum number of properties for a search box above the list. */
 const SEARCH_FROM = 8
@@ -66,7 +79,11 @@ export function PropertiesSection({ projectId, deviceId }: { projectId: string; 
       <SectionBoundary what="properties">
         <PropertyList projectId={projectId} deviceId={deviceId} needle={needle} onClear={() => setText('')} />
       </SectionBoundary>
-      {isAdding && <NewPropertyDialog deviceId={deviceId} onClose={() => setAdding(false)} />}
+      {isAdding && (
+        <Suspense>
+          <NewPropertyDialog deviceId={deviceId} onClose={() => setAdding(false)} />
+        </Suspense>
+      )}
     </Section>
   )
 }
