@@ -1,4 +1,5 @@
 import { isJsonObject, parseExact } from '@muster/actions/exact-json'
+import { type JsonExpr, PredicateTextError, problemsOf, readPredicate } from '@muster/predicates'
 import { InvalidArgumentError } from 'commander'
 
 /** Returns a parser for an option whose value is a whole number from `min` to `max`. */
@@ -32,4 +33,21 @@ export function jsonObject(text: string): Record<string, unknown> {
 export function boolean(text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true'
   throw new InvalidArgumentError('Expected true or false.')
+}
+
+/** Parses the text form of a predicate (docs/predicates.md) and checks its types. */
+export function predicate(text: string): JsonExpr {
+  const expr = readOrRefuse(text)
+  const problem = problemsOf(expr)[0]
+  if (problem) throw new InvalidArgumentError(`Found ${problem.found}, expected ${problem.expected}.`)
+  return expr
+}
+
+function readOrRefuse(text: string): JsonExpr {
+  try {
+    return readPredicate(text)
+  } catch (error) {
+    if (error instanceof PredicateTextError) throw new InvalidArgumentError(`${error.message}.`)
+    throw error
+  }
 }

@@ -1,3 +1,4 @@
+import type { JsonExpr } from '@muster/predicates'
 import { z } from 'zod'
 import { MAX_CURSOR_LENGTH, MAX_FILTER_LENGTH, MAX_PAGE_SIZE } from './limits.ts'
 import { BLANK_TEXT } from './patterns.ts'
@@ -115,9 +116,12 @@ type HoldsSecret<Value> = Value extends string | number | boolean | null | undef
       ? never
       : true
     : never
-  : Value extends object
-    ? { [K in keyof Value]: HoldsSecret<Value[K]> }[keyof Value]
-    : never
+  : // An expression contains expressions of any depth, and no secret.
+    Value extends JsonExpr
+    ? never
+    : Value extends object
+      ? { [K in keyof Value]: HoldsSecret<Value[K]> }[keyof Value]
+      : never
 
 type AuditableFields<Input> = {
   [K in keyof Input & string]: true extends HoldsSecret<Input[K]> ? never : K

@@ -18,6 +18,7 @@ import {
   MAX_LISTED_DEVICES,
   MAX_PROPERTY_CONDITIONS,
 } from './limits.ts'
+import { Predicate } from './predicates.ts'
 import { PropertyName, text } from './scalars.ts'
 
 /** State of a device, derived from its connection and its health report (docs/protocol.md 4.3). */
@@ -115,6 +116,9 @@ export const DeviceFilter = z.object({
   ),
   fields: optional(z.array(FieldCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
     'Conditions on version, state of the update and time last seen, which must all hold.',
+  ),
+  predicate: optional(Predicate).describe(
+    'A condition that must hold. Devices for which it cannot be evaluated do not match.',
   ),
   updateError: optionalText(text(MAX_FILTER_LENGTH)).describe(
     '`updateError` of the devices whose update failed.',

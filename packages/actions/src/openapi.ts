@@ -4,6 +4,7 @@ import { ERROR_STATUS } from './errors.ts'
 import { RECENT_SIGN_IN_SECS } from './limits.ts'
 import { STORABLE_TEXT } from './patterns.ts'
 import { ROLES, type Role, rolesOf } from './permissions.ts'
+import { exprSchema } from './predicates.ts'
 import { actions } from './registry.ts'
 import { VERSION } from './version.ts'
 
@@ -51,6 +52,7 @@ export function openApiDocument(): Record<string, unknown> {
             },
           ],
         },
+        JsonExpr: exprSchema(),
         ActionError: {
           type: 'object',
           required: ['kind', 'message'],
@@ -302,6 +304,7 @@ function shapeOf(schema: JsonSchema): string {
     const required = new Set((schema.required as string[] | undefined) ?? [])
     return `{${properties.map(([key, value]) => `${key}${required.has(key) ? '' : '?'}: ${shapeOf(value)}`).join(', ')}}`
   }
+  if (typeof schema.$ref === 'string') return schema.$ref.split('/').at(-1)!
   const types = [schema.type ?? []].flat().filter(type => type !== 'null')
   return types.join(' or ') || 'any'
 }

@@ -1,3 +1,4 @@
+export { problemsOf } from './check.ts'
 export {
   CONDITION_FIELDS,
   DEVICE_FIELDS,
@@ -13,3 +14,18 @@ export {
   TEXT_CONDITION_FIELDS,
   TIME_CONDITION_FIELDS,
 } from './device-fields.ts'
+export { evaluate } from './evaluate.ts'
+export {
+  COMPARISONS,
+  FIELD_PREFIX,
+  fieldOf,
+  type Json,
+  type JsonExpr,
+  type JsonPath,
+  MAX_AGO_SECS,
+  MAX_EXPRS,
+  MAX_PATH,
+  MAX_PREDICATE_LENGTH,
+} from './expr.ts'
+export { printPredicate } from './print-text.ts'
+export { PredicateTextError, readPredicate } from './read-text.ts'

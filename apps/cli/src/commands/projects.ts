@@ -1,5 +1,6 @@
+import type { JsonExpr } from '@muster/predicates'
 import { type Command, Option } from 'commander'
-import { boolean, wholeNumber } from '../arguments.ts'
+import { boolean, predicate, wholeNumber } from '../arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { readList } from '../lists.ts'
 import { repositoryIdOf } from '../paths.ts'
@@ -51,6 +52,11 @@ export function addProjectCommands(program: Command, context: CommandContext): v
     .description('list the devices, by first seen')
     .option('--limit <count>', 'maximum number of rows', wholeNumber(1))
     .option('--text <text>', 'only devices with this text in name, host name or id')
+    .option(
+      '--where <predicate>',
+      'only devices for which this holds, such as \'label.site = "pier4"\'',
+      predicate,
+    )
     .addOption(
       new Option('--status <status>', 'only devices with this status').choices([
         'connected',
@@ -64,11 +70,21 @@ export function addProjectCommands(program: Command, context: CommandContext): v
         {
           limit,
           text,
+          where,
           status,
-        }: { limit?: number; text?: string; status?: 'connected' | 'disconnected' | 'pending' },
+        }: {
+          limit?: number
+          text?: string
+          where?: JsonExpr
+          status?: 'connected' | 'disconnected' | 'pending'
+        },
         command: Command,
       ) => {
-        const filter = { ...(text && { text }), ...(status && { status }) }
+        const filter = {
+          ...(text && { text }),
+          ...(where && { predicate: where }),
+          ...(status && { status }),
+        }
         const rows = await readList(context, command, 'projects_QueryDevices', { projectId, filter }, limit)
         printTable(command, rows, [
           { title: 'Id', of: row => row.deviceId },

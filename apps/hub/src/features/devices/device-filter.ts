@@ -6,6 +6,7 @@ import { matchesHealth, matchesPreset } from './device-conditions.ts'
 import { addressMatches } from './device-search.ts'
 import { DEVICE_SQL, UPDATE_SQL } from './device-sql.ts'
 import { matchesField } from './field-conditions.ts'
+import { matchesPredicate } from './predicate-sql.ts'
 import { matchesProperty } from './property-conditions.ts'
 
 /** Filter of the device list. */
@@ -35,6 +36,7 @@ const PARTS: { [Part in keyof Parts]: (value: Parts[Part], projectId: string) =>
   text: text => sql`d.search_text like lower(${partPattern(text)})`,
   properties: properties => allOf(properties.map(matchesProperty)),
   fields: fields => allOf(fields.map(matchesField)),
+  predicate: predicate => matchesPredicate(predicate),
   software: matchesSoftware,
 }
 

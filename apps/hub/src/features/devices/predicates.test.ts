@@ -1,0 +1,160 @@
+import {
+  COMPARISONS,
+  DEVICE_FIELDS,
+  evaluate,
+  FIELD_PREFIX,
+  type Json,
+  type JsonExpr,
+  printPredicate,
+  problemsOf,
+  readPredicate,
+} from '@muster/predicates'
+import { deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+
+let hub: TestHub
+let owner: TestUser
+let projectId: string
+let otherProjectId: string
+
+const NAMES = ['alpha', 'beta.x', 'gamma']
+const MEMBERS = ['a', 'b', 'é']
+
+/** Small values, so that different devices and predicates often have the same. */
+const scalar = fc.constantFrom<Json>(null, true, false, 0, 1, -2.5, 1e3, '', 'a', 'B', 'ab', 'é', '😀', '￿')
+const value: fc.Arbitrary<Json> = fc.oneof(
+  { weight: 3, arbitrary: scalar },
+  fc.array(scalar, { maxLength: 3 }),
+  fc.dictionary(fc.constantFrom(...MEMBERS), fc.oneof(scalar, fc.array(scalar, { maxLength: 2 })), {
+    maxKeys: 3,
+  }),
+)
+const device = fc.record({
+  name: fc.option(fc.constantFrom('a', 'ab', 'Pump 7')),
+  properties: fc.dictionary(fc.constantFrom(...NAMES), value, { maxKeys: 3 }),
+})
+
+const path = fc.array(fc.oneof(fc.constantFrom<string | number>(...MEMBERS), fc.constantFrom(0, 1)), {
+  maxLength: 2,
+})
+const fieldName = fc.constantFrom(...Object.keys(DEVICE_FIELDS)).map(name => FIELD_PREFIX + name)
+
+const { condition } = fc.letrec<{ condition: JsonExpr; value: JsonExpr }>(tie => {
+  const pair = { left: tie('value'), right: tie('value') }
+  const fallback = fc.option(tie('value'), { nil: undefined, freq: 4 })
+  return {
+    condition: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      fc.record({ kind: fc.constantFrom(...COMPARISONS), ...pair }),
+      fc.record({ kind: fc.constant('Exists' as const), expr: tie('value'), path }),
+      fc.record({ kind: fc.constant('In' as const), ...pair }),
+      fc.record({ kind: fc.constant('Contains' as const), ...pair, ignoreCase: fc.boolean() }),
+      fc.record({
+        kind: fc.constantFrom('And' as const, 'Or' as const),
+        exprs: fc.array(tie('condition'), { minLength: 1, maxLength: 3 }),
+      }),
+      fc.record({ kind: fc.constant('Not' as const), expr: tie('condition') }),
+      tie('value'),
+    ),
+    value: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      value.map((value): JsonExpr => ({ kind: 'Literal', value })),
+      fc.record({
+        kind: fc.constant('NamedValue' as const),
+        name: fc.oneof(fc.constantFrom(...NAMES), fieldName),
+        default: fallback,
+      }),
+      fc.nat({ max: 3 }).map((secs): JsonExpr => ({ kind: 'Ago', secs: secs * 1e6 })),
+      fc.record({ kind: fc.constant('Get' as const), expr: tie('value'), path, default: fallback }),
+      tie('condition'),
+    ),
+  }
+})
+
+beforeAll(async () => {
+  hub = await testHub()
+  owner = await hub.user()
+  const organizationId = await hub.organization(owner)
+  projectId = await hub.project(owner, organizationId)
+  otherProjectId = await hub.project(owner, organizationId)
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+
+/** Ids of the devices of a project that the hub finds. */
+async function found(predicate: JsonExpr, inProject = projectId): Promise<string[]> {
+  const filter = { predicate }
+  const { devices } = await owner.invoke('projects_QueryDevices', {
+    projectId: inProject,
+    filter,
+    limit: 500,
+  })
+  return devices.map(({ deviceId }) => deviceId)
+}
+
+it('SQL finds the devices for which a predicate holds', async () => {
+  const values = new Map<string, Map<string, Json>>()
+  for (const { name, properties } of fc.sample(device, { numRuns: 40, seed: inject('fuzzSeed') })) {
+    const deviceId = await deviceRow(hub, projectId, name === null ? {} : { name })
+    for (const [property, value] of Object.entries(properties))
+      await owner.invoke('devices_SetProperty', { deviceId, name: property, value })
+    values.set(deviceId, new Map(Object.entries(properties)))
+  }
+  const { devices } = await owner.invoke('projects_QueryDevices', { projectId, limit: 500 })
+  const fieldsOf = (
+    row: (typeof devices)[number],
+  ): Partial<Record<keyof typeof DEVICE_FIELDS, Json | undefined>> => ({
+    name: row.name,
+    deviceId: row.deviceId,
+    firstSeen: row.firstSeen,
+    status: row.status,
+    connected: row.isConnected,
+    sharedIdentity: row.hasSharedIdentity ?? false,
+    pendingCertificatesCount: row.pendingCertificatesCount,
+    hostname: row.hostname,
+  })
+  for (const row of devices)
+    for (const [field, value] of Object.entries(fieldsOf(row)))
+      if (value !== undefined) values.get(row.deviceId)!.set(FIELD_PREFIX + field, value)
+  expect(values.size).toBe(40)
+
+  const nowMs = Date.now()
+  const holding = (predicate: JsonExpr) =>
+    [...values]
+      .filter(([, values]) => evaluate(predicate, { valueOf: name => values.get(name), nowMs }) === true)
+      .map(([deviceId]) => deviceId)
+      .sort()
+  let matches = 0
+  const property = fc.asyncProperty(condition, async predicate => {
+    fc.pre(problemsOf(predicate).length === 0)
+    const expected = holding(predicate)
+    const text = printPredicate(predicate)
+    expect((await found(predicate)).sort(), text).toEqual(expected)
+    const read = readPredicate(text)
+    expect(printPredicate(read)).toBe(text)
+    expect(holding(read), text).toEqual(expected)
+    if (expected.length > 0 && expected.length < values.size) matches++
+  })
+  await fc.assert(property, { numRuns: 200, seed: inject('fuzzSeed') })
+  // The generator is of use only if many predicates tell devices apart.
+  expect(matches).toBeGreaterThan(20)
+})
+
+it('finds devices of the project only', async () => {
+  const deviceId = await deviceRow(hub, otherProjectId, { name: 'elsewhere' })
+  expect(await found(readPredicate('device.name = "elsewhere"'))).toEqual([])
+  expect(await found(readPredicate('device.name = "elsewhere"'), otherProjectId)).toEqual([deviceId])
+})
+
+it('refuses a predicate with the place of each problem', async () => {
+  await expect(found(readPredicate('device.name < 1 and a in 5'))).rejects.toMatchObject({
+    kind: 'Invalid',
+    issues: [
+      {
+        path: 'filter.predicate.exprs.0',
+        message: 'found a text and a number, expected two numbers or two texts',
+      },
+      { path: 'filter.predicate.exprs.1', message: 'found a number, expected a list' },
+    ],
+  })
+})
