@@ -1,3 +1,3 @@
 // Exports for other features.
-export { actorName } from './log-query.ts'
+export { actorName, actorNames } from './log-query.ts'
 export { matchesPerson } from './shown-name.ts'

@@ -24,6 +24,14 @@ export function actorName(actorId: RawBuilder<unknown>) {
     (select n.name from cluster_node n where n.node_id = ${actorId}))`.as('actor_name')
 }
 
+/** Names of people, devices and nodes by id. An id without a name is absent. */
+export async function actorNames(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<{ id: string; actor_name: string | null }>`
+    select k.id, ${actorName(sql`k.id`)} from unnest(${[...new Set(ids)]}::text[]) as k (id)`.execute(db)
+  return new Map(rows.flatMap(({ id, actor_name }) => (actor_name === null ? [] : [[id, actor_name]])))
+}
+
 const ACTOR_NAME = actorName(sql`a.actor_id`)
 
 /**

@@ -40,25 +40,33 @@ export function auditSource(
       for (;;) {
         const atMost = reader.rows(limit)
         const rows = await reader.read(sql<Row>`
+          with a as materialized (
+            select * from audit_event a
+             where a.device_id = ${deviceId} and ${comesAfter(start, sql`a.created_at`, sql`a.event_id`)}
+               and ${since === undefined ? sql`true` : sql`a.created_at >= ${since}::timestamptz`}
+             order by a.created_at desc, a.event_id desc limit ${atMost}
+          ), change as materialized (
+            select a.event_id, c.name, c.changed_at
+              from a cross join lateral (
+                select c.name, c.changed_at from device_property_change c
+                 where c.device_id = ${deviceId} and c.name = a.data ->> 'propertyName' and c.actor = a.actor
+                   and c.changed_at <= a.created_at and c.changed_at > a.created_at - ${SAME_COMMAND}::interval
+                 order by c.changed_at desc limit 1
+              ) c
+             where a.event in ('devices_PropertySet', 'devices_PropertyRemoved')
+          )
           select ${atOf(sql`a.created_at`)} as at, a.event_id as id, a.event,
                  a.actor ->> 'userId' is not null as is_person,
-                 a.event in ('devices_PropertySet', 'devices_PropertyRemoved') and exists (
-                   select from device_property_change c
-                    where c.device_id = ${deviceId} and c.name = a.data ->> 'propertyName'
-                      and c.changed_at <= a.created_at and c.changed_at > a.created_at - ${SAME_COMMAND}::interval
-                      and c.actor = a.actor
+                 exists (
+                   select from change c
+                    where c.event_id = a.event_id
                       and not exists (
                         select from audit_event b
                          where b.device_id = ${deviceId} and b.created_at >= c.changed_at and b.created_at < a.created_at
                            and b.event in ('devices_PropertySet', 'devices_PropertyRemoved')
                            and b.data ->> 'propertyName' = c.name)) as is_known,
                  ${isMatch} as is_match
-            from (
-              select * from audit_event a
-               where a.device_id = ${deviceId} and ${comesAfter(start, sql`a.created_at`, sql`a.event_id`)}
-                 and ${since === undefined ? sql`true` : sql`a.created_at >= ${since}::timestamptz`}
-               order by a.created_at desc, a.event_id desc limit ${atMost}
-            ) a
+            from a
            order by a.created_at desc, a.event_id desc`)
         const all = rows.map(row => ({
           ...row,

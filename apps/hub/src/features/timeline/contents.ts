@@ -146,21 +146,24 @@ async function propertyContents(db: Db, deviceId: string, changes: readonly Of<'
       before_changed_at: Date | null
     }
   >`
-    select k.ordinality, c.version, ${shown('c')} as value, ${bytes('c')} as bytes, ${isCut('c')} as is_cut, c.changed_at, c.actor,
-           ${actorName(sql`coalesce(c.actor ->> 'userId', c.actor ->> 'deviceId', c.actor ->> 'nodeId')`)},
-           ${tokenName('c')} as token_name,
-           ${shown('b')} as before_value, ${bytes('b')} as before_bytes, ${isCut('b')} as before_is_cut,
-           b.changed_at as before_changed_at
-      from unnest(${changes.map(row => row.name)}::text[], ${changes.map(row => row.at)}::timestamptz[],
-                  ${changes.map(row => row.version)}::bigint[]) with ordinality as k (name, at, version)
-      join device_property_change c
-        on c.device_id = ${deviceId} and c.name = k.name and c.changed_at = k.at and c.version = k.version
-      left join lateral (
-        select b.value, b.changed_at from device_property_change b
-         where b.device_id = ${deviceId} and b.name = k.name and b.changed_at <= k.at
-           and (b.changed_at, b.version) < (k.at, k.version)
-         order by b.changed_at desc, b.version desc limit 1
-      ) b on true`.execute(db)
+    with c as materialized (
+      select k.ordinality, c.version, ${shown('c')} as value, ${bytes('c')} as bytes, ${isCut('c')} as is_cut, c.changed_at, c.actor,
+             ${shown('b')} as before_value, ${bytes('b')} as before_bytes, ${isCut('b')} as before_is_cut,
+             b.changed_at as before_changed_at
+        from unnest(${changes.map(row => row.name)}::text[], ${changes.map(row => row.at)}::timestamptz[],
+                    ${changes.map(row => row.version)}::bigint[]) with ordinality as k (name, at, version)
+        join device_property_change c
+          on c.device_id = ${deviceId} and c.name = k.name and c.changed_at = k.at and c.version = k.version
+        left join lateral (
+          select b.value, b.changed_at from device_property_change b
+           where b.device_id = ${deviceId} and b.name = k.name and b.changed_at <= k.at
+             and (b.changed_at, b.version) < (k.at, k.version)
+           order by b.changed_at desc, b.version desc limit 1
+        ) b on true
+    )
+    select c.*, ${actorName(sql`coalesce(c.actor ->> 'userId', c.actor ->> 'deviceId', c.actor ->> 'nodeId')`)},
+           ${tokenName('c')} as token_name
+      from c`.execute(db)
   return new Map(
     rows.map(row => {
       const { name, id, at } = changes[row.ordinality - 1]!

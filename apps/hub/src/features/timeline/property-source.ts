@@ -100,17 +100,18 @@ function changes(
             or exists (select from "user" u where u.user_id = c.actor ->> 'userId'
                          and ${matchesPerson(text, { organizationId })}))`
   return sql<Row>`
+    with c as materialized (
+      select * from device_property_change c
+       where c.device_id = ${deviceId} and ${comesAfter(start, sql`c.changed_at`, id)}
+         and ${start ? sql`c.changed_at <= ${start.at}::timestamptz` : sql`true`}
+         and ${from === undefined ? sql`true` : sql`c.changed_at >= ${from}::timestamptz`}
+       ${isSorted ? sql`order by ${order}` : sql``} limit ${limit}
+    )
     select ${atOf(sql`c.changed_at`)} as at, ${id} as id, c.name, c.version,
            c.actor ->> 'userId' is not null as is_person, ${isMatch} as is_match,
            case when c.name in (${HEALTH}, ${OTA_STATUS}) and octet_length(c.value::text) <= ${MAX_READ_BYTES}::integer
                 then c.value end as value
-      from (
-        select * from device_property_change c
-         where c.device_id = ${deviceId} and ${comesAfter(start, sql`c.changed_at`, id)}
-           and ${start ? sql`c.changed_at <= ${start.at}::timestamptz` : sql`true`}
-           and ${from === undefined ? sql`true` : sql`c.changed_at >= ${from}::timestamptz`}
-         ${isSorted ? sql`order by ${order}` : sql``} limit ${limit}
-      ) c
+      from c
      order by ${order}`
 }
 

@@ -45,13 +45,15 @@ export function isSurelyPlausible(emittedAtMs: number): boolean {
  */
 export const WRONG_CLOCK_DAY = '10000-01-01'
 
-const IS_PLAUSIBLE = sql.raw(
-  isPlausible({ emittedAt: 'e.emitted_at', receivedAt: 'e.received_at', firstSeen: 'd.first_seen' }),
-)
-
-/** SQL of the seconds by which the clock of the device was ahead when it emitted the event `e`; null for a plausible time. */
+/**
+ * SQL of the seconds by which the clock of the device was ahead when it emitted the event `e`; null for a plausible time. The device is read
+ * once for all events.
+ */
 export function clockErrorSecs(deviceId: RawBuilder<unknown>): RawBuilder<number | null> {
-  return sql<number | null>`(
-    select round(extract(epoch from e.emitted_at - e.received_at))::bigint from device d
-     where d.device_id = ${deviceId} and not ${IS_PLAUSIBLE})`
+  const firstSeen = sql`(select d.first_seen from device d where d.device_id = ${deviceId})`
+  const earliest = sql`${firstSeen} - ${sql.raw(BEFORE_FIRST_SIGHT)}`
+  return sql<number | null>`case when not e.emitted_at between ${earliest} and ${LATEST}
+    then round(extract(epoch from e.emitted_at - e.received_at))::bigint end`
 }
+
+const LATEST = sql.raw(latestPlausible('e.received_at'))

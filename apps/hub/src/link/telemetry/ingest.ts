@@ -3,7 +3,7 @@ import { ActionError, type LiveChange, MAX_PROPERTY_VALUE_BYTES } from '@muster/
 import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
 import { BATCHED_WRITES } from '../../platform/database/client/batched-writes.ts'
-import { isConnectionError, isUniqueViolation } from '../../platform/database/client/errors.ts'
+import { isConnectionError } from '../../platform/database/client/errors.ts'
 import type { DiskSpace } from '../../platform/database/server/disk-space.ts'
 import type { PropertyTotals } from '../../platform/limits/property-totals.ts'
 import type { StoredBytes } from '../../platform/limits/stored-bytes.ts'
@@ -363,7 +363,9 @@ export class Ingest {
         this.#countEvents(calls)
         return
       } catch (error) {
-        if (!isUniqueViolation(error)) throw error
+        // The usual reason is a repeated event. The code of the error is not checked, because an engine with rows on several servers
+        // reports another one (docs/scaling.md). A failure with a different reason fails again below.
+        if (isConnectionError(error)) throw error
         this.#resendsUntilMs = performance.now() + RESENDS_MS
       }
     }

@@ -107,13 +107,17 @@ async function propertyPage(
  */
 async function lastActors(db: Db, deviceId: string, names: readonly string[]) {
   const { rows } = await sql<{ name: string; actor: Actor; actor_name: string | null }>`
-    select k.name, c.actor, ${actorName(sql`coalesce(c.actor ->> 'userId', c.actor ->> 'deviceId', c.actor ->> 'nodeId')`)}
-      from unnest(${names}::text[]) as k (name)
-     cross join lateral (
-       select c.actor from device_property_change c
-        where c.device_id = ${deviceId} and c.name = k.name
-        order by c.changed_at desc, c.version desc limit 1
-     ) c`.execute(db)
+    with c as materialized (
+      select k.name, c.actor
+        from unnest(${names}::text[]) as k (name)
+       cross join lateral (
+         select c.actor from device_property_change c
+          where c.device_id = ${deviceId} and c.name = k.name
+          order by c.changed_at desc, c.version desc limit 1
+       ) c
+    )
+    select c.name, c.actor, ${actorName(sql`coalesce(c.actor ->> 'userId', c.actor ->> 'deviceId', c.actor ->> 'nodeId')`)}
+      from c`.execute(db)
   return new Map(
     rows.map(({ name, actor, actor_name }) => [name, { actor, actorName: actor_name ?? undefined }]),
   )

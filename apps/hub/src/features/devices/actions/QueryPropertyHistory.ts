@@ -3,11 +3,15 @@ import { sql } from 'kysely'
 import { queryPage, rowsWithin } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
-import { actorName } from '../../audit/index.ts'
+import { actorNames } from '../../audit/index.ts'
 
 const DEFAULT_LIMIT = 100
 /** Largest total size of the values in a page, in bytes. The remaining fields get the other half of the largest answer. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
+
+const ACTOR_ID = sql<
+  string | null
+>`coalesce(c.actor ->> 'userId', c.actor ->> 'deviceId', c.actor ->> 'nodeId')`.as('actor_id')
 
 const SORTS = { changedAt: { by: sql`c.changed_at`, type: 'timestamptz' } } as const
 
@@ -25,21 +29,19 @@ export const devices_QueryPropertyHistory = handler(
     // Shortens the page when its values would not fit into one answer. The next page begins with the first change that was left
     // out.
     page.limit = rowsWithin(MAX_VALUES_BYTES, measured)
-    const columns = changes.select([
-      'c.version',
-      'c.value',
-      'c.actor',
-      'c.changed_at',
-      actorName(sql`coalesce(c.actor ->> 'userId', c.actor ->> 'deviceId', c.actor ->> 'nodeId')`),
-    ])
+    const columns = changes.select(['c.version', 'c.value', 'c.actor', 'c.changed_at', ACTOR_ID])
     const { rows, ...rest } = await queryPage(columns, page, SORTS, sql`c.version`, '-changedAt')
+    const names = await actorNames(
+      db,
+      rows.flatMap(row => row.actor_id ?? []),
+    )
     return {
       changes: rows.map(row => ({
         version: row.version,
         value: row.value ?? undefined,
         isRemoved: row.value === null,
         actor: row.actor as Actor,
-        actorName: row.actor_name ?? undefined,
+        actorName: names.get(row.actor_id ?? ''),
         changedAt: wireTime(row.changed_at),
       })),
       ...rest,

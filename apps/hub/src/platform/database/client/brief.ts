@@ -31,7 +31,7 @@ export async function runBrief<Result>(
         let cancelling: Promise<unknown> | undefined
         const cancel = (): void => {
           // A look-up needs no connection of the pool, of which the caller may have its share.
-          cancelling ??= select(db, 'select pg_cancel_backend($1)', [rows[0]!.pid]).catch(() => {})
+          cancelling ??= select(db, 'select pg_cancel_backend($1::int)', [rows[0]!.pid]).catch(() => {})
         }
         const timer = setTimeout(cancel, deadlineMs)
         signal.addEventListener('abort', cancel, { once: true })
