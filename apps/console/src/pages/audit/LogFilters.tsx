@@ -114,7 +114,7 @@ function subjectOptions(entries: readonly Entry[], subjects: Subjects, isInstanc
 }
 
 /** Number of characters at the end of an id that are shown for deleted objects without a name, to distinguish them. */
-const TAIL_CHARS = 8
+const TAIL_CHARS = 6
 
 function distinctLabel(id: string, { label, isNoun }: SubjectLink): string {
   return isNoun ? `${label}, …${id.slice(-TAIL_CHARS)}` : label

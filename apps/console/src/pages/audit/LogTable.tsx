@@ -1,11 +1,12 @@
 import { type ReactNode, useState } from 'react'
+import { formatCount } from '../../lib/app/format.ts'
 import { clockTime } from '../../lib/app/local-time.ts'
 import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
 import { useToggled } from '../../lib/app/use-toggled.ts'
+import { Id } from '../../ui/app/Id.tsx'
 import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { FoldButton } from '../../ui/lazy/FoldButton.tsx'
 import folding from '../../ui/lazy/folding-rows.module.css'
-import { IdTail } from '../../ui/lazy/IdTail.tsx'
 import { MachineName } from '../../ui/lazy/MachineName.tsx'
 import { StateBadge } from '../../ui/lazy/StateBadge.tsx'
 import { Cell, type Column, Row, Table, WideRow } from '../../ui/lazy/Table.tsx'
@@ -22,29 +23,33 @@ import { dataPreview } from './shown-data.ts'
 import { STATUS_LOOKS } from './status-looks.ts'
 
 /**
- * Columns of a log. `short` is for the log of an organization, project, repository or device. The logs of the instance have ID and Data as
- * further columns (docs/specification.md 2): `whole` is for the log of events, `actions` for the log of actions, which shows their status.
+ * Columns of a log. `short` is for the log of an organization, project, repository or device. The logs of the instance have the specified
+ * columns first (docs/specification.md 2): `whole` is for the log of events, `actions` for the log of actions, which shows their status.
  */
 export type LogColumns = 'short' | 'whole' | 'actions'
 
-const WHOLE: readonly Column[] = [
-  { name: 'ID', widthPx: 122 },
-  { name: 'Timestamp', widthPx: 88 },
-  { name: 'What happened' },
-  { name: 'Type', widthPx: 206 },
-  { name: 'Actor', widthPx: 120 },
-  { name: 'Data', widthPx: 168 },
-]
+/** Width of each column in the logs of the instance. The sentence takes the rest. */
+const WHOLE_PX: Readonly<Record<string, number>> = {
+  ID: 172,
+  Timestamp: 88,
+  Type: 206,
+  Actor: 104,
+  Data: 140,
+  'Action/Job id': 140,
+  Status: 124,
+}
+const SENTENCE: Column = { name: 'What happened' }
+const whole = (...names: string[]): Column[] => names.map(name => ({ name, widthPx: WHOLE_PX[name]! }))
 const COLUMNS: Record<LogColumns, readonly Column[]> = {
   short: [
     { name: 'Timestamp', widthPx: 126 },
-    { name: 'What happened' },
+    SENTENCE,
     { name: 'Type', widthPx: 256 },
     { name: 'Actor', widthPx: 124 },
-    { name: 'Action/Job id', widthPx: 130 },
+    { name: 'Action/Job id', widthPx: 152 },
   ],
-  whole: [...WHOLE, { name: 'Action/Job id', widthPx: 124 }],
-  actions: [...WHOLE, { name: 'Status', widthPx: 124 }],
+  whole: [...whole('ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'), SENTENCE],
+  actions: [...whole('ID', 'Type', 'Actor', 'Data', 'Status', 'Timestamp'), SENTENCE],
 }
 
 type LogTableProps = {
@@ -142,7 +147,7 @@ type LogRowProps = { group: Group; columns: LogColumns; isOpen: boolean; onOpen:
 
 function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
   const isWhole = columns !== 'short'
-  const { entries, several } = group
+  const { entries, several, isAlike } = group
   // `entries` is sorted newest first. The row shows the time of the oldest entry, at which the action began.
   const [newest] = entries
   const entry = entries.at(-1) ?? newest
@@ -153,42 +158,50 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
   const fold = <FoldButton label={`Details of ${clockTime(at)}, ${id}`} isOpen={isOpen} onChange={onOpen} />
   const Icon = entryIcon(entry)
   const cause = causeOf(entry)
+  const more = isAlike ? entries.length - 1 : 0
+  const timestamp = (
+    <Cell>
+      <span className={folding.line}>
+        {!isWhole && fold}
+        <time dateTime={createdAt} data-tip={absoluteTime(at)}>
+          {clockTime(at)}
+        </time>
+        {!entry.seal && <span className="visually-hidden">, not sealed yet</span>}
+      </span>
+    </Cell>
+  )
+  const what = (
+    <Cell>
+      <div className={`${styles.event} ${isFailure(entry) ? styles.failed : ''}`}>
+        <Icon className="icon" aria-hidden />
+        <span className={styles.sentence}>
+          <Sentence entry={entry} several={several} />
+          {ended !== undefined && ` by ${ended}`}
+          {more > 0 && <b>{` and ${formatCount(more)} more like it`}</b>}
+          {(reason !== undefined || (status !== undefined && columns !== 'actions')) && (
+            <span className={styles.reason}>
+              {status !== undefined && columns !== 'actions' && (
+                <StateBadge looks={STATUS_LOOKS} state={status} />
+              )}
+              {reason !== undefined && <bdi>{reason}</bdi>}
+            </span>
+          )}
+        </span>
+      </div>
+    </Cell>
+  )
   return (
     <Row>
       {isWhole && (
         <Cell>
           <span className={folding.line}>
             {fold}
-            <IdTail id={id} what="entry id" />
+            <Id id={id} what="entry id" cutMiddle />
           </span>
         </Cell>
       )}
-      <Cell>
-        <span className={folding.line}>
-          {!isWhole && fold}
-          <time dateTime={createdAt} data-tip={absoluteTime(at)}>
-            {clockTime(at)}
-          </time>
-          {!entry.seal && <span className="visually-hidden">, not sealed yet</span>}
-        </span>
-      </Cell>
-      <Cell>
-        <div className={`${styles.event} ${isFailure(entry) ? styles.failed : ''}`}>
-          <Icon className="icon" aria-hidden />
-          <span className={styles.sentence}>
-            <Sentence entry={entry} several={several} />
-            {ended !== undefined && ` by ${ended}`}
-            {(reason !== undefined || (status !== undefined && columns !== 'actions')) && (
-              <span className={styles.reason}>
-                {status !== undefined && columns !== 'actions' && (
-                  <StateBadge looks={STATUS_LOOKS} state={status} />
-                )}
-                {reason !== undefined && <bdi>{reason}</bdi>}
-              </span>
-            )}
-          </span>
-        </div>
-      </Cell>
+      {columns !== 'actions' && timestamp}
+      {!isWhole && what}
       <Cell>
         <MachineName name={event} />
       </Cell>
@@ -203,8 +216,10 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
       {columns === 'actions' ? (
         <Cell>{status && <StateBadge looks={STATUS_LOOKS} state={status} />}</Cell>
       ) : (
-        <Cell>{cause && <IdTail id={cause} what={entry.action ? 'action id' : 'job id'} />}</Cell>
+        <Cell>{cause && <Id id={cause} what={entry.action ? 'action id' : 'job id'} cutMiddle />}</Cell>
       )}
+      {columns === 'actions' && timestamp}
+      {isWhole && what}
     </Row>
   )
 }

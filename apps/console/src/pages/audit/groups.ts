@@ -3,13 +3,50 @@ import type { Several } from './sentences/Sentence.tsx'
 import { partsOf } from './sentences/sentence.ts'
 
 /**
- * Entries in one row of a log, newest first: a single entry, or entries of one action or job that differ only in their subject, such as the
- * device.
+ * Entries in one row of a log, newest first: a single entry, entries of one action or job that differ only in their subject, such as the
+ * device, or many like acts of one actor (`isAlike`).
  */
-export type Group = { entries: readonly [Entry, ...Entry[]]; several?: Several }
+export type Group = { entries: readonly [Entry, ...Entry[]]; several?: Several; isAlike?: boolean }
+
+/** Number of like acts from which they share a row. */
+const ALIKE_FROM = 4
+/** Longest time between the first and the last of the like acts in a row, in milliseconds. */
+const ALIKE_WITHIN_MS = 60_000
+
+/**
+ * Joins neighbouring entries: those of one action or job whose sentences differ in one subject only, such as the device, and at least
+ * `ALIKE_FROM` events of the same kind by the same actor within `ALIKE_WITHIN_MS`, for example renames by a script.
+ */
+export function groupsOf(entries: readonly Entry[]): Group[] {
+  const runs: Group[][] = []
+  for (const group of groupsOfActions(entries)) {
+    const first = runs.at(-1)?.[0]
+    if (first && isAlike(first, group)) runs.at(-1)!.push(group)
+    else runs.push([group])
+  }
+  return runs.flatMap(run => {
+    const all = run.flatMap(group => group.entries)
+    if (run.length === 1 || all.length < ALIKE_FROM) return run
+    return [{ entries: all as [Entry, ...Entry[]], isAlike: true }]
+  })
+}
+
+/** Whether two single events are like acts. Failures are not, because each has a reason of its own. */
+function isAlike(first: Group, group: Group): boolean {
+  const [[newer], [older]] = [first.entries, group.entries]
+  return (
+    first.entries.length === 1 &&
+    group.entries.length === 1 &&
+    newer.status === undefined &&
+    older.status === undefined &&
+    newer.event === older.event &&
+    JSON.stringify(newer.actor) === JSON.stringify(older.actor) &&
+    Date.parse(newer.createdAt) - Date.parse(older.createdAt) < ALIKE_WITHIN_MS
+  )
+}
 
 /** Joins neighbouring entries of one action or job whose sentences differ in one subject only, such as the device. */
-export function groupsOf(entries: readonly Entry[]): Group[] {
+function groupsOfActions(entries: readonly Entry[]): Group[] {
   const groups: Entry[][] = []
   for (const entry of entries) {
     const last = groups.at(-1)

@@ -27,16 +27,17 @@ export const bulkActions = {
   devices_CancelBulkAction: { kind: 'device', say: 'cancel a bulk action of {projectId}' },
 } as const satisfies ActionPhrases<'bulk'>
 
-const BULK_WORDS = new Map<unknown, [verb: string, things: string]>(
+const BULK_WORDS = new Map<unknown, [verb: string, thing: string]>(
   Object.entries({
-    Accept: ['accepting', 'certificates'],
-    Reject: ['rejecting', 'certificates'],
-    Delete: ['deleting', 'devices'],
-  } satisfies Record<BulkKind, [verb: string, things: string]>),
+    Accept: ['accepting', 'certificate'],
+    Reject: ['rejecting', 'certificate'],
+    Delete: ['deleting', 'device'],
+  } satisfies Record<BulkKind, [verb: string, thing: string]>),
 )
 
 /** A bulk action in words: "deleting [itemCount] devices". */
-function bulkWords({ data }: { data: { kind?: string } }, count = ''): string {
-  const [verb, things] = BULK_WORDS.get(data.kind) ?? ['<kind>', 'devices']
-  return [verb, count, things].filter(Boolean).join(' ')
+function bulkWords({ data }: { data: { kind?: string; itemCount?: number } }, count = ''): string {
+  const [verb, thing] = BULK_WORDS.get(data.kind) ?? ['<kind>', 'device']
+  const isOne = count !== '' && data.itemCount === 1
+  return [verb, count, isOne ? thing : `${thing}s`].filter(Boolean).join(' ')
 }

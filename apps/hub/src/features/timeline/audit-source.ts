@@ -86,10 +86,12 @@ export function auditSource(
 const LIMIT_EVENT = 'limits_Reached'
 
 /**
- * Kind of an audit event in a timeline. A limit that the device has hit counts as `connection`, the device's enrolment as `certificate`.
+ * Kind of an audit event in a timeline. A limit that the device has hit and machines that share its identity count as `connection`, the
+ * device's enrolment as `certificate`, and any other change that no person made, such as a rename by the device, as `property`.
  */
 function kindOf({ event, is_person }: Row): TimelineKind {
   if (event.startsWith('devices_Certificate')) return 'certificate'
   if (is_person) return 'person'
-  return event === LIMIT_EVENT ? 'connection' : 'certificate'
+  if (event === LIMIT_EVENT || event === 'devices_IdentityShared') return 'connection'
+  return event === 'devices_Created' ? 'certificate' : 'property'
 }

@@ -126,13 +126,19 @@ async function connectionRow(deviceId: string, from: Date, to: Date | null) {
     .execute()
 }
 
-async function auditRow(deviceId: string, at: Date, event: string, data: object) {
+async function auditRow(
+  deviceId: string,
+  at: Date,
+  event: string,
+  data: object,
+  actor: object = { actor: 'User', userId: owner.userId },
+) {
   await hub.db
     .insertInto('audit_event')
     .values({
       event_id: newDatedId('audit_ev', at),
       event,
-      actor: JSON.stringify({ actor: 'User', userId: owner.userId }),
+      actor: JSON.stringify(actor),
       actor_id: owner.userId,
       data: JSON.stringify(data),
       device_id: deviceId,
@@ -234,6 +240,15 @@ describe('devices_QueryTimeline', () => {
     ])
     expect(entries[0]).toMatchObject({ now: { value: null, isRemoved: false }, before: { isRemoved: true } })
     expect(entries[3]).toMatchObject({ actorName: owner.email, before: { value: 18.5 }, now: { value: 16 } })
+  })
+
+  it('C31: files a rename by the device under its properties, and its enrolment under certificates', async () => {
+    const deviceId = await deviceRow(hub, projectId)
+    const self = { actor: 'Device', deviceId, tokenId }
+    await auditRow(deviceId, minutesAgo(3), 'devices_Created', { deviceId }, self)
+    await auditRow(deviceId, minutesAgo(2), 'devices_NameChanged', { deviceId, name: 'crane' }, self)
+    const { entries } = await timelineOf(deviceId)
+    expect(entries.map(({ kind }) => kind)).toEqual(['property', 'certificate'])
   })
 
   it('cuts large values and shows events of a wrong clock with the time of their arrival', async () => {

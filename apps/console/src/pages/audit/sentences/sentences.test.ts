@@ -89,6 +89,14 @@ describe('a sentence', () => {
     ],
     ['forwarded port 22 of D', { event: 'devices_PortForwarded', data: { deviceId: 'D', port: 22 } }],
     [
+      'began rejecting 1 certificate of P',
+      { event: 'devices_BulkActionStarted', data: { projectId: 'P', kind: 'Reject', itemCount: 1 } },
+    ],
+    [
+      'began deleting 12 devices of P',
+      { event: 'devices_BulkActionStarted', data: { projectId: 'P', kind: 'Delete', itemCount: 12 } },
+    ],
+    [
       'removed Grace Hopper from the organization',
       { event: 'organizations_MemberRemoved', data: { userId: 'u_2' }, old: { name: 'Grace Hopper' } },
     ],
@@ -205,6 +213,25 @@ describe('groups of entries', () => {
       [2, { field: 'deviceId', count: 2 }],
       [1, undefined],
     ])
+  })
+
+  it('C31: join at least four like acts of one actor within 60 s', () => {
+    const rename = (second: number, more: Partial<Entry> = {}) =>
+      entry(`d${second}`, `a${second}`, {
+        event: 'devices_NameChanged',
+        data: { deviceId: `d${second}`, name: `crane-${second}` },
+        createdAt: new Date(Date.parse('2026-11-23T01:14:00Z') - second * 1000).toISOString(),
+        ...more,
+      })
+    const sizes = (entries: Entry[]) => groupsOf(entries).map(group => group.entries.length)
+    expect(sizes([0, 10, 20, 59, 60, 70].map(second => rename(second)))).toEqual([4, 1, 1])
+    expect(sizes([0, 10, 20].map(second => rename(second)))).toEqual([1, 1, 1])
+    const failed = [0, 1, 2, 3].map(second => rename(second, { status: 'Failed' }))
+    expect(sizes(failed)).toEqual([1, 1, 1, 1])
+    const byOthers = [0, 1, 2, 3].map(second =>
+      rename(second, { actor: { actor: 'User', userId: `u_${second}` } as never }),
+    )
+    expect(sizes(byOthers)).toEqual([1, 1, 1, 1])
   })
 
   it('keep entries apart that say something else, repeat themselves or have no action', () => {

@@ -1,9 +1,9 @@
 import type { CSSProperties } from 'react'
 import { formatCount, formatMs } from '../../../lib/app/format.ts'
+import { Id } from '../../../ui/app/Id.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { FoldButton } from '../../../ui/lazy/FoldButton.tsx'
 import folding from '../../../ui/lazy/folding-rows.module.css'
-import { IdTail } from '../../../ui/lazy/IdTail.tsx'
 import { MachineName } from '../../../ui/lazy/MachineName.tsx'
 import { StateBadge } from '../../../ui/lazy/StateBadge.tsx'
 import { Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
@@ -14,14 +14,14 @@ import { JOB_WORDS } from './job-words.ts'
 
 /** Columns of the jobs. The type takes the remaining width. */
 export const JOB_COLUMNS: readonly Column[] = [
-  { name: 'ID', widthPx: 128 },
+  { name: 'ID', widthPx: 180 },
   { name: 'Timestamp', widthPx: 132 },
   { name: 'Type' },
   { name: 'Queued', widthPx: 72 },
   { name: 'Status', widthPx: 120 },
   { name: 'Duration', widthPx: 92 },
   { name: 'Attempts', widthPx: 84 },
-  { name: 'Last error or progress', widthPx: 232 },
+  { name: 'Last error or progress', widthPx: 216 },
 ]
 
 type JobRowProps = { job: Job; isOpen: boolean; onOpen: () => void }
@@ -35,7 +35,7 @@ export function JobRow({ job, isOpen, onOpen }: JobRowProps) {
       <Cell>
         <span className={folding.line}>
           <FoldButton label={`Details of ${jobId}`} isOpen={isOpen} onChange={onOpen} />
-          <IdTail id={jobId} what="job id" />
+          <Id id={jobId} what="job id" cutMiddle />
         </span>
       </Cell>
       <Cell>

@@ -189,6 +189,8 @@ function auditWords(event: keyof AuditEvents, text: (key: string) => string | un
           renamed the device to <bdi>{text('name')}</bdi>
         </>
       )
+    case 'devices_IdentityShared':
+      return 'found machines that share the identity of this device'
     case 'devices_PropertySet':
       return <>set {property} again without a change of its value</>
     case 'devices_PropertyRemoved':

@@ -17,7 +17,7 @@ import shared from '../sections.module.css'
 import type { Entry } from './entry.ts'
 import { type Day, daysOf, sentenceOfDay } from './folding.ts'
 import styles from './TimelineList.module.css'
-import { EntryRow, lineWhile, RunRow } from './TimelineRow.tsx'
+import { ActsRow, EntryRow, lineWhile, RunRow } from './TimelineRow.tsx'
 import { hourAround, type Range } from './time-range.ts'
 import type { TimelineFilter, useTimeline } from './use-timeline.ts'
 
@@ -195,14 +195,13 @@ function DayPart({ deviceId, day, isWhole, hasAllKinds, openId, onOpen, unfolded
         {day.lines.flatMap(part => {
           if (part.type === 'entry') return [row(part.entry)]
           const id = part.entries[0]!.entryId
+          const fold = { isOpen: unfolded.has(id), onOpen: () => onRun(id) }
           return [
-            <RunRow
-              key={`run of ${id}`}
-              name={part.name}
-              entries={part.entries}
-              isOpen={unfolded.has(id)}
-              onOpen={() => onRun(id)}
-            />,
+            part.type === 'acts' ? (
+              <ActsRow key={`acts of ${id}`} entries={part.entries} {...fold} />
+            ) : (
+              <RunRow key={`run of ${id}`} name={part.name} entries={part.entries} {...fold} />
+            ),
             ...(unfolded.has(id) ? part.entries.map(row) : []),
           ]
         })}

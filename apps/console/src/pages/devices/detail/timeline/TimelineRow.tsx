@@ -1,5 +1,6 @@
 import { Braces, Plug, ShieldCheck, Unplug, UserRound } from 'lucide-react'
-import { memo, useId } from 'react'
+import { memo, type ReactNode, useId } from 'react'
+import { counted, formatCount } from '../../../../lib/app/format.ts'
 import { FoldButton } from '../../../../ui/lazy/FoldButton.tsx'
 import { HEALTH, OTA_STATUS } from '../property-names.ts'
 import { ClockTime, wallTime } from './ClockTime.tsx'
@@ -62,25 +63,63 @@ export function RunRow({ name, entries, isOpen, onOpen }: RunRowProps) {
   const oldest = entries.at(-1)!
   const before = oldest.before
   return (
+    <FoldedRow
+      newest={newest}
+      source={counted(entries.length, 'change')}
+      label={`${entries.length} changes of ${name}`}
+      isOpen={isOpen}
+      onOpen={onOpen}
+    >
+      <bdi className="mono">{name}</bdi> changed {entries.length} times
+      {before && !before.isRemoved && (
+        <>
+          , from <ShortValue value={before.value} isCut={before.isCut} />
+        </>
+      )}{' '}
+      to <ShortValue value={newest.now.value} isCut={newest.now.isCut} />
+    </FoldedRow>
+  )
+}
+
+type ActsRowProps = Pick<RunRowProps, 'isOpen' | 'onOpen'> & { entries: readonly EntryOf<'audit'>[] }
+
+/** One row for like acts of one actor. It unfolds to show each act. */
+export function ActsRow({ entries, ...fold }: ActsRowProps) {
+  const newest = entries[0]!
+  return (
+    <FoldedRow
+      newest={newest}
+      source={counted(entries.length, 'act')}
+      label={`${entries.length} like acts`}
+      {...fold}
+    >
+      <Sentence entry={newest} /> and {formatCount(entries.length - 1)} more like it
+    </FoldedRow>
+  )
+}
+
+type FoldedRowProps = Pick<RunRowProps, 'isOpen' | 'onOpen'> & {
+  newest: Entry
+  source: string
+  /** Accessible name of the button that unfolds the row. */
+  label: string
+  children: ReactNode
+}
+
+function FoldedRow({ newest, source, label, isOpen, onOpen, children }: FoldedRowProps) {
+  const { icon: Icon } = lookOf(newest)
+  return (
     <li className={styles.row} data-row data-line={lineWhile(newest.isConnected)}>
       <span className={`tabular ${styles.time}`}>
         <ClockTime at={newest.at} />
       </span>
       <span className={styles.line} aria-hidden="true" />
       <span className={styles.icon}>
-        <Braces className="icon" aria-hidden />
+        <Icon className="icon" aria-hidden />
       </span>
-      <div className={`muted break-anywhere ${styles.text} ${styles.summary}`}>
-        <bdi className="mono">{name}</bdi> changed {entries.length} times
-        {before && !before.isRemoved && (
-          <>
-            , from <ShortValue value={before.value} isCut={before.isCut} />
-          </>
-        )}{' '}
-        to <ShortValue value={newest.now.value} isCut={newest.now.isCut} />
-      </div>
-      <span className={`muted truncated ${styles.source}`}>{entries.length} properties</span>
-      <FoldButton label={`${entries.length} changes of ${name}`} isOpen={isOpen} onChange={onOpen} />
+      <div className={`muted break-anywhere ${styles.text} ${styles.summary}`}>{children}</div>
+      <span className={`muted truncated ${styles.source}`}>{source}</span>
+      <FoldButton label={label} isOpen={isOpen} onChange={onOpen} />
     </li>
   )
 }
@@ -113,6 +152,7 @@ function lookOf(entry: Entry): Look {
 function sourceOf(entry: Entry): string {
   if (entry.type === 'event') return entry.category ?? 'event'
   if (entry.type === 'tag') return 'tag'
+  if (entry.type === 'audit' && entry.event === 'devices_NameChanged') return 'name'
   if (entry.type === 'audit') return entry.kind === 'person' ? 'action' : entry.kind
   if (entry.type !== 'property') return 'connection'
   if (entry.name === OTA_STATUS) return 'ota'

@@ -5,15 +5,25 @@ import { updateChangeOf } from './update-change.ts'
 /** Minimum number of consecutive changes of a property that are folded into one line. */
 const FOLD_FROM = 4
 
-/** A line of a timeline: an entry, or several consecutive changes of the same property, newest first. */
-type Line = { type: 'entry'; entry: Entry } | { type: 'run'; name: string; entries: EntryOf<'property'>[] }
+/** Longest time between the first and the last of the like acts in a line, in milliseconds. */
+const ALIKE_WITHIN_MS = 60_000
+
+/**
+ * A line of a timeline: an entry, several consecutive changes of the same property, newest first, or several like acts of one actor, such as
+ * renames by a script.
+ */
+type Line =
+  | { type: 'entry'; entry: Entry }
+  | { type: 'run'; name: string; entries: EntryOf<'property'>[] }
+  | { type: 'acts'; entries: EntryOf<'audit'>[] }
 
 /** A day of a timeline. `entries` has all entries of the day, including entries without a line of their own. */
 export type Day = { day: string; lines: Line[]; entries: Entry[] }
 
 /**
  * Groups entries, newest first, into days and lines. The entry for the beginning of an update is left out if its result is shown.
- * Consecutive changes of one property by the device become one line. A change by a person is always a line of its own.
+ * Consecutive changes of one property by the device become one line, and like acts of one actor within 60 s. A change of a property by a
+ * person is always a line of its own.
  */
 export function daysOf(entries: readonly Entry[], dayOf: (ms: number) => string): Day[] {
   const days: Day[] = []
@@ -24,7 +34,7 @@ export function daysOf(entries: readonly Entry[], dayOf: (ms: number) => string)
     ofDay.push(entry)
     if (!isFolded(entries, index)) lines.push({ type: 'entry', entry })
   }
-  return days.map(day => ({ ...day, lines: withRuns(day.lines) }))
+  return days.map(day => ({ ...day, lines: withActs(withRuns(day.lines)) }))
 }
 
 /** Whether an entry is the beginning of an update whose result is listed above it. */
@@ -60,6 +70,31 @@ function withRuns(lines: readonly Line[]): Line[] {
   }
   end()
   return folded
+}
+
+function withActs(lines: readonly Line[]): Line[] {
+  const runs: Line[][] = []
+  for (const line of lines) {
+    const first = runs.at(-1)?.[0]
+    if (first && isAlike(actOf(first), actOf(line))) runs.at(-1)!.push(line)
+    else runs.push([line])
+  }
+  return runs.flatMap(run =>
+    run.length < FOLD_FROM ? run : [{ type: 'acts', entries: run.flatMap(line => actOf(line) ?? []) }],
+  )
+}
+
+function actOf(line: Line): EntryOf<'audit'> | undefined {
+  return line.type === 'entry' && line.entry.type === 'audit' ? line.entry : undefined
+}
+
+function isAlike(newer: EntryOf<'audit'> | undefined, older: EntryOf<'audit'> | undefined): boolean {
+  return (
+    newer !== undefined &&
+    newer.event === older?.event &&
+    JSON.stringify(newer.actor) === JSON.stringify(older.actor) &&
+    Date.parse(newer.at) - Date.parse(older.at) < ALIKE_WITHIN_MS
+  )
 }
 
 /** A sentence about a day: failed and installed updates, and how long the device was not connected. */
