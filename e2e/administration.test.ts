@@ -117,7 +117,7 @@ it('lists the projects of all organizations behind the numbers of the dashboard'
   await heading('Devices')
 })
 
-it('filters jobs by kind, status and time, and orders them', async () => {
+it('C33: filters jobs by kind, status and any time, and orders them', async () => {
   await page.goto(`${stage.hub.url}/admin/jobs`)
   await page.getByRole('heading', { level: 2, name: 'Kinds of jobs' }).waitFor()
   const rows = page.getByRole('row').filter({ hasText: /job_\d{8}/ })
@@ -129,7 +129,18 @@ it('filters jobs by kind, status and time, and orders them', async () => {
   await expect
     .poll(async () => [...new Set(await page.locator('td[data-k="Type"] code').allInnerTexts())])
     .toEqual(['users_SendPasswordEmail'])
-  await page.getByRole('button', { name: 'Last 30 days' }).click()
-  await page.waitForURL(/[?&]time=all/)
+  const timeButton = page.getByRole('button', { name: /^Time/ })
+  const time = page.getByRole('dialog', { name: 'Time' })
+  await timeButton.click()
+  await time.getByLabel('From, date').fill('2026-01-01')
+  await time.getByLabel('To, date').fill('2026-01-02')
+  await time.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL(/[?&]from=2026-01-01/)
+  await page.getByText('No jobs match this filter.').waitFor()
+  await timeButton.click()
+  await time.getByRole('button', { name: 'Any time' }).click()
+  await time.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL(/[?&]time=all(?!.*from=)/)
+  await rows.first().waitFor()
   expect(stage.faults).toEqual([])
 })

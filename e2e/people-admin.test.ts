@@ -173,6 +173,13 @@ it('makes a user an administrator, sends the mail again, and filters and sorts u
   await expect.poll(() => emails()).toEqual([MIRA.email, stage.admin.email])
   expect(await page.getByRole('columnheader', { name: 'Email' }).getAttribute('aria-sort')).toBe('descending')
   await expectGoodScreen(page, 'admin-users')
+
+  // C32: on phones the first line of a card is the name, not the id.
+  await page.setViewportSize({ width: 390, height: 844 })
+  const card = page.getByRole('row').filter({ hasText: MIRA.email })
+  const topOf = async (cell: string) => (await card.locator(cell).boundingBox())!.y
+  await expect.poll(async () => (await topOf('[data-title]')) < (await topOf('[data-k="Id"]'))).toBe(true)
+  await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
 it('I8: sets the address of a user', async () => {
@@ -255,11 +262,11 @@ it('shows events with their actors in the event log, filters and exports them', 
   expect(await heads()).toEqual([
     'ID',
     'Timestamp',
-    'What happened',
     'Type',
     'Actor',
     'Data',
     'Action/Job id',
+    'What happened',
   ])
   const created = page
     .getByRole('row', { name: /users_Created/ })
@@ -317,10 +324,10 @@ it('shows events with their actors in the event log, filters and exports them', 
   await created.waitFor()
 })
 
-it('shows attempted actions and their outcome in the actions log', async () => {
+it('C26: shows attempted actions and their outcome in the actions log', async () => {
   await page.getByRole('link', { name: 'Actions Log' }).click()
   await heading('Actions Log')
-  expect(await heads()).toEqual(['ID', 'Timestamp', 'What happened', 'Type', 'Actor', 'Data', 'Status'])
+  expect(await heads()).toEqual(['ID', 'Type', 'Actor', 'Data', 'Status', 'Timestamp', 'What happened'])
   const refused = page.getByRole('row', { name: /users_Delete/ }).filter({ hasText: 'Failed' })
   await refused.waitFor()
   await expectGoodScreen(page, 'admin-actions')
@@ -337,7 +344,7 @@ it('shows attempted actions and their outcome in the actions log', async () => {
   await page.waitForURL(/[?&]kind=account/)
 })
 
-it('C32: shows jobs, which are not in the navigation, and the nodes of the cluster', async () => {
+it('C32, C33: shows jobs, which are not in the navigation, and the nodes of the cluster', async () => {
   await page.goto(`${stage.hub.url}/admin/jobs`)
   await heading('Jobs')
   expect((await heads()).slice(0, 8)).toEqual([
@@ -366,7 +373,7 @@ it('C32: shows jobs, which are not in the navigation, and the nodes of the clust
   expect(await page.getByRole('button', { name: 'Rebalance' }).count()).toBe(0)
   await page
     .getByRole('row', { name: /harbour-1/ })
-    .getByText(/^\d+ (s|m)$/)
+    .getByText(/^\d+ (s|min)$/)
     .waitFor()
 
   // The hub of this test is the only node, so database rows represent the other nodes.
@@ -380,8 +387,11 @@ it('C32: shows jobs, which are not in the navigation, and the nodes of the clust
   await page.getByRole('row', { name: /harbour-2 .*Draining.* 7 s ahead/ }).waitFor()
   await page.getByRole('row', { name: /harbour-3 .*Dead.*1 hour ago/ }).waitFor()
   await expectGoodScreen(page, 'admin-cluster')
-  page.once('dialog', question => void question.accept())
   await page.getByRole('button', { name: 'Rebalance' }).click()
+  const question = page.getByRole('dialog', { name: 'Rebalance devices' })
+  await question.getByText('at most 1 % of their devices a minute', { exact: false }).waitFor()
+  await expectGoodScreen(page, 'admin-rebalance')
+  await question.getByRole('button', { name: 'Rebalance' }).click()
   await page.getByText('No node has a surplus of devices.').waitFor()
   await changeDatabase(stage.hub, "delete from cluster_node where name in ('harbour-2', 'harbour-3')")
 })

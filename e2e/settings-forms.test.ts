@@ -152,7 +152,7 @@ it('renames a repository with its slug, or neither when the slug is taken', asyn
   await form.getByText('The old slug keeps leading to this repository.').waitFor()
 })
 
-it('tests an S3 configuration step by step, without saving it', async () => {
+it('C33: tests an S3 configuration step by step, and saves one that fails only on request', async () => {
   await page.reload()
   const section = page.getByRole('region', { name: 'S3 Configuration' })
   const test = section.getByRole('button', { name: /^Test/ })
@@ -181,6 +181,15 @@ it('tests an S3 configuration step by step, without saving it', async () => {
   expect(await result.getByText(/\d ms$/).count()).toBe(0)
   expect(store.objects.size).toBe(0)
   expect(await invoke(page, 'repositories_GetS3Config', { repositoryId })).not.toHaveProperty('s3Endpoint')
+
+  // C33: a store that cannot be reached yet can be saved all the same.
+  await section.getByRole('button', { name: 'Save anyway' }).click()
+  await page.getByText('S3 configuration saved without a test.').waitFor()
+  const saved = await invoke(page, 'repositories_GetS3Config', { repositoryId })
+  expect(saved).toMatchObject({ s3Endpoint: 'http://10.0.0.1:9000' })
+  await expect.poll(() => section.getByRole('button', { name: 'Save anyway' }).count()).toBe(0)
+  await section.getByRole('button', { name: 'Use the hub’s storage' }).click()
+  await page.getByText('New assets are stored by the hub itself.').waitFor()
 })
 
 it('ends all other sessions of the person', async () => {

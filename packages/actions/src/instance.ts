@@ -167,6 +167,9 @@ export const instance = {
           bins: z
             .array(z.object({ startsAt: Timestamp, perSec: z.number() }))
             .describe('The last 24 hours in intervals of 15 minutes, without the running one.'),
+          recordedSince: Timestamp.optional().describe(
+            'Beginning of the first interval with an event, if it is within the last 24 hours and the hub has no older one. Absent from older nodes.',
+          ),
         }),
       ),
       database: part(
@@ -310,6 +313,8 @@ export const instance = {
           job: optionalText(text(MAX_KIND_LENGTH)).describe('Name of a kind of job.'),
           statuses: optional(z.array(JobStatus).max(5)),
           withinSecs: optional(U32.min(1)).describe('Greatest age of a job.'),
+          since: optional(Timestamp).describe('Not older than this.'),
+          until: optional(Timestamp).describe('Older than this.'),
         }),
       ),
     ),

@@ -442,7 +442,7 @@ export const repositories = {
     aliases: ['repositories_GetRepositoryS3Config'],
   }),
   repositories_SetS3Config: command({
-    summary: 'Sets where a repository keeps its blobs, after testing the access.',
+    summary: 'Sets where a repository keeps its blobs, after testing the access unless `skipTest` is set.',
     input: z
       .object({
         repositoryId: RepositoryId,
@@ -465,6 +465,9 @@ export const repositories = {
             secretAccessKey: optional(S3.secretAccessKey),
           }),
         ).describe('The same settings as an object.'),
+        skipTest: optional(z.boolean()).describe(
+          'Saves the settings without a test, for a store that cannot be reached yet.',
+        ),
       })
       .refine(
         ({ s3Config, s3Endpoint, s3Bucket, s3AccessKeyId }) =>
@@ -480,7 +483,7 @@ export const repositories = {
     output: Empty,
     permission: onRepository('manage'),
     rateLimit: { ...S3_TESTS, countedAs: 'repositories_TestS3Config' },
-    audit: ['repositoryId'],
+    audit: ['repositoryId', 'skipTest'],
     aliases: ['repositories_SetRepositoryS3Config'],
   }),
   repositories_TestS3Config: command({

@@ -7,6 +7,8 @@ it.each([
   ['devices_QueryEvents', 60],
   ['projects_QueryDevices', 120],
   ['repositories_GetDetails', 120],
+  ['projects_GetSoftware', 60],
+  ['repositories_GetVersionUsage', 60],
   ['instance_GetHealth', 5],
   ['cluster_GetDetails', 300],
   ['repositories_QueryPackages', 300],

@@ -11,9 +11,6 @@ const REFRESH: Record<string, Refresh> = {
   // Only the user changes their own view of the device list, so it is not polled.
   users_GetView: { intervalMs: false, staleMs: STALE_MS },
   projects_QueryDevices: everySecs(120),
-  // The hub sends no live notice when a device reports its software, so these queries are polled often. The hub caches answers for 2 s.
-  projects_GetSoftware: everySecs(10),
-  repositories_GetVersionUsage: everySecs(10),
   cluster_GetDetails: everySecs(300),
   // The dashboard says how long ago the hub was checked.
   instance_GetHealth: everySecs(5),

@@ -25,13 +25,17 @@ import type { RangeCounting } from './use-log.ts'
 
 type TimePickProps = {
   search: TimeSearch
-  /** Counts the entries of a range before it is applied. Absent for a log that the hub does not count. */
+  /** Counts the entries of a range before it is applied. Absent for a list that the hub does not count. */
   counting?: RangeCounting | undefined
+  /** Noun of the rows, in the plural. */
+  what?: string
+  /** Whether the list can be limited to hours of the day. */
+  hasHours?: boolean
   onChange: (search: Required<TimeSearch>) => void
 }
 
-/** Filter that limits a log to a range of time and to hours of the day. A change takes effect when "Apply" is pressed. */
-export function TimePick({ search, counting, onChange }: TimePickProps) {
+/** Filter that limits a list to a range of time and to hours of the day. A change takes effect when "Apply" is pressed. */
+export function TimePick({ search, counting, what = 'entries', hasHours = true, onChange }: TimePickProps) {
   const nowMs = useNow()
   const isOn = Object.values(search).some(Boolean)
   return (
@@ -40,6 +44,8 @@ export function TimePick({ search, counting, onChange }: TimePickProps) {
         <TimeForm
           search={search}
           counting={counting}
+          what={what}
+          hasHours={hasHours}
           nowMs={nowMs}
           onApply={next => {
             close()
@@ -63,12 +69,13 @@ type Draft = {
 
 const NO_DRAFT: Draft = { fromDay: '', fromTime: '', toDay: '', toTime: '', isDaily: false }
 
-type TimeFormProps = Omit<TimePickProps, 'onChange'> & {
+type TimeFormProps = Required<Pick<TimePickProps, 'search' | 'what' | 'hasHours'>> & {
+  counting: RangeCounting | undefined
   nowMs: number
   onApply: (search: Required<TimeSearch>) => void
 }
 
-function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
+function TimeForm({ search, counting, what, hasHours, nowMs, onApply }: TimeFormProps) {
   const [draft, setDraft] = useState(() => draftOf(search, nowMs))
   const range = draftRange(draft, nowMs)
   const [night, weekend] = [lastNight(nowMs), lastWeekend(nowMs)]
@@ -131,21 +138,23 @@ function TimeForm({ search, counting, nowMs, onApply }: TimeFormProps) {
           time={draft.toTime}
           onChange={(toDay, toTime) => change({ toDay, toTime })}
         />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={draft.isDaily}
-            onChange={event => setDraft({ ...draft, isDaily: event.target.checked })}
-          />
-          <span>
-            Only between these times of day <small>(optional)</small>
-          </span>
-        </label>
+        {hasHours && (
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={draft.isDaily}
+              onChange={event => setDraft({ ...draft, isDaily: event.target.checked })}
+            />
+            <span>
+              Only between these times of day <small>(optional)</small>
+            </span>
+          </label>
+        )}
         <p className={styles.range} role="status">
           {isWrong ? (
             'The end is before the beginning.'
           ) : isEmpty ? (
-            'All entries.'
+            `All ${what}.`
           ) : (
             <Said range={range} hours={hours} nowMs={nowMs}>
               {counting && range.fromMs !== undefined && (

@@ -1,33 +1,17 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Scale, X } from 'lucide-react'
+import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
-import { confirmed } from '../../lib/app/confirm.ts'
 import { counted, formatDuration } from '../../lib/app/format.ts'
+import { ErrorAlert } from '../../ui/Alert.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../../ui/app/Dialog.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 
-const WARNING =
-  'The nodes with most devices release their surplus, at most 1 % of their devices a minute. Devices with a published Nexigon agent stay away for about 60 seconds. Rebalance now?'
-
 /** Button that starts or ends a rebalance of devices between nodes. Not shown if there is only one node. */
 export function RebalanceButton({ nodes }: { nodes: ActionOutput<'cluster_GetDetails'>['nodes'] }) {
-  const invalidates = ['cluster_GetDetails'] as const
-  const start = useCommand('cluster_StartRebalance', { invalidates })
-  const cancel = useCommand('cluster_CancelRebalance', { invalidates })
-
-  async function rebalance() {
-    try {
-      await confirmed(WARNING)
-      const { result, deviceCount, lastsSecs } = await start.mutateAsync({})
-      toast(
-        result === 'Balanced'
-          ? 'No node has a surplus of devices.'
-          : `${counted(deviceCount, 'device')} will move within ${formatDuration(lastsSecs)}.`,
-      )
-    } catch (error) {
-      toastError('Could not rebalance the devices', error)
-    }
-  }
+  const [isAsking, setAsking] = useState(false)
+  const cancel = useCommand('cluster_CancelRebalance', { invalidates: ['cluster_GetDetails'] })
 
   async function end() {
     try {
@@ -46,8 +30,55 @@ export function RebalanceButton({ nodes }: { nodes: ActionOutput<'cluster_GetDet
     )
   if (nodes.length < 2) return null
   return (
-    <Button icon={Scale} busy={start.isPending} onClick={() => void rebalance()}>
-      Rebalance
-    </Button>
+    <>
+      <Button icon={Scale} onClick={() => setAsking(true)}>
+        Rebalance
+      </Button>
+      {isAsking && <RebalanceDialog onClose={() => setAsking(false)} />}
+    </>
+  )
+}
+
+/** Says what a rebalance does before it starts. */
+function RebalanceDialog({ onClose }: { onClose: () => void }) {
+  const start = useCommand('cluster_StartRebalance', { invalidates: ['cluster_GetDetails'] })
+
+  async function rebalance() {
+    try {
+      const { result, deviceCount, lastsSecs } = await start.mutateAsync({})
+      toast(
+        result === 'Balanced'
+          ? 'No node has a surplus of devices.'
+          : `${counted(deviceCount, 'device')} will move within ${formatDuration(lastsSecs)}.`,
+      )
+    } catch {
+      return // The dialog shows the error.
+    }
+    onClose()
+  }
+
+  return (
+    <Dialog title="Rebalance devices" busy={start.isPending} onClose={onClose}>
+      <DialogBody>
+        <ErrorAlert title="Could not rebalance the devices." error={start.error} />
+        <p>
+          The nodes with most devices release their surplus, at most 1 % of their devices a minute. Devices
+          with a published Nexigon agent stay away for about 60 seconds.
+        </p>
+      </DialogBody>
+      <DialogFoot>
+        <Button disabled={start.isPending} onClick={onClose}>
+          Cancel
+        </Button>
+        <Button
+          variant="primary"
+          busy={start.isPending}
+          busyLabel="Starting…"
+          onClick={() => void rebalance()}
+        >
+          Rebalance
+        </Button>
+      </DialogFoot>
+    </Dialog>
   )
 }

@@ -1,3 +1,4 @@
+import { ActionError } from '@muster/actions/client'
 import { useRef, useState } from 'react'
 import { useAction, useCommand } from '../../api/queries.ts'
 import formStyles from '../../form/form.module.css'
@@ -30,7 +31,7 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
   const test = useCommand('repositories_TestS3Config')
   const [testedAt, setTestedAt] = useState(0)
   // Purpose of the submit in flight. `submit` reads it after the fields were validated.
-  const mode = useRef<'save' | 'test'>('save')
+  const mode = useRef<'save' | 'saveUntested' | 'test'>('save')
   const form = useTextForm({
     // A refetch of the settings changes only fields that the user has not edited.
     defaultValues: {
@@ -56,12 +57,18 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
         return
       }
       try {
-        await save.mutateAsync({ repositoryId, ...trimmed, s3SecretAccessKey })
+        await save.mutateAsync({
+          repositoryId,
+          ...trimmed,
+          s3SecretAccessKey,
+          ...(mode.current === 'saveUntested' && { skipTest: true }),
+        })
       } catch {
         return // The form shows the error.
       }
       form.reset({ ...trimmed, s3SecretAccessKey: '' })
-      toast('S3 configuration saved.')
+      toast(`S3 configuration saved${mode.current === 'saveUntested' ? ' without a test' : ''}.`)
+      test.reset()
     },
   })
   const returnToHub = async () => {
@@ -76,12 +83,19 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
     })
     toast('New assets are stored by the hub itself.')
   }
+  const submitFor = (purpose: typeof mode.current, element: HTMLFormElement | null) => {
+    mode.current = purpose
+    element?.requestSubmit()
+  }
+  // Only a test can fail with this status here, because the form always sends the secret.
+  const hasFailed =
+    test.data?.result === 'Failed' || (save.error instanceof ActionError && save.error.status === 409)
   return (
     <form
       noValidate
       onSubmit={event => {
-        // The button "Test" submits by `requestSubmit()`, so its submit has no submitter. "Save" and the Enter key have one.
-        mode.current = (event.nativeEvent as SubmitEvent).submitter ? 'save' : 'test'
+        // "Test" and "Save anyway" submit by `requestSubmit()`, so their submit has no submitter. "Save" and the Enter key have one.
+        if ((event.nativeEvent as SubmitEvent).submitter) mode.current = 'save'
         void submitForm(event, form)
       }}
     >
@@ -123,10 +137,19 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
         <Button
           busyLabel="Testing…"
           busy={test.isPending}
-          onClick={event => event.currentTarget.form?.requestSubmit()}
+          onClick={event => submitFor('test', event.currentTarget.form)}
         >
           {test.data ? 'Test again' : 'Test'}
         </Button>
+        {hasFailed && (
+          <Button
+            busyLabel="Saving…"
+            busy={save.isPending}
+            onClick={event => submitFor('saveUntested', event.currentTarget.form)}
+          >
+            Save anyway
+          </Button>
+        )}
         <SubmitButton form={form} busy={save.isPending} busyLabel="Saving…">
           Save
         </SubmitButton>

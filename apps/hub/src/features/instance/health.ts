@@ -57,17 +57,21 @@ export async function readSilentNodes(db: Db): Promise<{ name: string; lastHeart
 
 /** Events of the last 24 h in intervals of 15 minutes. The newest interval has not ended, so it counts in the sum but has no rate. */
 export async function readEvents(db: Db, nodes: Value<'nodes'>): Promise<Value<'events'>> {
-  const { rows } = await sql<{ startsAt: Date; count: number; isRunning: boolean }>`
+  // Counts are kept for 8 days, so an old hub has some from before the 24 hours unless it was silent.
+  const { rows } = await sql<{ startsAt: Date; count: number; isRunning: boolean; isFirst: boolean }>`
     with bins as (
       select generate_series(date_bin('15 minutes', now(), 'epoch') - interval '24 hours',
                              date_bin('15 minutes', now(), 'epoch'), interval '15 minutes') as starts_at
     )
     select b.starts_at as "startsAt", coalesce(r.event_count, 0)::float8 as count,
-           b.starts_at = date_bin('15 minutes', now(), 'epoch') as "isRunning"
+           b.starts_at = date_bin('15 minutes', now(), 'epoch') as "isRunning",
+           b.starts_at = (select min(starts_at) from event_rate) as "isFirst"
       from bins b left join event_rate r using (starts_at) order by b.starts_at`.execute(db)
+  const first = rows.slice(1).find(({ isFirst }) => isFirst)
   return {
     perSec: nodes.reduce((sum, { facts }) => sum + (facts?.eventsPerSec ?? 0), 0),
     dayCount: rows.reduce((sum, { count }) => sum + count, 0),
+    recordedSince: first && wireTime(first.startsAt),
     bins: rows
       .filter(({ isRunning }) => !isRunning)
       .map(({ startsAt, count }) => ({ startsAt: wireTime(startsAt), perSec: count / (15 * 60) })),

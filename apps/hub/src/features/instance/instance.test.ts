@@ -210,6 +210,12 @@ it('gives the last error of a job, the time of its next attempt and its duration
   expect(jobs[4]).not.toHaveProperty('lastError')
   const within = await admin.invoke('jobs_Query', { filter: { job: JOB, withinSecs: 60 } })
   expect(within.jobs).toEqual([])
+  const until = new Date(jobs[2]!.createdAt).toISOString()
+  const before = await admin.invoke('jobs_Query', { filter: { job: JOB, until } })
+  expect(before.jobs.every(({ createdAt }) => createdAt < until)).toBe(true)
+  const since = await admin.invoke('jobs_Query', { filter: { job: JOB, since: until } })
+  expect(since.jobs.length).toBeGreaterThan(0)
+  expect(since.jobs.length + before.jobs.length).toBe(jobs.length)
 })
 
 it('counts the jobs of 24 hours by status, and summarizes each kind', async () => {
@@ -404,6 +410,7 @@ describe('instance_GetHealth', () => {
     expect(database!.days).toHaveLength(1)
     expect(database).not.toHaveProperty('growthBytesPerDay')
     expect(health.events.value!.bins).toHaveLength(96)
+    expect(health.events.value).not.toHaveProperty('recordedSince')
     expect(health.people.value).toMatchObject({ administrators: expect.any(Number) })
     expect(health.jobs.value).toMatchObject({ failedCount: 0 })
     expect(health.seals).toHaveProperty('value')

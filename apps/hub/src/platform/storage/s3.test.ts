@@ -71,6 +71,17 @@ const statusAndMessage = async (response: Response): Promise<[number, string]> =
 ]
 
 describe('object store of a repository', () => {
+  it('C33: is stored without a test on request, and tested by the first upload', async () => {
+    const repositoryId = await hub.repository(owner, organizationId)
+    const s3Config = { ...configOf(store), secretAccessKey: 'guessed' }
+    await owner.invoke('repositories_SetS3Config', { repositoryId, s3Config, skipTest: true })
+    const { s3Config: saved } = await owner.invoke('repositories_GetS3Config', { repositoryId })
+    expect(saved).toMatchObject({ endpoint: store.endpoint, bucket: store.bucket })
+    expect(store.requests).toHaveLength(0)
+    const assetId = await create(repositoryId, Buffer.from('firmware'))
+    await expect(issue(assetId)).rejects.toMatchObject({ kind: 'Internal' })
+  })
+
   it('is not set by a member who was removed during the probe', async () => {
     const member = await hub.user()
     const ofBoth = await hub.organization(owner, [member])

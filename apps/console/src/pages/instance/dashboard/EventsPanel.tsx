@@ -16,6 +16,8 @@ export function EventsPanel({ part: { value, failure } }: { part: Health['events
     (most, bin) => (bin.perSec > (most?.perSec ?? 0) ? bin : most),
     undefined,
   )
+  // Of a young hub the chart is empty before its first count.
+  const sinceMs = value?.recordedSince === undefined ? undefined : Date.parse(value.recordedSince)
   return (
     <section className={`sheet ${styles.chart}`} aria-labelledby="device-events">
       <header>
@@ -43,19 +45,15 @@ export function EventsPanel({ part: { value, failure } }: { part: Health['events
             })}
           />
           <p className={styles.facts}>
-            <span>
-              {peak ? (
-                <>
-                  Peak <b>{rate(peak.perSec)}</b> at {hourAndMinute(Date.parse(peak.startsAt))}, over 15
-                  minutes
-                </>
-              ) : (
-                'No events yet'
-              )}
-            </span>
+            {peak && (
+              <span>
+                Peak <b>{rate(peak.perSec)}</b> at {hourAndMinute(Date.parse(peak.startsAt))}, over 15 minutes
+              </span>
+            )}
             <span>
               24 h <b>{formatCount(value.dayCount)}</b>
             </span>
+            {sinceMs !== undefined && <span>Recorded since {hourAndMinute(sinceMs)}</span>}
           </p>
         </>
       ) : (

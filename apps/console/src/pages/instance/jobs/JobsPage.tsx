@@ -13,6 +13,8 @@ import { Segments } from '../../../ui/app/Segments.tsx'
 import folding from '../../../ui/lazy/folding-rows.module.css'
 import { SuggestBox } from '../../../ui/lazy/SuggestBox.tsx'
 import { Table, WideRow } from '../../../ui/lazy/Table.tsx'
+import { TimePick } from '../../audit/TimePick.tsx'
+import { MOVING, type Moving, type TimeSearch, timeFilter } from '../../audit/time-range.ts'
 import { AdminCrumb } from '../AdminCrumb.tsx'
 import { JobDetail } from './JobDetail.tsx'
 import { JOB_COLUMNS, JobRow } from './JobRow.tsx'
@@ -22,11 +24,6 @@ import { KindsTable } from './KindsTable.tsx'
 
 const PAGE_SIZE = 100
 const STATUSES = Object.keys(JOB_LOOKS) as Job['status'][]
-const TIMES = [
-  { value: 'day', label: 'Last 24 h' },
-  { value: 'all', label: 'Last 30 days' },
-] as const
-const DAY_SECS = 86_400
 /** Interval at which the list is loaded again while a job on screen runs, in milliseconds. */
 const RUNNING_REFRESH_MS = 3_000
 
@@ -35,7 +32,10 @@ export const jobsSearch = {
   // Kind of job.
   type: anyText,
   status: oneOf(['all', ...STATUSES], 'all'),
-  time: oneOf(['day', 'all'], 'day'),
+  // A range that ends now; `all` for the range of `from` and `to`, and without these for any time.
+  time: oneOf([...(Object.keys(MOVING) as Moving[]), 'all'], 'day'),
+  from: anyText,
+  to: anyText,
   order: oneOf(['problems', 'time'], 'problems'),
   // Id of the job whose details are open at first.
   job: anyText,
@@ -48,7 +48,10 @@ export function JobsPage() {
   const filters = useRef<HTMLDivElement>(null)
   useShortcut('/', 'Filter by type', () => filters.current?.querySelector('input')?.focus())
   const status = search.status === 'all' ? undefined : search.status
-  const isDay = search.time === 'day'
+  const times: TimeSearch =
+    search.time === 'all' ? { from: search.from, to: search.to } : { time: search.time }
+  const isDay = times.time === 'day'
+  const isAnyTime = !Object.values(times).some(Boolean)
   const isByTime = search.order === 'time'
   const list = useActionPages('jobs_Query', {
     limit: PAGE_SIZE,
@@ -56,7 +59,7 @@ export function JobsPage() {
     filter: {
       ...(search.type && { job: search.type }),
       ...(status && { statuses: [status] }),
-      ...(isDay && { withinSecs: DAY_SECS }),
+      ...timeFilter(times),
     },
   })
   const summary = useActionState('jobs_GetSummary', {})
@@ -102,7 +105,12 @@ export function JobsPage() {
           ]}
           onChange={value => change({ status: value })}
         />
-        <Segments label="Time" value={search.time} options={TIMES} onChange={time => change({ time })} />
+        <TimePick
+          search={times}
+          what="jobs"
+          hasHours={false}
+          onChange={({ time, from, to }) => change({ time: time ?? 'all', from, to })}
+        />
         <label className="check">
           <input
             type="checkbox"
@@ -112,7 +120,7 @@ export function JobsPage() {
           <span>Problems first</span>
         </label>
       </div>
-      {jobs?.length === 0 && !search.type && !status && !isDay && !list.isPlaceholderData ? (
+      {jobs?.length === 0 && !search.type && !status && isAnyTime && !list.isPlaceholderData ? (
         <EmptyState icon={Workflow} title="No jobs yet." />
       ) : (
         <div className={`${folding.rows} ${styles.jobs}`}>
@@ -141,7 +149,7 @@ export function JobsPage() {
                     ? `No ${status.toLowerCase()} jobs in the last 24 hours.`
                     : undefined
                 }
-                onClear={() => change({ type: '', status: '', time: 'all' })}
+                onClear={() => change({ type: '', status: '', time: 'all', from: '', to: '' })}
               />
             }
           />

@@ -26,6 +26,10 @@ export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, 
   if (filter?.statuses) query = query.where(sql<boolean>`${jobStatus} = any (${filter.statuses})`)
   if (filter?.withinSecs !== undefined)
     query = query.where('j.created_on', '>=', sql<Date>`now() - make_interval(secs => ${filter.withinSecs})`)
+  if (filter?.since !== undefined)
+    query = query.where('j.created_on', '>=', sql<Date>`${filter.since}::timestamptz`)
+  if (filter?.until !== undefined)
+    query = query.where('j.created_on', '<', sql<Date>`${filter.until}::timestamptz`)
   const sorts = {
     createdAt: { by: sql`j.created_on`, type: 'timestamptz' },
     problems: { by: problemsFirst, type: 'timestamptz' },

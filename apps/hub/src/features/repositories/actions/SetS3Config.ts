@@ -5,11 +5,11 @@ import { shownSettings } from '../../../platform/storage/object-stores.ts'
 import { S3Failure } from '../../../platform/storage/s3.ts'
 import { normalS3Settings } from '../../../platform/storage/s3-settings.ts'
 
-/** Sets the object store for new blobs of a repository, after probing it. */
+/** Sets the object store for new blobs of a repository, after probing it. With `skipTest`, the first upload probes it. */
 export const repositories_SetS3Config = handler('repositories_SetS3Config', {
   // The store is probed before the transaction, so that a slow store holds no transaction open.
   prepare: async ({ db, services }, input) => {
-    const { repositoryId } = input
+    const { repositoryId, skipTest = false } = input
     const { stores } = services.blobs
     const before = await stores.ofRepository(db, repositoryId)
     const { secret, ...wanted } = settingsOf(input)
@@ -27,14 +27,16 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
         { status: 409 },
       )
     const settings = { ...place, secretAccessKey: kept }
-    const probed = await stores
-      .connect(settings)
-      .probe(settings.prefix)
-      .catch((error: unknown) => {
-        if (!(error instanceof S3Failure || error instanceof AddressRefused)) throw error
-        const message = `The object storage cannot be used: ${error.message}`
-        throw new ActionError('Invalid', message, { status: 409, cause: error })
-      })
+    const probe = () =>
+      stores
+        .connect(settings)
+        .probe(settings.prefix)
+        .catch((error: unknown) => {
+          if (!(error instanceof S3Failure || error instanceof AddressRefused)) throw error
+          const message = `The object storage cannot be used: ${error.message}`
+          throw new ActionError('Invalid', message, { status: 409, cause: error })
+        })
+    const probed = skipTest ? {} : await probe()
     return async ({ tx, events, changed }) => {
       const replaced = await stores.lockOfRepository(tx, repositoryId)
       // For the same bucket the row of the store is updated, so its blobs are read with the new keys. Another bucket gets a new
