@@ -124,6 +124,13 @@ it('says as a sentence what is wrong, since when, and what to do next, as the de
   await expectGoodScreen(page, 'device-problem')
   await problem().getByRole('link', { name: 'See the disks' }).click()
   await expect.poll(() => new URL(page.url()).hash).toBe('#disks')
+  // C31: the bar of a disk is its used space, amber below 15 % of free space.
+  const barOf = async (mountPoint: string) => {
+    const bar = page.locator('#disks tr').filter({ hasText: mountPoint }).locator('[style*="--share"]')
+    return [await bar.getAttribute('style'), await bar.locator('..').getAttribute('data-tone')]
+  }
+  expect(await barOf('/data')).toEqual([expect.stringMatching(/^--share: ?91\.9/), 'warn'])
+  expect(await barOf('/dev/mmcblk0p3')).toEqual([expect.stringMatching(/^--share: ?40/), null])
   // A problem that has ended stays visible for a while.
   await report('dev.nexigon.system.health', { status: 'healthy' })
   await problem()

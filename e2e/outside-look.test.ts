@@ -168,7 +168,7 @@ it('C32: prints a page without its navigation', async () => {
   await page.emulateMedia({ media: null })
 })
 
-it('C16: marks the selected segment and the current entries in forced-colors mode', async () => {
+it('C16, C35: marks the selected segment and the current entries, and keeps avatars legible, in forced-colors mode', async () => {
   await page.emulateMedia({ forcedColors: 'active' })
   await page.goto(`${projectUrl}/devices`)
   await page.getByRole('button', { name: 'All', exact: true }).waitFor()
@@ -181,6 +181,19 @@ it('C16: marks the selected segment and the current entries in forced-colors mod
   ])
     expect({ selector, outline: await outlineOf(selector) }).toEqual({ selector, outline: 'solid' })
   expect(await outlineOf('.segments [aria-pressed="false"]')).toBe('none')
+  // C35: letters have the system colour that belongs to their background.
+  const letters = await page.evaluate<string[]>(`(() => {
+    const sample = document.body.appendChild(document.createElement('i'))
+    sample.style.cssText = 'forced-color-adjust: none; color: ButtonFace; background: ButtonText'
+    const looks = [sample, ...document.querySelectorAll('.Avatar-avatar')].map(element => {
+      const { color, backgroundColor } = getComputedStyle(element)
+      return color + ' on ' + backgroundColor
+    })
+    sample.remove()
+    return looks
+  })()`)
+  expect(letters.length).toBeGreaterThan(1)
+  expect(new Set(letters).size).toBe(1)
   await page.emulateMedia({ forcedColors: null })
 })
 

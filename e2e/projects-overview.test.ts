@@ -1,5 +1,5 @@
 import { connectDevice } from '@muster/testkit/device'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import { addPending } from './pending-devices.ts'
@@ -151,10 +151,13 @@ it('keeps the chosen order in the address', async () => {
   await expect.poll(async () => (await titles())[0]).toBe(CRANES)
 })
 
-it('leads from a project without devices to the guide, and shows the first device at once', async () => {
+it('C31: leads from the small card of a project without devices to the guide, and shows the first device at once', async () => {
   await page.goto(address)
   const card = page.locator('[data-card]').filter({ hasText: 'First project' })
   await card.getByRole('link', { name: 'Connect a device' }).waitFor()
+  const heightOf = async (of: Locator) => (await of.boundingBox())!.height
+  const whole = page.locator('[data-card]').filter({ hasText: CRANES })
+  expect(await heightOf(card)).toBeLessThan(0.7 * (await heightOf(whole)))
   const organizationId = new URL(address).pathname.split('/')[1]!
   const { projects } = await invoke(page, 'organizations_QueryProjects', {
     organizationId: organizationId as never,

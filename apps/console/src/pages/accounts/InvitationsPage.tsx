@@ -48,7 +48,7 @@ export function InvitationsPage() {
   )
 }
 
-const COLUMNS: readonly Column[] = [{ name: 'Organization id', kind: 'title' }, { name: 'Name' }, ACTIONS]
+const COLUMNS: readonly Column[] = [{ name: 'Organization id' }, { name: 'Name', kind: 'title' }, ACTIONS]
 
 /**
  * Message that confirms an accepted invitation, with a link to the organization. The message takes the focus, because

@@ -63,8 +63,8 @@ function EndOthersButton({ userId, count }: { userId: string; count: number }) {
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: 'Id', kind: 'title' },
-  { name: 'User agent' },
+  { name: 'Id' },
+  { name: 'User agent', kind: 'title' },
   { name: 'Created At' },
   { name: 'Expires At' },
   ACTIONS,

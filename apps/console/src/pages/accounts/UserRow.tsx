@@ -24,8 +24,8 @@ export type User = ActionOutput<'users_Query'>['users'][number]
 
 /** Columns of the accounts. */
 export const USER_COLUMNS: readonly Column[] = [
-  { name: 'Id', kind: 'title' },
-  { name: 'Name', sort: 'displayName' },
+  { name: 'Id' },
+  { name: 'Name', kind: 'title', sort: 'displayName' },
   { name: 'Email', sort: 'email' },
   { name: 'Admin' },
   ACTIONS,

@@ -106,8 +106,8 @@ function releaseInWords({ total, done, leftSecs }: NonNullable<Details['nodes'][
 const NONE = '–'
 
 const COLUMNS: readonly Column[] = [
-  { name: 'Id', kind: 'title' },
-  { name: 'Name' },
+  { name: 'Id' },
+  { name: 'Name', kind: 'title' },
   { name: 'Uptime' },
   { name: 'State' },
   { name: 'Version' },

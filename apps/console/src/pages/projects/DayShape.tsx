@@ -4,7 +4,7 @@ import { formatCount } from '../../lib/app/format.ts'
 import { hourAndMinute } from '../../lib/app/local-time.ts'
 import shared from '../../ui/lazy/axis.module.css'
 import { Strip } from '../../ui/Strip.tsx'
-import { type Sample, samplesOf, unbroken } from '../devices/list/lazy/connected-series.ts'
+import { recordedSince, type Sample, samplesOf, unbroken } from '../devices/list/lazy/connected-series.ts'
 import styles from './DayShape.module.css'
 import type { Summary } from './summary.ts'
 
@@ -27,11 +27,11 @@ const BOTTOM = 8
  */
 export function DayShape({ deviceCount, connectedCount, connectedSeries }: Summary) {
   const nowMs = useNow()
-  if (deviceCount === 0) return <Strip label="No devices" />
   const samples = samplesOf(connectedSeries, connectedCount, nowMs)
   const range = rangeOf(samples)
-  const words = wordsOf(samples, range, deviceCount)
-  const label = `Connected devices in the last 24 hours: ${words}`
+  const since = recordedSince(samples, nowMs)
+  const words = wordsOf(samples, range, deviceCount, since)
+  const label = `Connected devices in the last 24 hours: ${[words, since].filter(Boolean).join(', ')}`
   return (
     <div className={styles.shape}>
       {deviceCount > MAX_MARKED_DEVICES ? (
@@ -40,7 +40,7 @@ export function DayShape({ deviceCount, connectedCount, connectedSeries }: Summa
         <Strip size="history" label={label} shares={ticksOf(samples, range, nowMs)} />
       )}
       <div className={shared.axis} aria-hidden="true">
-        <span>24 h</span>
+        <span>{since ?? '24 h'}</span>
         <span>{words}</span>
       </div>
     </div>
@@ -57,11 +57,16 @@ function rangeOf(samples: readonly Sample[]): Range {
   return { lowest, highest: Math.max(...known.map(({ count }) => count)) }
 }
 
-function wordsOf(samples: readonly Sample[], { lowest, highest }: Range, deviceCount: number): string {
+function wordsOf(
+  samples: readonly Sample[],
+  { lowest, highest }: Range,
+  deviceCount: number,
+  since: string | undefined,
+): string {
   const now = samples.at(-1)!
   const count = formatCount(lowest.count)
   if (samples.length === 1) return `${count} of ${formatCount(deviceCount)} now`
-  if (lowest.count === highest) return `${count} of ${formatCount(deviceCount)} all day`
+  if (lowest.count === highest) return `${count} of ${formatCount(deviceCount)}${since ? '' : ' all day'}`
   if (lowest === now) return `lowest ${count}, now`
   return `lowest ${count} at ${hourAndMinute(lowest.atMs)}, now ${formatCount(now.count!)}`
 }

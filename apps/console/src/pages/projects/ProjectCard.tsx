@@ -30,6 +30,7 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
     <Card
       ref={ref}
       isFlush={data !== undefined && data.deviceCount > 0}
+      isSmall={data?.deviceCount === 0}
       title={
         <Link to="/org_{$organization}/projects/$projectId" params={{ organization, projectId }}>
           {name}
@@ -58,7 +59,7 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
       {data && (
         <>
           <ProblemLines {...data} />
-          <DayShape {...data} />
+          {data.deviceCount > 0 && <DayShape {...data} />}
           <Counts {...data} />
         </>
       )}

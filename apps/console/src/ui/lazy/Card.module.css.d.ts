@@ -7,6 +7,7 @@ declare const styles: {
   readonly id: string
   readonly low: string
   readonly many: string
+  readonly small: string
   readonly title: string
 }
 export default styles

@@ -8,14 +8,20 @@ type CardProps = {
   id: ReactNode
   /** Whether the content brings its own distance to the id. */
   isFlush?: boolean
+  /** Whether the card is only as high as its content, beside higher ones. */
+  isSmall?: boolean
   children?: ReactNode
   ref?: Ref<HTMLLIElement>
 }
 
 /** An item in a grid of cards: name, id and a summary. */
-export function Card({ title, badge, id, isFlush = false, children, ref }: CardProps) {
+export function Card({ title, badge, id, isFlush = false, isSmall = false, children, ref }: CardProps) {
   return (
-    <li ref={ref} className={`sheet ${styles.card} ${isFlush ? styles.flush : ''}`} data-card>
+    <li
+      ref={ref}
+      className={`sheet ${styles.card} ${isFlush ? styles.flush : ''} ${isSmall ? styles.small : ''}`}
+      data-card
+    >
       <div className={styles.title}>
         {title}
         {badge}

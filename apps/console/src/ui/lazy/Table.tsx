@@ -21,7 +21,7 @@ export type Column = {
   name: string
   /** Text of the head, if it says more than the name. */
   head?: string
-  /** `title` is the first line of a row on phones and has no name there. `actions` holds buttons. */
+  /** `title` is the first line of a row on phones, wherever its column is, and has no name there. `actions` holds buttons. */
   kind?: 'title' | 'actions'
   /** Field by which a press on the head sorts the list. */
   sort?: string
@@ -212,6 +212,7 @@ export function Cell({ children }: { children: ReactNode }) {
       // biome-ignore lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens
       role="cell"
       data-k={kind ? undefined : name}
+      data-title={kind === 'title' || undefined}
       className={kind === 'actions' ? `end ${className ?? ''}` : className}
     >
       {children}

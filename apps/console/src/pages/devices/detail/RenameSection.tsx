@@ -1,9 +1,11 @@
 import { type FormEvent, useState } from 'react'
+import formStyles from '../../../form/form.module.css'
 import { focusHeading } from '../../../lib/focus-heading.ts'
 import { Section } from '../../../ui/app/Section.tsx'
 import { toast } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { messageOf } from '../../../ui/ErrorText.tsx'
+import { SaveBar } from '../../../ui/lazy/SaveBar.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { useRename } from '../use-rename.ts'
 
@@ -28,9 +30,9 @@ export function RenameSection({ deviceId }: { deviceId: string }) {
   }
 
   return (
-    <Section id="name" title="Rename Device">
-      <form className="field" style={{ gap: 12, justifyItems: 'start' }} onSubmit={save}>
-        <div style={{ width: '100%' }}>
+    <Section id="name" title="Rename Device" padded={false}>
+      <form onSubmit={save}>
+        <div className={formStyles.fields}>
           <TextField
             label="Name"
             value={name}
@@ -43,9 +45,11 @@ export function RenameSection({ deviceId }: { deviceId: string }) {
             error={rename.error ? messageOf(rename.error) : undefined}
           />
         </div>
-        <Button type="submit" busy={rename.isPending} busyLabel="Saving…">
-          Save
-        </Button>
+        <SaveBar>
+          <Button type="submit" busy={rename.isPending} busyLabel="Saving…">
+            Save
+          </Button>
+        </SaveBar>
       </form>
     </Section>
   )

@@ -6,11 +6,11 @@ import { Section } from '../../../ui/app/Section.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { Fact, FactList } from '../../../ui/lazy/FactList.tsx'
 import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
-import { ShareBar } from '../../../ui/lazy/ShareBar.tsx'
+import { UsedBar } from '../../../ui/lazy/UsedBar.tsx'
 import { SYSTEM_INFO, SYSTEM_INFO_NAMES } from './property-names.ts'
 import styles from './SystemInfoSection.module.css'
 import shared from './sections.module.css'
-import { type Disk, foundProperties, LOW_SHARE, readSystemInfo, type SystemInfo } from './well-known.ts'
+import { type Disk, foundProperties, readSystemInfo, type SystemInfo } from './well-known.ts'
 
 const WRAP: CSSProperties = { overflowWrap: 'anywhere', whiteSpace: 'normal' }
 /** Style of the name column: names such as `/dev/mmcblk0p3` stay on one line beside long mount points. */
@@ -168,8 +168,8 @@ function Available({ disk: { availableBytes, availableShare } }: { disk: Disk })
   if (availableBytes === undefined) return '–'
   if (availableShare === undefined) return <span className="tabular">{formatBytes(availableBytes)}</span>
   return (
-    <ShareBar share={availableShare} isLow={availableShare < LOW_SHARE}>
+    <UsedBar freeShare={availableShare}>
       {formatBytes(availableBytes)} ({formatPercent(availableShare)})
-    </ShareBar>
+    </UsedBar>
   )
 }

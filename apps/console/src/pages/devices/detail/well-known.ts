@@ -41,9 +41,6 @@ export type Disk = {
   availableShare: number | undefined
 }
 
-/** Share of free space (0.1 is 10 %) below which a disk is amber, and is named beside a failed update. */
-export const LOW_SHARE = 0.1
-
 /**
  * The system info of a device. If the device has both system info properties, the newer one counts. The result is
  * `undefined` if the device has neither property, and `'unreadable'` if the value is not an object (docs/protocol.md 4.2).

@@ -3,13 +3,12 @@ import { formatBytes, formatCount, formatPercent } from '../../../lib/app/format
 import { Id } from '../../../ui/app/Id.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
 import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
-import { ShareBar } from '../../../ui/lazy/ShareBar.tsx'
 import { Cell, type Column, Row, Table } from '../../../ui/lazy/Table.tsx'
+import { UsedBar } from '../../../ui/lazy/UsedBar.tsx'
 import type { HealthNode } from './health.ts'
 import styles from './panels.module.css'
 
 /** Share of free space below which the bar is drawn as a warning. The hub adds the disk to the list of problems at the same share. */
-const LOW_SHARE = 0.15
 
 type NodesPanelProps = {
   nodes: readonly HealthNode[]
@@ -70,15 +69,15 @@ function DiskLeft({ facts }: Pick<HealthNode, 'facts'>) {
   const { freeBytes, totalBytes } = facts.disk
   const share = totalBytes === 0 ? 0 : freeBytes / totalBytes
   return (
-    <ShareBar share={share} isLow={share < LOW_SHARE}>
-      {formatBytes(freeBytes)}, {formatPercent(share)}
-    </ShareBar>
+    <UsedBar freeShare={share}>
+      {formatBytes(freeBytes)} ({formatPercent(share)})
+    </UsedBar>
   )
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: 'Id', kind: 'title' },
-  { name: 'Name' },
+  { name: 'Id' },
+  { name: 'Name', kind: 'title' },
   { name: 'Uptime' },
   { name: 'Version' },
   { name: 'Connections' },

@@ -1,4 +1,5 @@
-import { type Disk, LOW_SHARE } from '../well-known.ts'
+import { LOW_SHARE } from '../../../../ui/lazy/UsedBar.tsx'
+import type { Disk } from '../well-known.ts'
 
 /** Maximum number of disks that the sentence about free space names. */
 const MOST_NAMED = 3

@@ -5,7 +5,7 @@ import { formatCount } from '../../../../lib/app/format.ts'
 import { hourAndMinute } from '../../../../lib/app/local-time.ts'
 import chart from '../../../../ui/lazy/chart.module.css'
 import styles from './ConnectedArea.module.css'
-import { comparison, lowestDip, type Sample, samplesOf, unbroken } from './connected-series.ts'
+import { comparison, lowestDip, recordedSince, type Sample, samplesOf, unbroken } from './connected-series.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const AXIS_HOURS = 4
@@ -70,7 +70,7 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
         <span>
           {compared ??
             (parts.some(part => part.length > 1)
-              ? undefined
+              ? recordedSince(samples, nowMs)
               : 'The line begins with the next count, within 10 minutes.')}
         </span>
       </figcaption>

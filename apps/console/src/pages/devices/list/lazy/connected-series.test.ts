@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { comparison, lowestDip, samplesOf } from './connected-series.ts'
+import { hourAndMinute } from '../../../../lib/app/local-time.ts'
+import { comparison, lowestDip, recordedSince, samplesOf } from './connected-series.ts'
 
 const NOW_MS = Date.parse('2026-11-23T14:38:00Z')
 const STEP_MS = 600_000
@@ -24,6 +25,22 @@ it('names the lowest number below 90 % of the median, and when the devices were 
   expect(lowestDip(samples([100, 100, 100, 50], 60))).toMatchObject({ count: 50, minutes: undefined })
   expect(lowestDip(samples([100, 91, 100], 100))).toBeUndefined()
   expect(lowestDip(samples([0, 0], 0))).toBeUndefined()
+})
+
+it('C31: says since when a young hub has recorded', () => {
+  const young = [null, null, ...Array.from({ length: 12 }, () => 3)]
+  const [first] = samples(young, 3).filter(({ count }) => count !== null)
+  expect(recordedSince(samples(young, 3), NOW_MS)).toBe(`recorded since ${hourAndMinute(first!.atMs)}`)
+  expect(
+    recordedSince(
+      samples(
+        Array.from({ length: 144 }, () => 3),
+        3,
+      ),
+      NOW_MS,
+    ),
+  ).toBeUndefined()
+  expect(recordedSince([{ atMs: NOW_MS, count: 3 }], NOW_MS)).toBeUndefined()
 })
 
 it('compares with 24 h ago only if there is a number of that time', () => {

@@ -1,4 +1,5 @@
 import { formatCount } from '../../../../lib/app/format.ts'
+import { hourAndMinute } from '../../../../lib/app/local-time.ts'
 
 /** A number of connected devices at a time, or null where nothing was counted. */
 export type Sample = { atMs: number; count: number | null }
@@ -8,6 +9,8 @@ type Dip = { atMs: number; count: number; minutes: number | undefined }
 
 /** Fraction of the median number of connected devices. A dip begins below it, and ends when the number reaches it again. */
 const DIP_SHARE = 0.9
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 /** The samples of the last 24 h, ending with the current number. */
 export function samplesOf(
@@ -24,6 +27,16 @@ export function samplesOf(
   // The latest step may not have been counted yet. It is left out, because the chart would show it as a gap.
   if (before.at(-1)?.count === null) before.pop()
   return [...before, now]
+}
+
+/** Shortest time, in milliseconds, without a count at the beginning of the 24 h that is named. The hub counts every 10 minutes. */
+const YOUNG_MS = 3_600_000
+
+/** Words for a series that begins later than 24 h ago, because the hub or the project is younger: "recorded since 19:06". */
+export function recordedSince(samples: readonly Sample[], nowMs: number): string | undefined {
+  const first = samples.find(({ count }) => count !== null)
+  if (samples.length < 2 || !first || first.atMs - (nowMs - DAY_MS) < YOUNG_MS) return undefined
+  return `recorded since ${hourAndMinute(first.atMs)}`
 }
 
 /** Splits the samples at times without a count, so that an area has gaps there. */

@@ -1,5 +1,4 @@
 declare const styles: {
-  readonly low: string
   readonly share: string
 }
 export default styles
