@@ -1,5 +1,6 @@
 import { publicIdOf } from '@muster/actions/client'
 import { Backoff, isGoAway, type LinkEnd, LinkEndedError, RemoteActionError } from '@muster/link'
+import { ProxyError, proxyName } from '@muster/link/site-proxy'
 import { certificateFingerprint, readDeviceCertificate } from './certificate.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { AgentConfig } from './config.ts'
@@ -75,7 +76,8 @@ class Agent {
     this.#log.info(
       `device fingerprint ${publicIdOf(fingerprint)}, certificate ${certificateFingerprint(certificate.certificatePem)}`,
     )
-    this.#log.info(`connecting to ${hubUrl}`)
+    const { proxy } = this.#credentials
+    this.#log.info(`connecting to ${hubUrl}${proxy ? ` through ${proxyName(proxy)}` : ''}`)
     while (!signal.aborted) {
       const failure = await this.#connectOnce()
       if (signal.aborted) break
@@ -101,7 +103,9 @@ class Agent {
         this.#credentials = { ...this.#credentials, certificate }
         this.#log.info(`renewed certificate ${certificateFingerprint(certificate.certificatePem)}`)
       }
-      if (!acceptInvalidCertificates && UNTRUSTED.test(codeOf(failure) ?? '')) await trustRenewedAuthorities()
+      const failures = failure instanceof ProxyError ? failure.causes : [failure]
+      const isUntrusted = failures.some(cause => UNTRUSTED.test(codeOf(cause) ?? ''))
+      if (!acceptInvalidCertificates && isUntrusted) await trustRenewedAuthorities()
     } catch (error) {
       this.#log.warn(`renewed certificates not loaded: ${describeError(error)}`)
     }
@@ -114,6 +118,7 @@ class Agent {
       const session = await openSession(this.#credentials, {
         isRegistered: true,
         onRequest: request => this.#forwards.handle(request),
+        onProxyFailure: ({ message }) => this.#log.warn(`${message}; connecting directly`),
         signal,
       })
       const since = this.#clock.elapsed()

@@ -5,6 +5,7 @@ import { connectServiceManager } from '@muster/link/service-manager'
 import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { addDeviceCommands } from './commands/device.ts'
+import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventCommands } from './commands/events.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
 import { addRunCommand } from './commands/run.ts'
@@ -35,6 +36,7 @@ export async function runCli(
   const err = (text: string) => write(withoutSecrets(text))
   const context: CommandContext = {
     signal,
+    environment,
     input,
     ask,
     print: line => out(`${line}\n`),
@@ -78,6 +80,7 @@ function createProgram(context: CommandContext, output: OutputConfiguration): Co
   addDeviceCommands(program, context)
   addEventCommands(program, context)
   addRepositoryCommands(program, context)
+  addDoctorCommand(program, context)
   addSimulateCommand(program, context)
   return program
 }

@@ -6,6 +6,7 @@ import type { Log } from './log.ts'
 /** Stop signal, input and output of the CLI, as commands use them. */
 export type CommandContext = {
   signal: AbortSignal
+  environment: Record<string, string | undefined>
   input: () => Readable
   /** Asks a person for a secret; undefined without a terminal. */
   ask: ((question: string) => Promise<string>) | undefined

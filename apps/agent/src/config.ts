@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { isDeploymentToken, isLoopback, MAX_EVENT_BYTES } from '@muster/actions/client'
+import { isProxyUrl, type SiteProxy } from '@muster/link/site-proxy'
 import { parse, TomlError } from 'smol-toml'
 import { ConfigError } from './config-error.ts'
 import { ConfigTable } from './config-table.ts'
@@ -24,6 +25,10 @@ export type AgentConfig = {
   allowPlaintext: boolean
   /** Skips the verification of the hub's certificate. */
   acceptInvalidCertificates: boolean
+  /** HTTP proxy that leads to the hub, instead of the one that the environment names. */
+  proxyUrl?: string
+  /** The proxy to use, from the setting or the environment. */
+  proxy?: SiteProxy
   publishSystemInfo: boolean
   exports: Export[]
   /** Bounds of the events that wait on the disk while the hub cannot be reached. */
@@ -41,6 +46,7 @@ export type ConfigOptions = {
   fingerprintScript?: string
   dangerousAllowPlaintext?: boolean
   dangerousAcceptInvalidCertificates?: boolean
+  proxyUrl?: string
 }
 
 /** Default path of the configuration file, the same as for published Nexigon agents (docs/protocol.md 8.1). */
@@ -92,6 +98,7 @@ export function parseConfig(text: string, path: string): AgentConfig {
     dataDir: pathOf('data-path', DEFAULT_DATA_PATH),
     allowPlaintext,
     acceptInvalidCertificates: flag(table, 'dangerous-accept-invalid-certificates'),
+    ...proxyUrlOf(table),
     publishSystemInfo:
       (table.table('telemetry')?.flag('system-info') ?? true) && !flag(table, 'disable-system-info'),
     exports: table.tables('exports').map(exportOf),
@@ -101,7 +108,10 @@ export function parseConfig(text: string, path: string): AgentConfig {
 
 /** Creates a configuration from options. Throws `ConfigError` with the option, the found value and the expected value. */
 export function configFromOptions(options: ConfigOptions): AgentConfig {
-  const table = new ConfigTable({ '--hub': options.hub, '--token': options.token }, '')
+  const table = new ConfigTable(
+    { '--hub': options.hub, '--token': options.token, '--proxy-url': options.proxyUrl },
+    '',
+  )
   const dataDir = resolve(options.data ?? defaultDataDir())
   const isLocal = URL.canParse(options.hub) && isLoopback(options.hub)
   const allowPlaintext = isLocal || options.dangerousAllowPlaintext === true
@@ -114,6 +124,7 @@ export function configFromOptions(options: ConfigOptions): AgentConfig {
     dataDir,
     allowPlaintext,
     acceptInvalidCertificates: options.dangerousAcceptInvalidCertificates === true,
+    ...proxyUrlOf(table, '--proxy-url'),
     publishSystemInfo: true,
     exports: [],
     eventQueue: DEFAULT_EVENT_QUEUE,
@@ -132,6 +143,19 @@ function hubUrlOf(
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && allowPlaintext)) return text
   throw table.wrong(key, url?.protocol === 'http:' ? `https://, or ${plaintextKey}` : expected)
+}
+
+function proxyUrlOf(table: ConfigTable, key = 'proxy-url'): { proxyUrl?: string } {
+  const proxyUrl = table.text(key)
+  if (proxyUrl === undefined) return {}
+  // The value is not shown, because it may hold a password.
+  if (!isProxyUrl(proxyUrl))
+    throw table.wrong(
+      key,
+      'the address of a proxy, for example "http://proxy.example.com:3128"',
+      'another text',
+    )
+  return { proxyUrl }
 }
 
 function tokenOf(table: ConfigTable, key = 'token'): string {

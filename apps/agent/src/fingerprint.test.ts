@@ -45,6 +45,15 @@ describe('fingerprintOfScript', () => {
     await expect(run('#!/bin/sh\nexit 1\n')).rejects.toThrow(/found no output/)
   })
 
+  it('D12: says that the lines of a script end with CRLF, or that its interpreter does not exist', async () => {
+    await expect(run('#!/bin/sh\r\necho abc\r\n')).rejects.toThrow(
+      /\(ENOENT: its lines end with CRLF, save it with LF\), expected/,
+    )
+    await expect(run('#!/bin/nothing -u\n')).rejects.toThrow(
+      /\(ENOENT: its interpreter \/bin\/nothing -u does not exist\)/,
+    )
+  })
+
   it('names the program that could not be run', async () => {
     await expect(fingerprintOfScript('/nowhere/fp')).rejects.toThrow(
       'fingerprint-script: found /nowhere/fp (ENOENT), expected an executable whose output identifies the device',

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { BASE58, encodeRadix } from '@muster/actions/client'
 import { ConfigError } from './config-error.ts'
@@ -7,6 +8,8 @@ import { codeOf } from './describe-error.ts'
 
 const SCRIPT_TIMEOUT_MS = 30_000
 const MAX_OUTPUT_BYTES = 1024 * 1024
+/** Longest first line of a script that names its interpreter, as in Linux. */
+const MAX_FIRST_LINE = 256
 
 /** Computes the device fingerprint from the output of a fingerprint script; every byte counts (docs/protocol.md 6.4). */
 export function fingerprintOf(output: Uint8Array): string {
@@ -46,9 +49,23 @@ async function outputOf(path: string, signal: AbortSignal | undefined): Promise<
       ? `not done after ${SCRIPT_TIMEOUT_MS / 1000} s`
       : (codeOf(error) ?? 'it crashed')
     throw new ConfigError(
-      `fingerprint-script: found ${path} (${problem}), expected an executable whose output identifies the device`,
+      `fingerprint-script: found ${path} (${problem}${await interpreterProblem(path, error)}), expected an executable whose output identifies the device`,
     )
   }
+}
+
+/**
+ * Says why the system finds no program although the script exists: `ENOENT` then means the interpreter in its first line. An editor of another
+ * system ends that line with a carriage return, which becomes a part of the interpreter's name.
+ */
+async function interpreterProblem(path: string, error: unknown): Promise<string> {
+  if (codeOf(error) !== 'ENOENT') return ''
+  const text = await readFile(path, 'latin1').catch(() => undefined)
+  const [, interpreter] = /^#!([^\n]*)/.exec(text?.slice(0, MAX_FIRST_LINE) ?? '') ?? []
+  if (interpreter === undefined) return ''
+  return interpreter.endsWith('\r')
+    ? ': its lines end with CRLF, save it with LF'
+    : `: its interpreter ${interpreter.trim()} does not exist`
 }
 
 function hasExited(error: unknown): error is Error & { stdout: Buffer } {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { type ChannelRequest, Link, WebSocketTransport } from '@muster/link'
+import { connectionsVia, type ProxyError, proxyName, type SiteProxy } from '@muster/link/site-proxy'
 import { WebSocket } from 'ws'
 import { agentInstance } from './agent-instance.ts'
 import type { DeviceCertificate } from './certificate.ts'
@@ -13,6 +14,7 @@ export type HubCredentials = {
   fingerprint: string
   certificate: DeviceCertificate
   acceptInvalidCertificates: boolean
+  proxy?: SiteProxy | undefined
 }
 
 export type ConnectOptions = {
@@ -24,8 +26,12 @@ export type ConnectOptions = {
   /** Accepts or rejects channel requests of the hub. Without this callback all requests are rejected. */
   onRequest?: (request: ChannelRequest) => void
   signal?: AbortSignal
+  /** Called when the hub is not reached through the proxy, before a direct connection is tried. */
+  onProxyFailure?: (error: ProxyError) => void
   /** Timeout in milliseconds for TCP, TLS and WebSocket handshake together. */
   timeoutMs?: number
+  /** Timeout in milliseconds after which a connection through a proxy is given up, 15 s by default. */
+  proxyTimeoutMs?: number
 }
 
 /** An open connection to the hub, after the WebSocket handshake. */
@@ -47,7 +53,8 @@ const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**
  * Opens the WebSocket to the hub and, on it, the link, which multiplexes channels (docs/protocol.md 1). Rejects with `HubRefusedError` for
- * an HTTP status other than 101, with the socket's error, or with the signal's reason.
+ * an HTTP status other than 101, with the socket's error, with `ProxyError` if neither a proxy nor a direct connection leads there, or with
+ * the signal's reason.
  */
 export function connectToHub(credentials: HubCredentials, options: ConnectOptions): Promise<HubConnection> {
   const { promise, resolve, reject } = Promise.withResolvers<HubConnection>()
@@ -55,11 +62,23 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
   if (signal?.aborted) return Promise.reject(signal.reason)
   const url = connectUrl(credentials.hubUrl)
   const session = sessions.get(credentials)
+  const { proxy } = credentials
+  let via: string | undefined
+  const route = proxy && {
+    proxy,
+    signal,
+    timeoutMs: options.proxyTimeoutMs,
+    ...(options.onProxyFailure && { onFailure: options.onProxyFailure }),
+    onTunnel: () => {
+      via = proxyName(proxy)
+    },
+  }
   const webSocket = new WebSocket(url, {
     headers: connectHeaders(credentials, options.isRegistered),
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
     handshakeTimeout: options.timeoutMs ?? HANDSHAKE_TIMEOUT_MS,
+    ...(route && { createConnection: connectionsVia(route, url.protocol === 'wss:') }),
     ...(url.protocol === 'wss:' && {
       cert: credentials.certificate.certificatePem,
       key: credentials.certificate.keyPem,
@@ -84,7 +103,7 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
     socket = response.socket
   })
   webSocket.once('unexpected-response', (_request, response) => {
-    void readRefusal(response)
+    void readRefusal(response, via)
       .then(reject)
       .finally(() => {
         settled()

@@ -20,5 +20,6 @@ export async function loadCredentials(config: AgentConfig, signal?: AbortSignal)
     fingerprint,
     certificate,
     acceptInvalidCertificates: config.acceptInvalidCertificates,
+    proxy: config.proxy,
   }
 }

@@ -45,4 +45,11 @@ describe('adviceOn', () => {
     expect(adviceOn(new AggregateError([refused, refused]))).toBe('ECONNREFUSED')
     expect(adviceOn(new Error('getaddrinfo ENOTFOUND hub'))).toBe('getaddrinfo ENOTFOUND hub')
   })
+
+  it('D12: names the clock of this machine where a certificate is not valid at its time', () => {
+    const early = Object.assign(new Error('certificate is not yet valid'), { code: 'CERT_NOT_YET_VALID' })
+    expect(adviceOn(early)).toMatch(
+      /^certificate is not yet valid \(the clock of this machine says \d{4}-\d\d-\d\d \d\d:\d\d UTC: set it if that is wrong\)$/,
+    )
+  })
 })

@@ -11,29 +11,40 @@ export class HubRefusedError extends Error {
   /** Reason given by the hub; empty if it gave none. */
   readonly reason: string
   readonly retryAfterMs: number | undefined
+  /** Name of the proxy through which the answer came; empty without a proxy. */
+  readonly via: string
 
-  constructor(status: number, reason: string, retryAfterMs?: number) {
-    super(`the hub refused the connection with ${status}${reason === '' ? '' : `: ${reason}`}`)
+  constructor(
+    status: number,
+    reason: string,
+    { retryAfterMs, via }: { retryAfterMs?: number; via?: string } = {},
+  ) {
+    const through = via === undefined ? '' : ` through ${via}`
+    super(`the hub refused the connection${through} with ${status}${reason === '' ? '' : `: ${reason}`}`)
     this.status = status
     this.reason = reason
     this.retryAfterMs = retryAfterMs
+    this.via = through
   }
 }
 
-/** Reads a refusal from the hub's HTTP response: status, `Retry-After` and the message of a JSON body `{kind, message}`. */
-export async function readRefusal(response: IncomingMessage, now = Date.now()): Promise<HubRefusedError> {
+/**
+ * Reads a refusal from the hub's HTTP response: status, `Retry-After` and the message of a JSON body `{kind, message}`. `via` names the proxy
+ * through which it came.
+ */
+export async function readRefusal(response: IncomingMessage, via?: string): Promise<HubRefusedError> {
   const body = await readBody(response)
-  return new HubRefusedError(
-    response.statusCode ?? 0,
-    reasonOf(body),
-    retryAfterMsOf(response.headers['retry-after'], now),
-  )
+  const retryAfterMs = retryAfterMsOf(response.headers['retry-after'], Date.now())
+  return new HubRefusedError(response.statusCode ?? 0, reasonOf(body), {
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(via !== undefined && { via }),
+  })
 }
 
 /** Describes a failed connection in one line for the log, with advice for the operator. */
 export function adviceOn(error: unknown): string {
   if (!(error instanceof HubRefusedError)) return describeError(error)
-  const said = `${error.status}${error.reason === '' ? '' : ` "${error.reason}"`}`
+  const said = `${error.status}${error.reason === '' ? '' : ` "${error.reason}"`}${error.via}`
   if (error.status === 403 && /pending/i.test(error.reason)) {
     return `certificate is pending: accept it in the console (the hub says ${said})`
   }

@@ -10,9 +10,10 @@ import { addLoginCommand } from './commands/login.ts'
 import { addOrganizationCommands } from './commands/organizations.ts'
 import { addProjectCommands } from './commands/projects.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
-import { type Access, type GlobalOptions, readAccess } from './config.ts'
+import { type Access, type GlobalOptions, readAccess, siteProxy } from './config.ts'
 import { CliError, EXIT, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
 import { printedJson } from './printed-json.ts'
+import { fetchVia } from './proxied-fetch.ts'
 import { harmless, table } from './table.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
@@ -43,6 +44,7 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
     .option('--hub <url>', 'address of the hub (MUSTER_HUB)')
     .option('--token <token>', 'user token (MUSTER_TOKEN)')
     .option('--config <file>', 'configuration file with hub-url and token')
+    .option('--proxy-url <url>', 'HTTP proxy that leads to the hub (HTTPS_PROXY)')
     .option('--json', 'print results as JSON')
     // These options are accepted but ignored, because scripts for the published Nexigon CLI may pass them (docs/protocol.md 7.1).
     .addOption(
@@ -74,10 +76,11 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
   // Hub and token are read once. Otherwise a configuration file that changes while the command runs could send its later
   // requests to another hub.
   const access = (command: Command) => (found ??= readAccess(optionsOf(command), streams.environment))
-  const invokeAt: CommandContext['invokeAt'] = async ({ hubUrl, token }, name, input) => {
-    trustSystemAuthorities(hubUrl)
+  const invokeAt: CommandContext['invokeAt'] = async ({ hubUrl, token, proxyUrl }, name, input) => {
+    const proxy = siteProxy(hubUrl, proxyUrl, streams.environment)
+    trustSystemAuthorities(hubUrl, proxy?.url)
     const headers = { authorization: `Bearer ${token}` }
-    const invoke = createClient({ baseUrl: hubUrl, headers, parse: parseExact })
+    const invoke = createClient({ baseUrl: hubUrl, headers, parse: parseExact, fetch: fetchVia(proxy) })
     try {
       return await invoke(name, input, { signal: streams.signal })
     } catch (error) {
@@ -92,6 +95,7 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
   return {
     ...streams,
     access,
+    proxyTo: async (command, url) => siteProxy(url, (await access(command)).proxyUrl, streams.environment),
     invokeAt,
     invoke: async (command, name, input) => invokeAt(await access(command), name, input),
     print(command, value, text) {

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions/client'
+import type { SiteProxy } from '@muster/link/site-proxy'
 import type { Command } from 'commander'
 import type { Access } from './config.ts'
 import type { Column } from './table.ts'
@@ -22,6 +23,8 @@ export type CliStreams = {
 export type CommandContext = Omit<CliStreams, 'out'> & {
   /** Reads hub and token from options, environment or configuration files. */
   access: (command: Command) => Promise<Access>
+  /** Finds the proxy that leads to a URL. */
+  proxyTo: (command: Command, url: string) => Promise<SiteProxy | undefined>
   /** Runs an action at the hub in `access`, with the token in `access`. */
   invokeAt: <N extends ActionName>(access: Access, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
   /** Runs an action with the hub and token that `access` finds for the command. */

@@ -1,14 +1,21 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { withoutSecrets } from '@muster/actions/client'
+import { isLoopback, withoutSecrets } from '@muster/actions/client'
+import { isProxyUrl, proxyFor, type SiteProxy } from '@muster/link/site-proxy'
 import { CliError, EXIT } from './errors.ts'
 
 /** Options that every command accepts. */
-export type GlobalOptions = { hub?: string; token?: string; config?: string; json?: boolean }
+export type GlobalOptions = {
+  hub?: string
+  token?: string
+  config?: string
+  proxyUrl?: string
+  json?: boolean
+}
 
-/** URL of a hub and a user token for it. */
-export type Access = { hubUrl: string; token: string }
+/** URL of a hub, a user token for it, and the proxy that leads to it, if a setting names one. */
+export type Access = { hubUrl: string; token: string; proxyUrl?: string }
 
 const LOGIN = 'Run `muster login`, or give --hub and --token (MUSTER_HUB, MUSTER_TOKEN).'
 
@@ -35,8 +42,9 @@ export function homeConfigPath(environment: NodeJS.ProcessEnv): string {
  */
 export async function readAccess(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Access> {
   const given = {
-    hubUrl: options.hub ?? environment.MUSTER_HUB,
-    token: options.token ?? environment.MUSTER_TOKEN,
+    hubUrl: (options.hub ?? environment.MUSTER_HUB)?.trim(),
+    // A variable that is read from a file often ends with a line break.
+    token: (options.token ?? environment.MUSTER_TOKEN)?.trim(),
   }
   const file =
     given.hubUrl && given.token && !options.config ? {} : await readFirst(options.config, environment)
@@ -48,7 +56,30 @@ export async function readAccess(options: GlobalOptions, environment: NodeJS.Pro
   const token = given.token || (isItsHub ? file.token : undefined)
   if (!hubUrl) throw new CliError(`Found no address of a hub. ${LOGIN}`, { exitCode: EXIT.usage })
   if (!token) throw new CliError(`You are not signed in. ${LOGIN}`, { exitCode: EXIT.refused })
-  return { hubUrl: originOf(hubUrl), token: userToken(token) }
+  const proxyUrl = options.proxyUrl ?? (isItsHub ? file.proxyUrl : undefined)
+  return {
+    hubUrl: originOf(hubUrl),
+    token: userToken(token),
+    ...(proxyUrl !== undefined && { proxyUrl: proxyUrlOf(proxyUrl) }),
+  }
+}
+
+/** The proxy that leads to a URL, by the setting or the environment. */
+export function siteProxy(
+  url: string,
+  proxyUrl: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): SiteProxy | undefined {
+  return proxyFor(url, { proxyUrl, environment, isLocal: isLoopback(url) })
+}
+
+/** Checks the address of a proxy. Its text is not repeated, because it may hold a password. Throws `CliError`. */
+export function proxyUrlOf(text: string): string {
+  if (isProxyUrl(text)) return text
+  throw new CliError(
+    'Found another text as proxy-url, expected the address of a proxy, like http://proxy.example.com:3128.',
+    { exitCode: EXIT.usage },
+  )
 }
 
 /** Returns the origin of a hub address that a user typed. Throws `CliError` for an invalid address. */
@@ -73,11 +104,14 @@ export function userToken(text: string): string {
 }
 
 /** Stores hub and token for later calls. The file is readable by the owner only and is replaced atomically. */
-export async function writeAccess(path: string, { hubUrl, token }: Access): Promise<void> {
+export async function writeAccess(path: string, { hubUrl, token, proxyUrl }: Access): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const fresh = `${path}.${process.pid}`
   try {
-    const text = `hub-url = ${JSON.stringify(hubUrl)}\ntoken = ${JSON.stringify(token)}\n`
+    const entries = { 'hub-url': hubUrl, token, ...(proxyUrl !== undefined && { 'proxy-url': proxyUrl }) }
+    const text = Object.entries(entries)
+      .map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
+      .join('')
     await writeFile(fresh, text, { mode: 0o600 })
     await chmod(fresh, 0o600)
     await rename(fresh, path)
@@ -117,8 +151,12 @@ async function readFirst(
 async function parseConfig(text: string, path: string): Promise<Partial<Access>> {
   const { parse, TomlError } = await import('smol-toml')
   try {
-    const { 'hub-url': hubUrl, token } = parse(text)
-    return { ...(typeof hubUrl === 'string' && { hubUrl }), ...(typeof token === 'string' && { token }) }
+    const { 'hub-url': hubUrl, token, 'proxy-url': proxyUrl } = parse(text)
+    return {
+      ...(typeof hubUrl === 'string' && { hubUrl }),
+      ...(typeof token === 'string' && { token }),
+      ...(typeof proxyUrl === 'string' && { proxyUrl }),
+    }
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
     throw new CliError(`${path}: line ${error.line} is not valid TOML (${error.message.split('\n')[0]}).`, {

@@ -5,10 +5,12 @@ import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { errorOf, MAX_FILENAME_PART_BYTES } from '@muster/actions/client'
+import type { SiteProxy } from '@muster/link/site-proxy'
 import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { CliError } from './errors.ts'
 import type { Transfer } from './progress.ts'
+import { fetchVia } from './proxied-fetch.ts'
 import { retry } from './retry.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
@@ -38,7 +40,8 @@ export async function download(
   for (let isFresh = (await lengthOf(part)) === 0; ; isFresh = true) {
     await retry(async () => {
       const { url } = await invoke(command, 'repositories_IssueAssetDownloadUrl', { assetId })
-      await fetchRest(url, part, { size, transfer, signal })
+      const proxy = await context.proxyTo(command, url)
+      await fetchRest(url, part, { size, transfer, signal, proxy })
     }, signal)
     const found = await digestOf(part, digest, signal)
     if (found === digest) break
@@ -65,13 +68,21 @@ function partOf(path: string, assetId: string): string {
 async function fetchRest(
   url: string,
   part: string,
-  { size, transfer, signal }: { size: number; transfer: Transfer; signal: AbortSignal },
+  {
+    size,
+    transfer,
+    signal,
+    proxy,
+  }: { size: number; transfer: Transfer; signal: AbortSignal; proxy: SiteProxy | undefined },
 ): Promise<void> {
   const length = await lengthOf(part)
   if (length === size && size > 0) return
   const start = length < size ? length : 0
-  trustSystemAuthorities(url)
-  const response = await fetch(url, { headers: start > 0 ? { range: `bytes=${start}-` } : {}, signal })
+  trustSystemAuthorities(url, proxy?.url)
+  const response = await fetchVia(proxy)(url, {
+    headers: start > 0 ? { range: `bytes=${start}-` } : {},
+    signal,
+  })
   if (!response.ok || !response.body) throw await errorOf(response)
   // A server that ignores the Range header sends the whole file with status 200.
   const isContinued = response.status === 206

@@ -1,4 +1,6 @@
 import { ActionError } from '@muster/actions/client'
+import { clockHint } from '@muster/link/clock-hint'
+import { ProxyError } from '@muster/link/site-proxy'
 
 /** Exit codes: success, failure, wrong usage, not signed in or not permitted. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const
@@ -7,13 +9,20 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: number
+  /** Whether the same command would fail again. */
+  readonly isFinal: boolean
 
   constructor(
     message: string,
-    { exitCode = EXIT.failed, cause }: { exitCode?: number; cause?: unknown } = {},
+    {
+      exitCode = EXIT.failed,
+      cause,
+      isFinal = false,
+    }: { exitCode?: number; cause?: unknown; isFinal?: boolean } = {},
   ) {
     super(message, { cause })
     this.exitCode = exitCode
+    this.isFinal = isFinal
   }
 }
 
@@ -44,11 +53,12 @@ export function messageOf(error: unknown): string {
   return `Found an answer that is not from the hub (${status}: ${words}); check the proxy in front of it, or the object store.`
 }
 
-/** Message of the innermost cause of a failed request. */
+/** Message of the innermost cause of a failed request. The error of a proxy has all causes in its message. */
 export function rootCauseOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return rootCauseOf(error.errors[0])
   if (!(error instanceof Error)) return String(error)
-  return error.cause === undefined ? error.message : rootCauseOf(error.cause)
+  if (error instanceof ProxyError) return error.message
+  return error.cause === undefined ? error.message + clockHint(error) : rootCauseOf(error.cause)
 }
 
 function oneLine(text: string): string {

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ActionError } from '@muster/actions/client'
 import { Backoff, ChannelRejectedError, type Link, pipeSocket } from '@muster/link'
 import type { CommandContext } from './command-context.ts'
-import type { Access } from './config.ts'
+import { type Access, siteProxy } from './config.ts'
 import { CliError, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
 import { openLink } from './hub-link.ts'
 import { plain } from './table.ts'
@@ -23,7 +23,7 @@ export type Mapping = { localPort: number; remotePort: number }
  * `ActionError` if the hub refuses a later connection.
  */
 export async function forward(
-  { signal, err }: CommandContext,
+  { signal, err, environment }: CommandContext,
   access: Access,
   {
     deviceId,
@@ -33,7 +33,9 @@ export async function forward(
 ): Promise<void> {
   const sockets = new Set<Socket>()
   const servers: Server[] = []
-  let link = openLink(access, signal)
+  const proxy = siteProxy(access.hubUrl, access.proxyUrl, environment)
+  const open = () => openLink(access, signal, proxy)
+  let link = open()
   try {
     let current = await link.catch((cause: unknown) => {
       throw unreachable(access, cause)
@@ -61,7 +63,7 @@ export async function forward(
       err(`muster: the connection to the hub ended${reason && ` (${reason})`}; connecting again\n`)
       backoff.endedAfter(performance.now() - since)
       // Local connections that are opened during the reconnect wait for the new link.
-      link = reconnect(access, backoff, signal)
+      link = reconnect(open, backoff, signal)
       current = await link
       err('muster: connected again\n')
     }
@@ -84,11 +86,11 @@ async function carry(socket: Socket, link: Promise<Link>, endpoint: string): Pro
 }
 
 /** Opens a link, retrying while the hub is unreachable. Throws `ActionError` if the hub refuses the connection. */
-async function reconnect(access: Access, backoff: Backoff, signal: AbortSignal): Promise<Link> {
+async function reconnect(open: () => Promise<Link>, backoff: Backoff, signal: AbortSignal): Promise<Link> {
   for (;;) {
     await wait(backoff.nextDelayMs(), undefined, { signal })
     try {
-      return await openLink(access, signal)
+      return await open()
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof ActionError && error.status < 500 && error.kind !== 'RateLimited') throw error

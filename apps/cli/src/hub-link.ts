@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { errorOf } from '@muster/actions/client'
 import { Link, WebSocketTransport } from '@muster/link'
+import { connectionsVia, type SiteProxy } from '@muster/link/site-proxy'
 import { WebSocket } from 'ws'
 import type { Access } from './config.ts'
 import { trustSystemAuthorities } from './trust.ts'
@@ -21,14 +22,17 @@ const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
  * Opens a link (a WebSocket with multiplexed channels) to a hub with a user token (docs/protocol.md 1, 7.2). Rejects with `ActionError` for
  * a refusal, with the socket's error, or with the signal's reason.
  */
-export function openLink({ hubUrl, token }: Access, signal: AbortSignal): Promise<Link> {
+export function openLink({ hubUrl, token }: Access, signal: AbortSignal, proxy?: SiteProxy): Promise<Link> {
   const { promise, resolve, reject } = Promise.withResolvers<Link>()
-  trustSystemAuthorities(hubUrl)
+  trustSystemAuthorities(hubUrl, proxy?.url)
   const webSocket = new WebSocket(`${hubUrl.replace(/^http/, 'ws')}/api/v1/connect/ws`, {
     headers: { authorization: `Bearer ${token}`, 'x-user-token': token, 'x-register-connection': 'true' },
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    ...(proxy && {
+      createConnection: connectionsVia({ proxy, signal }, hubUrl.startsWith('https:')),
+    }),
   })
   const abort = () => {
     reject(signal.reason)

@@ -7,6 +7,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
+import { ConnectProxy } from '@muster/link/testing'
 import {
   type CuttingProxy,
   connectDevice,
@@ -231,9 +232,8 @@ describe('an upload', () => {
     expect(code).toBe(1)
     expect(out).toBe('')
     expect(err).toContain('image.raw: uploaded\n')
-    expect(err).toMatch(
-      /\nmuster: missing\.raw: Found no readable file \(ENOENT\)\. Run the same command again to continue\.\n$/,
-    )
+    // The same command would fail again (D12).
+    expect(err).toMatch(/\nmuster: missing\.raw: Found no readable file \(ENOENT\)\.\n$/)
   })
 
   it('does not replace another file of the same name', async () => {
@@ -416,6 +416,35 @@ it.skipIf(!hasPrograms('openssl'))(
     expect(await ended).toMatchObject({ code: 0, err: '' })
   },
 )
+
+it('D7: uploads, downloads and forwards through a proxy, which is named when it fails', async () => {
+  await using site = await ConnectProxy.start()
+  site.credentials = 'crane:s3cret'
+  await using remote = await testHub({ publicUrl: 'http://hub.test', allowPlaintextDevices: true })
+  site.ports.set('hub.test:80', remote.address.port)
+  const { owner, organizationId, token } = await remote.fleet()
+  await using device = await connectDevice({ url: `http://127.0.0.1:${remote.address.port}`, token })
+  // A token that is read from a file ends with a line break (D12).
+  const environment = { MUSTER_HUB: 'http://hub.test', MUSTER_TOKEN: `${await remote.userToken(owner)}\r\n` }
+  await using person = await muster({ ...environment, http_proxy: site.url })
+  await person.json('repositories', 'create', organizationId, 'firmware')
+  await writeFile(join(person.folder, 'image.raw'), bytes)
+  const [uploaded] = await person.json<{ assetId: string }[]>('assets', 'upload', 'firmware', 'image.raw')
+  await person.json('assets', 'download', uploaded!.assetId, '-o', 'again.raw')
+  expect(sha256(await readFile(join(person.folder, 'again.raw')))).toBe(sha256(bytes))
+  const { child, out, err, ended } = person.start(['forward', device.deviceId, '0:80'])
+  await until('it listens', () => out().includes('Ctrl-C') || err())
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ code: 0, err: '' })
+  expect(new Set(site.targets)).toEqual(new Set(['hub.test:80']))
+  site.credentials = 'crane:other'
+  const { code, err: refusal } = await person.run(['whoami'])
+  expect(code).toBe(1)
+  expect(refusal).toContain(
+    `through the proxy ${new URL(site.url).origin} (HTTP_PROXY): it wants other credentials`,
+  )
+  expect(refusal).not.toContain('s3cret')
+})
 
 function pathParts(path: string) {
   const [repository, name, tag] = path.split('/')

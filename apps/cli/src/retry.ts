@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { ActionError } from '@muster/actions/client'
 import { Backoff } from '@muster/link'
+import { CliError } from './errors.ts'
 
 const ATTEMPTS = 6
 /** Longest pause between two attempts, in milliseconds. */
@@ -44,7 +45,9 @@ export async function retry<T>(attempt: () => Promise<T>, signal: AbortSignal): 
  */
 const PASSING_STATUSES = new Set([408, 409, 412, 425, 429])
 
-function isFinal(error: unknown): boolean {
+/** Whether the same attempt would fail again: the hub refuses it, or this machine has no such file or no room. */
+export function isFinal(error: unknown): boolean {
+  if (error instanceof CliError) return error.isFinal
   if (error instanceof ActionError)
     return error.status >= 300 && error.status < 500 && !PASSING_STATUSES.has(error.status)
   return error instanceof Error && 'code' in error && LOCAL_CODES.has(String(error.code))

@@ -6,6 +6,7 @@ import { request as requestHttps } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { ActionError, errorOf } from '@muster/actions/client'
+import { connectionsVia, type SiteProxy } from '@muster/link/site-proxy'
 import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { CliError } from './errors.ts'
@@ -62,7 +63,9 @@ export async function upload(
     const { url, verifiedUrl, headers } = await invoke(command, 'repositories_IssueAssetUploadUrl', {
       assetId,
     })
-    await put(verifiedUrl ?? url, headers ?? {}, { path, size, transfer, signal })
+    const target = verifiedUrl ?? url
+    const proxy = await context.proxyTo(command, target)
+    await put(target, headers ?? {}, { path, size, transfer, signal, proxy })
     if (verifiedUrl) await invoke(command, 'repositories_FinalizeAssetUpload', { assetId })
   }, signal)
   transfer.end('uploaded')
@@ -84,9 +87,9 @@ async function isThere({ invoke }: CommandContext, command: Command, assetId: st
 
 async function digestOf(path: string, signal: AbortSignal): Promise<{ size: number; digest: string }> {
   const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
-    throw new CliError(`Found no readable file (${cause.code}).`, { cause })
+    throw new CliError(`Found no readable file (${cause.code}).`, { cause, isFinal: true })
   })
-  if (!found.isFile()) throw new CliError('Found something other than a file.')
+  if (!found.isFile()) throw new CliError('Found something other than a file.', { isFinal: true })
   const hash = createHash('sha256')
   let size = 0
   const file = createReadStream(path, { highWaterMark: READ_BYTES })
@@ -101,14 +104,22 @@ async function digestOf(path: string, signal: AbortSignal): Promise<{ size: numb
 async function put(
   url: string,
   headers: Record<string, string>,
-  { path, size, transfer, signal }: { path: string; size: number; transfer: Transfer; signal: AbortSignal },
+  {
+    path,
+    size,
+    transfer,
+    signal,
+    proxy,
+  }: { path: string; size: number; transfer: Transfer; signal: AbortSignal; proxy: SiteProxy | undefined },
 ): Promise<void> {
-  trustSystemAuthorities(url)
-  const send = new URL(url).protocol === 'https:' ? requestHttps : requestHttp
+  trustSystemAuthorities(url, proxy?.url)
+  const isTls = new URL(url).protocol === 'https:'
+  const send = isTls ? requestHttps : requestHttp
   const request = send(url, {
     method: 'PUT',
     headers: { ...headers, 'content-length': size },
     signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_TIMEOUT_MS)]),
+    ...(proxy && { createConnection: connectionsVia({ proxy, signal }, isTls) }),
   })
   request.setTimeout(STALL_MS, () =>
     request.destroy(new CliError(`The upload made no progress for ${STALL_MS / 1000} s.`)),

@@ -1,4 +1,6 @@
+import { isLoopback } from '@muster/actions/client'
 import { VERSION } from '@muster/actions/version'
+import { proxyFor } from '@muster/link/site-proxy'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { CommandContext } from '../command-context.ts'
 import { type AgentConfig, configFromOptions, DEFAULT_CONFIG_PATH, readConfigFile } from '../config.ts'
@@ -17,6 +19,7 @@ type IdentityOptions = {
   fingerprintScript?: string
   dangerousAllowPlaintext?: boolean
   dangerousAcceptInvalidCertificates?: boolean
+  proxyUrl?: string
 }
 
 /** Adds the options for the device's identity and its hub to a command. */
@@ -30,6 +33,7 @@ export function withIdentityOptions(command: Command): Command {
       'folder for the identity of this device, with --hub (default: ~/.local/state/muster-agent)',
     )
     .option('--fingerprint-script <file>', 'program whose output identifies the device, with --hub')
+    .option('--proxy-url <url>', 'HTTP proxy that leads to the hub, with --hub (default: HTTPS_PROXY)')
     .option('--dangerous-allow-plaintext', 'allow http:// to other machines, with --hub')
     .option('--dangerous-accept-invalid-certificates', 'accept any certificate of the hub, with --hub')
 }
@@ -52,8 +56,11 @@ export async function configOf(command: Command, context: CommandContext): Promi
     hub === undefined
       ? await readConfigFile(path ?? DEFAULT_CONFIG_PATH)
       : configFromOptions({ hub, token: await tokenOf(command, context, { hub, token, tokenFile }), ...rest })
-  if (config.hubUrl.startsWith('https:')) trustSystemAuthorities()
-  return config
+  const { hubUrl, proxyUrl } = config
+  const { environment } = context
+  const proxy = proxyFor(hubUrl, { proxyUrl, environment, isLocal: isLoopback(hubUrl) })
+  if (hubUrl.startsWith('https:') || proxy?.url.startsWith('https:')) trustSystemAuthorities()
+  return proxy ? { ...config, proxy } : config
 }
 
 type TokenOptions = { hub: string; token: string | undefined; tokenFile: string | undefined }
@@ -91,6 +98,7 @@ const HUB_ONLY = {
   fingerprintScript: '--fingerprint-script',
   dangerousAllowPlaintext: '--dangerous-allow-plaintext',
   dangerousAcceptInvalidCertificates: '--dangerous-accept-invalid-certificates',
+  proxyUrl: '--proxy-url',
 }
 
 /**

@@ -8,6 +8,7 @@ import { CliError, EXIT, exitCodeOf, messageOf } from '../errors.ts'
 import { readList } from '../lists.ts'
 import { assetOf, repositoryIdOf, versionIdOf } from '../paths.ts'
 import { createProgress } from '../progress.ts'
+import { isFinal } from '../retry.ts'
 import type { Uploaded } from '../upload.ts'
 
 /** Adds the command group `assets`: upload and download of blobs of a repository. */
@@ -147,11 +148,9 @@ async function uploadAll(
   const [first, ...others] = failures
   if (!first) return outcomes.sort((one, other) => files.indexOf(one.file) - files.indexOf(other.file))
   const more = others.length > 0 ? ` (and ${others.length} more failed)` : ''
-  throw new CliError(
-    `${first.file}: ${messageOf(first.error)}${more} Run the same command again to continue.`,
-    {
-      exitCode: exitCodeOf(first.error),
-      cause: first.error,
-    },
-  )
+  const advice = isFinal(first.error) ? '' : ' Run the same command again to continue.'
+  throw new CliError(`${first.file}: ${messageOf(first.error)}${more}${advice}`, {
+    exitCode: exitCodeOf(first.error),
+    cause: first.error,
+  })
 }

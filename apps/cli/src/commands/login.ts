@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import type { CommandContext } from '../command-context.ts'
 import type { GlobalOptions } from '../config.ts'
-import { homeConfigPath, originOf, userToken, writeAccess } from '../config.ts'
+import { homeConfigPath, originOf, proxyUrlOf, userToken, writeAccess } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 
 /** Adds `muster login`, which prompts for hub and token, tests them, and stores them for later calls. Also adds `muster whoami`. */
@@ -14,13 +14,17 @@ export function addLoginCommand(program: Command, context: CommandContext): void
     .description('store a hub and a user token for later calls; the token is read from standard input')
     .option('--local', 'store them in this folder, in .muster-cli.toml')
     .action(async (options: { local?: boolean }, command: Command) => {
-      const { hub, token } = command.optsWithGlobals<GlobalOptions>()
+      const { hub, token, proxyUrl } = command.optsWithGlobals<GlobalOptions>()
       const answers = await ask(context, {
         ...((hub ?? context.environment.MUSTER_HUB) === undefined && { hub: 'Hub address: ' }),
         ...(token === undefined && { token: 'User token (Settings, Security): ' }),
       })
       const hubUrl = originOf(hub ?? context.environment.MUSTER_HUB ?? answers.hub ?? '')
-      const access = { hubUrl, token: userToken(token ?? answers.token ?? '') }
+      const access = {
+        hubUrl,
+        token: userToken((token ?? answers.token ?? '').trim()),
+        ...(proxyUrl !== undefined && { proxyUrl: proxyUrlOf(proxyUrl) }),
+      }
       const { actor } = await context.invokeAt(access, 'actor_GetActor', {})
       if (actor.actor !== 'UserToken')
         throw new CliError('The hub does not know this token. Make one under Settings, Security.', {

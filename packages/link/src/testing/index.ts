@@ -1,3 +1,4 @@
+export { ConnectProxy } from './connect-proxy.ts'
 export { fuzzLinks, liveBytes, mutatedFrame, type Random, seededRandom } from './fuzz.ts'
 export { type FirstPing, type LegacyChannel, LegacyPeer } from './legacy-peer.ts'
 export { ManualClock } from './manual-clock.ts'

@@ -3,6 +3,7 @@
 #
 #   sh install.sh                      asks for the deployment token
 #   sh install.sh --token-file FILE    reads the token from a file of mode 0600
+#   sh install.sh --proxy-url URL      reaches the hub through an HTTP proxy; without it HTTPS_PROXY, HTTP_PROXY and NO_PROXY count
 #   sh install.sh --uninstall          removes the files that it made and that are unchanged
 #   sh install.sh --uninstall --purge  removes the identity of the device as well
 #
@@ -33,6 +34,7 @@ main() {
   task=install
   purge=''
   token_file=''
+  proxy=''
   while [ $# -gt 0 ]; do
     case $1 in
       --token-file)
@@ -40,10 +42,15 @@ main() {
         token_file=$2
         shift
         ;;
+      --proxy-url)
+        [ $# -ge 2 ] || stop 'Found --proxy-url without an address, expected --proxy-url URL.'
+        proxy=$2
+        shift
+        ;;
       --uninstall) task=uninstall ;;
       --purge) purge=yes ;;
       # The argument is not repeated, because it may be a token.
-      *) stop 'Found an unknown argument, expected --token-file FILE, --uninstall or --uninstall --purge. A token is no argument: other accounts can read the arguments of a process.' ;;
+      *) stop 'Found an unknown argument, expected --token-file FILE, --proxy-url URL, --uninstall or --uninstall --purge. A token is no argument: other accounts can read the arguments of a process.' ;;
     esac
     shift
   done
@@ -59,11 +66,13 @@ main() {
 install() {
   check_machine
   check_files
-  manifest=$(fetch /install/manifest) || stop "Could not read $hub/install/manifest. Nothing was changed."
+  choose_proxy
+  manifest=$(fetch /install/manifest) || stop "Could not read $hub/install/manifest$through. Nothing was changed."
   choose_node
   printf 'Muster agent %s for %s\n' "$(field version)" "$hub"
   if [ -f "$config" ]; then
     printf 'Keeps %s: %s\n' "$config" "$(grep '^ *hub-url' "$config" || :)"
+    [ "$proxy" = "$(configured_proxy)" ] || printf 'The agent keeps its way to the hub: proxy-url in that file changes it.\n'
     [ -z "$token_file" ] || printf 'The token of that file stays in use. For another token run --uninstall first.\n'
   else
     read_token
@@ -160,6 +169,52 @@ is_unchanged() {
 digest() { sha256sum <"$1" | sed 's/ .*//'; }
 
 field() { printf '%s\n' "$manifest" | sed -n "s/^$1 //p"; }
+
+# The proxy of the option, else of the configuration that stays, else of the environment. curl and wget read variables in lower case. The
+# text becomes a line of the configuration, so it may have no character that ends a text there.
+choose_proxy() {
+  through=''
+  [ -n "$proxy" ] || proxy=$(configured_proxy)
+  if [ -z "$proxy" ] && ! is_excluded; then
+    case $hub in
+      https:*) proxy=${https_proxy:-${HTTPS_PROXY:-}} ;;
+      *) proxy=${http_proxy:-${HTTP_PROXY:-}} ;;
+    esac
+    case $proxy in '' | *://*) ;; *) proxy=http://$proxy ;; esac
+  fi
+  if [ -z "$proxy" ]; then return 0; fi
+  case $proxy in
+    *[!A-Za-z0-9._~:/@%+=,!\&*\;-]*) is_url='' ;;
+    http://?* | https://?*) is_url=yes ;;
+    *) is_url='' ;;
+  esac
+  # The text is not repeated, because it may hold a password.
+  [ -n "$is_url" ] || stop 'Found another text as the proxy, expected http://HOST:PORT, with other characters in a password as %XX. Nothing was changed.'
+  host=${proxy##*@}
+  through=" through the proxy ${host#*://}"
+  https_proxy=$proxy
+  http_proxy=$proxy
+  no_proxy=''
+  NO_PROXY=''
+  export https_proxy http_proxy no_proxy NO_PROXY
+}
+
+configured_proxy() {
+  [ ! -f "$config" ] || sed -n 's/^ *proxy-url *= *"\([^"]*\)".*/\1/p' "$config"
+}
+
+# Tells whether NO_PROXY names the hub or a domain of it. A proxy would take this machine's names for its own.
+is_excluded() {
+  name=${hub#*://}
+  name=${name%%[:/]*}
+  case $name in localhost | *.localhost | 127.*) return 0 ;; esac
+  for entry in $(printf '%s' "${no_proxy:-${NO_PROXY:-}}" | tr ',*' '  '); do
+    entry=${entry#.}
+    case $name in "$entry" | *".$entry") return 0 ;; esac
+  done
+  case ,${no_proxy:-${NO_PROXY:-}}, in *,\*,*) return 0 ;; esac
+  return 1
+}
 
 # Follows no redirect. The hub answers with none, and one to plain HTTP would let anybody on the way replace the files.
 fetch() {
@@ -294,6 +349,8 @@ END
   fi
   if [ ! -f "$config" ]; then
     plaintext=''
+    proxy_line=''
+    [ -z "$proxy" ] || proxy_line="proxy-url = \"$proxy\""
     case $hub in http:*) plaintext='dangerous-allow-plaintext = true' ;; esac
     # A here-document hides the token. In some shells `printf` is a separate program, and other accounts can read its arguments.
     cat >"$new/agent.toml" <<END
@@ -302,13 +359,14 @@ hub-url = "$device_hub"
 token = "$token"
 fingerprint-script = "$lib/fingerprint"
 $plaintext
+$proxy_line
 END
   fi
 }
 
 # Downloads a file of the hub and compares its digest: path, name in the manifest, file and mode.
 download() {
-  fetch "$1" >"$new/$3" || stop "Could not download $hub$1. Nothing was changed."
+  fetch "$1" >"$new/$3" || stop "Could not download $hub$1$through. Nothing was changed."
   [ "$(digest "$new/$3")" = "$(field "$2")" ] ||
     stop "Found another digest of $hub$1 than in its manifest, perhaps because the hub was just upgraded. Nothing was changed. Run this again."
   chmod "$4" "$new/$3"

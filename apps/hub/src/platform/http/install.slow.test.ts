@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { ConnectProxy } from '@muster/link/testing'
 import { ask, type TestHub, testHub, until } from '@muster/testkit'
 import { hasPrograms } from '@muster/testkit/programs'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -122,6 +123,34 @@ withRoot(
     expect(existsSync(join(root, 'etc/nexigon'))).toBe(false)
     expect(existsSync(join(root, 'usr/lib/muster-agent'))).toBe(false)
     expect(existsSync(join(root, 'var/lib/muster-agent'))).toBe(false)
+  },
+)
+
+withRoot(
+  'D7: installs through a proxy, which the agent then uses, or changes nothing and names the proxy',
+  { timeout: 120_000 },
+  async () => {
+    const before = await files()
+    await using proxy = await ConnectProxy.start()
+    await writeFile(join(root, 'root/token'), `${fleet.token}\n`, { mode: 0o600 })
+    const options = ['--token-file', '/root/token', '--proxy-url', proxy.url]
+    const refused = await script(...options)
+    expect(refused.code).toBe(1)
+    const origin = new URL(proxy.url).host
+    expect(refused.output).toContain(`/install/manifest through the proxy ${origin}. Nothing was changed.`)
+    const odd = await script('--token-file', '/root/token', '--proxy-url', `'http://a:"x"@proxy'`)
+    expect(odd.output).toContain('Found another text as the proxy')
+    const target = `localhost:${hub.address.port}`
+    proxy.ports.set(target, hub.address.port)
+    proxy.targets.length = 0
+    expect(await script(...options)).toMatchObject({ code: 0 })
+    await rm(join(root, 'root/token'))
+    await connected()
+    expect(new Set(proxy.targets)).toEqual(new Set([target]))
+    const config = await readFile(join(root, 'etc/nexigon/agent.toml'), 'utf8')
+    expect(config).toContain(`proxy-url = "${proxy.url}"`)
+    expect((await script('--uninstall', '--purge')).code).toBe(0)
+    expect(await files()).toEqual(before)
   },
 )
 
