@@ -98,6 +98,24 @@ const SCROLL = `(() => {
   return scrollY === before
 })()`
 
+/**
+ * Script that lists texts with U+202E that change the direction of other text (D12): those beside other text in their element, and those in an
+ * element that does not isolate them.
+ */
+const UNISOLATED = `(() => {
+  const found = []
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  for (let node; (node = walker.nextNode()); ) {
+    if (!node.data.includes('\\u202e')) continue
+    const parent = node.parentElement
+    if (parent.closest('.visually-hidden')) continue
+    const others = !parent.matches('bdi, code') && [...parent.childNodes].some(child => child !== node && child.nodeType === 3 && child.data.trim() !== '')
+    if (others || !/isolate|plaintext/.test(getComputedStyle(parent).unicodeBidi))
+      found.push('turned text in ' + location.pathname + ': ' + parent.outerHTML.slice(0, 150))
+  }
+  return found.slice(0, 5)
+})()`
+
 /** Script that scrolls the page and its scroll containers to their tops. */
 const TO_TOP = `(() => {
   scrollTo(0, 0)
@@ -137,6 +155,7 @@ async function shownOn(path: string, least: number): Promise<number> {
       }, askAgain)
       .toBe('further rows')
   }
+  alarms.push(...(await page.evaluate<string[]>(UNISOLATED)))
   const shown = new Set<string>()
   const scrollThrough = async (): Promise<number> => {
     for (let screen = 0; screen < 5; screen++) {

@@ -5,7 +5,7 @@ import { changeDatabase, firstToken } from './hub-child.ts'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
 
 const ADA = { email: 'ada@nordwind.example', password: 'correct horse battery' }
-/** A name that is written from right to left, with characters that change the direction of text around them. */
+/** A name that is written from right to left, with characters that change the direction of text around them, as older releases took it. */
 const RIGHT_TO_LEFT = 'رافعة\u202e‏-7'
 
 let stage: Stage
@@ -39,7 +39,11 @@ beforeAll(async () => {
   // The sign-in with the form is an entry of the log.
   page = await stage.signedInPage({ person: ADA, prepare: opened => signIn(opened, stage, ADA) })
   for (const [name, deviceId] of Object.entries(devices))
-    await invoke(page, 'devices_SetName', { deviceId, name })
+    if (name !== RIGHT_TO_LEFT) await invoke(page, 'devices_SetName', { deviceId, name })
+  await changeDatabase(
+    stage.hub,
+    `update device set name = '${RIGHT_TO_LEFT}' where device_id = '${devices[RIGHT_TO_LEFT]}'`,
+  )
   const deviceId = devices['crane-01']!
   const { certificates } = await invoke(page, 'devices_GetDetails', { deviceId })
   const { certificateId } = certificates[0]!

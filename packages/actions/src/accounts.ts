@@ -19,8 +19,20 @@ import {
   MAX_PROPERTY_COLUMNS,
   MAX_SIGN_UP_NAME_LENGTH,
 } from './limits.ts'
-import { trimmedText, VISIBLE_TEXT } from './patterns.ts'
-import { Email, Empty, isVisible, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
+import { trimmedText } from './patterns.ts'
+import {
+  Email,
+  Empty,
+  isVisible,
+  Jwt,
+  NAME_PATTERNS,
+  Name,
+  NewPassword,
+  Password,
+  Timestamp,
+  text,
+  undirected,
+} from './scalars.ts'
 
 /** The caller of an action, as it appears on the wire (docs/api.md Appendix A). */
 export const Actor = z.discriminatedUnion('actor', [
@@ -310,11 +322,12 @@ export const accounts = {
     summary: 'Signs up: mails a link that activates the account.',
     input: z.object({
       displayName: optional(
-        text(MAX_SIGN_UP_NAME_LENGTH)
-          .refine(value => /^[^\p{Cc}]*$/u.test(value), 'must not contain control characters')
-          .trim()
-          .refine(isVisible, 'must not be empty')
-          .meta({ pattern: trimmedText(MAX_SIGN_UP_NAME_LENGTH), allOf: [{ pattern: VISIBLE_TEXT }] }),
+        undirected(
+          text(MAX_SIGN_UP_NAME_LENGTH)
+            .refine(value => /^[^\p{Cc}]*$/u.test(value), 'must not contain control characters')
+            .trim()
+            .refine(isVisible, 'must not be empty'),
+        ).meta({ pattern: trimmedText(MAX_SIGN_UP_NAME_LENGTH), allOf: NAME_PATTERNS }),
       ),
       email: Email,
       password: NewPassword,

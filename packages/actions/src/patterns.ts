@@ -20,6 +20,9 @@ const INVISIBLE =
 /** Text with a character that can be seen. */
 export const VISIBLE_TEXT = `[^${INVISIBLE}]`
 
+/** Text without characters that change the direction of the text around them, such as U+202E. */
+export const UNDIRECTED_TEXT = '^[^\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]*$'
+
 /** Blank or empty text. */
 export const BLANK_TEXT = `^[${BLANKS}]*$`
 

@@ -75,6 +75,14 @@ describe('a name', () => {
     expect(Name.safeParse(value).error?.issues[0]?.message).toBe('must not be empty')
   })
 
+  it('D12: has no characters that change the direction of text', () => {
+    for (const char of '\u061c\u200e\u200f\u202a\u202d\u202e\u2066\u2069')
+      expect(Name.safeParse(`crane ${char}70`).error?.issues[0]?.message).toBe(
+        'must not contain characters that change the direction of text',
+      )
+    expect(accepts(Name, 'רציף 4 مرسى')).toBe(true)
+  })
+
   it('has at most 128 characters, counted as people count them', () => {
     for (const char of ['a', 'é', '漢', '😀']) {
       expect(accepts(Name, char.repeat(128)), char).toBe(true)

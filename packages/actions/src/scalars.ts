@@ -13,6 +13,7 @@ import {
   EMAIL_TEXT,
   TIMESTAMP_TEXT,
   trimmedText,
+  UNDIRECTED_TEXT,
   VISIBLE_TEXT,
 } from './patterns.ts'
 import { MAX_PROPERTY_NAME_LENGTH, PROPERTY_NAME_TEXT } from './property-name.ts'
@@ -50,15 +51,31 @@ export function isVisible(text: string): boolean {
   return VISIBLE.test(text)
 }
 
-/** A name given by people: trimmed, not empty, at most 128 characters, no control characters. */
-export const Name = z
-  .string()
-  .trim()
-  .min(1, 'must not be empty')
-  .refine(value => value === '' || isVisible(value), 'must have a visible character')
-  .refine(value => hasAtMost(MAX_NAME_LENGTH, value), `must have at most ${MAX_NAME_LENGTH} characters`)
-  .refine(value => /^[^\p{Cc}\p{Cs}]*$/u.test(value), 'must not contain control characters')
-  .meta({ pattern: trimmedText(MAX_NAME_LENGTH), allOf: [{ pattern: VISIBLE_TEXT }] })
+/**
+ * Refuses characters that change the direction of text. In a name they reorder the words around it, so that one thing can pass for another.
+ */
+export function undirected<T extends z.ZodType<string>>(schema: T): T {
+  return schema.refine(
+    value => !/\p{Bidi_Control}/u.test(value),
+    'must not contain characters that change the direction of text',
+  )
+}
+
+/** Patterns of a name beside that of its length. */
+export const NAME_PATTERNS = [{ pattern: VISIBLE_TEXT }, { pattern: UNDIRECTED_TEXT }]
+
+/**
+ * A name given by people: trimmed, not empty, at most 128 characters, no control characters, and none that change the direction of text.
+ */
+export const Name = undirected(
+  z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .refine(value => value === '' || isVisible(value), 'must have a visible character')
+    .refine(value => hasAtMost(MAX_NAME_LENGTH, value), `must have at most ${MAX_NAME_LENGTH} characters`)
+    .refine(value => /^[^\p{Cc}\p{Cs}]*$/u.test(value), 'must not contain control characters'),
+).meta({ pattern: trimmedText(MAX_NAME_LENGTH), allOf: NAME_PATTERNS })
 
 /**
  * Email address of a person: something@something.something, without blanks and without characters that would separate

@@ -3,7 +3,7 @@ import type { DeviceNames } from './device-name.ts'
 
 /** The name of a device, or "unnamed" and its host name. */
 export function DeviceName({ name, hostname }: DeviceNames) {
-  if (name !== undefined) return name
+  if (name !== undefined) return <bdi>{name}</bdi>
   return (
     <>
       <Unnamed />

@@ -445,7 +445,6 @@ describe('users_SetDisplayName', () => {
   it.each([
     ['<script>alert(1)</script>', '<script>alert(1)</script>'],
     ['  Ada \u00a0', 'Ada'],
-    ['\u202eevil', '\u202eevil'],
     ['👩🏽‍🚀 漢字 العربية', '👩🏽‍🚀 漢字 العربية'],
     ['😀'.repeat(128), '😀'.repeat(128)],
   ])('accepts %j', async (typed, kept) => {

@@ -83,18 +83,26 @@ describe.each([
 })
 
 describe('displayName of users_Register', () => {
-  it.each(['', '  ', '\u200b', 'x'.repeat(65), 'x'.repeat(10_000), 'a\0b', 'a\nb', '\ud800', 7, ['Grace']])(
-    'refuses %j, also a blank name (C9)',
-    async displayName => {
-      expect(await outcomeOf('users_Register', { ...registration(), displayName })).toMatch(/^displayName/)
-    },
-  )
+  it.each([
+    '',
+    '  ',
+    '\u200b',
+    'x'.repeat(65),
+    'x'.repeat(10_000),
+    'a\0b',
+    'a\nb',
+    '\u202eecarG',
+    '\ud800',
+    7,
+    ['Grace'],
+  ])('refuses %j, also a blank name (C9)', async displayName => {
+    expect(await outcomeOf('users_Register', { ...registration(), displayName })).toMatch(/^displayName/)
+  })
 
   it.each([
     undefined,
     null,
     '<img src=x onerror=alert(1)>',
-    '\u202eecarG',
     '👩🏽‍🚀',
     '😀'.repeat(64),
     '\'; drop table "user" --',

@@ -19,7 +19,7 @@ const ODD_NAMES = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',
   'مرحبا بالعالم',
-  'שלום \u202eabc',
+  'שלום abc',
   '👩‍🚀 Weltraum',
   "Robert'); drop table organization; --",
   '{{7*7}} %s',

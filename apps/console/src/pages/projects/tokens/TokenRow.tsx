@@ -117,7 +117,7 @@ export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
 function LastRefusal({ at, reason, count }: NonNullable<Token['lastRefusal']>) {
   return (
     <span className={shared.warning}>
-      Last refused <Time at={at} />: {reason}
+      Last refused <Time at={at} />: <bdi>{reason}</bdi>
       {count > 1 && ` (${formatCount(count)} times)`}
     </span>
   )
