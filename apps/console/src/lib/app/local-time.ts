@@ -4,6 +4,7 @@ const seconds = new Intl.DateTimeFormat('en-GB', { ...TIME, second: '2-digit' })
 const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const long = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
 const longWithYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
+const offset = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' })
 const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'long' })
 
 /** A time of day in the browser's time zone: "08:41". */
@@ -14,6 +15,21 @@ export function hourAndMinute(atMs: number): string {
 /** A time of day with seconds in the browser's time zone: "08:41:10". */
 export function clockTime(atMs: number): string {
   return seconds.format(atMs)
+}
+
+/** Difference of the browser's time zone from UTC at a time: "UTC+1", "UTC". */
+export function utcOffset(atMs: number): string {
+  const name = offset.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT'
+  return name.replace('GMT', 'UTC').replace(/^UTC[+-]0$/, 'UTC')
+}
+
+/**
+ * The offset of a time where it differs from that of `nowMs`, else undefined. Lists name the present offset once, and rows before or after a
+ * change to summer time name theirs.
+ */
+export function otherOffset(atMs: number, nowMs: number): string | undefined {
+  const found = utcOffset(atMs)
+  return found === utcOffset(nowMs) ? undefined : found
 }
 
 /** A day in the browser's time zone: "22 Nov". */

@@ -1,10 +1,11 @@
 import { type ReactNode, useState } from 'react'
 import { formatCount } from '../../lib/app/format.ts'
-import { clockTime } from '../../lib/app/local-time.ts'
+import { clockTime, utcOffset } from '../../lib/app/local-time.ts'
 import { absoluteTime, dayOf } from '../../lib/app/relative-time.ts'
 import { useToggled } from '../../lib/app/use-toggled.ts'
 import { Id } from '../../ui/app/Id.tsx'
 import { NoMatch } from '../../ui/app/NoMatch.tsx'
+import { OtherOffset } from '../../ui/app/OtherOffset.tsx'
 import { FoldButton } from '../../ui/lazy/FoldButton.tsx'
 import folding from '../../ui/lazy/folding-rows.module.css'
 import { MachineName } from '../../ui/lazy/MachineName.tsx'
@@ -14,7 +15,7 @@ import { actorLook } from './actors.ts'
 import { causeOf, type Group, groupsOf } from './groups.ts'
 import { LogDetail } from './LogDetail.tsx'
 import styles from './LogTable.module.css'
-import { timeZone, utcOffset } from './log-time.ts'
+import { timeZone } from './log-time.ts'
 import { SealLine } from './SealLine.tsx'
 import { type Entry, isFailure, type Sealing } from './sentences/entry.ts'
 import { entryIcon } from './sentences/names.ts'
@@ -91,7 +92,7 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
           return [
             isNewDay && (
               <WideRow key={`day of ${id}`}>
-                <DayHeading at={createdAt} day={day} isFirst={index === 0} />
+                <DayHeading day={day} isFirst={index === 0} />
               </WideRow>
             ),
             sealing && index === sealLine && (
@@ -130,13 +131,13 @@ function useSealPlace(groups: readonly Group[]): number {
   return found
 }
 
-function DayHeading({ at, day, isFirst }: { at: string; day: string; isFirst: boolean }) {
+function DayHeading({ day, isFirst }: { day: string; isFirst: boolean }) {
   return (
     <div className={styles.day}>
       <h2>{day}</h2>
       {isFirst && (
         <span className="tiny muted">
-          Times in {[...new Set([utcOffset(Date.parse(at)), timeZone()])].join(', ')}
+          Times in {[...new Set([utcOffset(Date.now()), timeZone()])].join(', ')}
         </span>
       )}
     </div>
@@ -165,6 +166,7 @@ function LogRow({ group, columns, isOpen, onOpen }: LogRowProps) {
         {!isWhole && fold}
         <time dateTime={createdAt} data-tip={absoluteTime(at)}>
           {clockTime(at)}
+          <OtherOffset atMs={at} />
         </time>
         {!entry.seal && <span className="visually-hidden">, not sealed yet</span>}
       </span>

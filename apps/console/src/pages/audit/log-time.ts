@@ -12,7 +12,6 @@ const exact = new Intl.DateTimeFormat('en-GB', {
 })
 const exactUtc = new Intl.DateTimeFormat('en-GB', { ...exact.resolvedOptions(), timeZone: 'UTC' } as never)
 const longDay = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' })
-const offset = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' })
 
 /** Day and time of day in the browser's time zone: "Sunday 22 November 18:00". */
 export function dayAndTime(atMs: number): string {
@@ -22,12 +21,6 @@ export function dayAndTime(atMs: number): string {
 /** Date and time with milliseconds in the browser's time zone and in UTC. */
 export function exactTimes(atMs: number): { local: string; utc: string } {
   return { local: exact.format(atMs).replace(' at ', ', '), utc: exactUtc.format(atMs).replace(' at ', ', ') }
-}
-
-/** Difference of the browser's time zone from UTC: "UTC+1", "UTC". */
-export function utcOffset(atMs: number): string {
-  const name = offset.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT'
-  return name.replace('GMT', 'UTC').replace(/^UTC[+-]0$/, 'UTC')
 }
 
 /** IANA name of the browser's time zone, such as "Europe/Berlin". */

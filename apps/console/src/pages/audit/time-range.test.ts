@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { otherOffset } from '../../lib/app/local-time.ts'
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { rangeLabel, rangeWords, timeFilter } from './time-range.ts'
 
@@ -49,6 +50,12 @@ describe('last night', () => {
       'Saturday 24 October 18:00 to Sunday 25 October 08:00, your time (UTC+2, then UTC+1).',
     )
   })
+})
+
+it('D12: a time names its offset where it is not the present one', () => {
+  const nowMs = Date.parse('2026-11-26T12:00')
+  expect(otherOffset(Date.parse('2026-10-25T00:30:00Z'), nowMs)).toBe('UTC+2')
+  expect(otherOffset(Date.parse('2026-10-25T01:30:00Z'), nowMs)).toBeUndefined()
 })
 
 it('takes the running weekend from Friday 18:00 and says how long it has lasted', () => {

@@ -1,9 +1,9 @@
 import { counted } from '../../lib/app/format.ts'
-import { hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
+import { hourAndMinute, shortDay, utcOffset } from '../../lib/app/local-time.ts'
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { durationInWords } from '../../lib/app/relative-time.ts'
 import { anyText, oneOf, type SearchOf } from '../../lib/app/search.ts'
-import { dayAndTime, timeZone, utcOffset } from './log-time.ts'
+import { dayAndTime, timeZone } from './log-time.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

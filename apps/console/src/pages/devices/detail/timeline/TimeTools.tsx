@@ -1,5 +1,6 @@
 import { Clock3 } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
+import { utcOffset } from '../../../../lib/app/local-time.ts'
 import { Segments } from '../../../../ui/app/Segments.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { BetweenDialog } from './BetweenDialog.tsx'
@@ -31,7 +32,7 @@ export function TimeTools({ search, onChange, children }: TimeToolsProps) {
       </Button>
       {children}
       <span className="grow" />
-      <span className={`muted ${styles.zone}`}>Times are local, {zoneOf(new Date())}</span>
+      <span className={`muted ${styles.zone}`}>Times are local, {utcOffset(Date.now())}</span>
       {isChoosing && (
         <BetweenDialog
           from={search.from ?? ''}
@@ -53,12 +54,4 @@ export function useTimes({ range, from, to }: RangeSearch) {
 function wordsOf({ from, to }: RangeSearch): string {
   const text = (time: string | undefined) => time?.replace('T', ' ')
   return [text(from) ?? 'the beginning', text(to) ?? 'now'].join(' and ')
-}
-
-/** Offset of the browser's time zone: "UTC+1". */
-function zoneOf(date: Date): string {
-  const minutes = -date.getTimezoneOffset()
-  if (minutes === 0) return 'UTC'
-  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
-  return `UTC${minutes < 0 ? '−' : '+'}${hours}${rest ? `:${String(rest).padStart(2, '0')}` : ''}`
 }
