@@ -274,6 +274,35 @@ it('C17: sends each query once on a fresh load, even if the live stream opens la
   await fresh.context().close()
 })
 
+it('D12: eight windows without locks, as on plain HTTP, share one live stream', async () => {
+  const windows: Page[] = []
+  const streams = new Map<unknown, Page>()
+  const context = page.context()
+  const open = async () => {
+    const opened = await context.newPage()
+    await opened.addInitScript(`Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })`)
+    opened.on('request', request => request.url().endsWith('/api/v1/live') && streams.set(request, opened))
+    opened.on('requestfailed', request => streams.delete(request))
+    opened.on('requestfinished', request => streams.delete(request))
+    await opened.goto(`${projectUrl}/tokens`)
+    await opened.getByRole('row').nth(1).waitFor()
+    windows.push(opened)
+  }
+  for (let n = 0; n < 8; n++) await open()
+  await expect.poll(() => streams.size).toBe(1)
+  const [holder] = streams.values()
+  await invoke(page, 'projects_CreateDeploymentToken', {
+    projectId: projectUrl.split('/').at(-1)!,
+    name: 'Shared',
+  })
+  for (const opened of windows) await opened.getByText('Shared', { exact: true }).first().waitFor()
+  // Another window takes over when the one with the stream is closed.
+  await holder!.close()
+  streams.clear()
+  await expect.poll(() => streams.size, { timeout: 15_000 }).toBe(1)
+  for (const opened of windows) await opened.close()
+})
+
 it('C11: shows a device without a name as "unnamed" with its host name everywhere', async () => {
   const { hostname = '' } = await invoke(page, 'devices_GetDetails', { deviceId })
   expect(hostname).not.toBe('')

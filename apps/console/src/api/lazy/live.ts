@@ -6,6 +6,7 @@ import type { LiveTopics } from '../live-query.ts'
 import { type LostHub, lostHub, setLostHub } from '../lost-hub.ts'
 import { isGone } from '../queries.ts'
 import { LIVE_QUERIES } from './live-queries.ts'
+import { takeTurn } from './tab-turn.ts'
 
 const topicsOf = new Map<unknown, LiveTopics>(Object.entries(LIVE_QUERIES))
 
@@ -59,7 +60,7 @@ type Following = {
 
 /**
  * Refetches the queries on screen when their data changes on the hub, until `stop` is called. All tabs of a browser
- * share one stream: a visible tab takes a lock and opens the stream, the other tabs listen to a `BroadcastChannel`. The
+ * share one stream: a visible tab takes a lock (or the turn, on plain HTTP) and opens the stream, the other tabs listen to a `BroadcastChannel`. The
  * stream is closed while all tabs are hidden.
  */
 export function followLiveChanges(queryClient: QueryClient): Following {
@@ -123,8 +124,8 @@ export function followLiveChanges(queryClient: QueryClient): Following {
  */
 function holdSharedStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
   if (!navigator.locks) {
-    // `navigator.locks` needs HTTPS or localhost. Without it each tab has a stream of its own.
-    openStream(signal, publish, onReady)
+    // Browsers open at most six connections to a hub without HTTP/2, so a stream for each tab would block the seventh.
+    takeTurn(NAME, signal, over => openStream(over, publish, onReady), onReady)
     return
   }
   const waitsForAnotherTab = ({ held = [] }: LockManagerSnapshot) => held.some(({ name }) => name === NAME)
