@@ -207,6 +207,20 @@ describe('a hostile request', () => {
     expect(answer()).toMatch(/^(HTTP\/1\.1 431 [\s\S]*"The headers are too large\.".*)?$/)
   })
 
+  it.each(['GET /status?from=mail', 'GET /?x=', 'HEAD /'])(
+    'D12: with too large a head gets a page that says what to do, if a browser sent it: %s',
+    async start => {
+      const { answer, closed } = await opened(
+        `${start}${'x'.repeat(17_000)} HTTP/1.1\r\nHost: localhost\r\nAccept: text/html,*/*\r\nCookie: a=b\r\n\r\n`,
+      )
+      await until('it is answered', () => answer().includes('</html>'))
+      expect(answer()).toMatch(
+        /^HTTP\/1\.1 431 [\s\S]*content-type: text\/html[\s\S]*Remove the cookies of this site/,
+      )
+      await closed
+    },
+  )
+
   it('with a large body for a route other than an action is refused', async () => {
     const body = { email: 'x'.repeat(70_000), password: 'x' }
     const answer = await ask(hub, '/api/private/login', { body })

@@ -30,7 +30,7 @@ import { expectedError } from '../pipeline/expected-error.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { RequestSpan, Tracer } from '../runtime/tracer.ts'
 import type { SessionCookie } from '../sessions/request-caller.ts'
-import { isForPage, sendPage, WAITING_PAGE, wrongHostPage } from './plain-pages.ts'
+import { isForPage, largeHeadAnswer, sendPage, WAITING_PAGE, wrongHostPage } from './plain-pages.ts'
 import { actionRoutes, MAX_ANONYMOUS_BODY_BYTES } from './routes-actions.ts'
 import { consoleRoutes } from './routes-console.ts'
 import { docsRoutes } from './routes-docs.ts'
@@ -139,8 +139,8 @@ export async function createServer({
         handle(request, response)
       }),
     clientErrorHandler: (error, socket) => {
-      if (!answersLargeHead(error, socket, packet => answerLargeHead(packet, config)))
-        refuseJunk(error, socket, headers)
+      const answerOf = (packet: Buffer) => answerLargeHead(packet, config) ?? largeHeadAnswer(packet, headers)
+      if (!answersLargeHead(error, socket, answerOf)) refuseJunk(error, socket, headers)
     },
     genReqId: request => requestIdOf(request) ?? crypto.randomUUID(),
     requestIdHeader: false,
