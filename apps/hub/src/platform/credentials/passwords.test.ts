@@ -40,7 +40,7 @@ describe('a password', () => {
     for (const stored of [null, undefined]) expect(await passwords.verify('', stored)).toBe(false)
   })
 
-  it('is refused when it is a common one, in any letter case', async () => {
+  it('S39: is refused when it is one of 3,000 common ones and more, in any letter case', async () => {
     for (const common of [
       'password',
       'PassWord123',
@@ -49,6 +49,9 @@ describe('a password', () => {
       'iloveyou',
       'P@ssw0rd',
       'Admin123',
+      // About the 3,000th of those that have 8 or more characters.
+      '13101988',
+      'aaaaaaaa',
     ]) {
       await expect(passwords.hash(common)).rejects.toMatchObject({
         kind: 'Invalid',

@@ -6,7 +6,6 @@ import { dirname } from 'node:path'
 import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 import { ruleBroken } from '../pipeline/input-rules.ts'
-import { isCommonPassword } from './common-passwords.ts'
 import type { PasswordAnswer, PasswordTask } from './passwords-process.ts'
 
 /** Argon2id with OWASP's parameters: 19 MiB, two passes, one lane (no parallelism). */
@@ -47,7 +46,7 @@ const UNAUTHENTICATED_IN_FLOOD = { max: 1, maxWaiting: 4 }
 /** Pause between verifications during a flood, as a multiple of the last verification's duration. 25 means 4 % of a core. */
 const REST_IN_FLOOD = 25
 
-type PendingTask = PromiseWithResolvers<string | boolean> & { child: ChildProcess }
+type PendingTask = PromiseWithResolvers<string | boolean | null> & { child: ChildProcess }
 
 /**
  * Hashes and compares passwords in a child process of low priority, which is started on demand. A flood of sign-ins then uses only CPU
@@ -71,9 +70,9 @@ export class Passwords implements Disposable {
    * for a common password, and `RateLimited` when too many hashes are pending.
    */
   async hash(password: string, path = 'password'): Promise<string> {
-    if (isCommonPassword(password))
-      throw ruleBroken(path, 'This password is one of the most common ones: choose another.')
-    return this.#run<string>({ password, parameters: PARAMETERS })
+    const hash = await this.#run<string | null>({ password, parameters: PARAMETERS, isNew: true })
+    if (hash === null) throw ruleBroken(path, 'This password is one of the most common ones: choose another.')
+    return hash
   }
 
   /**
@@ -123,7 +122,7 @@ export class Passwords implements Disposable {
   async strongerHash(password: string, stored: string): Promise<string | undefined> {
     const [, memoryCost, timeCost] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d+\$/.exec(stored) ?? []
     const isStrong = Number(memoryCost) >= PARAMETERS.memoryCost && Number(timeCost) >= PARAMETERS.timeCost
-    return isStrong ? undefined : this.#run<string>({ password, parameters: PARAMETERS })
+    return isStrong ? undefined : this.#run<string>({ password, parameters: PARAMETERS, isNew: false })
   }
 
   [Symbol.dispose](): void {
@@ -145,13 +144,13 @@ export class Passwords implements Disposable {
     ).unref()
   }
 
-  async #run<Outcome extends string | boolean>(task: PasswordTask): Promise<Outcome> {
+  async #run<Outcome extends string | boolean | null>(task: PasswordTask): Promise<Outcome> {
     if (this.#pending.size >= MAX_PENDING) throw tooMany()
     // A disconnected child process is about to exit, so it is replaced.
     if (!this.#child?.connected) this.#child = this.#start()
     const child = this.#child
     const id = ++this.#lastId
-    const done = Promise.withResolvers<string | boolean>()
+    const done = Promise.withResolvers<string | boolean | null>()
     this.#pending.set(id, { child, ...done })
     clearTimeout(this.#stopTimer)
     // No task is sent to a process that could not start. Its `error` event follows and rejects its tasks.
