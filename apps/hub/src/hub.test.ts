@@ -4,7 +4,7 @@ import { mkdtempDisposable, readFile, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { capturedLog, connectDevice, fakeS3, mailServer, testHub, until } from '@muster/testkit'
+import { ask, capturedLog, connectDevice, fakeS3, mailServer, testHub, until } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { startupBanner } from './startup/startup-banner.ts'
 
@@ -62,6 +62,39 @@ it('S12: prints the first password to a terminal only, and no token', async () =
   expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ password, deploymentToken })
   expect((await stat(tokenFile)).mode & 0o777).toBe(0o600)
   expect(await readFile(tokenFile, 'utf8')).toBe(`${deploymentToken}\n`)
+})
+
+it('S39: the first password of a hub that others reach ends after 7 days, which log and dashboard say from the first day', async () => {
+  const { log, lines } = capturedLog('warn')
+  await using hub = await testHub({ publicUrl: 'http://hub.example' }, log)
+  const { email, password } = hub.firstRun!
+  const reset = `muster-hub admin reset-password ${email} sets another`
+  expect(JSON.stringify(lines)).toContain(
+    `the first password of this instance is in use and ends soon: ${reset}`,
+  )
+  const login = () => ask(hub, '/api/private/login', { body: { email, password } })
+  expect((await login()).status).toBe(200)
+  const root = await hub.user({ isAdmin: true })
+  const found = async () => {
+    const { problems } = await root.invoke('instance_GetHealth', {})
+    return problems.filter(({ kind }) => kind === 'FirstPassword')
+  }
+  expect(await found()).toMatchObject([{ kind: 'FirstPassword', level: 'warn', email }])
+
+  const madeAt = new Date(Date.now() - 7 * 24 * 60 * 60 * 1000 - 1_000).toISOString()
+  await hub.pool.query(
+    `update instance_setting set value = value || jsonb_build_object('madeAt', $1::text) where key = 'first-password'`,
+    [madeAt],
+  )
+  expect((await login()).status).toBe(401)
+  expect(await found()).toMatchObject([{ kind: 'FirstPassword', level: 'bad', email }])
+  const { rows } = await hub.pool.query('select user_id from "user" where email = $1', [email])
+  const next = { userId: rows[0].user_id, password: 'another good password' }
+  await root.invoke('users_SetPassword', next)
+  expect((await ask(hub, '/api/private/login', { body: { email, password: next.password } })).status).toBe(
+    200,
+  )
+  expect(await found()).toEqual([])
 })
 
 it('O21: the printed commands work as they are, and show no token in the list of processes', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { ActionError } from '@muster/actions'
+import { ActionError, findAction, isLoopback } from '@muster/actions'
 import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
@@ -28,8 +28,9 @@ import { startNodeReports } from './platform/cluster/node-facts.ts'
 import { requireSharedCarrier } from './platform/cluster/shared-carrier.ts'
 import { requireSharedFolder } from './platform/cluster/shared-folder.ts'
 import { requireSharedKey } from './platform/cluster/shared-key.ts'
-import type { Config } from './platform/config/config.ts'
+import { type Config, isLocalHost } from './platform/config/config.ts'
 import { ConfigError } from './platform/config/config-error.ts'
+import { FirstPassword } from './platform/credentials/first-password.ts'
 import { type InstanceKey, instanceKeyOf, loadInstanceKey } from './platform/credentials/instance-key.ts'
 import { Jwts } from './platform/credentials/jwts.ts'
 import { Passwords } from './platform/credentials/passwords.ts'
@@ -247,7 +248,12 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   stack.defer(() => live.close())
   const jwts = new Jwts(key)
   const passwords = stack.use(new Passwords())
-  const limits = new RateLimits({ pool, isShared: () => node.hasOthers })
+  const firstPassword = new FirstPassword(db, !isLocalHost(config.host) || !isLoopback(publicUrl))
+  const limits = new RateLimits({
+    pool,
+    isShared: () => node.hasOthers,
+    onRefused: kind => refusals.limit(kind),
+  })
   const uses = { tokens: stack.use(userTokenUses({ db, log })), people: stack.use(personUses({ db, log })) }
   const sessions = new Sessions(db, limits, uses, rights)
   const hosts = new ProxyHosts(config, publicUrl)
@@ -298,6 +304,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     proxy: { hosts, tokens, publicUrl },
     blobs,
     signup: config.signup,
+    firstPassword,
     retention: { eventDays: config.eventRetentionDays, auditDays: config.auditRetentionDays },
     limits: config.limits,
     limitReports,
@@ -336,6 +343,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     mailer,
     jwts,
     pool,
+  stack.use(await firstPassword.watch(log))
     key,
     previousKey,
     blobs,
@@ -389,6 +397,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     shares,
     inputs,
     proxy,
+    firstPassword,
     blobs,
     blobUrls,
     nodeId: node.nodeId,

@@ -91,6 +91,12 @@ const Problem = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('CertificateEnding'), level: Level, name: z.string(), endsAt: Timestamp }),
   z.object({
+    kind: z.literal('FirstPassword'),
+    level: Level,
+    email: z.string().describe('Account with the generated password of the first start.'),
+    endsAt: Timestamp,
+  }),
+  z.object({
     kind: z.literal('DiskFilling'),
     level: Level,
     nodeName: z.string(),

@@ -2,6 +2,7 @@ import { newId } from '@muster/actions'
 import { sql } from 'kysely'
 import { createFirstProject } from '../features/projects/first-project.ts'
 import { recordEvent } from '../platform/audit/events.ts'
+import { recordFirstPassword } from '../platform/credentials/first-password.ts'
 import { writeFirstSignIn, writeFirstToken } from '../platform/credentials/first-sign-in.ts'
 import { hashOnce } from '../platform/credentials/passwords.ts'
 import { readablePassword } from '../platform/credentials/readable-password.ts'
@@ -45,6 +46,7 @@ export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Pro
         is_admin: true,
       })
       .execute()
+    await recordFirstPassword(tx, userId)
     await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'users_Created', { userId, email: EMAIL })
     const { deploymentToken } = await createFirstProject(tx, {
       userId,

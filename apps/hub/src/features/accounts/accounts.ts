@@ -1,6 +1,7 @@
 import { ActionError, newId } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { EndedRights } from '../../platform/bus/ended-rights.ts'
+import { forgetFirstPassword } from '../../platform/credentials/first-password.ts'
 import { forgetFirstSignIn } from '../../platform/credentials/first-sign-in.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { matchesText } from '../../platform/database/client/page.ts'
@@ -135,6 +136,7 @@ export async function setPassword(
     .execute()
   if (endTokens) await endUserTokens(context, userId)
   await voidMailedTokens(tx, ['PasswordReset', 'EmailChange'], userId)
+  await forgetFirstPassword(tx, userId)
   await enqueue('users_SendPasswordChangedEmail', { userId, by, changedAt: new Date().toISOString() })
   afterCommit(() => services.rights.announce({ userId }))
   afterCommit(() => forgetFirstSignIn(services.dataDir, email))

@@ -36,7 +36,7 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
 
   app.post('/api/private/login', { onRequest: refuseEarly }, async (request, reply) => {
     refuseForeignOrigin(request, cookie)
-    const { db, sessions, limits, passwords, nodeId } = core()
+    const { db, sessions, limits, passwords, firstPassword, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
     const account = await accountOf(db, email)
     // An attacker who fails on purpose must not lock out the owner or other people with the same client IP. Failed sign-ins of a
@@ -61,8 +61,10 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
       throw error
     })
     const isRemembered = Boolean(remember ?? rememberMe)
+    // The answer is the one for a wrong password. The log and the dashboard of the instance say why, and what to do.
+    const hasEnded = matches && account !== undefined && (await firstPassword.hasEnded(account.user_id))
     const opened =
-      matches && account?.is_active
+      matches && account?.is_active && !hasEnded
         ? await sessions.open(
             {
               userId: account.user_id,

@@ -15,11 +15,15 @@ type Findings = {
   growthBytesPerDay: number | undefined
   brokenSeal: { problem: string; verifiedAt: string } | undefined
   lastBackup: Backup | undefined
+  /** The generated password of the first administrator while it is in use and ends. */
+  firstPassword: { email: string; endsAt: Date } | undefined
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Days before the expiry of a certificate from which it is a problem (`warn`), and from which the problem is urgent (`bad`). */
 const CERTIFICATE_DAYS = { warn: 21, bad: 3 }
+/** Time before the end of the first password from which it is urgent, in milliseconds: two days. */
+const FIRST_PASSWORD_URGENT_MS = 2 * DAY_MS
 /** Shares of free space below which a disk is a problem (`warn`), and below which the problem is urgent (`bad`). */
 const FREE_SHARE = { warn: 0.15, bad: 0.05 }
 /** A disk that will be full within this number of days is a problem. */
@@ -36,6 +40,7 @@ export function problemsOf(findings: Findings): Problem[] {
     ...lostBackups(findings),
     ...awayBuses(findings),
     ...endingCertificates(findings),
+    ...firstPasswords(findings),
     ...fillingDisks(findings),
     ...differentVersions(findings),
     ...retiredSettings(findings),
@@ -113,6 +118,13 @@ function endingCertificates({ nodes, nowMs }: Findings): Problem[] {
     if (days > CERTIFICATE_DAYS.warn) return []
     return [{ kind: 'CertificateEnding', level: days <= CERTIFICATE_DAYS.bad ? 'bad' : 'warn', name, endsAt }]
   })
+}
+
+function firstPasswords({ firstPassword, nowMs }: Findings): Problem[] {
+  if (!firstPassword) return []
+  const { email, endsAt } = firstPassword
+  const isUrgent = endsAt.getTime() - nowMs < FIRST_PASSWORD_URGENT_MS
+  return [{ kind: 'FirstPassword', level: isUrgent ? 'bad' : 'warn', email, endsAt: endsAt.toISOString() }]
 }
 
 function fillingDisks({ nodes, growthBytesPerDay = 0, nowMs }: Findings): Problem[] {

@@ -1,4 +1,5 @@
 import type { EndedRights } from '../bus/ended-rights.ts'
+import type { FirstPassword } from '../credentials/first-password.ts'
 import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -19,6 +20,7 @@ export interface Core {
   sessions: Sessions
   jwts: Jwts
   passwords: Passwords
+  firstPassword: FirstPassword
   live: LiveHub
   rights: EndedRights
   limits: RateLimits

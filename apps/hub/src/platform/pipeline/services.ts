@@ -1,4 +1,5 @@
 import type { EndedRights } from '../bus/ended-rights.ts'
+import type { FirstPassword } from '../credentials/first-password.ts'
 import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'
 import type { Db } from '../database/client/connection.ts'
@@ -28,6 +29,7 @@ export interface Services extends FeatureServices {
   jobs: Jobs
   jwts: Jwts
   passwords: Passwords
+  firstPassword: FirstPassword
   /** Files of repositories. */
   blobs: Blobs
   /** Sign-up policy: open to everybody, by invitation only, or closed. */

@@ -38,6 +38,15 @@ export function problemWords(problem: Problem, nowMs: number): ProblemWords {
             note: 'Devices and people are refused after that.',
           }
     }
+    case 'FirstPassword': {
+      const endsMs = Date.parse(problem.endsAt)
+      const end = `${dayInYear(endsMs, nowMs)}, ${hourAndMinute(endsMs)}`
+      return {
+        said: `${problem.email} still has the password of the first start.`,
+        more: endsMs <= nowMs ? `It ended on ${end}.` : `It ends on ${end}.`,
+        note: `Change it under Settings, Security, or run muster-hub admin reset-password ${problem.email}.`,
+      }
+    }
     case 'DiskFilling': {
       const { freeBytes, totalBytes } = problem.disk
       return {

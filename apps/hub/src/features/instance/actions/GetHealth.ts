@@ -27,6 +27,7 @@ export const instance_GetHealth = handler('instance_GetHealth', async ({ db, ser
     const file = stateOfNodes(last, nodes.value ?? [])
     return { last: { takenAt, sizeBytes, isVerified, file } }
   })
+  const firstPassword = await brief(async tx => services.firstPassword.state(tx))
   const seals = await readable(() => readSeals(db), signal)
   const { value: sealed, problem } = seals.value ?? {}
   return {
@@ -40,6 +41,7 @@ export const instance_GetHealth = handler('instance_GetHealth', async ({ db, ser
       brokenSeal:
         problem !== undefined && sealed?.verifiedAt ? { problem, verifiedAt: sealed.verifiedAt } : undefined,
       lastBackup: backup.value?.last,
+      firstPassword: firstPassword.value,
     }),
     people,
     nodes,
