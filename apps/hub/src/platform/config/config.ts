@@ -12,7 +12,12 @@ import { ConfigError } from './config-error.ts'
 import { keyOf, readSources, type SettingSources } from './setting-sources.ts'
 
 /** Paths of the PEM files with the hub's certificate chain and its private key. */
-export type TlsFiles = { certPath: string; keyPath: string }
+export type TlsFiles = {
+  certPath: string
+  keyPath: string
+  /** Whether clients without AEAD ciphers are refused. */
+  refusesCbc?: true
+}
 
 /**
  * Parses a whole number of at most nine decimal digits. Other notations, such as 0x50 or 8e1, are rejected as likely typing
@@ -118,6 +123,8 @@ const Settings = z.object({
   MUSTER_DRAIN_SECS: wholeNumber(0, 3600, 'a number of seconds from 0 to 3600').default(10),
   MUSTER_TLS_CERT: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_KEY: z.string().min(1, 'a file').optional(),
+  MUSTER_TLS_CBC: Flag.default(true),
+  MUSTER_HSTS_SUBDOMAINS: Flag.default(false),
   MUSTER_DEVICE_PORT: wholeNumber(0, 65535, 'a port number').optional(),
   MUSTER_OPERATOR_PORT: wholeNumber(0, 65535, 'a port number').optional(),
   MUSTER_OPERATOR_HOST: HostAddress.default('127.0.0.1'),
@@ -273,6 +280,8 @@ export type Config = {
   host: string
   /** Certificate and key files of the HTTPS listeners; undefined for plain HTTP. */
   tls: TlsFiles | undefined
+  /** Whether browsers also use HTTPS alone for names below that of the hub. */
+  hstsSubdomains: boolean
   /** Port of a separate listener for devices; undefined if devices use the main listener. */
   devicePort: number | undefined
   /** Port of the listener with metrics and health for operators; undefined if there is none. */
@@ -422,6 +431,7 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Omit<C
     port: settings.MUSTER_PORT,
     host: settings.MUSTER_HOST,
     tls: attempt(() => tlsFiles(settings)),
+    hstsSubdomains: settings.MUSTER_HSTS_SUBDOMAINS,
     devicePort: settings.MUSTER_DEVICE_PORT,
     operatorPort: settings.MUSTER_OPERATOR_PORT,
     operatorHost: settings.MUSTER_OPERATOR_HOST,
@@ -633,8 +643,10 @@ function hasPolicyHost(text: string): boolean {
 function tlsFiles({
   MUSTER_TLS_CERT: cert,
   MUSTER_TLS_KEY: key,
+  MUSTER_TLS_CBC: allowsCbc,
 }: z.output<typeof Settings>): TlsFiles | undefined {
-  if (cert !== undefined && key !== undefined) return { certPath: resolve(cert), keyPath: resolve(key) }
+  if (cert !== undefined && key !== undefined)
+    return { certPath: resolve(cert), keyPath: resolve(key), ...(!allowsCbc && { refusesCbc: true }) }
   if (cert === undefined && key === undefined) return undefined
   const [missing, present] = cert === undefined ? ['CERT', 'KEY'] : ['KEY', 'CERT']
   throw new ConfigError(

@@ -238,3 +238,17 @@ it('sends Strict-Transport-Security only if the public URL is HTTPS', async () =
   expect(headers.get('strict-transport-security')).toBeNull()
   expect(headers.get('referrer-policy')).toBe('no-referrer')
 })
+
+it('S39: includes names below that of the hub in Strict-Transport-Security by a setting', async () => {
+  const settings = { MUSTER_PUBLIC_URL: 'https://hub.example', MUSTER_HSTS_SUBDOMAINS: '1' }
+  const wide = await createServer({
+    config: loadConfig(settings),
+    instanceKey: () => Buffer.alloc(32),
+    log: createLog('silent'),
+    core: () => hub,
+    publicUrl: () => 'https://hub.example',
+  })
+  stack.defer(() => wide.close())
+  const { headers } = await fetch(`${await wide.listen({ host: '127.0.0.1', port: 0 })}/healthz`)
+  expect(headers.get('strict-transport-security')).toBe('max-age=31536000; includeSubDomains')
+})

@@ -24,7 +24,10 @@ const UNUSED_FEATURES = [
  * replace the Content-Security-Policy by one that allows their own scripts. CORS headers are missing on purpose: no other origin
  * may read responses.
  */
-export function securityHeaders({ publicUrl }: Pick<Config, 'publicUrl'>): Record<string, string> {
+export function securityHeaders({
+  publicUrl,
+  hstsSubdomains,
+}: Pick<Config, 'publicUrl' | 'hstsSubdomains'>): Record<string, string> {
   return {
     'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
@@ -34,7 +37,9 @@ export function securityHeaders({ publicUrl }: Pick<Config, 'publicUrl'>): Recor
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy': UNUSED_FEATURES.map(feature => `${feature}=()`).join(', '),
-    ...(publicUrl.startsWith('https:') && { 'strict-transport-security': `max-age=${HTTPS_ONLY_SECS}` }),
+    ...(publicUrl.startsWith('https:') && {
+      'strict-transport-security': `max-age=${HTTPS_ONLY_SECS}${hstsSubdomains ? '; includeSubDomains' : ''}`,
+    }),
   }
 }
 

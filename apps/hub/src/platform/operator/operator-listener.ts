@@ -36,7 +36,7 @@ const FORWARDING =
 export type OperatorAnswer = { status: number; contentType: string; body: string }
 
 type OperatorListenerOptions = {
-  config: Pick<Config, 'operatorHost' | 'publicUrl' | 'hosts' | 'tls'>
+  config: Pick<Config, 'operatorHost' | 'publicUrl' | 'hstsSubdomains' | 'hosts' | 'tls'>
   instanceKey: InstanceKey
   token: string
   /** Functions that make the response, by path. */
