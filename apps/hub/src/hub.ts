@@ -64,6 +64,7 @@ import { createMailer } from './platform/mail/mailer.ts'
 import { securityHeaders } from './platform/net/security-headers.ts'
 import { platformMetrics } from './platform/operator/metrics.ts'
 import type { Operator } from './platform/operator/operator.ts'
+import { RefusalSummary } from './platform/operator/refusal-summary.ts'
 import type { Core } from './platform/pipeline/core.ts'
 import { createPipeline, type Pipeline } from './platform/pipeline/invoke.ts'
 import type { Services } from './platform/pipeline/services.ts'
@@ -139,6 +140,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   const previousKey = previous === undefined ? undefined : instanceKeyOf(previous)
   const tracer = await openTracer(config, log, stack)
   const shares = stack.use(new Shares({ config, log }))
+  const refusals = stack.use(new RefusalSummary(log))
   const server = await createServer({
     config,
     instanceKey: key,
@@ -171,6 +173,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     const others = [deviceServer, operator?.server].filter(one => one instanceof HttpsServer)
     const servers = [server.server as HttpsServer, ...others]
     stack.use(watchTls(config.tls, key, servers, log))
+    for (const each of servers) refusals.watch(each)
   }
   if (config.port === 0) publicUrl = publicUrl.replace(/:0$/, `:${port}`)
 
@@ -301,10 +304,10 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     jobs,
     jwts,
     passwords,
+    firstPassword,
     proxy: { hosts, tokens, publicUrl },
     blobs,
     signup: config.signup,
-    firstPassword,
     retention: { eventDays: config.eventRetentionDays, auditDays: config.auditRetentionDays },
     limits: config.limits,
     limitReports,
@@ -333,17 +336,20 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     }),
   )
   const pipeline = drained(
-    measured(traced(createPipeline({ db, handlers, services, live, limits, log }), tracer), metrics),
+    summarized(
+      measured(traced(createPipeline({ db, handlers, services, live, limits, log }), tracer), metrics),
+      refusals,
+    ),
     stack,
   )
   const firstRun = await bootstrap(db, config.dataDir, publicUrl)
+  stack.use(await firstPassword.watch(log))
   const jobContext: JobContext = {
     ...config,
     db,
     mailer,
     jwts,
     pool,
-  stack.use(await firstPassword.watch(log))
     key,
     previousKey,
     blobs,
@@ -391,13 +397,13 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     sessions,
     jwts,
     passwords,
+    firstPassword,
     live,
     rights,
     limits,
     shares,
     inputs,
     proxy,
-    firstPassword,
     blobs,
     blobUrls,
     nodeId: node.nodeId,
@@ -587,6 +593,23 @@ function measured(pipeline: Pipeline, measures: Measures | undefined): Pipeline 
       } catch (error) {
         const kind = error instanceof ActionError ? error.kind : 'Internal'
         measures.ran(name, performance.now() - startedAtMs, kind)
+        throw error
+      }
+    },
+  }
+}
+
+/** Wraps the pipeline so that refused queries, which leave no audit row, are counted. */
+function summarized(pipeline: Pipeline, refusals: RefusalSummary): Pipeline {
+  return {
+    ...pipeline,
+    async invoke(...call) {
+      try {
+        return await pipeline.invoke(...call)
+      } catch (error) {
+        const found = findAction(call[1])
+        if (error instanceof ActionError && error.kind === 'Forbidden' && found?.action.kind === 'query')
+          refusals.query(found.name)
         throw error
       }
     },

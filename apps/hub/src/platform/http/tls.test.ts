@@ -220,6 +220,63 @@ it('S24: refuses TLS 1.1 and prefers TLS 1.3', async () => {
   server.close()
 })
 
+it('S39: sums up refused queries, calls above a rate and failed handshakes in one line a minute, and at its end', async () => {
+  const { log, named } = capturedLog('info')
+  const hub = await testHub({ tls, publicUrl: 'https://localhost:0' }, log)
+  const ada = await hub.user()
+  const organizationId = await hub.organization(await hub.user())
+  await expect(ada.invoke('organizations_QueryMembers', { organizationId })).rejects.toMatchObject({
+    status: 403,
+  })
+  const { port } = hub.address
+  const body = JSON.stringify({ email: 'ada@example.test', password: 'not hers' })
+  const headers = { 'content-type': 'application/json' }
+  for (let n = 0; n < 22; n++)
+    await (
+      await fetch(`https://127.0.0.1:${port}/api/private/login`, { method: 'POST', body, headers })
+    ).text()
+  const old = connect({
+    port,
+    host: '127.0.0.1',
+    minVersion: 'TLSv1',
+    maxVersion: 'TLSv1.1',
+    ciphers: 'DEFAULT@SECLEVEL=0',
+  })
+  await expect(once(old, 'secureConnect')).rejects.toThrow()
+  await hub[Symbol.asyncDispose]()
+  expect(named('refusals in the last minute')).toMatchObject([
+    {
+      level: 'info',
+      queries: { organizations_QueryMembers: 1 },
+      limits: { 'sign-in account': 2 },
+      handshakes: { ERR_SSL_UNSUPPORTED_PROTOCOL: 1 },
+    },
+  ])
+})
+
+it('S39: refuses ciphers with CBC by a setting', async () => {
+  const { createServer } = await import('node:https')
+  const cipherOf = async (files: TlsFiles, ciphers?: string): Promise<string> => {
+    const server = createServer(tlsOptions(files)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const options = { port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' } as const
+    const socket = connect({ ...options, ...(ciphers && { ciphers }) })
+    try {
+      await once(socket, 'secureConnect')
+      return socket.getCipher().name
+    } finally {
+      socket.destroy()
+      server.close()
+    }
+  }
+  const cbc = 'ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA'
+  expect(await cipherOf(tls, cbc)).toBe('ECDHE-ECDSA-AES128-SHA256')
+  const strict: TlsFiles = { ...tls, refusesCbc: true }
+  await expect(cipherOf(strict, cbc)).rejects.toThrow(/handshake failure/)
+  expect(await cipherOf(strict)).toMatch(/GCM|CHACHA20/)
+})
+
 it('keeps the certificate while its folder cannot be read', async () => {
   const folderNow = join(folder, 'now')
   const files = { certPath: join(folderNow, 'hub.pem'), keyPath: join(folderNow, 'hub-key.pem') }

@@ -48,10 +48,21 @@ export class RateLimits {
   readonly #shared = new Map<string, RateLimiterPostgres>()
   readonly #pool: pg.Pool
   readonly #isShared: () => boolean
+  readonly #onRefused: (kind: string) => void
 
-  constructor({ pool, isShared }: { pool: pg.Pool; isShared: () => boolean }) {
+  /** `onRefused` is called with the kind of each refused call. */
+  constructor({
+    pool,
+    isShared,
+    onRefused = () => {},
+  }: {
+    pool: pg.Pool
+    isShared: () => boolean
+    onRefused?: (kind: string) => void
+  }) {
     this.#pool = pool
     this.#isShared = isShared
+    this.#onRefused = onRefused
   }
 
   /** Counts a call of a kind for a key. Throws `RateLimited` with the seconds to wait when the rate is exceeded. */
@@ -62,7 +73,9 @@ export class RateLimits {
   /** Throws `RateLimited` when the rate is used up. Does not count the call. */
   async requireUnspent(kind: Failure, key: string): Promise<void> {
     const used = await this.#limiter(kind, FAILURES[kind]).get(countedAs(key))
-    if (used && used.consumedPoints >= FAILURES[kind].calls) throw tooMany(used)
+    if (!used || used.consumedPoints < FAILURES[kind].calls) return
+    this.#onRefused(kind)
+    throw tooMany(used)
   }
 
   /** Subtracts a counted call, such as a sign-in that succeeded. */
@@ -84,6 +97,7 @@ export class RateLimits {
     const used = await limiter.consume(countedAs(key))
     if (used.consumedPoints <= calls) return undefined
     await limiter.reward(countedAs(key))
+    this.#onRefused(kind)
     return Math.max(1, Math.ceil(used.msBeforeNext / 1000))
   }
 
@@ -127,6 +141,7 @@ export class RateLimits {
       if (!(refusal instanceof RateLimiterRes)) throw refusal
       // A refused call uses up no point of the limit. If `consume` counted it, its point is returned here.
       if (refusal.consumedPoints > 0) await limiter.reward(countedAs(key))
+      this.#onRefused(kind)
       throw refuse(refusal)
     }
   }
