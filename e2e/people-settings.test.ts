@@ -272,7 +272,11 @@ it('I8: changes the address with the link that is mailed to the new one', async 
 it('sends nothing with a session that has just ended, and shows its pages on if the hub does not end it', async () => {
   const own = await stage.newPage()
   await startSession(own, stage)
-  await own.route('**/private/logout', route => route.abort(), { times: 1 })
+  const refusal = {
+    status: 429,
+    json: { kind: 'RateLimited', message: 'Too many requests: try again later.' },
+  }
+  await own.route('**/private/logout', route => route.fulfill(refusal), { times: 1 })
   await own.getByRole('button', { name: /Account menu/ }).click()
   await own.getByRole('menuitem', { name: 'Log Out' }).click()
   await own.getByText('Could not log out').waitFor()
@@ -295,6 +299,31 @@ it('sends nothing with a session that has just ended, and shows its pages on if 
   await own.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
   expect(refused).toEqual([])
   await own.context().close()
+})
+
+it('S39: clears the page at a sign-out that does not reach the hub, and ends the session when it answers again', async () => {
+  const own = await stage.newPage()
+  await startSession(own, stage)
+  const other = await own.context().newPage()
+  await other.goto(stage.hub.url)
+  await other.getByRole('button', { name: /Account menu/ }).waitFor()
+  const context = own.context()
+  await context.route('**/private/logout', route => route.abort())
+  await own.getByRole('button', { name: /Account menu/ }).click()
+  await own.getByRole('menuitem', { name: 'Log Out' }).click()
+  for (const shown of [own, other]) await shown.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+  // Nobody is taken for signed in although the cookie of the session is still there.
+  await own.goto(stage.hub.url)
+  await own.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+  const [{ value } = { value: '' }] = (await context.cookies()).filter(({ name }) => name === 'muster')
+  expect(value).not.toBe('')
+  await context.unroute('**/private/logout')
+  const ended = own.waitForResponse('**/private/logout')
+  await own.goto(stage.hub.url)
+  expect((await ended).status()).toBe(200)
+  await own.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+  expect((await context.cookies()).filter(({ name }) => name === 'muster')).toEqual([])
+  await context.close()
 })
 
 it('ends another session at once, and ends its own by signing out', async () => {

@@ -2,6 +2,7 @@ import { ActionError, errorOf } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
 import { holdQueries, releaseQueries, useAction } from './api/queries.ts'
 import { beginCounts, forgetCounts } from './lib/counts-key.ts'
+import { isSignOutDue, setSignOutDue } from './lib/due-sign-out.ts'
 import { externalStore, useExternalStore } from './lib/external-store.ts'
 
 /** The signed-in user. */
@@ -42,6 +43,11 @@ export async function loadSession(queryClient: QueryClient): Promise<string> {
 }
 
 async function open(queryClient: QueryClient): Promise<string> {
+  if (isSignOutDue()) {
+    await post('logout')
+    setSignOutDue(false)
+    delete window.askedActor
+  }
   const { openSession } = await import('./api/lazy/open-session.ts')
   const { stream, ...person } = await openSession(queryClient)
   following = stream
@@ -76,13 +82,30 @@ export async function logIn(
   { email, password, rememberMe }: { email: string; password: string; rememberMe: boolean },
 ): Promise<void> {
   await post('login', { email, password, remember: rememberMe })
+  setSignOutDue(false)
   endSession(queryClient)
   beginCounts(rememberMe)
 }
 
-/** Signs out at the hub. If that fails, the session stays. After success the caller leaves the page and calls `endSession`. */
+/**
+ * Signs out at the hub. If the hub refuses, the session stays. After success the caller leaves the page and calls `endSession`. If the hub
+ * does not answer, the browser leaves the console, so that nothing of it stays in the page or in other tabs. The sign-out then reaches the
+ * hub before this browser shows anything again.
+ */
 export function logOut(queryClient: QueryClient): Promise<void> {
-  return closeSession(queryClient, () => post('logout'))
+  return closeSession(queryClient, async () => {
+    try {
+      await post('logout')
+    } catch (error) {
+      if (error instanceof ActionError && error.status !== 0 && error.status < 500) throw error
+      setSignOutDue(true)
+      forgetCounts()
+      tabs.postMessage({ userId: '', sessionId: undefined } satisfies SignedIn)
+      window.location.replace('/login')
+      // The page is on its way out and must not show anything else before.
+      await new Promise(() => {})
+    }
+  })
 }
 
 /**

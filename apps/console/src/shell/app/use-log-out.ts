@@ -6,7 +6,7 @@ import { endSession, logOut } from '../../session.ts'
 import { toastError } from '../../ui/app/toast.ts'
 import { forgetRecentPages } from './recent-pages.ts'
 
-/** Logs out at the hub, then leaves the signed-in pages. If the hub refuses, the session stays. */
+/** Logs out at the hub, then leaves the signed-in pages. If the hub refuses, the session stays; if it does not answer, the pages go all the same. */
 export function useLogOut(): () => Promise<void> {
   const queryClient = useQueryClient()
   const navigate = useNavigate()
@@ -14,8 +14,8 @@ export function useLogOut(): () => Promise<void> {
     try {
       // Deletions that still wait for their undo time need the session, so they are sent and answered before it ends.
       await Promise.all([settleDeletions(queryClient), settleBulkDeletion(queryClient)])
-      await logOut(queryClient)
       forgetRecentPages()
+      await logOut(queryClient)
       await navigate({ to: '/login' })
       endSession(queryClient)
     } catch (error) {
