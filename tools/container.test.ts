@@ -127,9 +127,10 @@ describe('the configuration of nginx for three hubs', () => {
   it.runIf(canIsolate && hasPrograms('nginx', 'openssl'))(
     'is accepted by nginx, with the files that the head of the compose file makes',
     () => {
-      const folder = mkdtempSync(join(tmpdir(), 'muster-compose-'))
+      const deploy = mkdtempSync(join(tmpdir(), 'muster-compose-'))
+      const folder = join(deploy, 'container')
       try {
-        cpSync(FOLDER, folder, { recursive: true })
+        cpSync(join(ROOT, 'deploy'), deploy, { recursive: true })
         const { certificatePem, keyPem } = createCertificate('hub.example.com')
         writeFileSync(join(folder, 'FULLCHAIN'), certificatePem)
         writeFileSync(join(folder, 'PRIVATE_KEY'), keyPem)
@@ -161,7 +162,7 @@ describe('the configuration of nginx for three hubs', () => {
         })
         expect(checked.stdout + checked.stderr).toMatch(/test is successful\n$/)
       } finally {
-        rmSync(folder, { recursive: true })
+        rmSync(deploy, { recursive: true })
       }
     },
   )

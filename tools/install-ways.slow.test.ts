@@ -394,7 +394,7 @@ describe.runIf(canFollow)(
       const nginxFiles = ['proxy_bind 10.0.0.10;\n', nginxOfNodes().replace(FRONT_SECRET, secret), files]
       edit('muster.conf', nginxFiles.join(''))
       await done('echo cacert=/etc/ssl/hub.pem >/root/.curlrc')
-      const nginx = await follow('Cluster', { count: 5 })
+      const nginx = await follow('Cluster', { count: 6 })
       expect(nginx).toContain('test is successful')
       const request = left.get('Cluster')![0]!
       await until('the cluster answers', async () => (await machine.run(request)).status === 0, 60_000)

@@ -10,6 +10,7 @@ import { PROGRAMS } from './programs.ts'
 import { until } from './until.ts'
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/operating.md')
+const UNAVAILABLE = join(import.meta.dirname, '../../deploy/proxy/unavailable.html')
 
 /** The value of `MUSTER_PROXY_SECRET` in the examples of docs/operating.md. */
 export const FRONT_SECRET = 'at least sixteen characters'
@@ -84,6 +85,7 @@ export async function startFront(
   const files = {
     'hub.pem': program === 'haproxy' ? certificatePem + keyPem : certificatePem,
     'hub.key': keyPem,
+    'unavailable.html': readFileSync(UNAVAILABLE, 'utf8'),
     ...example.files(place),
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), moved(text, place))
@@ -142,6 +144,7 @@ function moved(text: string, { folder, hubPorts }: Place): string {
   return [
     ['/etc/ssl/', `${folder}/`] as const,
     ['/etc/haproxy/', `${folder}/`] as const,
+    ['/etc/nginx/muster', folder] as const,
     ['/var/cache/nginx/', `${folder}/`] as const,
     ['/var/log/nginx/', `${folder}/`] as const,
     ['127.0.0.1:6878', `127.0.0.1:${hubPorts[0]}`] as const,

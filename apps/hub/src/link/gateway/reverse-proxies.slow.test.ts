@@ -1,10 +1,12 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
-import type { IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { connectDevice, deviceIdentity, digestOf, testHub, until } from '@muster/testkit'
+import { connectDevice, deviceIdentity, digestOf, freePort, testHub, until } from '@muster/testkit'
 import { FRONT_SECRET, startFront } from '@muster/testkit/front'
 import { hasPrograms } from '@muster/testkit/programs'
 import { describe, expect, it } from 'vitest'
@@ -140,6 +142,79 @@ describe('files of repositories behind nginx configured as in docs/operating.md'
       expect((await ask(front.port, path, { headers: { 'if-none-match': etag } })).status).toBe(304)
       expect((await ask(front.port, path, { method: 'HEAD' })).body.length).toBe(0)
       expect((await ask(front.port, forged)).status).toBe(403)
+    },
+  )
+})
+
+describe.each(['nginx', 'haproxy'] as const)('%s in front of three nodes', program => {
+  it.skipIf(!hasPrograms(program))(
+    'O17: shows its own page while no hub answers, and gives a node that was away its share at once',
+    { timeout: 60_000 },
+    async () => {
+      const ports = [await freePort(), await freePort(), await freePort()]
+      await using front = await startFront(program, ports)
+      const away = await ask(front.port, '/login')
+      expect(away).toMatchObject({
+        status: 503,
+        headers: { 'cache-control': 'no-store', 'retry-after': '10' },
+      })
+      expect(away.headers['content-type']).toContain('text/html')
+      expect(String(away.body)).toContain('<h1>Muster does not answer</h1>')
+
+      // Stand-ins for hubs. Those in `unready` are without their database. Each holds the connections of its devices.
+      const unready = new Set([0, 1, 2])
+      const devices = ports.map(() => 0)
+      const sockets: Duplex[] = []
+      const servers = ports.map((_port, at) =>
+        createServer((_request, response) =>
+          response.writeHead(unready.has(at) ? 503 : 200, { 'retry-after': '5' }).end('the hub itself'),
+        ).on('upgrade', (_request, socket) => {
+          sockets.push(socket.on('error', () => {}))
+          if (unready.has(at))
+            return socket.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n')
+          devices[at]!++
+          return socket.write(
+            'HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: avQ0iZj7RjpErtAcxt9eC+XX4pI=\r\n\r\n',
+          )
+        }),
+      )
+      try {
+        for (const [at, server] of servers.entries())
+          await once(server.listen(ports[at], '127.0.0.1'), 'listening')
+        const connect = (): Promise<number> =>
+          new Promise((done, failed) => {
+            const upgrade = {
+              connection: 'Upgrade',
+              upgrade: 'websocket',
+              'sec-websocket-version': '13',
+              'sec-websocket-key': 'bXVzdGVyIGRvY3RvciA0Mg==',
+            }
+            const options = { port: front.port, host: '127.0.0.1', path: '/', rejectUnauthorized: false }
+            const opening = request({ ...options, headers: upgrade }, answer =>
+              done(answer.resume().statusCode!),
+            )
+            opening.on('upgrade', ({ statusCode }, socket) => {
+              sockets.push(socket)
+              done(statusCode!)
+            })
+            opening.on('error', failed).end()
+          })
+        const all = await ask(front.port, '/login')
+        expect(all.status).toBe(503)
+        if (program === 'nginx') expect(all).toMatchObject({ headers: { 'retry-after': '5' } })
+        // One node is away while the first devices come.
+        for (const at of [1, 2]) unready.delete(at)
+        await until('the other nodes are ready', async () => (await connect()) === 101)
+        for (let n = 0; n < 20; n++) await connect()
+        unready.delete(0)
+        const before = devices[0]!
+        await until('the node is back', async () => (await connect()) === 101 && devices[0]! > before)
+        for (let n = 0; n < 39; n++) await connect()
+        expect(Math.min(...devices), String(devices)).toBeGreaterThan(15)
+      } finally {
+        for (const socket of sockets) socket.destroy()
+        for (const server of servers) server.close()
+      }
     },
   )
 })
