@@ -64,7 +64,7 @@ it('leads from the dashboard to a failed job, says why it failed and retries it,
   expect(await problem.count()).toBe(0)
 })
 
-it('keeps the other parts of the dashboard when one cannot be read', async () => {
+it('C31: keeps the other parts of the dashboard when one cannot be read, and lists that there is no backup', async () => {
   let state = 'Missing'
   await page.route('**/invoke/instance_GetHealth', async route => {
     const response = await route.fetch()
@@ -73,7 +73,8 @@ it('keeps the other parts of the dashboard when one cannot be read', async () =>
     const takenAt = '2026-11-25T02:30:00.000Z'
     const last = { takenAt, sizeBytes: 5 * 1024 ** 3, isVerified: false, file: { path: LOST_BACKUP, state } }
     const lost = { kind: 'BackupLost', level: 'bad', takenAt, path: LOST_BACKUP, state }
-    const problems = [...health.problems, lost]
+    const never = { kind: 'BackupMissing', level: 'warn' }
+    const problems = [...health.problems, lost, never]
     await route.fulfill({ response, json: { ...health, problems, database, backup: { value: { last } } } })
   })
   await page.reload()
@@ -82,6 +83,7 @@ it('keeps the other parts of the dashboard when one cannot be read', async () =>
   await page.getByRole('region', { name: 'Device events' }).getByText('a second now').waitFor()
   await page.getByText(/^25 November.*, 5\.0 GiB, not restored on trial; its file is gone$/).waitFor()
   await page.getByText(`The file of the last backup is gone: ${LOST_BACKUP}.`).waitFor()
+  await page.getByText('This instance was never backed up.').waitFor()
   await expectGoodScreen(page, 'admin-dashboard-part')
   state = 'Changed'
   await page.reload()

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { ActionError, findAction, isLoopback } from '@muster/actions'
+import { ActionError, findAction } from '@muster/actions'
 import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
@@ -28,7 +28,7 @@ import { startNodeReports } from './platform/cluster/node-facts.ts'
 import { requireSharedCarrier } from './platform/cluster/shared-carrier.ts'
 import { requireSharedFolder } from './platform/cluster/shared-folder.ts'
 import { requireSharedKey } from './platform/cluster/shared-key.ts'
-import { type Config, isLocalHost } from './platform/config/config.ts'
+import type { Config } from './platform/config/config.ts'
 import { ConfigError } from './platform/config/config-error.ts'
 import { FirstPassword } from './platform/credentials/first-password.ts'
 import { type InstanceKey, instanceKeyOf, loadInstanceKey } from './platform/credentials/instance-key.ts'
@@ -251,7 +251,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   stack.defer(() => live.close())
   const jwts = new Jwts(key)
   const passwords = stack.use(new Passwords())
-  const firstPassword = new FirstPassword(db, !isLocalHost(config.host) || !isLoopback(publicUrl))
+  const firstPassword = new FirstPassword(db, { host: config.host, publicUrl })
   const limits = new RateLimits({
     pool,
     isShared: () => node.hasOthers,

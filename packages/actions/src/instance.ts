@@ -119,6 +119,11 @@ const Problem = z.discriminatedUnion('kind', [
     path: z.string(),
     state: z.enum(['Missing', 'Changed']).describe('Changed: the file has another size or time of change.'),
   }),
+  z.object({
+    kind: z.literal('BackupMissing'),
+    level: Level,
+    takenAt: Timestamp.optional().describe('Time of the last backup; absent if there was never one.'),
+  }),
   z.object({ kind: z.literal('SealBroken'), level: Level, since: Timestamp, problem: z.string() }),
   z.object({
     kind: z.literal('VersionsDiffer'),

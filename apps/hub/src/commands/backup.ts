@@ -1,7 +1,8 @@
-import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { type BackUpReport, backUp } from '../platform/backup/back-up.ts'
 import { inOneLine } from '../platform/backup/backup-error.ts'
+import { copyToStore, markGood, newBackupPath, removeOldBackups } from '../platform/backup/kept-backups.ts'
+import type { Config } from '../platform/config/config.ts'
 import { askSecret } from './ask-secret.ts'
 import { CommandError, type CommandLine, EXIT } from './command-line.ts'
 import { quietLog } from './instance-database.ts'
@@ -19,20 +20,26 @@ const MAX_NAMED_FILES = 10
 /** Fewest characters of a passphrase. */
 const MIN_PASSPHRASE = 12
 
-/** Adds `muster-hub backup FILE`, which backs up the configured instance while its hub runs. */
+/** What `muster-hub backup` without a file did with the other backups of its folder, and with the object storage. */
+type Kept = { removed: string[]; storeKey: string | undefined }
+
+/**
+ * Adds `muster-hub backup [FILE]`, which backs up the configured instance while its hub runs. Without a file the backup goes into the folder
+ * of the settings, from which old ones are removed.
+ */
 export function addBackupCommand(program: Command, line: CommandLine): void {
   program
     .command('backup')
     .description('write a backup of the instance into one new file, while the hub runs')
-    .argument('<file>', 'file to write')
+    .argument('[file]', 'file to write; without it one in MUSTER_BACKUP_DIR, from which old ones are removed')
     .option('--blobs', 'also the files of repositories that are in the data folder')
     .option('--with-key', 'also the instance key; the backup is then encrypted with a passphrase')
     .option('--passphrase-file <file>', 'file with the passphrase, instead of a prompt')
     .option('--no-verify', 'leave out the trial restore; the backup then says so')
     .option('--verify-folder <folder>', 'folder for the trial restore, instead of the folder of the backup')
-    .action(async (file: string, options: Options, command: Command) => {
+    .action(async (file: string | undefined, options: Options, command: Command) => {
       const config = line.settings()
-      const path = line.path(file)
+      const path = file === undefined ? await newBackupPath(config) : line.path(file)
       const passphrase = options.withKey ? await newPassphrase(line, options.passphraseFile) : undefined
       const signal = line.stopSignal()
       line.lowerPriority()
@@ -44,14 +51,24 @@ export function addBackupCommand(program: Command, line: CommandLine): void {
             path,
             withBlobs: options.blobs === true,
             passphrase,
-            verifyFolder: options.verify ? line.path(options.verifyFolder ?? dirname(path)) : undefined,
+            verify: options.verify,
+            verifyFolder: options.verifyFolder === undefined ? undefined : line.path(options.verifyFolder),
           },
           quietLog(config),
         ),
       )
-      line.print(command, report, asText(report))
-      if (report.missingBlobs + report.damagedBlobs > 0) line.exitWith(EXIT.wrong)
+      const isGood = report.missingBlobs + report.damagedBlobs === 0
+      if (!isGood) line.exitWith(EXIT.wrong)
+      const kept = file === undefined ? await keep(config, path, isGood, signal) : undefined
+      line.print(command, { ...report, ...kept }, asText(report, kept))
     })
+}
+
+/** Copies a backup into the object storage, if the settings say so, and removes old ones from its folder. */
+async function keep(config: Config, path: string, isGood: boolean, signal: AbortSignal): Promise<Kept> {
+  const storeKey = config.backupToS3 ? await copyToStore(path, config, signal) : undefined
+  if (isGood) await markGood(path)
+  return { storeKey, removed: await removeOldBackups(config) }
 }
 
 async function newPassphrase(line: CommandLine, file: string | undefined): Promise<string> {
@@ -75,7 +92,7 @@ function faults({ faultyBlobs }: BackUpReport): string {
     .join(', ')
 }
 
-function asText(report: BackUpReport): string {
+function asText(report: BackUpReport, kept: Kept | undefined): string {
   const { path, sizeBytes, rowCount, durationSecs, isVerified, hasBlobs, hasKey } = report
   const lines = [
     `${path}: ${sizeBytes} bytes, ${rowCount} rows${hasBlobs ? `, ${report.blobCount} files` : ''}, ${durationSecs} s.`,
@@ -89,6 +106,10 @@ function asText(report: BackUpReport): string {
     report.faultyBlobs.length > 0 && `The first of them: ${faults(report)}.`,
     report.storeFailure !== undefined &&
       `WARNING: dashboard and metrics do not show this backup, because the database failed: ${report.storeFailure}.`,
+    kept?.storeKey !== undefined && `It was copied into the object storage as ${kept.storeKey}.`,
+    kept !== undefined &&
+      kept.removed.length > 0 &&
+      `Older backups were removed: ${kept.removed.join(', ')}.`,
     report.remoteBlobs > 0 && `${report.remoteBlobs} files are in object storage and not in the backup.`,
   ]
   return lines.filter(Boolean).join('\n')

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { newId } from '@muster/actions'
+import { VERSION } from '@muster/actions/version'
 import { createCertificate } from '@muster/link/certificate'
 import {
   capturedLog,
@@ -398,5 +399,82 @@ it('O21: says of a folder without space that its disk is full', async ({ skip })
     state: 'error',
     finding: `No file can be written in ${disk.path}: the disk has no space or no inodes left.`,
     advice: 'Enlarge the disk, or delete what fills it (docs/operating.md, "Disk space").',
+  })
+})
+
+/** Runs `status` on the hub with further settings, as JSON and as a page. */
+async function status(settings: Record<string, string | undefined> = {}) {
+  const all = {
+    MUSTER_DATABASE_URL: hub.pool.options.connectionString,
+    MUSTER_DATA_DIR: hub.dataDir,
+    MUSTER_PUBLIC_URL: hub.url,
+    MUSTER_PORT: String(hub.address.port),
+    ...settings,
+  }
+  const [json, page] = [await runHere(['status', '--json'], all), await runHere(['status'], all)]
+  expect([json.err, page.err, page.code]).toEqual(['', '', json.code])
+  return { code: json.code, value: JSON.parse(json.out), page: page.out }
+}
+
+it('O15: status shows what runs, since when and with what, and the problems of the dashboard', async () => {
+  const { token } = await hub.fleet()
+  await using _device = await connectDevice({ url: hub.url, token })
+  await hub.pool.query(`update migration set applied_at = now() - interval '2 hours'`)
+  const admin = await hub.user({ isAdmin: true })
+  const { problems } = await admin.invoke('instance_GetHealth', {})
+  const { code, value, page } = await status()
+  expect(value).toMatchObject({ version: VERSION, hub: { state: 'Ready' }, files: { kind: 'Folder' } })
+  expect(value.problems.map(({ kind }: { kind: string }) => kind)).toEqual(problems.map(({ kind }) => kind))
+  expect(code).toBe(problems.some(({ level }) => level === 'bad') ? 1 : 0)
+  const lines = page.split('\n').filter(line => !/^disk |^ {13}|The disk of/.test(line))
+  expect(lines).toEqual([
+    `Muster       ${VERSION} at ${hub.url}, running`,
+    expect.stringMatching(
+      /^nodes {8}\S+: [\d.]+, since \d{4}-\d\d-\d\d \d\d:\d\d UTC \(\d+ (s|min)\), \d+ devices$/,
+    ),
+    expect.stringMatching(/^devices {6}1 of \d+ connected$/),
+    expect.stringMatching(/^database {5}PostgreSQL [\d.]+, [\d.]+ MiB, \d+ of \d+ connections$/),
+    `files        in ${hub.dataDir}`,
+    'last backup  none by muster-hub backup',
+    '',
+    'Needs attention:',
+    '  warning  This instance was never backed up: run muster-hub backup, and enable its timer for every night.',
+    '',
+  ])
+  expect(page).toMatch(/^disk {9}\d+ % of [\d.]+ GiB used, [\d.]+ GiB free, with \//m)
+})
+
+it('O15: status says that the hub or its database does not run, and what a restart would refuse', async () => {
+  const port = String(await freePort())
+  const stopped = await status({ MUSTER_PORT: port })
+  expect(stopped.code).toBe(1)
+  expect(stopped.page).toContain(`${VERSION} at ${hub.url}, not running\n`)
+  expect(stopped.page).toMatch(/^devices +\d of \d+ connected$/m)
+  expect(stopped.value.problems[0]).toEqual({
+    level: 'bad',
+    kind: 'Stopped',
+    text: `The hub does not answer: nothing listens at 127.0.0.1:${port}; start the service, and look at its log.`,
+  })
+  const without = await status({
+    MUSTER_PORT: port,
+    MUSTER_DATABASE_URL: `postgresql://muster:hunter2@127.0.0.1:${port}/muster`,
+  })
+  expect(without.page).not.toContain('hunter2')
+  expect(without.page).toMatch(/^ {2}error {4}The database cannot be read: connect ECONNREFUSED [^\n]+\.$/m)
+  expect(without.page).toMatch(/^last backup {2}unknown while the database cannot be read$/m)
+
+  const empty = join(root, 'no-database')
+  await mkdir(empty)
+  const embedded = await status({
+    MUSTER_PORT: port,
+    MUSTER_DATABASE_URL: undefined,
+    MUSTER_DATA_DIR: empty,
+  })
+  expect(embedded.page).toContain(`There is no database in ${empty}: check MUSTER_DATA_DIR.\n`)
+
+  const wrong = await status({ MUSTER_PORT: 'http' })
+  expect(wrong).toMatchObject({
+    code: 1,
+    page: 'Needs attention:\n  error    MUSTER_PORT: found "http", expected a port number.\n',
   })
 })

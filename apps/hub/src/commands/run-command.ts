@@ -16,12 +16,14 @@ import { addMigrateCommand } from './migrate.ts'
 import { addPrintConfigOption } from './print-config.ts'
 import { addRebalanceCommand } from './rebalance.ts'
 import { addRestoreCommand } from './restore.ts'
+import { addStatusCommand } from './status.ts'
 
 type AddCommand = (program: Command, line: CommandLine) => void
 
 /** Commands of the hub, in the order of `--help`. */
 const COMMANDS: readonly AddCommand[] = [
   addPrintConfigOption,
+  addStatusCommand,
   addCheckConfigCommand,
   addDoctorCommand,
   addBackupCommand,

@@ -1,17 +1,13 @@
 import { lookup } from 'node:dns/promises'
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
-import { request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
-import { getCACertificates, type TLSSocket } from 'node:tls'
 import { isLoopback } from '@muster/actions'
 import { CHECK_HEADER, CONNECT_PATH } from '../../platform/net/paths.ts'
 import { type Finding, failure, ok, type Probe, warning } from '../../platform/operator/finding.ts'
+import { get } from '../http-get.ts'
 
 /** Days before the end of a certificate from which doctor warns, as the alert `MusterCertificateEnds` does. */
 const WARN_DAYS = 14
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Bytes of an answer that are read. */
-const MAX_BODY_BYTES = 4096
 
 /** Checks of `MUSTER_PUBLIC_URL` from this machine: name, hub behind it, certificate, and WebSockets of devices. */
 export function addressProbes(publicUrl: string): Probe[] {
@@ -99,50 +95,4 @@ async function checkUpgrade(url: URL, signal: AbortSignal): Promise<Finding> {
     `A request for a WebSocket is answered ${status}, and not by the hub.`,
     `Let the proxy pass ${CONNECT_PATH} on to the hub.`,
   )
-}
-
-type Answer = {
-  status: number
-  body: string
-  /** End of the server's certificate, and why it is not trusted. */
-  certificate?: { endsAt: Date; problem: string | undefined }
-}
-
-/** Sends a GET request. A certificate that is not trusted does not make it fail, since a check of its own reports that. */
-function get(url: URL, signal: AbortSignal, headers: Record<string, string> = {}): Promise<Answer> {
-  const options: RequestOptions = { agent: false, signal, headers }
-  return new Promise((done, failed) => {
-    const answered = async (response: IncomingMessage): Promise<void> => {
-      const answer: Answer = { status: response.statusCode!, body: '' }
-      if (url.protocol === 'https:') answer.certificate = certificateOf(response.socket as TLSSocket)
-      for await (const chunk of response) {
-        answer.body += String(chunk)
-        if (answer.body.length > MAX_BODY_BYTES) break
-      }
-      done(answer)
-    }
-    const request =
-      url.protocol === 'https:'
-        ? httpsRequest(url, {
-            ...options,
-            rejectUnauthorized: false,
-            ca: [...getCACertificates('default'), ...getCACertificates('system')],
-          })
-        : httpRequest(url, options)
-    request.on('response', response => void answered(response).catch(failed))
-    request.on('upgrade', (response, socket) => {
-      socket.destroy()
-      done({ status: response.statusCode!, body: '' })
-    })
-    request.on('error', failed)
-    request.end()
-  })
-}
-
-function certificateOf(socket: TLSSocket): NonNullable<Answer['certificate']> {
-  const { authorized, authorizationError } = socket
-  return {
-    endsAt: new Date(socket.getPeerCertificate().valid_to),
-    problem: authorized ? undefined : String(authorizationError),
-  }
 }

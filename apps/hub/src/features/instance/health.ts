@@ -34,6 +34,23 @@ export async function readPeople(db: Db): Promise<Value<'people'>> {
     .executeTakeFirstOrThrow()
 }
 
+/** Number of devices, and of those that are connected. */
+export async function readDevices(db: Db): Promise<{ total: number; connected: number }> {
+  const { rows } = await sql<{ total: number; connected: number }>`
+    select (select coalesce(sum(devices), 0)::float8 from project_device_count) as total,
+           (select count(*)::int from device where is_connected) as connected`.execute(db)
+  return rows[0]!
+}
+
+/** Time at which the first hub started on this database. A restore begins it anew. */
+export async function readInstanceStart(db: Db): Promise<string> {
+  const { startedAt } = await db
+    .selectFrom('migration')
+    .select(({ fn }) => fn.min('applied_at').$notNull().as('startedAt'))
+    .executeTakeFirstOrThrow()
+  return wireTime(startedAt)
+}
+
 /** Running nodes with their last reports. A report in another format, by a newer release, counts as absent. */
 export async function readNodes(db: Db): Promise<Value<'nodes'>> {
   const nodes = await runningNodes(db)

@@ -486,6 +486,27 @@ describe('instance_GetHealth', () => {
     expect(events.value!.perSec).toBeGreaterThanOrEqual(2)
   })
 
+  it('O16, C31: lists a backup that was never made and one that is old, but not in the first hour', async () => {
+    await using hub = await testHub()
+    const admin = await hub.user({ isAdmin: true })
+    const found = async () =>
+      (await admin.invoke('instance_GetHealth', {})).problems.filter(({ kind }) => kind === 'BackupMissing')
+    expect(await found()).toEqual([])
+    await hub.pool.query(`update migration set applied_at = now() - interval '61 minutes'`)
+    expect(await found()).toEqual([{ kind: 'BackupMissing', level: 'warn' }])
+    const storeBackup = (takenAt: string) =>
+      hub.pool.query(
+        `insert into instance_setting (key, value) values ('last-backup', $1)
+         on conflict (key) do update set value = excluded.value`,
+        [{ takenAt, sizeBytes: 1, durationSecs: 1, isVerified: true, hasBlobs: true, hasKey: false }],
+      )
+    const takenAt = new Date(Date.now() - 49 * 3_600_000).toISOString()
+    await storeBackup(takenAt)
+    expect(await found()).toEqual([{ kind: 'BackupMissing', level: 'warn', takenAt }])
+    await storeBackup(new Date().toISOString())
+    expect(await found()).toEqual([])
+  })
+
   it('tells the growth of the database from its daily sizes', async () => {
     const admin = await hub.user({ isAdmin: true })
     await hub.pool.query('delete from database_size')

@@ -14,9 +14,10 @@ type Findings = {
   /** Growth of the database in bytes a day; undefined unless the database is on the disk of the hub. */
   growthBytesPerDay: number | undefined
   brokenSeal: { problem: string; verifiedAt: string } | undefined
-  lastBackup: Backup | undefined
   /** The generated password of the first administrator while it is in use and ends. */
   firstPassword: { email: string; endsAt: Date } | undefined
+  /** Undefined if it could not be read. */
+  backups: { last: Backup | undefined; instanceStartedAt: string } | undefined
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -30,6 +31,11 @@ const FREE_SHARE = { warn: 0.15, bad: 0.05 }
 const FULL_DAYS = 30
 /** Time for which nodes of different versions may run, as during an upgrade, in milliseconds: an hour. */
 const UPGRADE_MS = 60 * 60 * 1000
+/**
+ * Age of an instance without any backup, and of the last backup, at which a backup is missing, in milliseconds: an hour to set the instance
+ * up, and two nights, as the alert `MusterBackupOld` has it.
+ */
+const BACKUP_MS = { first: 60 * 60 * 1000, next: 2 * DAY_MS }
 
 /** Problems of the instance: urgent problems first, then by age. */
 export function problemsOf(findings: Findings): Problem[] {
@@ -38,6 +44,7 @@ export function problemsOf(findings: Findings): Problem[] {
     ...brokenSeals(findings),
     ...silentNodes(findings),
     ...lostBackups(findings),
+    ...missingBackups(findings),
     ...awayBuses(findings),
     ...endingCertificates(findings),
     ...firstPasswords(findings),
@@ -75,10 +82,18 @@ function brokenSeals({ brokenSeal }: Findings): Problem[] {
     : []
 }
 
-function lostBackups({ lastBackup }: Findings): Problem[] {
-  const { path, state } = lastBackup?.file ?? {}
+function lostBackups({ backups }: Findings): Problem[] {
+  const { path, state } = backups?.last?.file ?? {}
   if (path === undefined || (state !== 'Missing' && state !== 'Changed')) return []
-  return [{ kind: 'BackupLost', level: 'bad', takenAt: lastBackup!.takenAt, path, state }]
+  return [{ kind: 'BackupLost', level: 'bad', takenAt: backups!.last!.takenAt, path, state }]
+}
+
+function missingBackups({ backups, nowMs }: Findings): Problem[] {
+  if (!backups) return []
+  const takenAt = backups.last?.takenAt
+  const ageMs = nowMs - Date.parse(takenAt ?? backups.instanceStartedAt)
+  if (ageMs <= (takenAt === undefined ? BACKUP_MS.first : BACKUP_MS.next)) return []
+  return [{ kind: 'BackupMissing', level: 'warn', ...(takenAt !== undefined && { takenAt }) }]
 }
 
 function silentNodes({ silentNodes: nodes }: Findings): Problem[] {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { access, constants, link, rename, rm, stat } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { VERSION } from '@muster/actions/version'
 import type pg from 'pg'
@@ -24,7 +25,7 @@ import { type LastBackup, storeLastBackup } from './last-backup.ts'
 import { placeOf } from './last-backup-file.ts'
 import { abortable, encodeParts, type Part } from './parts.ts'
 import { connectForCopy, endSnapshot, type Snapshot, snapshotParts, takeSnapshot } from './snapshot.ts'
-import { openTrial } from './trial-restore.ts'
+import { openTrial, trialFolder } from './trial-restore.ts'
 
 /** Files of repositories per query. */
 const BLOBS_PER_PAGE = 1_000
@@ -41,7 +42,9 @@ export type BackUpOptions = {
   withBlobs: boolean
   /** Passphrase of a backup with the instance key; undefined for one without the key, which is not encrypted. */
   passphrase: string | undefined
-  /** Folder for the trial restore; undefined leaves it out. */
+  /** Whether the backup is restored on trial. */
+  verify: boolean
+  /** Folder for the trial restore; undefined for the folder of the backup, or another one that the server of the trial can enter. */
   verifyFolder: string | undefined
   /** Ends the backup. */
   signal: AbortSignal
@@ -74,7 +77,7 @@ type Counts = Pick<
  */
 export async function backUp(
   config: Pick<Config, 'dataDir' | 'databaseUrl' | 'instanceKey'>,
-  { path, withBlobs, passphrase, verifyFolder, signal }: BackUpOptions,
+  { path, withBlobs, passphrase, verify, verifyFolder, signal }: BackUpOptions,
   log: Logger,
 ): Promise<BackUpReport> {
   const startedAtMs = performance.now()
@@ -93,19 +96,18 @@ export async function backUp(
   const snapshot = await takeSnapshot(client)
   const { migrations, databaseBytes, keyMark: mark } = snapshot
   const key = passphrase === undefined ? undefined : await readKey(config, mark)
-  const trial =
-    verifyFolder === undefined
-      ? undefined
-      : stack.use(await openTrial(verifyFolder, copyBytes(databaseBytes), log))
-
   const folder = dirname(path)
+  const trialIn = verify ? (verifyFolder ?? (await trialFolder(folder))) : undefined
+  const trial =
+    trialIn === undefined ? undefined : stack.use(await openTrial(trialIn, copyBytes(databaseBytes), log))
+
   // The folder of files may be a disk of its own, and the files of an embedded database may be outside of the data folder.
   const ofDatabase = config.databaseUrl === undefined ? await databaseFolder(config.dataDir) : config.dataDir
   const filled = [config.dataDir, blobFolder(config.dataDir), ofDatabase]
   const besides = await Promise.all(filled.map(one => areOnOneDisk(folder, one)))
   const isBesideData = besides.includes(true)
   if (isBesideData)
-    await requireRoom(folder, verifyFolder, databaseBytes, withBlobs ? await localBlobBytes(client) : 0)
+    await requireRoom(folder, trialIn, databaseBytes, withBlobs ? await localBlobBytes(client) : 0)
 
   // Two instances with the same timer may write into one folder.
   const draftPath = `${path}.${randomUUID()}.partial`
@@ -118,7 +120,7 @@ export async function backUp(
     faultyBlobs: [],
     remoteBlobs: 0,
   }
-  const facts = { isVerified: verifyFolder !== undefined, hasBlobs: withBlobs, hasKey: key !== undefined }
+  const facts = { isVerified: verify, hasBlobs: withBlobs, hasKey: key !== undefined }
   const content = abortable(
     encodeParts(partsOf(snapshot, counts, withBlobs ? config.dataDir : undefined, key)),
     signal,
@@ -159,10 +161,19 @@ async function requireFreePath(path: string): Promise<void> {
   const folder = dirname(path)
   await access(folder, constants.W_OK | constants.X_OK).catch(cause => {
     throw new BackupError(
-      `Found the folder ${folder} (${(cause as NodeJS.ErrnoException).code}), expected one in which ${basename(path)} can be written.`,
+      `Found the folder ${folder} (${(cause as NodeJS.ErrnoException).code}), expected one in which the account ${accountName()} can write ${basename(path)}.`,
       { cause },
     )
   })
+}
+
+/** Name of the account of this process, or its number if it has no name, as in a container. */
+function accountName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.())
+  }
 }
 
 function takenPath(path: string): BackupError {

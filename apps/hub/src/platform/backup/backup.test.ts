@@ -1,15 +1,28 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, watch, writeFileSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import {
   capturedLog,
   connectDevice,
   type DatabaseSession,
   databaseSession,
   digestOf,
+  fakeS3,
   putBytes,
   type ScratchDatabase,
   scratchDatabase,
@@ -23,9 +36,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runHere } from '../../commands/testing/run-here.ts'
 import { SealKeys } from '../audit/chain.ts'
 import { verifyAuditLog } from '../audit/verify.ts'
+import { loadConfig } from '../config/config.ts'
 import { instanceKeyOf } from '../credentials/instance-key.ts'
 import { migrate } from '../database/server/migrate.ts'
 import { createLog } from '../runtime/log.ts'
+import { removeOldBackups } from './kept-backups.ts'
 import { connectForCopy, endSnapshot, takeSnapshot } from './snapshot.ts'
 import { contentsOf, done, FIXTURE_KEY, fixtureDatabase, schemaOf } from './testing/fixture-database.ts'
 
@@ -331,8 +346,8 @@ it('refuses a second backup of the instance, an existing file and a folder that 
   watcher.close()
   expect(await readdir(folder)).toEqual(['file'])
   expect(await readFile(taken, 'utf8')).toBe('of another')
-  expect(await refusal(join(root, 'absent/file'))).toContain(
-    '(ENOENT), expected one in which file can be written.\n',
+  expect(await refusal(join(root, 'absent/file'))).toMatch(
+    /\(ENOENT\), expected one in which the account \S+ can write file\.\n$/,
   )
 })
 
@@ -360,3 +375,66 @@ async function copyWaits(session: DatabaseSession): Promise<void> {
     return (await session.query(`select from pg_stat_activity where ${WAITING_COPIES}`)).length > 0
   })
 }
+
+it('O16: keeps the newest backups of a folder and the newest good one, here and in the object storage', async () => {
+  await using s3 = await fakeS3()
+  const folder = join(root, 'nightly')
+  const nightly = {
+    ...settings,
+    MUSTER_BACKUP_DIR: folder,
+    MUSTER_BACKUP_KEEP: '2',
+    MUSTER_BACKUP_S3: '1',
+    MUSTER_S3_ENDPOINT: s3.endpoint,
+    MUSTER_S3_BUCKET: s3.bucket,
+    MUSTER_S3_PREFIX: 'muster',
+    MUSTER_S3_ACCESS_KEY_ID: s3.accessKeyId,
+    MUSTER_S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+  }
+  const { path } = await done(['backup', '--no-verify'], nightly)
+  const name = basename(String(path))
+  expect(name).toMatch(/^muster-\d{4}-\d\d-\d\dT\d{6}Z\.backup$/)
+  expect((await stat(folder)).mode & 0o777).toBe(0o700)
+  expect(s3.objects.get(`muster/backups/${name}`)).toEqual(await readFile(join(folder, name)))
+
+  // Older ones, one of them the newest good one, a killed one of days ago, and files of others.
+  const nameOf = (day: number): string => `muster-2026-01-0${day}T023000Z.backup`
+  for (const day of [1, 2, 3]) {
+    await writeFile(join(folder, nameOf(day)), '')
+    s3.objects.set(`muster/backups/${nameOf(day)}`, Buffer.of())
+  }
+  await writeFile(join(folder, 'newest-good'), `${nameOf(1)}\n`)
+  await writeFile(join(folder, 'muster-2025.backup'), '')
+  const draft = `${nameOf(1)}.x.partial`
+  await writeFile(join(folder, draft), '')
+  await utimes(join(folder, draft), 0, 0)
+  expect(await removeOldBackups(loadConfig(nightly))).toEqual([nameOf(2)])
+  const left = [nameOf(1), nameOf(3), name]
+  expect((await readdir(folder)).toSorted()).toEqual(
+    [...left, 'muster-2025.backup', 'newest-good'].toSorted(),
+  )
+  expect([...s3.objects.keys()].toSorted()).toEqual(left.map(one => `muster/backups/${one}`))
+
+  s3.misbehave({ does: 'answers', status: 403, code: 'AccessDenied' })
+  const failed = await runHere(['backup', '--no-verify'], nightly)
+  expect(failed).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(
+      /^The backup was made, but the object storage failed: [^\n]+ Mend it, [^\n]+\n$/,
+    ),
+  })
+  expect((await runHere(['backup'], { ...settings, MUSTER_BACKUP_S3: '1' })).err).toBe(
+    'MUSTER_S3_ENDPOINT: found nothing, expected the object storage for backups because MUSTER_BACKUP_S3 is set.\n',
+  )
+})
+
+it('O16: restores a backup on trial where its server can enter, when root makes it in a closed folder', async ({
+  skip,
+}) => {
+  if (process.getuid?.() !== 0) return skip('needs root, whose PostgreSQL has another account')
+  const folder = await mkdtemp(join(root, 'closed-'))
+  const path = join(folder, 'file')
+  expect(await done(['backup', path], settings)).toMatchObject({ isVerified: true })
+  expect(await readdir(folder)).toEqual(['file'])
+  expect((await readdir('/var/tmp')).filter(name => name.startsWith('muster-verify-'))).toEqual([])
+})

@@ -1,6 +1,6 @@
 import { chmod, lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startEmbeddedDatabase } from '../database/server/embedded.ts'
+import { placeOfNewDatabase, startEmbeddedDatabase } from '../database/server/embedded.ts'
 import { removeDatabase } from '../database/server/embedded-home.ts'
 import { lockDataDir } from '../runtime/data-lock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -22,6 +22,18 @@ type Trial = AsyncDisposable & {
    * Restores a draft and compares all its files with their checksums. Throws `BackupError` if the backup cannot be restored.
    */
   restore(draft: Draft, passphrase: string | undefined, signal: AbortSignal): Promise<void>
+}
+
+/** Folder for a trial whose server cannot enter the folder of the backup, as when root makes one in a folder of its own. */
+const OPEN_FOLDER = '/var/tmp'
+
+/**
+ * Folder in which the backups of a folder are restored on trial: the same one, or `/var/tmp` if the account of the PostgreSQL server cannot
+ * enter it.
+ */
+export async function trialFolder(folder: string): Promise<string> {
+  const isOpen = (await placeOfNewDatabase(folder)) === folder
+  return isOpen ? folder : OPEN_FOLDER
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP, isIPv6 } from 'node:net'
 import { hostname } from 'node:os'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { BANNER_TAGS, isLoopback, MAX_INSTANCE_NAME_LENGTH, S3 } from '@muster/actions'
 import { stringify } from 'smol-toml'
 import { z } from 'zod'
@@ -156,6 +156,9 @@ const Settings = z.object({
   ),
   MUSTER_EVENT_RETENTION_DAYS: wholeNumber(1, 3650, 'a number of days from 1 to 3650').default(90),
   MUSTER_AUDIT_RETENTION_DAYS: wholeNumber(30, 36500, 'a number of days from 30 to 36500').optional(),
+  MUSTER_BACKUP_DIR: z.string().min(1, 'a folder').optional(),
+  MUSTER_BACKUP_KEEP: wholeNumber(1, 1000, 'a number of backups from 1 to 1000').default(14),
+  MUSTER_BACKUP_S3: Flag.default(false),
   MUSTER_INSTANCE_KEY: Hex32.optional(),
   MUSTER_INSTANCE_KEY_PREVIOUS: Hex32.optional(),
   MUSTER_S3_ENDPOINT: S3.endpoint.optional(),
@@ -340,6 +343,12 @@ export type Config = {
   eventRetentionDays: number
   /** Days for which sealed (hashed and signed) audit rows are kept; undefined keeps them for ever. */
   auditRetentionDays: number | undefined
+  /** Folder in which `muster-hub backup` without a file makes backups. */
+  backupDir: string
+  /** Number of those backups that are kept. */
+  backupKeep: number
+  /** Whether those backups are also copied into the object storage of the instance. */
+  backupToS3: boolean
   /** Instance key, shared by all nodes; undefined to use the key in the data folder. */
   instanceKey: string | undefined
   /** The instance key before a change. At the start, secrets encrypted with this key are re-encrypted with the current key. */
@@ -423,6 +432,7 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Omit<C
   for (const name of ['MUSTER_DATABASE_DIRECT_URL', 'MUSTER_NATS_URL', 'MUSTER_BUS'] as const)
     attempt(() => requireSharedDatabase(settings, name))
   attempt(() => requireNats(settings))
+  attempt(() => requireBackupStore(settings))
   const publicUrl =
     settings.MUSTER_PUBLIC_URL ??
     `${settings.MUSTER_TLS_CERT ? 'https' : 'http'}://localhost:${settings.MUSTER_PORT}`
@@ -461,6 +471,9 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Omit<C
     diskLowBytes: settings.MUSTER_DISK_LOW_BYTES,
     eventRetentionDays: settings.MUSTER_EVENT_RETENTION_DAYS,
     auditRetentionDays: settings.MUSTER_AUDIT_RETENTION_DAYS,
+    backupDir: resolve(settings.MUSTER_BACKUP_DIR ?? join(settings.MUSTER_DATA_DIR, 'backups')),
+    backupKeep: settings.MUSTER_BACKUP_KEEP,
+    backupToS3: settings.MUSTER_BACKUP_S3,
     instanceKey: settings.MUSTER_INSTANCE_KEY,
     previousInstanceKey: settings.MUSTER_INSTANCE_KEY_PREVIOUS,
     s3: attempt(() => s3Settings(settings)),
@@ -556,6 +569,13 @@ function requireNats({ MUSTER_BUS: bus, MUSTER_NATS_URL: urls }: z.output<typeof
   if (urls === undefined && (bus === 'nats' || bus === 'both'))
     throw new ConfigError(
       `MUSTER_NATS_URL: found nothing, expected the NATS servers because MUSTER_BUS is ${bus}.`,
+    )
+}
+
+function requireBackupStore(settings: z.output<typeof Settings>): void {
+  if (settings.MUSTER_BACKUP_S3 && settings.MUSTER_S3_ENDPOINT === undefined)
+    throw new ConfigError(
+      'MUSTER_S3_ENDPOINT: found nothing, expected the object storage for backups because MUSTER_BACKUP_S3 is set.',
     )
 }
 

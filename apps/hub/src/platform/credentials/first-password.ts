@@ -1,5 +1,7 @@
+import { isLoopback } from '@muster/actions'
 import { every } from '@muster/concurrency'
 import { sql } from 'kysely'
+import { isLocalHost } from '../config/config.ts'
 import type { Db, Tx } from '../database/client/connection.ts'
 import type { Logger } from '../runtime/log.ts'
 
@@ -19,9 +21,10 @@ export class FirstPassword {
   readonly #db: Db
   readonly #isReachable: boolean
 
-  constructor(db: Db, isReachable: boolean) {
+  /** `host` is where the hub listens, `publicUrl` its address. */
+  constructor(db: Db, { host, publicUrl }: { host: string; publicUrl: string }) {
     this.#db = db
-    this.#isReachable = isReachable
+    this.#isReachable = !isLocalHost(host) || !isLoopback(publicUrl)
   }
 
   /** The first password while it is the password of its account; undefined where it does not end. */

@@ -79,6 +79,17 @@ export function problemWords(problem: Problem, nowMs: number): ProblemWords {
         note: `It was taken ${atInWords(Date.parse(takenAt), nowMs)}. Make a new one.`,
       }
     }
+    case 'BackupMissing':
+      return problem.takenAt === undefined
+        ? {
+            said: 'This instance was never backed up.',
+            more: 'A lost disk loses all of it.',
+            note: 'Run muster-hub backup, and enable its timer for every night.',
+          }
+        : {
+            said: `The last backup is ${counted(Math.floor((nowMs - Date.parse(problem.takenAt)) / DAY_MS), 'day')} old.`,
+            note: 'Look at the timer that makes them, or make one with muster-hub backup.',
+          }
     case 'SealBroken':
       return {
         said: 'The audit log is not intact.',

@@ -201,30 +201,35 @@ export async function openEmbeddedDatabase(
   dataDir: string,
   log: Logger,
 ): Promise<AsyncDisposable & { access: DatabaseAccess; isOfHub: boolean }> {
+  const running = await runningEmbeddedDatabase(dataDir, log)
+  if (running) return { access: running, isOfHub: true, [Symbol.asyncDispose]: async () => {} }
+  await using stack = new AsyncDisposableStack()
+  stack.use(await lockDataDir(dataDir))
+  const { access } = stack.use(await startEmbeddedDatabase(dataDir, log))
+  const visit = stack.move()
+  return { access, isOfHub: false, [Symbol.asyncDispose]: () => visit.disposeAsync() }
+}
+
+/**
+ * Finds the embedded server that a hub runs in this data folder; undefined if it accepts no connection. Throws `EmbeddedDatabaseError` if the
+ * folder has no database.
+ */
+export async function runningEmbeddedDatabase(
+  dataDir: string,
+  log: Logger,
+): Promise<DatabaseAccess | undefined> {
   const isThere = await exists(secretsFile(dataDir))
   const account = await unprivilegedAccount()
   const { version } = await findBinaries()
   const base = isThere ? await findHome(dataDir, account, version.split('.')[0]!, log) : dataDir
   if (!isThere || !(await hasDatabase(base)))
     throw new EmbeddedDatabaseError(`There is no database in ${dataDir}: check MUSTER_DATA_DIR.`)
-
   const host = await recordedSocketDir(join(base, 'socket'), account)
-  if (host !== undefined) {
-    const access = rolesAt(host, await readSecrets(secretsFile(dataDir)))
-    const acceptsConnection = await withClient(
-      { ...access.hub, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
-      async () => {},
-    ).then(
-      () => true,
-      () => false,
-    )
-    if (acceptsConnection) return { access, isOfHub: true, [Symbol.asyncDispose]: async () => {} }
-  }
-  await using stack = new AsyncDisposableStack()
-  stack.use(await lockDataDir(dataDir))
-  const { access } = stack.use(await startEmbeddedDatabase(dataDir, log))
-  const visit = stack.move()
-  return { access, isOfHub: false, [Symbol.asyncDispose]: () => visit.disposeAsync() }
+  if (host === undefined) return undefined
+  const access = rolesAt(host, await readSecrets(secretsFile(dataDir)))
+  return withClient({ ...access.hub, connectionTimeoutMillis: CONNECT_TIMEOUT_MS }, async () => access).catch(
+    () => undefined,
+  )
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { type DatabaseAccess, openEmbeddedDatabase } from './embedded.ts'
+import { type DatabaseAccess, openEmbeddedDatabase, runningEmbeddedDatabase } from './embedded.ts'
 import { checkExternalDatabase, externalConnection } from './external.ts'
 
 /**
@@ -19,4 +19,17 @@ export async function instanceAccess(
     isOfHub: false,
     [Symbol.asyncDispose]: async () => {},
   }
+}
+
+/**
+ * Finds the database of the configured instance without starting it; undefined if it is the embedded one and does not run. Throws
+ * `ConfigError` and `EmbeddedDatabaseError`.
+ */
+export async function runningAccess(
+  { dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>,
+  log: Logger,
+): Promise<DatabaseAccess | undefined> {
+  if (databaseUrl === undefined) return runningEmbeddedDatabase(dataDir, log)
+  const connection = externalConnection(databaseUrl)
+  return { owner: connection, hub: connection }
 }

@@ -1,0 +1,3 @@
+// Exports for commands of the hub.
+export { readDevices } from './health.ts'
+export { readHealth } from './read-health.ts'
