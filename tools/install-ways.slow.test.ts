@@ -261,7 +261,9 @@ describe.runIf(canFollow)(
       )
 
       const mend = await loseCertificate()
-      const check = commandsOf(DOCUMENT).get('Debian and Ubuntu')!.at(-1)!
+      const check = commandsOf(DOCUMENT)
+        .get('Debian and Ubuntu')!
+        .find(command => command.includes('check-config'))!
       await refused(
         check,
         /^MUSTER_TLS_CERT: found \S+\/none\.pem \(ENOENT\), expected a certificate in PEM\.\n$/,

@@ -57,7 +57,15 @@ dpkg --install muster-hub_*.deb
 echo "installed: $(systemctl is-active muster-hub) $(systemctl is-enabled muster-hub)"
 echo "ready: $($node --eval "fetch('http://localhost:6878/readyz').then(async answer => console.log(await answer.text()))")"
 echo "files: $(stat --format='%U:%G %a' /etc/muster /etc/muster/hub.toml /var/lib/muster-hub /var/lib/muster-hub/instance-key | xargs)"
-echo "verified: $(systemd-analyze verify --recursive-errors=no muster-hub.service 2>&1)"
+echo "verified: $(systemd-analyze verify --recursive-errors=no muster-hub.service muster-hub-backup.timer 2>&1)"
+
+# Commands of people enter the service, from a folder that its account cannot enter.
+echo "status: $(cd /root && muster-hub status | sed -nE 's/^(Muster|database) +//p' | cut -d, -f2 | xargs)"
+echo "refused: $(runuser -u nobody -- muster-hub status 2>&1)"
+# The machine has no D-Bus, over which accounts other than root ask systemd.
+echo "own: $(runuser -u muster -- muster-hub status 2>&1)"
+systemctl start muster-hub-backup
+echo "backup: $(systemctl is-enabled muster-hub-backup.timer) $(stat --format='%U %a' /var/lib/muster-hub/backups/muster-*Z.backup) $(muster-hub status | grep -c '^last backup.*restored on trial')"
 
 echo smtp://user:secret@127.0.0.1:1 >/etc/muster/secrets/smtp-url
 chown root:root /etc/muster/secrets/smtp-url
@@ -81,6 +89,10 @@ before=$(pid muster-hub)
 kill -STOP $before
 await '[ "$(pid muster-hub)" != $before ] && systemctl is-active --quiet muster-hub'
 [ "$(pid muster-hub)" = $before ] || echo 'hung: restarted'
+echo "settings: $(muster-hub --print-config | grep -c '^# smtp-url is set and not shown (/run/credentials/')"
+systemctl stop muster-hub
+echo "stopped: $(muster-hub status | sed -n '1s/.*, //p') $(muster-hub check-config | grep -c MUSTER_SMTP_URL_FILE)"
+systemctl start muster-hub
 
 # The administrator has changed the settings. The text of the package has changed, too: it is not the one of the version before.
 echo 'instance-name = "Kept"' >>/etc/muster/hub.toml
@@ -277,7 +289,7 @@ describe.runIf(isLinux && hasDpkg)('a release', () => {
   })
 
   it.runIf(hasDpkg && canStartMachine())(
-    'has Debian packages that are installed, upgraded, removed and purged under systemd',
+    'O15, O16: has Debian packages that are installed, used, upgraded, removed and purged under systemd',
     { timeout: 420_000 },
     async () => {
       const debs = ['muster-hub', 'muster-agent', 'muster-cli'].map(name =>
@@ -293,7 +305,15 @@ describe.runIf(isLinux && hasDpkg)('a release', () => {
         installed: 'active enabled',
         ready: '{"status":"ready"}',
         files: 'root:muster 750 root:muster 640 muster:muster 700 muster:muster 600',
+        status: 'running embedded',
+        refused:
+          'muster-hub works on the hub of this machine under its account: found the account nobody, expected root or muster. Run it with sudo; for a hub of your own, set MUSTER_DATA_DIR.',
+        own: 'muster-hub cannot read the settings of the service as muster: run it with sudo.',
+        backup: 'disabled muster 600 1',
         credential: 'active MUSTER_SMTP_URL',
+        settings: '1',
+        // While the service does not run, its credentials are not there, and no command takes another hub for it.
+        stopped: ' 1',
         hung: 'restarted',
         cut: 'active',
         upgraded: 'active restarted',

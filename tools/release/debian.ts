@@ -29,10 +29,10 @@ type Package = {
   section: string
   depends: string
   description: string
-  /** Program in `/usr/bin`. */
-  program: string
-  /** systemd unit of this checkout. */
-  unit?: string
+  /** Program in `/usr/bin`, and the file of the package that it leads to. */
+  program: [name: string, file: string]
+  /** systemd units of this checkout. */
+  units?: string[]
   /** Configuration file below `deploy/debian/PACKAGE`, and its path on the machine. */
   conffile?: [from: string, to: string]
   /** Empty folders with their modes. */
@@ -44,8 +44,12 @@ const PACKAGES: Record<Product, Package> = {
     section: 'net',
     depends: `${LIBRARIES}, adduser, init-system-helpers, systemd (>= 247)`,
     description: 'self-hosted hub for fleets of connected devices',
-    program: 'muster-hub',
-    unit: 'deploy/systemd/muster-hub.service',
+    program: ['muster-hub', 'deploy/systemd/muster-hub'],
+    units: [
+      'deploy/systemd/muster-hub.service',
+      'deploy/systemd/muster-hub-backup.service',
+      'deploy/systemd/muster-hub-backup.timer',
+    ],
     conffile: ['hub.toml', '/etc/muster/hub.toml'],
     folders: { '/etc/muster': 0o750, '/etc/muster/secrets': 0o750 },
   },
@@ -53,15 +57,15 @@ const PACKAGES: Record<Product, Package> = {
     section: 'net',
     depends: `${LIBRARIES}, init-system-helpers, systemd (>= 247)`,
     description: 'agent that connects this device to a Muster hub',
-    program: 'muster-agent',
-    unit: 'apps/agent/examples/muster-agent.service',
+    program: ['muster-agent', 'bin/muster-agent'],
+    units: ['apps/agent/examples/muster-agent.service'],
     folders: { '/etc/nexigon': 0o755, '/etc/nexigon/agent': 0o700 },
   },
   'muster-cli': {
     section: 'utils',
     depends: LIBRARIES,
     description: 'command line of a Muster hub',
-    program: 'muster',
+    program: ['muster', 'bin/muster'],
   },
 }
 
@@ -104,7 +108,7 @@ async function writePackage(
   root: string,
   out: string,
 ): Promise<string> {
-  const { section, description, program, unit, conffile, folders = {} } = PACKAGES[product]
+  const { section, description, program, units = [], conffile, folders = {} } = PACKAGES[product]
   const scripts = join(ROOT, 'deploy/debian', product)
   const put = (path: string, content: string | Buffer): void => {
     mkdirSync(dirname(join(root, path)), { recursive: true })
@@ -118,8 +122,8 @@ async function writePackage(
   for (const folder of ['DEBIAN', 'usr/share/doc'])
     rmSync(join(root, folder), { recursive: true, force: true })
 
-  link(`usr/bin/${program}`, `../lib/${product}/bin/${program}`)
-  if (unit) put(`usr/lib/systemd/system/${basename(unit)}`, readFileSync(join(ROOT, unit)))
+  link(`usr/bin/${program[0]}`, `../lib/${product}/${program[1]}`)
+  for (const unit of units) put(`usr/lib/systemd/system/${basename(unit)}`, readFileSync(join(ROOT, unit)))
   put(`usr/share/doc/${name}/copyright`, readFileSync(join(ROOT, 'LICENSE')))
   put(`usr/share/doc/${name}/changelog.gz`, gzipSync(readFileSync(join(ROOT, 'CHANGELOG.md'))))
   link(`usr/share/doc/${name}/THIRD-PARTY-LICENSES.txt`, `../../../lib/${product}/THIRD-PARTY-LICENSES.txt`)

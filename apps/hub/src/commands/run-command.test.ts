@@ -111,6 +111,7 @@ it('runs the commands of docs/operating.md for the hub, and the export', async (
       MUSTER_DATABASE_URL: hub.pool.options.connectionString!,
       MUSTER_DATA_DIR: hub.dataDir,
       MUSTER_PUBLIC_URL: hub.url,
+      MUSTER_PORT: String(hub.address.port),
       npm_lifecycle_event: 'hub',
       INIT_CWD: folder,
     }

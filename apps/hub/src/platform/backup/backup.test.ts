@@ -351,31 +351,6 @@ it('refuses a second backup of the instance, an existing file and a folder that 
   )
 })
 
-it('lets a hub start while a backup runs, and a migration wait', async () => {
-  await using stack = new AsyncDisposableStack()
-  const snapshot = await takeSnapshot(await connectForCopy(source.connection, stack))
-  await using _hub = await testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY })
-  // A migration would block the tables of the hub while it waits for the backup's table locks.
-  const folder = await mkdtemp(join(root, 'migrations-'))
-  await cp(join(import.meta.dirname, '../database/migrations'), folder, { recursive: true })
-  await writeFile(join(folder, '9999_note.sql'), 'alter table device add column fixture_note text')
-  const log = createLog('silent')
-  await expect(migrate(source.connection, log, folder, { mayWait: false })).rejects.toThrow(
-    'A backup of this database runs',
-  )
-  const migrated = migrate(source.connection, log, folder)
-  await endSnapshot(snapshot)
-  expect(await migrated).toBe('9999_note.sql')
-})
-
-/** Waits until a backup waits for a table that the session has locked. */
-async function copyWaits(session: DatabaseSession): Promise<void> {
-  await until('the backup waits for the table', async () => {
-    await session.query('select pg_stat_clear_snapshot()')
-    return (await session.query(`select from pg_stat_activity where ${WAITING_COPIES}`)).length > 0
-  })
-}
-
 it('O16: keeps the newest backups of a folder and the newest good one, here and in the object storage', async () => {
   await using s3 = await fakeS3()
   const folder = join(root, 'nightly')
@@ -415,7 +390,10 @@ it('O16: keeps the newest backups of a folder and the newest good one, here and 
   expect([...s3.objects.keys()].toSorted()).toEqual(left.map(one => `muster/backups/${one}`))
 
   s3.misbehave({ does: 'answers', status: 403, code: 'AccessDenied' })
-  const failed = await runHere(['backup', '--no-verify'], nightly)
+  const failed = await runHere(['backup', '--no-verify'], {
+    ...nightly,
+    MUSTER_BACKUP_DIR: join(root, 'not-copied'),
+  })
   expect(failed).toMatchObject({
     code: 1,
     out: '',
@@ -438,3 +416,28 @@ it('O16: restores a backup on trial where its server can enter, when root makes 
   expect(await readdir(folder)).toEqual(['file'])
   expect((await readdir('/var/tmp')).filter(name => name.startsWith('muster-verify-'))).toEqual([])
 })
+
+it('lets a hub start while a backup runs, and a migration wait', async () => {
+  await using stack = new AsyncDisposableStack()
+  const snapshot = await takeSnapshot(await connectForCopy(source.connection, stack))
+  await using _hub = await testHub({ databaseUrl: source.url, instanceKey: FIXTURE_KEY })
+  // A migration would block the tables of the hub while it waits for the backup's table locks.
+  const folder = await mkdtemp(join(root, 'migrations-'))
+  await cp(join(import.meta.dirname, '../database/migrations'), folder, { recursive: true })
+  await writeFile(join(folder, '9999_note.sql'), 'alter table device add column fixture_note text')
+  const log = createLog('silent')
+  await expect(migrate(source.connection, log, folder, { mayWait: false })).rejects.toThrow(
+    'A backup of this database runs',
+  )
+  const migrated = migrate(source.connection, log, folder)
+  await endSnapshot(snapshot)
+  expect(await migrated).toBe('9999_note.sql')
+})
+
+/** Waits until a backup waits for a table that the session has locked. */
+async function copyWaits(session: DatabaseSession): Promise<void> {
+  await until('the backup waits for the table', async () => {
+    await session.query('select pg_stat_clear_snapshot()')
+    return (await session.query(`select from pg_stat_activity where ${WAITING_COPIES}`)).length > 0
+  })
+}
