@@ -65,6 +65,7 @@ import { securityHeaders } from './platform/net/security-headers.ts'
 import { platformMetrics } from './platform/operator/metrics.ts'
 import type { Operator } from './platform/operator/operator.ts'
 import { RefusalSummary } from './platform/operator/refusal-summary.ts'
+import type { CommandParts } from './platform/pipeline/command-transaction.ts'
 import type { Core } from './platform/pipeline/core.ts'
 import { createPipeline, type Pipeline } from './platform/pipeline/invoke.ts'
 import type { Services } from './platform/pipeline/services.ts'
@@ -258,7 +259,6 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     onRefused: kind => refusals.limit(kind),
   })
   const uses = { tokens: stack.use(userTokenUses({ db, log })), people: stack.use(personUses({ db, log })) }
-  const sessions = new Sessions(db, limits, uses, rights)
   const hosts = new ProxyHosts(config, publicUrl)
   const tokens = new ProxyTokens(db, jwts)
   const proxy = createHttpProxy({
@@ -273,12 +273,14 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     silenceSecs: config.proxySilenceSecs,
   })
   const blobUrls = new BlobUrls(key, publicUrl)
-  const blobs = await openBlobs({ config, key, previousKey, db, urls: blobUrls, live, log })
   const mailer = stack.use(
     new MailWatch(createMailer({ ...config, log }), { readiness, log, measures: metrics }),
   )
   const jobs = stack.use(await openQueue({ pool: jobQueue, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
-  const limitReports = stack.use(new LimitReports({ db, log, measures: metrics }))
+  const commands: CommandParts = { db, live, jobs, log }
+  const sessions = new Sessions(commands, limits, uses, rights)
+  const blobs = await openBlobs({ config, key, previousKey, urls: blobUrls, ...commands })
+  const limitReports = stack.use(new LimitReports({ ...commands, measures: metrics }))
   shares.reportTo(limitReports)
   const storedBytes = stack.use(new StoredBytes({ db, pool, limits: config.limits, log }))
   const writeBudgets = new WriteBudgets({
@@ -342,18 +344,17 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     ),
     stack,
   )
-  const firstRun = await bootstrap(db, config.dataDir, publicUrl)
+  const firstRun = await bootstrap(commands, config.dataDir, publicUrl)
   stack.use(await firstPassword.watch(log))
   const jobContext: JobContext = {
     ...config,
-    db,
+    ...commands,
     mailer,
     jwts,
     pool,
     key,
     previousKey,
     blobs,
-    log,
     publicUrl,
     limitReports,
     storedBytes,
@@ -366,14 +367,13 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   const presence = new Presence(pool, node.nodeId, bus)
   const gateway = createGateway({
     config: { ...config, publicUrl },
-    db,
+    ...commands,
     pool,
     pipeline,
     sessions,
     presence,
     devices,
     reach,
-    live,
     bus,
     rights,
     nodeId: node.nodeId,
@@ -384,7 +384,6 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     proxy,
     measures: metrics,
     current: () => node.current(),
-    log,
   })
   early.open(gateway.upgrade)
   stack.defer(() => gateway.close())
@@ -511,7 +510,7 @@ async function openBlobs({
   ...rest
 }: { config: Config; key: InstanceKey; previousKey: InstanceKey | undefined } & Pick<
   BlobsOptions,
-  'db' | 'urls' | 'live' | 'log'
+  'urls' | keyof CommandParts
 >): Promise<Blobs> {
   const box = new SecretBox(key, previousKey)
   const stores = new ObjectStores(

@@ -1,7 +1,6 @@
 import { findAction, type ParsedInput } from '@muster/actions'
 import { type Command, Option } from 'commander'
 import { createAccount, isAccountOf, setIsActive, setPassword } from '../features/accounts/accounts.ts'
-import { recordEvent } from '../platform/audit/events.ts'
 import { EndedRights } from '../platform/bus/ended-rights.ts'
 import type { Config } from '../platform/config/config.ts'
 import { refuseGuessable } from '../platform/credentials/guessable-password.ts'
@@ -9,11 +8,11 @@ import { hashOnce, Passwords } from '../platform/credentials/passwords.ts'
 import { readablePassword } from '../platform/credentials/readable-password.ts'
 import { openQueue } from '../platform/jobs/queue.ts'
 import { SYSTEM } from '../platform/pipeline/caller.ts'
-import type { CommandTransaction } from '../platform/pipeline/command-transaction.ts'
+import { type CommandTransaction, commandTransaction } from '../platform/pipeline/command-transaction.ts'
 import { errorLine } from '../startup/error-line.ts'
 import { askSecret } from './ask-secret.ts'
 import { CommandError, type CommandLine } from './command-line.ts'
-import { openInstance, quietLog } from './instance-database.ts'
+import { NO_CONSOLES, openInstance, quietLog } from './instance-database.ts'
 
 /** Time that the job queue gets to close, in milliseconds. The command only adds jobs and runs none. */
 const CLOSE_QUEUE_MS = 5_000
@@ -159,29 +158,22 @@ async function inTransaction<Result>(
 ): Promise<Result> {
   await using instance = await openInstance(config)
   const { db, pool } = instance
-  await using jobs = await openQueue({ pool, log: quietLog(config), drainTimeoutMs: CLOSE_QUEUE_MS })
+  const log = quietLog(config)
+  await using jobs = await openQueue({ pool, log, drainTimeoutMs: CLOSE_QUEUE_MS })
   const rights = new EndedRights({ publish: () => {}, subscribe: () => () => {} })
-  const effects: (() => void | Promise<void>)[] = []
-  const result = await db.transaction().execute(tx =>
+  const work = (transaction: CommandTransaction): Promise<Result> =>
     change({
-      tx,
+      ...transaction,
       services: { rights, dataDir: config.dataDir },
-      events: {
-        emit: (event, data, options) =>
-          recordEvent(tx, { caller: SYSTEM, scope: {}, ...options }, event, data),
-      },
-      changed: () => {},
-      enqueue: (job, data) => jobs.enqueue(tx, job, data),
-      ownerProved: () => {},
-      afterCommit: effect => effects.push(() => effect(db)),
-    }),
-  )
-  // The change is stored, so its result, perhaps a new password, must be printed whatever happens now.
-  for (const effect of effects)
-    try {
-      await effect()
-    } catch (error) {
-      line.err(`Warning: ${errorLine(error, config.dataDir)}\n`)
-    }
-  return result
+      // The change is stored, so its result, perhaps a new password, must be printed whatever happens then.
+      afterCommit: effect =>
+        transaction.afterCommit(async () => {
+          try {
+            await effect(db)
+          } catch (error) {
+            line.err(`Warning: ${errorLine(error, config.dataDir)}\n`)
+          }
+        }),
+    })
+  return await commandTransaction(work, { caller: SYSTEM, scope: {} }, { db, jobs, log, live: NO_CONSOLES })
 }

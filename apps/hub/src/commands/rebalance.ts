@@ -1,12 +1,16 @@
 import { type Command, Option } from 'commander'
 import { cancelRebalance, releaseSecs, startRebalance } from '../link/links/rebalance.ts'
-import { recordEvent } from '../platform/audit/events.ts'
 import { shownNodes } from '../platform/cluster/node.ts'
 import { ConfigError } from '../platform/config/config-error.ts'
 import type { Db } from '../platform/database/client/connection.ts'
 import { SYSTEM } from '../platform/pipeline/caller.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../platform/pipeline/command-transaction.ts'
 import type { CommandLine } from './command-line.ts'
-import { openInstance } from './instance-database.ts'
+import { NO_CONSOLES, openInstance, quietLog } from './instance-database.ts'
 
 type Options = { status?: boolean; cancel?: boolean }
 
@@ -27,23 +31,31 @@ export function addRebalanceCommand(program: Command, line: CommandLine): void {
           'MUSTER_DATABASE_URL: found nothing, expected the database that several nodes share: a hub with an embedded database is the only node.',
         )
       await using instance = await openInstance(config)
-      const { value, text } = await (status ? progress : cancel ? end : start)(instance.db)
+      const { value, text } = await (status
+        ? progress(instance.db)
+        : (cancel ? end : start)({ ...instance, log: quietLog(config) }))
       line.print(command, value, text)
     })
 }
 
 type Result = { value: unknown; text: string }
+type Parts = Pick<CommandParts, 'db' | 'log'>
 
-async function start(db: Db): Promise<Result> {
-  const { releases, deviceCount } = await db.transaction().execute(async tx => {
+/** Runs a change in a transaction of the instance's database. It queues no job. */
+function inTransaction<T>(
+  { db, log }: Parts,
+  work: (transaction: Pick<CommandTransaction, 'tx' | 'events'>) => Promise<T>,
+): Promise<T> {
+  const jobs = { enqueue: () => Promise.reject(new Error('This command has no job queue.')), wake: () => {} }
+  return commandTransaction(work, { caller: SYSTEM, scope: {} }, { db, log, jobs, live: NO_CONSOLES })
+}
+
+async function start(parts: Parts): Promise<Result> {
+  const { releases, deviceCount } = await inTransaction(parts, async ({ tx, events }) => {
     const rebalance = await startRebalance(tx)
     const { releases, deviceCount } = rebalance
     const nodeIds = releases.map(({ nodeId }) => nodeId)
-    if (nodeIds.length > 0)
-      await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'cluster_RebalanceStarted', {
-        nodeIds,
-        deviceCount,
-      })
+    if (nodeIds.length > 0) await events.emit('cluster_RebalanceStarted', { nodeIds, deviceCount })
     return rebalance
   })
   const value = { releases, deviceCount }
@@ -59,11 +71,10 @@ async function start(db: Db): Promise<Result> {
   return { value, text }
 }
 
-async function end(db: Db): Promise<Result> {
-  const nodeIds = await db.transaction().execute(async tx => {
+async function end(parts: Parts): Promise<Result> {
+  const nodeIds = await inTransaction(parts, async ({ tx, events }) => {
     const nodeIds = await cancelRebalance(tx)
-    if (nodeIds.length > 0)
-      await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'cluster_RebalanceCancelled', { nodeIds })
+    if (nodeIds.length > 0) await events.emit('cluster_RebalanceCancelled', { nodeIds })
     return nodeIds
   })
   return {

@@ -1,13 +1,17 @@
 import { newId } from '@muster/actions'
 import { sql } from 'kysely'
 import { createFirstProject } from '../features/projects/first-project.ts'
-import { recordEvent } from '../platform/audit/events.ts'
 import { recordFirstPassword } from '../platform/credentials/first-password.ts'
 import { writeFirstSignIn, writeFirstToken } from '../platform/credentials/first-sign-in.ts'
 import { hashOnce } from '../platform/credentials/passwords.ts'
 import { readablePassword } from '../platform/credentials/readable-password.ts'
 import type { Db } from '../platform/database/client/connection.ts'
 import { SYSTEM } from '../platform/pipeline/caller.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../platform/pipeline/command-transaction.ts'
 
 const EMAIL = 'admin@muster.local'
 
@@ -27,11 +31,16 @@ export type FirstRun = {
  * Creates the first administrator with an organization, a project and a deployment token if there is no account yet (docs/decisions.md,
  * "First run"). `initial-admin.json` is written before the transaction commits, so the password of an existing account is never lost.
  */
-export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Promise<FirstRun | undefined> {
-  if (await hasAccounts(db)) return undefined
+export async function bootstrap(
+  parts: CommandParts,
+  dataDir: string,
+  publicUrl: string,
+): Promise<FirstRun | undefined> {
+  if (await hasAccounts(parts.db)) return undefined
   const password = readablePassword()
   const passwordHash = await hashOnce(password)
-  return db.transaction().execute(async tx => {
+  const create = async (transaction: CommandTransaction): Promise<FirstRun | undefined> => {
+    const { tx, events } = transaction
     await sql`select pg_advisory_xact_lock(hashtext('muster.bootstrap'))`.execute(tx)
     if (await hasAccounts(tx)) return undefined
     const userId = newId('u')
@@ -47,8 +56,8 @@ export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Pro
       })
       .execute()
     await recordFirstPassword(tx, userId)
-    await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'users_Created', { userId, email: EMAIL })
-    const { deploymentToken } = await createFirstProject(tx, {
+    await events.emit('users_Created', { userId, email: EMAIL })
+    const { deploymentToken } = await createFirstProject(transaction, {
       userId,
       organization: 'My organization',
       project: 'First project',
@@ -56,7 +65,8 @@ export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Pro
     const file = await writeFirstSignIn(dataDir, { url: publicUrl, email: EMAIL, password, deploymentToken })
     const tokenFile = await writeFirstToken(dataDir, deploymentToken)
     return { email: EMAIL, password, file, deploymentToken, tokenFile }
-  })
+  }
+  return commandTransaction(create, { caller: SYSTEM, scope: {} }, parts)
 }
 
 async function hasAccounts(db: Db): Promise<boolean> {

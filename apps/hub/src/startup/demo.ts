@@ -5,6 +5,7 @@ import { publicIdOf } from '@muster/actions'
 import { createFirstProject } from '../features/projects/first-project.ts'
 import type { Hub } from '../hub.ts'
 import { SYSTEM } from '../platform/pipeline/caller.ts'
+import { commandTransaction } from '../platform/pipeline/command-transaction.ts'
 import type { Logger } from '../platform/runtime/log.ts'
 
 const DEVICE_COUNT = 24
@@ -17,7 +18,7 @@ const AGENT = join(import.meta.dirname, '../../../agent/muster-agent.js')
  * process. It exits when its standard input closes, so it also ends when the hub is killed.
  */
 export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise<AsyncDisposable> {
-  const token = await demoToken(hub, join(dataDir, 'demo-token'))
+  const token = await demoToken(hub, join(dataDir, 'demo-token'), log)
   const options = [
     '--log-level',
     'error',
@@ -63,7 +64,7 @@ export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise
 }
 
 /** Deployment token of the demo's project. A file keeps it, because the database has only its hash. */
-async function demoToken(hub: Hub, file: string): Promise<string> {
+async function demoToken(hub: Hub, file: string, log: Logger): Promise<string> {
   const kept = await readFile(file, 'utf8').catch(() => undefined)
   // The token is unknown if its project was deleted or if the hub uses another database than before.
   if (kept && (await isKnown(hub, publicIdOf(kept)))) return kept
@@ -73,11 +74,12 @@ async function demoToken(hub: Hub, file: string): Promise<string> {
     .select('user_id')
     .limit(1)
     .executeTakeFirstOrThrow()
-  const { deploymentToken } = await hub.db
-    .transaction()
-    .execute(tx =>
-      createFirstProject(tx, { userId: admin.user_id, organization: 'Demo', project: 'Simulated fleet' }),
-    )
+  const names = { userId: admin.user_id, organization: 'Demo', project: 'Simulated fleet' }
+  const { deploymentToken } = await commandTransaction(
+    transaction => createFirstProject(transaction, names),
+    { caller: SYSTEM, scope: {} },
+    { ...hub, log },
+  )
   await writeFile(file, deploymentToken, { mode: 0o600 })
   return deploymentToken
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { recordEvent } from '../../platform/audit/events.ts'
 import { daysAgo, type JobContext } from '../../platform/jobs/define-job.ts'
 import type { RunningJob } from '../../platform/jobs/queue.ts'
 import { SYSTEM } from '../../platform/pipeline/caller.ts'
+import { type CommandTransaction, commandTransaction } from '../../platform/pipeline/command-transaction.ts'
 
 /** Days after which an unfinished sign-up and a used or expired mailed link are deleted. */
 const KEEP_UNUSED_DAYS = 7
@@ -21,8 +21,8 @@ export async function removeExpired({ db }: JobContext): Promise<void> {
 }
 
 /** Removes accounts whose sign-up was never completed. */
-export async function removeSignUps({ db }: JobContext, { jobId }: RunningJob): Promise<void> {
-  await db.transaction().execute(async tx => {
+export async function removeSignUps(context: JobContext, { jobId }: RunningJob): Promise<void> {
+  const remove = async ({ tx, events }: CommandTransaction): Promise<void> => {
     const registrations = await tx
       .selectFrom('registration as r')
       .innerJoin('user as u', 'u.user_id', 'r.user_id')
@@ -36,10 +36,8 @@ export async function removeSignUps({ db }: JobContext, { jobId }: RunningJob): 
       .execute()
     for (const { user_id: userId, email } of registrations) {
       await tx.deleteFrom('user').where('user_id', '=', userId).execute()
-      await recordEvent(tx, { caller: SYSTEM, scope: {}, jobId }, 'users_RegistrationExpired', {
-        userId,
-        email,
-      })
+      await events.emit('users_RegistrationExpired', { userId, email })
     }
-  })
+  }
+  await commandTransaction(remove, { caller: SYSTEM, scope: {}, jobId }, context)
 }

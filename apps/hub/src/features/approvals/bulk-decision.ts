@@ -20,9 +20,9 @@ export function bulkDecision(status: 'Active' | 'Rejected'): BulkKind {
     has: sql<boolean>`d.pending_certificates > 0`,
     keepsFilter: false,
     itemsOf,
-    async applyPortion({ tx, caller, projectId, emit, changed }, items) {
+    async applyPortion({ tx, caller, projectId, events, changed }, items) {
       const decided = await decide(tx, caller, items, status)
-      await emit(
+      await events.emitEach(
         'devices_CertificateStatusChanged',
         decided.map(({ device_id: deviceId, certificate_id: certificateId }) => ({
           data: { projectId, deviceId: deviceId as never, certificateId: certificateId as never, status },
@@ -30,8 +30,8 @@ export function bulkDecision(status: 'Active' | 'Rejected'): BulkKind {
         })),
       )
       for (const { device_id: deviceId } of decided) {
-        changed('certificates', deviceId)
-        changed('devices', deviceId)
+        changed('certificates', { deviceId })
+        changed('devices', { deviceId })
       }
       const done = new Set(decided.map(({ position }) => position))
       const others = items.filter(({ position }) => !done.has(position))

@@ -3,7 +3,7 @@ import { connectDevice, deviceRow, type TestHub, type TestUser, testHub } from '
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Scope } from '../../platform/access/scope.ts'
-import { recordEvent } from '../../platform/audit/events.ts'
+import { recordEvents } from '../../platform/audit/events.ts'
 import { SYSTEM } from '../../platform/pipeline/caller.ts'
 
 let hub: TestHub
@@ -30,7 +30,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 /** Records an audit event of the hub itself and sets its time to `createdAt`. */
 async function event(scope: Scope, createdAt: Date): Promise<void> {
   await hub.db.transaction().execute(async tx => {
-    await recordEvent(tx, { caller: SYSTEM, scope }, 'users_Deleted', { userId: 'u' })
+    await recordEvents(tx, { caller: SYSTEM, scope }, 'users_Deleted', [{ data: { userId: 'u' } }])
     await sql`update audit_event set created_at = ${createdAt} where event_id = (
       select event_id from audit_event order by created_at desc limit 1)`.execute(tx)
   })

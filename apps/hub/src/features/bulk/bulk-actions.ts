@@ -2,27 +2,25 @@ import { ActionError, type BulkActionKind } from '@muster/actions'
 import { sql } from 'kysely'
 import type { DeviceRegistry } from '../../link/links/registry.ts'
 import { authorize } from '../../platform/access/authorize.ts'
-import { recordEvent, recordEvents } from '../../platform/audit/events.ts'
+import type { Cause } from '../../platform/audit/events.ts'
 import type { Origin } from '../../platform/audit/facts.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { type DueRows, dueRows } from '../../platform/jobs/due-rows.ts'
-import type { JobName, Jobs } from '../../platform/jobs/jobs.ts'
-import type { LiveHub } from '../../platform/live/live-hub.ts'
-import type { Caller } from '../../platform/pipeline/caller.ts'
-import type { Logger } from '../../platform/runtime/log.ts'
+import { type Caller, SYSTEM } from '../../platform/pipeline/caller.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../../platform/pipeline/command-transaction.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
-import { type BulkItem, type ItemResult, type PortionWork, skipped } from './bulk-kind.ts'
+import { type BulkItem, type ItemResult, skipped } from './bulk-kind.ts'
 import { BULK_KINDS } from './kinds.ts'
 
-type BulkActionsOptions = {
-  db: Db
+type BulkActionsOptions = CommandParts & {
   /** Database of the hub, if `db` is the share of a caller. */
   hubDb?: Db
   sessions: Sessions
   devices: DeviceRegistry
-  live: LiveHub
-  jobs: Jobs
-  log: Logger
 }
 
 declare module '../../platform/pipeline/services.ts' {
@@ -41,20 +39,27 @@ export class BulkActions {
   readonly #rows: DueRows
 
   constructor(options: BulkActionsOptions) {
-    const { db, log } = options
+    const { db, live, jobs, log } = options
     this.#options = options
     this.#rows = dueRows<BulkRun, BulkItem, ItemResult>({
       db,
+      live,
+      jobs,
       log,
       table: 'bulk_action',
       key: 'bulk_action_id',
       isOpen: sql`status in ('Waiting', 'Running') and kind = any (${KINDS}::text[])`,
       begin: (id, jobId) => this.#begin(id, jobId),
       read: (id, jobId) => this.#read(id, jobId),
+      cause: causeOf,
       portion: ({ kind }) => BULK_KINDS[kind].portion,
       claim,
       ended: deletedOf,
-      process: (...portion) => this.#process(...portion),
+      process: (transaction, { kind, caller, projectId, filter }, items) =>
+        BULK_KINDS[kind].applyPortion(
+          { ...transaction, caller, projectId, filter, devices: options.devices },
+          items,
+        ),
       save: saveResults,
       failed: { outcome: 'Failed', reason: 'HubError' },
       complete: run => this.#complete(run),
@@ -86,18 +91,17 @@ export class BulkActions {
 
   /** Queues the job if there are unfinished bulk actions, for example of a process that has crashed. */
   async resume(): Promise<void> {
-    const { db, hubDb = db, jobs } = this.#options
-    const isQueued = await hubDb.transaction().execute(async tx => {
+    const { db, hubDb = db } = this.#options
+    const queue = async ({ tx, enqueue }: CommandTransaction): Promise<void> => {
       const open = await tx
         .selectFrom('bulk_action')
         .where('status', 'in', ['Waiting', 'Running'])
         .select('bulk_action_id')
         .limit(1)
         .executeTakeFirst()
-      if (open) await jobs.enqueue(tx, 'devices_RunBulkActions', {})
-      return open !== undefined
-    })
-    if (isQueued) jobs.wake('devices_RunBulkActions')
+      if (open) await enqueue('devices_RunBulkActions', {})
+    }
+    await commandTransaction(queue, { caller: SYSTEM, scope: {} }, { ...this.#options, db: hubDb })
   }
 
   async #begin(bulkActionId: string, jobId: string): Promise<void> {
@@ -150,32 +154,9 @@ export class BulkActions {
     }
   }
 
-  /** Lets the kind of the bulk action process items. Closes connections and notifies consoles only after the commit. */
-  #process(
-    tx: Tx,
-    { kind, caller, organizationId, projectId, actionId, jobId, origin, filter }: BulkRun,
-    items: readonly BulkItem[],
-    afterCommit: (effect: () => void | Promise<void>) => void,
-  ): Promise<Map<number, ItemResult>> {
-    const { devices, live } = this.#options
-    const scope = { organizationId, projectId }
-    const cause = { caller, scope, origin, ...(actionId && { actionId }), ...(jobId && { jobId }) }
-    const work: PortionWork = {
-      tx,
-      caller,
-      projectId,
-      filter,
-      devices,
-      emit: (event, of) => recordEvents(tx, cause, event, of),
-      changed: (topic, deviceId) => afterCommit(() => live.changed({ topic, ...scope, deviceId })),
-      afterCommit: effect => afterCommit(() => effect(this.#options.db)),
-    }
-    return BULK_KINDS[kind].applyPortion(work, items)
-  }
-
-  async #complete({ bulkActionId, kind }: BulkRun): Promise<void> {
-    const queued = new Set<JobName>()
-    await this.#options.db.transaction().execute(async tx => {
+  async #complete(run: BulkRun): Promise<void> {
+    const { bulkActionId, kind } = run
+    const complete = async ({ tx, enqueue }: CommandTransaction): Promise<void> => {
       await lockAction(tx, bulkActionId)
       const { numUpdatedRows } = await tx
         .updateTable('bulk_action')
@@ -183,18 +164,14 @@ export class BulkActions {
         .where('bulk_action_id', '=', bulkActionId)
         .where('status', '=', 'Running')
         .executeTakeFirst()
-      if (numUpdatedRows === 0n) return
-      await BULK_KINDS[kind].onEnd?.((job, data) => {
-        queued.add(job)
-        return this.#options.jobs.enqueue(tx, job, data)
-      })
-    })
-    for (const job of queued) this.#options.jobs.wake(job)
+      if (numUpdatedRows > 0n) await BULK_KINDS[kind].onEnd?.(enqueue)
+    }
+    await commandTransaction(complete, causeOf(run), this.#options)
   }
 
   /** Stops a bulk action whose person has signed out or lost the permission. */
   async #stop({ bulkActionId, projectId, kind, jobId }: Run): Promise<void> {
-    await this.#options.db.transaction().execute(async tx => {
+    const stop = async ({ tx, events }: CommandTransaction): Promise<void> => {
       await lockAction(tx, bulkActionId)
       const stopped = await tx
         .updateTable('bulk_action')
@@ -209,14 +186,13 @@ export class BulkActions {
         .select('organization_id')
         .executeTakeFirst()
       if (!stopped || !project) return
-      const scope = { organizationId: project.organization_id, projectId }
-      await recordEvent(
-        tx,
-        { caller: { actor: 'System' }, scope, ...(jobId && { jobId }) },
+      await events.emit(
         'devices_BulkActionStopped',
         { projectId, bulkActionId, kind, doneCount: stopped.done },
+        { scope: { organizationId: project.organization_id } },
       )
-    })
+    }
+    await commandTransaction(stop, { caller: SYSTEM, scope: { projectId }, jobId }, this.#options)
   }
 }
 
@@ -231,6 +207,11 @@ type BulkRun = Run & {
   actionId: string | undefined
   /** Origin of the request that started the bulk action. */
   origin: Origin
+}
+
+/** Events of items name the action and the job that caused them, and the origin of the request that started the bulk action. */
+function causeOf({ caller, organizationId, projectId, origin, actionId, jobId }: BulkRun): Cause {
+  return { caller, scope: { organizationId, projectId }, origin, actionId, jobId }
 }
 
 /** Kinds that this release knows. Bulk actions of another kind are left to nodes of a newer release. */

@@ -1,7 +1,5 @@
-import type { AnyPermission, AuditEvents, BulkReason, LiveTopic } from '@muster/actions'
+import type { AnyPermission, BulkReason } from '@muster/actions'
 import type { RawBuilder } from 'kysely'
-import type { EventData } from '../../platform/audit/events.ts'
-import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import type { Services } from '../../platform/pipeline/services.ts'
@@ -20,18 +18,13 @@ export type ItemResult = {
   actedAt?: Date
 }
 
-/** Context of a portion of a bulk action: its transaction, its caller, and functions whose effects follow the commit. */
-export type PortionWork = {
-  tx: Tx
+/** Context of a portion of a bulk action: its transaction, and what the bulk action is about. */
+export type PortionWork = CommandTransaction & {
   caller: Caller
   projectId: string
   /** Filter of the selection that the bulk action stored; undefined if it stored none. */
   filter: unknown
   devices: Services['devices']
-  /** Records one audit event for each element, each about the device in its data. */
-  emit<E extends keyof AuditEvents>(event: E, of: readonly EventData<E>[]): Promise<void>
-  changed(topic: LiveTopic, deviceId: string): void
-  afterCommit(effect: (db: Db) => void | Promise<void>): void
 }
 
 /** A kind of bulk action. */
@@ -58,7 +51,10 @@ export type BulkKind = {
   itemsOf(selected: SelectedIds): RawBuilder<unknown>
   /** Processes a portion of items with few statements. Resolves to the results by position. An item without a result fails. */
   applyPortion(work: PortionWork, items: readonly BulkItem[]): Promise<Map<number, ItemResult>>
-  /** Queues what remains to be done after a bulk action that has processed items. */
+  /**
+   * Queues what remains to be done after a bulk action that has processed items. A recurring job does it too, because a node that does not
+   * know the kind may cancel the bulk action.
+   */
   onEnd?(enqueue: CommandTransaction['enqueue']): Promise<unknown>
 }
 

@@ -16,7 +16,7 @@ export const bulkDeletion: BulkKind = {
            null as token_id, null as remote_address
       from unnest(${ids}::text[]) with ordinality as i (id, place) join device d on d.device_id = i.id
      where d.project_id = ${projectId}`,
-  async applyPortion({ tx, projectId, filter, devices, emit, changed, afterCommit }, items) {
+  async applyPortion({ tx, projectId, filter, devices, events, changed, afterCommit }, items) {
     const matching = tx
       .selectFrom('device as d')
       .where(sql<boolean>`d.device_id = any (${items.map(({ deviceId }) => deviceId)}::text[])`)
@@ -30,7 +30,7 @@ export const bulkDeletion: BulkKind = {
       .execute()
     const places = new Map(items.map(({ position, deviceId }) => [deviceId, position]))
     deleted.sort((a, b) => places.get(a.device_id)! - places.get(b.device_id)!)
-    await emit(
+    await events.emitEach(
       'devices_Deleted',
       deleted.map(({ device_id: deviceId, name, hostname }) => ({
         data: { deviceId, projectId },
@@ -38,7 +38,7 @@ export const bulkDeletion: BulkKind = {
       })),
     )
     for (const { device_id: deviceId } of deleted) {
-      changed('devices', deviceId)
+      changed('devices', { deviceId })
       afterCommit(() => devices.endRight({ deviceId }, 'this device was deleted'))
     }
     const ids = new Set(deleted.map(({ device_id: deviceId }) => deviceId))

@@ -1,21 +1,14 @@
 import { newId, publicIdOf } from '@muster/actions'
-import { recordEvent } from '../../platform/audit/events.ts'
 import { hashSecret } from '../../platform/credentials/secrets.ts'
-import type { Tx } from '../../platform/database/client/connection.ts'
-import { SYSTEM } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import { createOrganization } from '../organizations/index.ts'
 
 /** Creates an organization for a person, with one project and one deployment token that accepts devices automatically. */
 export async function createFirstProject(
-  tx: Tx,
+  { tx, events }: Pick<CommandTransaction, 'tx' | 'events'>,
   { userId, organization, project }: { userId: string; organization: string; project: string },
 ): Promise<{ deploymentToken: string }> {
-  const eventsIn = (scope: { organizationId?: string }): CommandTransaction['events'] => ({
-    emit: (event, data) => recordEvent(tx, { caller: SYSTEM, scope }, event, data),
-  })
-  const organizationId = await createOrganization({ tx, events: eventsIn({}) }, organization, [userId])
-  const events = eventsIn({ organizationId })
+  const organizationId = await createOrganization({ tx, events }, organization, [userId])
   const projectId = newId('p')
   const deploymentToken = newId('deployment')
   const tokenId = publicIdOf(deploymentToken)
@@ -33,7 +26,9 @@ export async function createFirstProject(
       auto_accept: true,
     })
     .execute()
-  await events.emit('projects_Created', { projectId })
-  await events.emit('projects_DeploymentTokenCreated', { projectId, tokenId, flags: { autoAccept: true } })
+  const scope = { organizationId }
+  await events.emit('projects_Created', { projectId }, { scope })
+  const flags = { autoAccept: true }
+  await events.emit('projects_DeploymentTokenCreated', { projectId, tokenId, flags }, { scope })
   return { deploymentToken }
 }

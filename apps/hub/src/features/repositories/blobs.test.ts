@@ -8,6 +8,7 @@ import {
   ask,
   digestOf,
   heldDuring,
+  liveStream,
   putBytes,
   smallDisk,
   type TestHub,
@@ -70,6 +71,18 @@ describe('an upload', () => {
       await expect(owner.invoke('repositories_CreateAsset', input)).rejects.toMatchObject({ kind: 'Invalid' })
     },
   )
+
+  it('refreshes the open log of the repository', async () => {
+    const bytes = randomBytes(10)
+    const url = await uploadUrl(await create(bytes))
+    await using console = await liveStream(hub, owner)
+    await putBytes(url, bytes)
+    await until('the console is notified', () => console.changes.length > 0)
+    expect(console.changes).toEqual([
+      { topic: 'log', organizationId, repositoryId },
+      { topic: 'packages', organizationId, repositoryId },
+    ])
+  })
 
   it('without a valid Content-Length is refused before its body is read', async () => {
     const url = await uploadUrl(await create(randomBytes(10)))

@@ -3,9 +3,8 @@ import type { Channel, ChannelRequest, Link } from '@muster/link'
 import { authorize } from '../../platform/access/authorize.ts'
 import type { Right } from '../../platform/access/rights.ts'
 import type { Scope } from '../../platform/access/scope.ts'
-import { recordEvent } from '../../platform/audit/events.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
 import { credentialId, type PersonCaller } from '../../platform/pipeline/caller.ts'
+import { type CommandParts, commandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import type { Measures } from '../../platform/runtime/measures.ts'
 import { type ChannelServices, openForPerson, type PersonRight, requested } from './device-channel.ts'
 
@@ -30,7 +29,7 @@ export type ChannelPerson = {
 }
 
 type LinkRight = PersonRight & { caller: PersonCaller; scope: Scope }
-type Services = ChannelServices & { db: Db; measures: Measures | undefined }
+type Services = ChannelServices & { parts: CommandParts; measures: Measures | undefined }
 
 /** Opens a channel to a device, on any node, for the link of a person. */
 export async function openOverLink<Of extends { deviceId: string }, E extends keyof AuditEvents>(
@@ -38,7 +37,7 @@ export async function openOverLink<Of extends { deviceId: string }, E extends ke
   request: ChannelRequest,
   link: Link,
   { callerNow, address }: ChannelPerson,
-  { db, measures, ...services }: Services,
+  { parts, measures, ...services }: Services,
 ): Promise<void> {
   const of = kind.of(request.endpoint)
   if (typeof of === 'string') return request.reject(of)
@@ -50,7 +49,7 @@ export async function openOverLink<Of extends { deviceId: string }, E extends ke
     async right() {
       try {
         const caller = await callerNow()
-        const { scope } = await authorize(db, caller, permission, of)
+        const { scope } = await authorize(parts.db, caller, permission, of)
         const key = `${credentialId(caller)} ${kind.right} ${deviceId}`
         return { deviceId, userId: caller.userId, key, caller, scope }
       } catch (error) {
@@ -62,7 +61,11 @@ export async function openOverLink<Of extends { deviceId: string }, E extends ke
     async audit({ caller, scope }, device) {
       const { key, name, data } = kind.event(of, scope.projectId!)
       const record = (): Promise<void> =>
-        db.transaction().execute(tx => recordEvent(tx, { caller, scope, origin: { address } }, name, data))
+        commandTransaction(
+          ({ events }) => events.emit(name, data),
+          { caller, scope, origin: { address } },
+          parts,
+        )
       await once(link, `${name} ${key}`, record).catch(error => {
         device.close()
         throw error

@@ -7,13 +7,17 @@ import {
   UserToken,
 } from '@muster/actions'
 import { FairLimiter, type Permit } from '@muster/concurrency'
-import { recordEvent } from '../../platform/audit/events.ts'
 import { hashSecret, matchesSecret } from '../../platform/credentials/secrets.ts'
-import { type Db, select } from '../../platform/database/client/connection.ts'
+import { select } from '../../platform/database/client/connection.ts'
 import { LimitReached } from '../../platform/limits/limit-reached.ts'
 import type { LimitValues } from '../../platform/limits/limits.ts'
 import { requireRoomForCertificate, requireRoomForPending } from '../../platform/limits/pending.ts'
-import type { Caller, DeviceCaller } from '../../platform/pipeline/caller.ts'
+import { ANONYMOUS, type Caller, type DeviceCaller } from '../../platform/pipeline/caller.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../../platform/pipeline/command-transaction.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
 import { addCertificate, deviceWithActive } from './device-certificates.ts'
 import { addDevice, EMPTY_FINGERPRINT } from './devices.ts'
@@ -30,7 +34,7 @@ export type Connected =
 type Enrolled = { caller: DeviceCaller; isNewDevice: boolean; status: CertificateStatus }
 
 type AuthenticatorOptions = {
-  db: Db
+  parts: CommandParts
   sessions: Sessions
   readCertificate: (request: IncomingMessage) => string
   /** Returns the client IP of a request, for rate limits. */
@@ -94,7 +98,7 @@ const LOOK_UP = `
  * certificate, so that enrolments do not delay the authentication of known devices. It throws `Refusal`.
  */
 export function createAuthenticator({
-  db,
+  parts,
   sessions,
   readCertificate,
   remoteOf,
@@ -102,6 +106,7 @@ export function createAuthenticator({
   limits,
   onEnrolled,
 }: AuthenticatorOptions) {
+  const { db } = parts
   /** Places by token id. All open connections of a token share the strings of its place, which saves memory. */
   const places = new Map<string, Place>()
 
@@ -229,7 +234,8 @@ export function createAuthenticator({
     using _permit = await enrolments.enter({ owner: tokenId }).catch(refuseWhenCrowded)
     if (request.socket.destroyed)
       throw new Refusal('disconnected', 503, 'Internal', 'the device disconnected', about)
-    const enrolled = await db.transaction().execute(async tx => {
+    const origin = { address: remoteOf(request) }
+    const store = async ({ tx, events, changed }: CommandTransaction) => {
       // The row lock delays a concurrent delete of the token or its project until this transaction ends. If the delete came first, no
       // row is found and no device is enrolled. `auto_accept` is read again because it may have changed since the look-up.
       const token = await tx
@@ -249,10 +255,11 @@ export function createAuthenticator({
         .executeTakeFirstOrThrow()
       const caller: DeviceCaller = { actor: 'Device', deviceId, tokenId, projectId, organizationId }
       const scope = { organizationId, projectId, deviceId }
-      const origin = { address: remoteOf(request) }
-      if (isNewDevice)
-        await recordEvent(tx, { caller, scope, origin }, 'devices_Created', { deviceId, projectId })
-
+      if (isNewDevice) {
+        await events.emit('devices_Created', { deviceId, projectId }, { caller })
+        // Consoles reload their list of tokens, which shows how many devices each token has enrolled.
+        changed('tokens')
+      }
       const present = await tx
         .selectFrom('device_certificate')
         .where('device_id', '=', deviceId)
@@ -287,15 +294,16 @@ export function createAuthenticator({
         tokenId,
         remoteAddress: origin.address,
       })
-      await recordEvent(tx, { caller, scope, origin }, 'devices_CertificateAdded', {
-        projectId,
-        deviceId,
-        certificateId,
-        status,
-        ...(activeOn !== undefined && { activeOnDeviceId: activeOn }),
-      })
+      const other = activeOn !== undefined && { activeOnDeviceId: activeOn }
+      const added = { projectId, deviceId, certificateId, status, ...other }
+      await events.emit('devices_CertificateAdded', added, { caller })
+      changed('devices', { deviceId })
+      changed('certificates', { deviceId })
       return { caller, certificateId, status, isNewDevice, isNew: true }
-    })
+    }
+    // Only the transaction finds out the id of the device, so each event names its caller.
+    const cause = { caller: ANONYMOUS, scope: { organizationId, projectId }, origin }
+    const enrolled = await commandTransaction(store, cause, parts)
     if (enrolled.isNew || enrolled.isNewDevice) onEnrolled(enrolled)
     return enrolled
   }

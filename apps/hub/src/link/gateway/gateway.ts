@@ -18,7 +18,6 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Bus } from '../../platform/bus/bus.ts'
 import type { EndedRights } from '../../platform/bus/ended-rights.ts'
 import type { Config } from '../../platform/config/config.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
 import { retryWhileUnavailable } from '../../platform/database/client/retry-while-unavailable.ts'
 import { DevicePace, REFUSED_CALL_BYTES } from '../../platform/limits/device-pace.ts'
 import type { InputBudgets } from '../../platform/limits/input-budgets.ts'
@@ -26,14 +25,13 @@ import { LimitReached } from '../../platform/limits/limit-reached.ts'
 import type { LimitReports } from '../../platform/limits/limit-reports.ts'
 import type { RateLimits } from '../../platform/limits/rate-limits.ts'
 import type { Shares } from '../../platform/limits/shares.ts'
-import type { LiveHub } from '../../platform/live/live-hub.ts'
 import { endWithResponse } from '../../platform/net/last-answer.ts'
 import { CHECK_HEADER, CONNECT_PATH } from '../../platform/net/paths.ts'
 import { bareAnswer, securityHeaders } from '../../platform/net/security-headers.ts'
 import { remoteReader } from '../../platform/net/trusted-proxy.ts'
 import type { Caller, DeviceCaller, PersonCaller } from '../../platform/pipeline/caller.ts'
+import type { CommandParts } from '../../platform/pipeline/command-transaction.ts'
 import type { Pipeline } from '../../platform/pipeline/invoke.ts'
-import type { Logger } from '../../platform/runtime/log.ts'
 import type { Measures } from '../../platform/runtime/measures.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
 import { forwardedPort } from '../channels/forwarded-port.ts'
@@ -71,16 +69,14 @@ const FULL_LOG_INTERVAL_MS = 60_000
 const CLOSE_TIMEOUT_MS = 5_000
 const TOKEN_ENDED = 'the user token is no longer valid'
 
-type GatewayOptions = {
+type GatewayOptions = CommandParts & {
   config: Config
-  db: Db
   pool: pg.Pool
   pipeline: Pipeline
   sessions: Sessions
   presence: Presence
   devices: DeviceRegistry
   reach: Reach
-  live: LiveHub
   bus: Bus
   rights: EndedRights
   nodeId: string
@@ -92,7 +88,6 @@ type GatewayOptions = {
   measures: Measures | undefined
   /** The function `current` of this node's `ClusterNode`. Actions of devices await it, so that no ended right is used. */
   current: () => Promise<void> | undefined
-  log: Logger
 }
 
 /** Accepts WebSockets of devices, of command-line clients, and of browsers that view the web pages of devices. */
@@ -123,7 +118,8 @@ export function refusePlainRequests(app: FastifyInstance): void {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
     options
-  const { limitReports, shares, reach, bus, rights, nodeId, current, measures } = options
+  const { limitReports, shares, reach, bus, rights, nodeId, current, measures, jobs } = options
+  const parts: CommandParts = { db, live, jobs, log }
   const pace = new DevicePace(config.limits, limitReports)
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -138,7 +134,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const headers = securityHeaders(config)
   const admission = new FairLimiter(AUTHENTICATIONS)
   const authenticate = createAuthenticator({
-    db,
+    parts,
     sessions,
     readCertificate: certificateReader(config),
     remoteOf,
@@ -149,16 +145,6 @@ export function createGateway(options: GatewayOptions): Gateway {
         { deviceId: caller.deviceId, projectId: caller.projectId, isNewDevice, status },
         'certificate first seen',
       )
-      changed('devices', caller)
-      changed('certificates', caller)
-      changed('log', caller)
-      // Consoles reload their list of tokens, which shows how many devices each token has enrolled.
-      if (isNewDevice)
-        live.changed({
-          topic: 'tokens',
-          organizationId: caller.organizationId,
-          projectId: caller.projectId,
-        })
     },
   })
   const refusals = new RefusalRecord(pool)
@@ -181,7 +167,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   let fullLoggedAtMs = Number.NEGATIVE_INFINITY
   const deviceServices: DeviceServices = {
     presence,
-    sharedIdentities: new SharedIdentities({ db, log, counts, changed }),
+    sharedIdentities: new SharedIdentities({ ...parts, counts }),
     devices,
     connections,
     log,
@@ -193,7 +179,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     isClosing: () => isClosing,
   }
 
-  function changed(topic: 'devices' | 'certificates' | 'connections' | 'log', caller: DeviceCaller): void {
+  function changed(topic: 'devices' | 'connections', caller: DeviceCaller): void {
     const { organizationId, projectId, deviceId } = caller
     live.changed({ topic, organizationId, projectId, deviceId })
   }
@@ -399,7 +385,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): Promise<void> {
     try {
       const person = { callerNow: () => callerNow(connected, link, remote), address: remote }
-      await openOverLink(forwardedPort, request, link, person, { db, reach, rights, measures })
+      await openOverLink(forwardedPort, request, link, person, { parts, reach, rights, measures })
     } catch (error) {
       log.error({ ...idsOf(connected.caller), endpoint: request.endpoint, err: error }, 'forward failed')
       request.reject('the hub could not open the connection')

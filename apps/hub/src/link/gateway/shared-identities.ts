@@ -1,7 +1,9 @@
-import { recordEvent } from '../../platform/audit/events.ts'
-import type { Db } from '../../platform/database/client/connection.ts'
 import { type DeviceCaller, SYSTEM } from '../../platform/pipeline/caller.ts'
-import type { Logger } from '../../platform/runtime/log.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../../platform/pipeline/command-transaction.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 import {
   recentConnections,
@@ -15,13 +17,7 @@ const MAX_DEVICES = 100
 /** Maximum number of devices that wait. A further device is looked at after its next takeover. */
 const MAX_WAITING = 10_000
 
-type Options = {
-  db: Db
-  log: Logger
-  counts: ConnectionCounts
-  /** Notifies open consoles. */
-  changed: (topic: 'devices' | 'log', caller: DeviceCaller) => void
-}
+type Options = CommandParts & { counts: ConnectionCounts }
 
 /**
  * Finds machines that use one identity and take the connection of their device over from each other, for example after a disk was copied.
@@ -67,23 +63,17 @@ export class SharedIdentities {
   }
 
   async #report(caller: DeviceCaller, shared: SharedIdentity): Promise<void> {
-    const { db, log, changed } = this.#options
+    const { log } = this.#options
     const { deviceId, projectId, organizationId } = caller
     const { takeovers, addresses } = shared
-    const isNew = await db.transaction().execute(async tx => {
-      const isNewOne = await storeSharedIdentity(tx, deviceId, shared)
-      if (isNewOne)
-        await recordEvent(tx, { caller: SYSTEM, scope: { organizationId } }, 'devices_IdentityShared', {
-          projectId,
-          deviceId,
-          takeovers,
-          addresses,
-        })
-      return isNewOne
-    })
-    changed('devices', caller)
-    if (!isNew) return
-    changed('log', caller)
-    log.warn({ deviceId, projectId, takeovers, addresses }, 'two machines share the identity of a device')
+    const store = async ({ tx, events, changed }: CommandTransaction): Promise<boolean> => {
+      changed('devices', { projectId, deviceId })
+      const isNew = await storeSharedIdentity(tx, deviceId, shared)
+      if (isNew) await events.emit('devices_IdentityShared', { projectId, deviceId, takeovers, addresses })
+      return isNew
+    }
+    const cause = { caller: SYSTEM, scope: { organizationId } }
+    if (await commandTransaction(store, cause, this.#options))
+      log.warn({ deviceId, projectId, takeovers, addresses }, 'two machines share the identity of a device')
   }
 }

@@ -47,6 +47,10 @@ export function allIdFields(): ReadonlySet<string> {
 export type EventOptions = {
   /** False keeps the event out of the log of the repository whose id is in the event's data. The default is true. */
   isForRepository?: boolean
+  /** Owners of the object that are not in the scope of the transaction, for example because the transaction created them. */
+  scope?: Scope
+  /** Actor, if the transaction had to find out who it is. */
+  caller?: Caller
   /**
    * Values before the change. Each key is the field of the event's data that has the new value. After a deletion: fields of the deleted
    * object.
@@ -54,50 +58,47 @@ export type EventOptions = {
   old?: Record<string, unknown>
 }
 
-/** Caller, scope and origin of an event, and the action or job that caused it. */
-type Cause = EventOptions & {
+/** Caller, scope and origin of events, and the action or job that caused them. */
+export type Cause = {
   caller: Caller
   scope: Scope
   origin?: Origin | undefined
-  actionId?: string
-  jobId?: string
+  actionId?: string | undefined
+  jobId?: string | undefined
 }
 
 /** Data of an event, and the values before the change. */
-export type EventData<E extends keyof AuditEvents> = { data: AuditEvents[E]; old?: EventOptions['old'] }
-
-/** Inserts an audit event in the transaction of the change that it records. */
-export async function recordEvent<E extends keyof AuditEvents>(
-  tx: Tx,
-  { old, ...cause }: Cause,
-  event: E,
-  data: AuditEvents[E],
-): Promise<void> {
-  await recordEvents(tx, cause, event, [{ data, ...(old && { old }) }])
+export type EventData<E extends keyof AuditEvents> = {
+  data: AuditEvents[E]
+  old?: EventOptions['old'] | undefined
 }
 
-/** Inserts an audit event for each of several objects that one change affects, with one statement. */
+/**
+ * Inserts an audit event for each of several objects that one change affects, with one statement, in the transaction of that change. Called
+ * by `commandTransaction`, which also notifies open logs.
+ */
 export async function recordEvents<E extends keyof AuditEvents>(
   tx: Tx,
-  { caller, scope, origin, actionId, jobId, isForRepository = true }: Omit<Cause, 'old'>,
+  { caller, scope, origin, actionId, jobId }: Cause,
   event: E,
   of: readonly EventData<E>[],
+  { isForRepository = true, scope: further, caller: actor = caller }: EventOptions = {},
 ): Promise<void> {
   if (of.length === 0) return
   const shared = {
     event,
-    actor: JSON.stringify(wireActor(caller)),
-    actor_id: actorId(caller),
+    actor: JSON.stringify(wireActor(actor)),
+    actor_id: actorId(actor),
     action_id: actionId ?? null,
     job_id: jobId ?? null,
-    ...originColumns(caller, origin),
+    ...originColumns(actor, origin),
     // `clock_timestamp()` keeps the order of events in one transaction, where `now()` is constant.
     created_at: sql<Date>`clock_timestamp()` as never,
   }
   const rows = of.map(({ data, old }) => {
     const ids: Partial<
       Record<'userId' | 'organizationId' | 'projectId' | 'repositoryId' | 'deviceId', string>
-    > = { ...scope, ...data }
+    > = { ...scope, ...further, ...data }
     return {
       ...shared,
       event_id: newDatedId('audit_ev'),

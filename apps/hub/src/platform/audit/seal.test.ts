@@ -10,7 +10,7 @@ import { type Database, openDatabase } from '../database/client/connection.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
 import { type FinalStatus, openAuditAction, recordAuditAction } from './actions.ts'
 import { hashRows, hashSeal, type Seal, SealKeys, sha256 } from './chain.ts'
-import { recordEvent } from './events.ts'
+import { recordEvents } from './events.ts'
 import { removeSealed, sealFinishedRows } from './seal.ts'
 import { VERIFICATION, type Verification } from './sealing.ts'
 import { verifyNewSeals } from './verification.ts'
@@ -84,11 +84,13 @@ async function write({ db }: Database, status: FinalStatus | 'Pending'): Promise
   const entry = { action: 'projects_Create', caller: SYSTEM, data, nodeId: 'n', requestId: 'r' }
   if (status === 'Pending') await openAuditAction(db, entry)
   else await recordAuditAction(db, entry, status)
-  await db.transaction().execute(tx =>
-    recordEvent(tx, { caller: SYSTEM, scope: {}, old: { email: 'a@b.example' } }, 'users_Deleted', {
-      userId: 'u',
-    }),
-  )
+  await db
+    .transaction()
+    .execute(tx =>
+      recordEvents(tx, { caller: SYSTEM, scope: {} }, 'users_Deleted', [
+        { data: { userId: 'u' }, old: { email: 'a@b.example' } },
+      ]),
+    )
 }
 
 describe('sealing', () => {

@@ -3,21 +3,19 @@ import type pg from 'pg'
 import type { Config } from '../config/config.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import type { Jwts } from '../credentials/jwts.ts'
-import type { Db } from '../database/client/connection.ts'
 import type { LimitReports } from '../limits/limit-reports.ts'
 import type { LimitValues } from '../limits/limits.ts'
 import type { StoredBytes } from '../limits/stored-bytes.ts'
 import type { Mailer } from '../mail/mailer.ts'
+import type { CommandParts } from '../pipeline/command-transaction.ts'
 import type { FeatureServices } from '../pipeline/services.ts'
-import type { Logger } from '../runtime/log.ts'
 import type { Blobs } from '../storage/blobs.ts'
 import type { JobData, JobName } from './jobs.ts'
 import type { JobKind } from './kinds.ts'
 import type { RunningJob } from './queue.ts'
 
 /** Services and settings that job handlers use. */
-export interface JobContext extends FeatureServices {
-  db: Db
+export interface JobContext extends FeatureServices, CommandParts {
   mailer: Mailer
   jwts: Jwts
   /** Pool for the verification of the audit log, which needs a client of its own for read-only transactions. */
@@ -26,7 +24,6 @@ export interface JobContext extends FeatureServices {
   /** The former instance key after a change of the key; undefined if the setting for it is not set. */
   previousKey: InstanceKey | undefined
   blobs: Blobs
-  log: Logger
   /** Origin of the URLs in mails. */
   publicUrl: string
   signup: Config['signup']

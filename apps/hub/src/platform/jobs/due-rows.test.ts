@@ -34,7 +34,7 @@ async function outcomes(listId: string): Promise<Record<string, number[]>> {
 }
 
 const run = (process: (positions: number[]) => Promise<void>) =>
-  testLists(hub.db, process).runDue(AbortSignal.timeout(20_000), 'job')
+  testLists(hub, process).runDue(AbortSignal.timeout(20_000), 'job')
 
 it('lets two nodes process different items of a list at once', async () => {
   await listOf('one', 8)
@@ -67,7 +67,7 @@ it('processes the items of a node that was killed', async () => {
       process.stdout.write('claimed')
       await new Promise(() => setInterval(() => {}, 1000))
     }
-    await testLists(db, hold).runPortion('one')`
+    await testLists({ db }, hold).runPortion('one')`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     cwd: import.meta.dirname,
     stdio: ['ignore', 'pipe', 'inherit'],

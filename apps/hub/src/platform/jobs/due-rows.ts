@@ -1,22 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ActionError } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import type { Db, Tx } from '../database/client/connection.ts'
+import type { Cause } from '../audit/events.ts'
+import type { Tx } from '../database/client/connection.ts'
+import { isCancelled, isConnectionError, isLockTimeout } from '../database/client/errors.ts'
 import {
-  isCancelled,
-  isConnectionError,
-  isDeadlock,
-  isLockTimeout,
-  sqlState,
-} from '../database/client/errors.ts'
-import type { Logger } from '../runtime/log.ts'
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../pipeline/command-transaction.ts'
 
 /** Maximum number of portions of one list before a run turns to the next list that is due. */
 const PORTIONS_PER_TURN = 10
 /** Time after which a list is tried again that could not be processed, in seconds. Others go on meanwhile. */
 const AGAIN_SECS = 60
-/** Maximum number of attempts of a portion whose transaction fails because of a deadlock or a serialization conflict. */
-const MAX_ATTEMPTS = 3
 /** Poll interval, in milliseconds, while other nodes hold the rest of a list, and while a run waits for a list to become due. */
 const PAUSE_MS = 100
 /**
@@ -25,13 +22,8 @@ const PAUSE_MS = 100
  */
 const SOON_MS = 15_000
 
-/** Adds an effect that runs after the commit. A failure of the effect is logged. */
-type AfterCommit = (effect: () => void | Promise<void>) => void
-
 /** Items of lists: how they are claimed, processed and stored. Results are maps by the positions of items. */
-type DueRowsOptions<List, Item, Result> = {
-  db: Db
-  log: Logger
+type DueRowsOptions<List, Item, Result> = CommandParts & {
   /** Table of the lists. A list is processed from the time in its column `due_at`. */
   table: string
   /** Column with the id of a list. */
@@ -42,6 +34,8 @@ type DueRowsOptions<List, Item, Result> = {
   begin: (id: string, jobId: string) => Promise<unknown>
   /** Reads a list before each of its portions. Resolves to undefined if the list has ended or must not go on. */
   read: (id: string, jobId: string | undefined) => Promise<List | undefined>
+  /** Actor, scope and origin of what happens to the items of a list. */
+  cause: (list: List) => Cause
   /** Maximum number of items of a portion. */
   portion: (list: List) => number
   /** Locks up to `limit` items that have no result, with `for update skip locked`. Resolves to undefined if the list has ended. */
@@ -50,10 +44,9 @@ type DueRowsOptions<List, Item, Result> = {
   ended: (tx: Tx, list: List, items: readonly Item[]) => Promise<ReadonlyMap<number, Result>>
   /** Processes the other items with few statements. An item without a result fails, or it would be claimed again. */
   process: (
-    tx: Tx,
+    transaction: CommandTransaction,
     list: List,
     items: readonly Item[],
-    afterCommit: AfterCommit,
   ) => Promise<ReadonlyMap<number, Result>>
   /** Stores results. */
   save: (tx: Tx, list: List, results: ReadonlyMap<number, Result>) => Promise<void>
@@ -80,57 +73,51 @@ type Outcome = 'processed' | 'idle' | 'ended' | 'alone'
  */
 export function dueRows<List, Item extends { position: number }, Result>({
   db,
+  live,
+  jobs,
   log,
   table,
   key,
   isOpen,
   ...rows
 }: DueRowsOptions<List, Item, Result>): DueRows {
+  const parts: CommandParts = { db, live, jobs, log }
+
   /** Processes up to `limit` items in one transaction. Effects run only after the commit. */
   async function tryItems(id: string, list: List, limit: number): Promise<Outcome> {
-    for (let attempt = 1; ; attempt++) {
-      let items: readonly Item[] = []
-      const effects: (() => void | Promise<void>)[] = []
-      try {
-        const outcome = await db.transaction().execute(async tx => {
-          const claimed = await rows.claim(tx, list, limit)
-          if (!claimed) return 'ended'
-          if (claimed.length === 0) return 'idle'
-          items = claimed
-          const results = new Map(await rows.ended(tx, list, items))
-          const open = items.filter(({ position }) => !results.has(position))
-          if (open.length > 0)
-            for (const [position, result] of await rows.process(tx, list, open, effect =>
-              effects.push(effect),
-            ))
-              results.set(position, result)
-          const missing = open.find(({ position }) => !results.has(position))
-          if (missing) throw new Error(`Found no result for the item at position ${missing.position}`)
-          await rows.save(tx, list, results)
-          return 'processed'
-        })
-        for (const effect of effects)
-          try {
-            await effect()
-          } catch (error) {
-            log.error({ err: error, table, id }, 'an effect after a commit failed')
-          }
-        return outcome
-      } catch (error) {
-        // A statement that took too long, or waited for a lock, is due to an item: it is slow, or another transaction holds its rows.
-        const isHeldUp = isCancelled(error) || isLockTimeout(error)
-        // A limit of the caller concerns no item. A job continues with the hub's own share.
-        if ((isConnectionError(error) && !isHeldUp) || error instanceof ActionError) throw error
-        if (attempt < MAX_ATTEMPTS && (isDeadlock(error) || sqlState(error) === '40001')) continue
-        const [item] = items
-        if (!item) throw error
-        // One item may hold up the others, by a lock or by its rows.
-        if (limit > 1) return 'alone'
-        const { position } = item
-        log.error({ err: error, table, id, position }, 'an item of a list failed')
-        await db.transaction().execute(tx => rows.save(tx, list, new Map([[position, rows.failed]])))
-        return 'processed'
-      }
+    let items: readonly Item[] = []
+    const portion = async (transaction: CommandTransaction): Promise<Outcome> => {
+      const { tx } = transaction
+      items = []
+      const claimed = await rows.claim(tx, list, limit)
+      if (!claimed) return 'ended'
+      if (claimed.length === 0) return 'idle'
+      items = claimed
+      const results = new Map(await rows.ended(tx, list, items))
+      const open = items.filter(({ position }) => !results.has(position))
+      if (open.length > 0)
+        for (const [position, result] of await rows.process(transaction, list, open))
+          results.set(position, result)
+      const missing = open.find(({ position }) => !results.has(position))
+      if (missing) throw new Error(`Found no result for the item at position ${missing.position}`)
+      await rows.save(tx, list, results)
+      return 'processed'
+    }
+    try {
+      return await commandTransaction(portion, rows.cause(list), parts)
+    } catch (error) {
+      // A statement that took too long, or waited for a lock, is due to an item: it is slow, or another transaction holds its rows.
+      const isHeldUp = isCancelled(error) || isLockTimeout(error)
+      // A limit of the caller concerns no item. A job continues with the hub's own share.
+      if ((isConnectionError(error) && !isHeldUp) || error instanceof ActionError) throw error
+      const [item] = items
+      if (!item) throw error
+      // One item may hold up the others, by a lock or by its rows.
+      if (limit > 1) return 'alone'
+      const { position } = item
+      log.error({ err: error, table, id, position }, 'an item of a list failed')
+      await db.transaction().execute(tx => rows.save(tx, list, new Map([[position, rows.failed]])))
+      return 'processed'
     }
   }
 

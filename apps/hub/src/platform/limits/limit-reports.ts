@@ -1,10 +1,12 @@
 import type { LimitSubject } from '@muster/actions'
 import { every } from '@muster/concurrency'
 import { sql } from 'kysely'
-import { recordEvent } from '../audit/events.ts'
-import type { Db } from '../database/client/connection.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
-import type { Logger } from '../runtime/log.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../pipeline/command-transaction.ts'
 import type { Measures } from '../runtime/measures.ts'
 import { type LimitName, limitOf } from './limits.ts'
 
@@ -33,7 +35,7 @@ const SCOPE_ID = {
   address: 'address',
 } as const
 
-type LimitReportsOptions = { db: Db; log: Logger; measures?: Measures | undefined; windowMs?: number }
+type LimitReportsOptions = CommandParts & { measures?: Measures | undefined; windowMs?: number }
 
 /**
  * Reports hit limits to operators. Each subject and limit gets at most one log line and one audit event in 10 minutes, with the
@@ -41,8 +43,7 @@ type LimitReportsOptions = { db: Db; log: Logger; measures?: Measures | undefine
  * page.
  */
 export class LimitReports implements AsyncDisposable {
-  readonly #db: Db
-  readonly #log: Logger
+  readonly #parts: CommandParts
   readonly #measures: Measures | undefined
   readonly #windowMs: number
   readonly #windows = new Map<string, Window>()
@@ -53,10 +54,9 @@ export class LimitReports implements AsyncDisposable {
    */
   #last: Promise<void> = Promise.resolve()
 
-  constructor({ db, log, measures, windowMs = WINDOW_MS }: LimitReportsOptions) {
-    this.#db = db
+  constructor({ measures, windowMs = WINDOW_MS, ...parts }: LimitReportsOptions) {
+    this.#parts = parts
     this.#measures = measures
-    this.#log = log
     this.#windowMs = windowMs
     this.#sweep = every(
       Math.min(SWEEP_MS, windowMs),
@@ -99,24 +99,19 @@ export class LimitReports implements AsyncDisposable {
   }
 
   #report({ limit, subject, message }: Hit, count: number): Promise<void> {
-    this.#log.warn({ limit, ...subject, count, message }, 'a limit was hit')
+    this.#parts.log.warn({ limit, ...subject, count, message }, 'a limit was hit')
     this.#last = this.#last
       .then(() => this.#store({ limit, subject, message }, count))
       .catch(error =>
-        this.#log.error({ err: error, limit, ...subject }, 'the report of a limit was not stored'),
+        this.#parts.log.error({ err: error, limit, ...subject }, 'the report of a limit was not stored'),
       )
     return this.#last
   }
 
   #store({ limit, subject, message }: Hit, count: number): Promise<void> {
     const subjectId = subject[SCOPE_ID[limitOf(limit).scope]]
-    return this.#db.transaction().execute(async tx => {
-      await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'limits_Reached', {
-        ...subject,
-        limit,
-        count,
-        message,
-      })
+    const store = async ({ tx, events }: CommandTransaction): Promise<void> => {
+      await events.emit('limits_Reached', { ...subject, limit, count, message })
       if (subjectId === undefined) return
       await tx
         .insertInto('limit_hit')
@@ -129,7 +124,8 @@ export class LimitReports implements AsyncDisposable {
           })),
         )
         .execute()
-    })
+    }
+    return commandTransaction(store, { caller: SYSTEM, scope: {} }, this.#parts)
   }
 
   /** Reports the hits that were counted but not reported yet. */

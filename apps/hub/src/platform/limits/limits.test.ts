@@ -109,7 +109,7 @@ it('reports a limit once per window with the count of hits, and shows it on the 
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId } = device
   {
-    await using reports = new LimitReports({ db: hub.db, log, windowMs: 100 })
+    await using reports = new LimitReports({ ...hub, log, windowMs: 100 })
     const subject = { deviceId, projectId, organizationId }
     for (let i = 0; i < 50; i++)
       reports.add('person-organizations', { ...subject, userId: deviceId }, `hit ${i}`)

@@ -1,12 +1,12 @@
 import type { AuditEvents } from '@muster/actions'
 import { sql } from 'kysely'
-import { recordEvent } from '../audit/events.ts'
 import type { MailPurpose } from '../credentials/jwts.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { JobContext } from '../jobs/define-job.ts'
 import type { JobKind } from '../jobs/kinds.ts'
 import { PermanentFailure, type RunningJob } from '../jobs/queue.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
+import { type CommandTransaction, commandTransaction } from '../pipeline/command-transaction.ts'
 import { type Mail, MailRefused } from './mailer.ts'
 
 /**
@@ -67,17 +67,18 @@ export async function sendLink(
 
 /** Sends the mail of a job and records an audit event. Throws `PermanentFailure` when the mail server rejects the mail for good. */
 export async function sendMail<E extends keyof AuditEvents>(
-  { db, mailer }: JobContext,
+  context: JobContext,
   mail: Mail,
   { jobId, signal }: RunningJob,
   event: E,
   data: AuditEvents[E],
 ): Promise<void> {
   try {
-    await mailer.send(mail, signal)
+    await context.mailer.send(mail, signal)
   } catch (error) {
     if (error instanceof MailRefused) throw new PermanentFailure(error.message, { cause: error })
     throw error
   }
-  await db.transaction().execute(tx => recordEvent(tx, { caller: SYSTEM, scope: {}, jobId }, event, data))
+  const record = ({ events }: CommandTransaction): Promise<void> => events.emit(event, data)
+  await commandTransaction(record, { caller: SYSTEM, scope: {}, jobId }, context)
 }

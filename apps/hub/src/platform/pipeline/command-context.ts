@@ -26,7 +26,7 @@ export type QueryContext = CommonContext & {
 export type PreferenceContext = CommonContext & { db: Db }
 
 /** Work of a command after its answer, in a transaction of its own. */
-export type AfterAnswer = (context: Pick<CommandTransaction, 'tx' | 'events' | 'enqueue'>) => Promise<void>
+export type AfterAnswer = (transaction: CommandTransaction) => Promise<void>
 
 /** Context of a command. The database work of its handler runs in one transaction. */
 export type CommandContext = CommonContext &
@@ -40,6 +40,11 @@ export type CommandContext = CommonContext &
      * events belong to the command. A failure is logged; if the process is killed meanwhile, the work is lost.
      */
     afterAnswer(work: AfterAnswer): void
+    /**
+     * Records that the caller opened a link mailed to the owner of an account. After the commit, the account's count of failed
+     * sign-ins is cleared and the caller's browser counts as known to the account.
+     */
+    ownerProved(userId: string): void
   }
 
 /** Context of telemetry that the device itself reports. For other callers, the same action runs as a command. */

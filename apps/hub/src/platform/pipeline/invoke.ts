@@ -24,11 +24,9 @@ import {
   openAuditAction,
   recordAuditAction,
 } from '../audit/actions.ts'
-import { recordEvent } from '../audit/events.ts'
 import type { Origin } from '../audit/facts.ts'
 import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
-import type { Db, Tx } from '../database/client/connection.ts'
-import { isConnectionError, isDeadlock, isUniqueViolation, sqlState } from '../database/client/errors.ts'
+import type { Db } from '../database/client/connection.ts'
 import { retryWhileUnavailable } from '../database/client/retry-while-unavailable.ts'
 import { type DatabaseShare, DatabaseShares } from '../limits/database-shares.ts'
 import { LimitReached } from '../limits/limit-reached.ts'
@@ -39,6 +37,7 @@ import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../runtime/log.ts'
 import { type Caller, personOf } from './caller.ts'
 import type { AfterAnswer, CommandContext } from './command-context.ts'
+import { commandTransaction, logGrew } from './command-transaction.ts'
 import { expectedError } from './expected-error.ts'
 import type { Handlers } from './handler.ts'
 import { outputText } from './output-text.ts'
@@ -57,7 +56,6 @@ type Input = Record<string, unknown>
 type Write = (context: CommandContext, input: Input) => Promise<unknown>
 type Prepared = { prepare: (context: unknown, input: Input) => Promise<Write> }
 type CommandRun = Write | Prepared
-type Effect = (db: Db) => void | Promise<void>
 /** A command with its input, its audit row and its share of the database. */
 type CommandCall = {
   share: DatabaseShare
@@ -68,12 +66,6 @@ type CommandCall = {
   onOwnerProved: (userId: string) => void
   signal: AbortSignal
 }
-
-/**
- * Maximum number of attempts of a command whose transaction fails because of a deadlock, a serialization conflict or a unique
- * violation.
- */
-const MAX_ATTEMPTS = 3
 
 /**
  * Number of pieces of work after answers that may wait at once. Beyond it, as in a flood of calls, a command does its work before its answer, so
@@ -275,32 +267,16 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     }
     const { scope } = authorization
     const logged = scopeOfFailure(action, authorization)
-    const transactionOf = (tx: Tx, effects: Effect[]): Pick<CommandContext, 'tx' | 'events' | 'enqueue'> => ({
-      tx,
-      events: {
-        emit: async (event, data, options) => {
-          await recordEvent(tx, { caller, scope, actionId, origin, ...options }, event, data)
-          effects.push(() => logGrew({ ...scope, ...data }))
-        },
-      },
-      enqueue: (job, data) => {
-        effects.push(() => services.jobs.wake(job))
-        return services.jobs.enqueue(tx, job, data)
-      },
-    })
+    const cause = { caller, scope, origin, actionId }
+    const parts = { db: share.db, live, jobs: services.jobs, log }
     /** Does each work in a transaction of its own, after the transport has written the answer. */
     const doAfterAnswer = async (works: readonly AfterAnswer[]): Promise<void> => {
       for (const work of works) {
-        const effects: Effect[] = []
-        const attempt = (): Promise<void> => {
-          effects.length = 0
-          return share.db.transaction().execute(tx => work(transactionOf(tx, effects)))
-        }
+        const attempt = (): Promise<void> => commandTransaction(work, cause, parts)
         countAfterAnswers++
         const done = afterAnswers.track(
           setImmediate()
             .then(() => retryWhileUnavailable(attempt, () => false))
-            .then(() => runEffects(effects, share.db, requestId))
             .catch(error => log.error({ err: error, requestId }, 'work after an answer failed'))
             .finally(() => countAfterAnswers--),
         )
@@ -321,51 +297,38 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
             : await prepare(run)
       // The caller may have lost the permission while `prepare` ran, so the permission is checked again.
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
-      for (let attempt = 1; ; attempt++) {
-        const effects: Effect[] = []
-        const later: AfterAnswer[] = []
-        /** Output and audit status of the attempt. Set when only the commit remains. */
-        let done: { output: unknown; status: FinalStatus } | undefined
-        try {
-          const output = await share.db.transaction().execute(async tx => {
-            const context: CommandContext = {
-              caller,
-              scope,
-              services,
-              inputText,
-              actionId,
-              ...transactionOf(tx, effects),
-              changed: (topic, ids, userIds) =>
-                effects.push(() => live.changed({ topic, ...scopeIds(scope), ...ids }, userIds)),
-              ownerProved: userId =>
-                effects.push(async () => {
-                  await limits.clear('sign-in account', userId)
-                  onOwnerProved(userId)
-                }),
-              afterCommit: effect => effects.push(effect),
-              afterAnswer: work => later.push(work),
-            }
-            const output = action.output.parse(await write(context, input))
-            const result = failedResult(action, output)
-            const status = result === undefined ? 'Succeeded' : 'Failed'
-            if (!(await closeAuditAction(tx, actionId, status, { result, reason: result, scope: logged })))
-              throw evictedError()
-            done = { output, status }
-            return output
-          })
-          await runEffects(effects, share.db, requestId)
-          await doAfterAnswer(later)
+      let later: AfterAnswer[] = []
+      let status: FinalStatus = 'Succeeded'
+      const output = await commandTransaction(
+        async transaction => {
+          later = []
+          const context: CommandContext = {
+            ...transaction,
+            caller,
+            scope,
+            services,
+            inputText,
+            actionId,
+            ownerProved: userId =>
+              transaction.afterCommit(async () => {
+                await limits.clear('sign-in account', userId)
+                onOwnerProved(userId)
+              }),
+            afterAnswer: work => later.push(work),
+          }
+          const output = action.output.parse(await write(context, input))
+          const result = failedResult(action, output)
+          status = result === undefined ? 'Succeeded' : 'Failed'
+          const ending = { result, reason: result, scope: logged }
+          if (!(await closeAuditAction(transaction.tx, actionId, status, ending))) throw evictedError()
           return output
-        } catch (error) {
-          if (attempt < MAX_ATTEMPTS && isConflict(error)) continue
-          // If the connection broke during the commit, the transaction may have been committed nevertheless. In that case the command
-          // succeeded.
-          if (!done || !isConnectionError(error) || !(await hasCommitted(actionId, done.status))) throw error
-          await runEffects(effects, share.db, requestId)
-          await doAfterAnswer(later)
-          return done.output
-        }
-      }
+        },
+        cause,
+        parts,
+        () => hasCommitted(actionId, status),
+      )
+      await doAfterAnswer(later)
+      return output
     } catch (error) {
       await close(actionId, expectedError(error) ? 'Failed' : 'Panicked', {
         reason: reasonOf(error),
@@ -424,25 +387,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
         .add({ actionId, status, ending })
         .catch(error => log.error({ err: error, actionId }, 'audit row left open'))
     })
-    if (ending.scope) logGrew(ending.scope)
-  }
-
-  /**
-   * Notifies open consoles of a new entry in the log of an organization. The log of the instance needs no notice, because consoles poll
-   * it.
-   */
-  function logGrew(ids: Scope): void {
-    if (ids.organizationId) live.changed({ topic: 'log', ...scopeIds(ids) })
-  }
-
-  async function runEffects(effects: Effect[], ofCaller: Db, requestId: string): Promise<void> {
-    for (const effect of effects) {
-      try {
-        await effect(ofCaller)
-      } catch (error) {
-        log.error({ err: error, requestId }, 'an effect after a commit failed')
-      }
-    }
+    if (ending.scope) logGrew(live, ending.scope)
   }
 
   function asActionError(error: unknown, name: string, requestId: string): ActionError {
@@ -547,14 +492,6 @@ function evictedError(): ActionError {
   })
 }
 
-/**
- * True for errors after which the transaction is tried again. They include unique violations: the next attempt finds the other
- * transaction's row and answers that the value is taken.
- */
-function isConflict(error: unknown): boolean {
-  return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
-}
-
 /** Names of the queries that answer with a page of a list, whose length no other limit bounds, or that join queries. */
 const PAGES: ReadonlySet<string> = new Set(
   Object.entries(actions)
@@ -590,13 +527,4 @@ function pick(input: Input, fields: readonly string[]): Input {
   return Object.fromEntries(
     fields.filter(field => input[field] !== undefined).map(field => [field, input[field]]),
   )
-}
-
-function scopeIds({ organizationId = '', projectId, deviceId, repositoryId }: CommandContext['scope']) {
-  return {
-    organizationId,
-    ...(projectId && { projectId }),
-    ...(deviceId && { deviceId }),
-    ...(repositoryId && { repositoryId }),
-  }
 }

@@ -1,11 +1,15 @@
 import { newId, publicIdOf, UserSessionToken, UserToken } from '@muster/actions'
-import { recordEvent } from '../audit/events.ts'
 import type { Origin } from '../audit/facts.ts'
 import type { EndedRights } from '../bus/ended-rights.ts'
 import { hashSecret, matchesSecret } from '../credentials/secrets.ts'
-import { type Db, select } from '../database/client/connection.ts'
+import { select } from '../database/client/connection.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import { ANONYMOUS, type Caller } from '../pipeline/caller.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../pipeline/command-transaction.ts'
 import type { LastUses } from './last-uses.ts'
 import type { TokenUses } from './person-uses.ts'
 
@@ -35,13 +39,13 @@ type SessionRow = TokenRow & { signedInAt: Date }
  * one node ends on all nodes.
  */
 export class Sessions {
-  readonly #db: Db
+  readonly #parts: CommandParts
   readonly #limits: RateLimits
   readonly #uses: Uses
   readonly #rights: Pick<EndedRights, 'announce'>
 
-  constructor(db: Db, limits: RateLimits, uses: Uses, rights: Pick<EndedRights, 'announce'>) {
-    this.#db = db
+  constructor(parts: CommandParts, limits: RateLimits, uses: Uses, rights: Pick<EndedRights, 'announce'>) {
+    this.#parts = parts
     this.#limits = limits
     this.#uses = uses
     this.#rights = rights
@@ -61,7 +65,9 @@ export class Sessions {
     const sessionId = publicIdOf(token)
     const maxAgeSecs = remember ? REMEMBERED_SECS : SESSION_SECS
     const { userId, isAdmin, passwordHash } = user
-    return this.#db.transaction().execute(async tx => {
+    const caller: Caller = { actor: 'User', userId, isAdmin, sessionId, signedInAt: new Date() }
+    const cause = { caller, scope: {}, origin: { address, browser: userAgent } }
+    const open = async ({ tx, events }: CommandTransaction) => {
       // The lock makes a concurrent password change wait, so that the change ends this session too.
       const account = await tx
         .selectFrom('user')
@@ -82,26 +88,26 @@ export class Sessions {
           expires_at: new Date(Date.now() + maxAgeSecs * 1000),
         })
         .execute()
-      const caller: Caller = { actor: 'User', userId, isAdmin, sessionId, signedInAt: new Date() }
-      const origin = { address, browser: userAgent }
-      await recordEvent(tx, { caller, scope: {}, origin }, 'users_SessionInitiated', { userId, sessionId })
+      await events.emit('users_SessionInitiated', { userId, sessionId })
       return { token, maxAgeSecs }
-    })
+    }
+    return commandTransaction(open, cause, this.#parts)
   }
 
   /** Ends the session with this secret, if there is one. */
   async end(token: string, origin?: Origin): Promise<void> {
     const caller = await this.callerOf({ cookie: token })
     if (caller.actor !== 'User') return
-    await this.#db.transaction().execute(async tx => {
+    const end = async ({ tx, events }: CommandTransaction): Promise<void> => {
       const { userId, sessionId } = caller
       const { numDeletedRows } = await tx
         .deleteFrom('session')
         .where('session_id', '=', sessionId)
         .executeTakeFirst()
       if (numDeletedRows === 0n) return
-      await recordEvent(tx, { caller, scope: {}, origin }, 'users_SessionTerminated', { userId, sessionId })
-    })
+      await events.emit('users_SessionTerminated', { userId, sessionId })
+    }
+    await commandTransaction(end, { caller, scope: {}, origin }, this.#parts)
     this.#rights.announce({ userId: caller.userId })
   }
 
@@ -139,7 +145,7 @@ export class Sessions {
    * Resolves to undefined once the session has ended or the account is disabled.
    */
   async personOfSession(sessionId: string): Promise<(Caller & { actor: 'User' }) | undefined> {
-    const [row] = await select<SessionRow>(this.#db, SESSION, [sessionId])
+    const [row] = await select<SessionRow>(this.#parts.db, SESSION, [sessionId])
     if (!row) return undefined
     const { userId, isAdmin, signedInAt } = row
     return { actor: 'User', userId, isAdmin, sessionId, signedInAt }
@@ -147,14 +153,14 @@ export class Sessions {
 
   /** Whether a user token is still valid, for a connection that was opened with it. Does not count as a use of the token. */
   async isTokenValid(tokenId: string): Promise<boolean> {
-    const [row] = await select<TokenRow>(this.#db, USER_TOKEN, [tokenId])
+    const [row] = await select<TokenRow>(this.#parts.db, USER_TOKEN, [tokenId])
     return row !== undefined
   }
 
   async #bySession(token: string): Promise<Caller> {
     if (!UserSessionToken.safeParse(token).success) return ANONYMOUS
     const sessionId = publicIdOf(token)
-    const [row] = await select<SessionRow>(this.#db, SESSION, [sessionId])
+    const [row] = await select<SessionRow>(this.#parts.db, SESSION, [sessionId])
     if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
     const { userId, isAdmin, signedInAt } = row
     return { actor: 'User', userId, isAdmin, sessionId, signedInAt }
@@ -163,7 +169,7 @@ export class Sessions {
   async #byUserToken(token: string): Promise<Caller> {
     if (!UserToken.safeParse(token).success) return ANONYMOUS
     const tokenId = publicIdOf(token)
-    const [row] = await select<UserTokenRow>(this.#db, USER_TOKEN, [tokenId])
+    const [row] = await select<UserTokenRow>(this.#parts.db, USER_TOKEN, [tokenId])
     if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
     const { userId, isAdmin, predatesShares } = row
     return { actor: 'UserToken', userId, tokenId, isAdmin, ...(predatesShares && { predatesShares }) }

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { recordEvent } from '../audit/events.ts'
 import type { Db } from '../database/client/connection.ts'
-import type { LiveHub } from '../live/live-hub.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
-import type { Logger } from '../runtime/log.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../pipeline/command-transaction.ts'
 import type { LocateBlob } from './driver.ts'
 import type { LocalFolder } from './local-folder.ts'
 import type { ObjectStores } from './object-stores.ts'
@@ -26,34 +28,27 @@ export async function holdBlobs(client: pg.Client): Promise<void> {
   await client.query("select pg_advisory_lock(hashtext('muster.blobs'))")
 }
 
-type BlobSweepOptions = {
-  db: Db
+type BlobSweepOptions = CommandParts & {
   folder: LocalFolder
   stores: ObjectStores
   instanceStoreId: string | undefined
   locate: LocateBlob
-  live: LiveHub
-  log: Logger
 }
 
 /** Removes bytes that no blob needs any more. */
 export class BlobSweep {
-  readonly #db: Db
+  readonly #parts: CommandParts
   readonly #folder: LocalFolder
   readonly #stores: ObjectStores
   readonly #instanceStoreId: string | undefined
   readonly #locate: LocateBlob
-  readonly #live: LiveHub
-  readonly #log: Logger
 
-  constructor({ db, folder, stores, instanceStoreId, locate, live, log }: BlobSweepOptions) {
-    this.#db = db
+  constructor({ folder, stores, instanceStoreId, locate, ...parts }: BlobSweepOptions) {
+    this.#parts = parts
     this.#folder = folder
     this.#stores = stores
     this.#instanceStoreId = instanceStoreId
     this.#locate = locate
-    this.#live = live
-    this.#log = log
   }
 
   /**
@@ -63,13 +58,13 @@ export class BlobSweep {
   async run({ jobId, signal }: { jobId: string; signal: AbortSignal }): Promise<void> {
     await this.#deleteUnfinished(jobId)
     await this.#removeDue(signal)
-    await this.#stores.forgetUnused(this.#db, this.#instanceStoreId)
-    const swept = await this.#folder.sweep(names => knownFiles(this.#db, names))
-    if (swept.removed + swept.lost > 0) this.#log.info(swept, 'files without blobs were swept')
+    await this.#stores.forgetUnused(this.#parts.db, this.#instanceStoreId)
+    const swept = await this.#folder.sweep(names => knownFiles(this.#parts.db, names))
+    if (swept.removed + swept.lost > 0) this.#parts.log.info(swept, 'files without blobs were swept')
   }
 
   async #deleteUnfinished(jobId: string): Promise<void> {
-    const gone = await this.#db.transaction().execute(async tx => {
+    const work = async ({ tx, events, changed }: CommandTransaction): Promise<void> => {
       const { rows } = await sql<{ assetId: string; repositoryId: string; organizationId: string }>`
         with old as (
           select a.asset_id
@@ -87,15 +82,11 @@ export class BlobSweep {
       )
       for (const { assetId, ...scope } of rows) {
         const { repositoryId } = scope
-        await recordEvent(tx, { caller: SYSTEM, scope, jobId }, 'repositories_AssetDeleted', {
-          repositoryId,
-          assetId,
-        })
+        await events.emit('repositories_AssetDeleted', { repositoryId, assetId }, { scope })
+        changed('packages', scope)
       }
-      return rows
-    })
-    for (const { organizationId, repositoryId } of gone)
-      this.#live.changed({ topic: 'packages', organizationId, repositoryId })
+    }
+    await commandTransaction(work, { caller: SYSTEM, scope: {}, jobId }, this.#parts)
   }
 
   /**
@@ -103,7 +94,7 @@ export class BlobSweep {
    * store does not block others.
    */
   async #removeDue(signal: AbortSignal): Promise<void> {
-    const places = await this.#db
+    const places = await this.#parts.db
       .selectFrom('blob_removal')
       .where('not_before', '<=', sql<Date>`now()`)
       .select('store_id')
@@ -120,7 +111,7 @@ export class BlobSweep {
 
   async #removeDueFrom(storeId: string | null, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const due = await this.#db
+      const due = await this.#parts.db
         .selectFrom('blob_removal')
         .where('store_id', 'is not distinct from', storeId)
         .where('not_before', '<=', sql<Date>`now()`)
@@ -141,7 +132,10 @@ export class BlobSweep {
           await driver.remove(name)
           gone.push(row)
         } catch (error) {
-          this.#log.warn({ err: error, assetId, storeId }, 'the bytes of a deleted blob could not be removed')
+          this.#parts.log.warn(
+            { err: error, assetId, storeId },
+            'the bytes of a deleted blob could not be removed',
+          )
           await this.#postponeRemoval(storeId, assetId, error)
           // The other removals from this store would probably fail as well, so they wait for a later sweep.
           if (storeId !== null) break
@@ -151,12 +145,12 @@ export class BlobSweep {
         delete from blob_removal
          where (asset_id, object_key) in (
            select * from unnest(${gone.map(row => row.asset_id)}::text[], ${gone.map(row => row.object_key)}::text[])
-         )`.execute(this.#db)
+         )`.execute(this.#parts.db)
     }
   }
 
   async #postponeRemoval(storeId: string | null, assetId: string, error: unknown): Promise<void> {
-    const due = this.#db
+    const due = this.#parts.db
       .updateTable('blob_removal')
       .where('store_id', 'is not distinct from', storeId)
       .where('not_before', '<=', sql<Date>`now()`)

@@ -2,10 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { Writable } from 'node:stream'
 import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
-import { recordEvent } from '../audit/events.ts'
-import type { Db } from '../database/client/connection.ts'
-import type { LiveHub } from '../live/live-hub.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../pipeline/command-transaction.ts'
 import { type Asset, assetGone, findAsset, lockAsset, markAvailable, noteCheck } from './assets.ts'
 import { type BlobGrant, URL_LIFE_SECS } from './blob-urls.ts'
 import { Digester, type Expected, sha256Of, WrongBytes } from './digest.ts'
@@ -28,15 +30,13 @@ const CHECK_MS = 30 * 60 * 1000
 
 /** Receives the bytes of blobs and compares them with the registered size and digest. */
 export class BlobUploads {
-  readonly #db: Db
+  readonly #parts: CommandParts
   readonly #locate: LocateBlob
-  readonly #live: LiveHub
   readonly #transfers = new FairLimiter(TRANSFERS)
 
-  constructor({ db, locate, live }: { db: Db; locate: LocateBlob; live: LiveHub }) {
-    this.#db = db
+  constructor(parts: CommandParts, locate: LocateBlob) {
+    this.#parts = parts
     this.#locate = locate
-    this.#live = live
   }
 
   /**
@@ -44,7 +44,7 @@ export class BlobUploads {
    * before its body is read where possible.
    */
   async receive({ assetId, purpose }: BlobGrant, request: IncomingMessage): Promise<void> {
-    const asset = await findAsset(this.#db, assetId)
+    const asset = await findAsset(this.#parts.db, assetId)
     if (!asset) throw assetGone()
     requireLength(request, asset.sizeBytes)
     const isVerified = purpose === 'verified-upload'
@@ -81,7 +81,7 @@ export class BlobUploads {
       const { driver, name } = await this.#locate(asset)
       try {
         if ((await driver.sizeOf(name)) === undefined) {
-          await noteCheck(this.#db, asset, 'Missing')
+          await noteCheck(this.#parts.db, asset, 'Missing')
           throw new ActionError('Invalid', 'The bytes of this blob have not been uploaded.', { status: 409 })
         }
         return await digestOf(driver, name, asset, AbortSignal.timeout(CHECK_MS))
@@ -89,8 +89,8 @@ export class BlobUploads {
         if (error instanceof WrongBytes) {
           // Removes the wrong bytes, so that the right bytes can be uploaded. They stay if `noteCheck` returns false, because the
           // blob has become available or was deleted.
-          if (await noteCheck(this.#db, asset, 'Mismatched', error.message)) await driver.remove(name)
-        } else if (error instanceof S3Failure) await noteCheck(this.#db, asset, 'Error', error.message)
+          if (await noteCheck(this.#parts.db, asset, 'Mismatched', error.message)) await driver.remove(name)
+        } else if (error instanceof S3Failure) await noteCheck(this.#parts.db, asset, 'Error', error.message)
         throw error
       }
     })
@@ -102,17 +102,21 @@ export class BlobUploads {
    */
   async #publish(asset: Asset, staged: Staged, isVerified: boolean): Promise<void> {
     const { organizationId, repositoryId } = asset
-    const isNew = await this.#db.transaction().execute(async tx => {
+    let committing: Promise<void> | undefined
+    const publish = async ({ tx, events, changed }: CommandTransaction): Promise<void> => {
       const { status } = await lockAsset(tx, asset)
       if (isVerified && status === 'Available') throw alreadyThere()
-      await staged.commit()
-      // A signed URL does not identify a person, so the event is recorded as System. The action that issued the URL is audited.
-      return markAvailable(tx, asset, staged.sha256, {
-        emit: (event, data) =>
-          recordEvent(tx, { caller: SYSTEM, scope: { organizationId, repositoryId } }, event, data),
-      })
-    })
-    if (isNew) this.#live.changed({ topic: 'packages', organizationId, repositoryId })
+      // A further attempt of the transaction finds the bytes in their place.
+      committing ??= staged.commit()
+      await committing
+      if (await markAvailable(tx, asset, staged.sha256, events)) changed('packages')
+    }
+    // A signed URL does not identify a person, so the event is recorded as System. The action that issued the URL is audited.
+    await commandTransaction(
+      publish,
+      { caller: SYSTEM, scope: { organizationId, repositoryId } },
+      this.#parts,
+    )
   }
 
   async #limited<Result>({ organizationId }: Asset, work: () => Promise<Result>): Promise<Result> {

@@ -1,8 +1,7 @@
 import { ActionError } from '@muster/actions'
 import type { Db, Tx } from '../database/client/connection.ts'
-import type { LiveHub } from '../live/live-hub.ts'
 import { attachment } from '../net/attachment.ts'
-import type { Logger } from '../runtime/log.ts'
+import type { CommandParts } from '../pipeline/command-transaction.ts'
 import { type Asset, requireAvailable, sha256HexOf } from './assets.ts'
 import { BlobSweep } from './blob-sweep.ts'
 import { BlobUploads, verifiedHeaders } from './blob-uploads.ts'
@@ -14,15 +13,12 @@ import { MAX_S3_OBJECT_BYTES } from './s3.ts'
 import { asActionError } from './storage-error.ts'
 
 /** Dependencies of `Blobs`. */
-export type BlobsOptions = {
-  db: Db
+export type BlobsOptions = CommandParts & {
   folder: LocalFolder
   stores: ObjectStores
   /** The instance's own object store, if it has one. */
   instanceStoreId: string | undefined
   urls: BlobUrls
-  live: LiveHub
-  log: Logger
 }
 
 /** The bytes of blobs in the hub's folder and in object stores (docs/api.md 4.7): places, URLs, uploads and removals. */
@@ -36,7 +32,8 @@ export class Blobs {
   readonly #instanceStoreId: string | undefined
   readonly #urls: BlobUrls
 
-  constructor({ db, folder, stores, instanceStoreId, urls, live, log }: BlobsOptions) {
+  constructor({ folder, stores, instanceStoreId, urls, ...parts }: BlobsOptions) {
+    const { db } = parts
     const locate: LocateBlob = async ({ assetId, storeId, objectKey }) => {
       if (storeId === null) return { driver: folder, name: assetId }
       const { bucket } = await stores.open(db, storeId)
@@ -45,8 +42,8 @@ export class Blobs {
     this.#db = db
     this.#folder = folder
     this.stores = stores
-    this.uploads = new BlobUploads({ db, locate, live })
-    this.sweep = new BlobSweep({ db, folder, stores, instanceStoreId, locate, live, log })
+    this.uploads = new BlobUploads(parts, locate)
+    this.sweep = new BlobSweep({ ...parts, folder, stores, instanceStoreId, locate })
     this.#instanceStoreId = instanceStoreId
     this.#urls = urls
   }

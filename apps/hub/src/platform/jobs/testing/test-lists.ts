@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { Db } from '../../database/client/connection.ts'
+import { SYSTEM } from '../../pipeline/caller.ts'
+import type { CommandParts } from '../../pipeline/command-transaction.ts'
 import { createLog } from '../../runtime/log.ts'
 import { type DueRows, dueRows } from '../due-rows.ts'
 
@@ -14,15 +15,19 @@ export const TEST_TABLES = `
  * Processes the lists of `TEST_TABLES` in portions of 5 items, which `process` gets by their positions. An item whose position it removes
  * from the array gets no result.
  */
-export function testLists(db: Db, process: (positions: number[]) => Promise<void>): DueRows {
+export function testLists(
+  parts: Omit<CommandParts, 'log'>,
+  process: (positions: number[]) => Promise<void>,
+): DueRows {
   return dueRows<string, Item, string>({
-    db,
+    ...parts,
     log: createLog('silent'),
     table: 'test_list',
     key: 'list_id',
     isOpen: sql`not has_ended`,
     begin: async () => {},
     read: async id => id,
+    cause: () => ({ caller: SYSTEM, scope: {} }),
     portion: () => 5,
     async claim(tx, id, limit) {
       const { rows } = await sql<Item>`
@@ -34,7 +39,7 @@ export function testLists(db: Db, process: (positions: number[]) => Promise<void
     },
     ended: async (_tx, _id, items) =>
       new Map(items.filter(({ isLate }) => isLate).map(({ position }) => [position, 'DeadlinePassed'])),
-    async process(_tx, _id, items) {
+    async process(_transaction, _id, items) {
       const positions = items.map(({ position }) => position)
       await process(positions)
       return new Map(positions.map(position => [position, 'Done']))
@@ -49,7 +54,7 @@ export function testLists(db: Db, process: (positions: number[]) => Promise<void
     async complete(id) {
       await sql`update test_list set has_ended = true
          where list_id = ${id} and not exists (select from test_item where list_id = ${id} and outcome is null)`.execute(
-        db,
+        parts.db,
       )
     },
   })
