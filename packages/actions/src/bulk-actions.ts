@@ -150,7 +150,7 @@ export const bulkActions = {
     input: z.object({ projectId: ProjectId, bulkActionId: BulkActionId }),
     output: z.object({
       bulkActionId: BulkActionId,
-      kind: BulkActionKind,
+      kind: openWord(BulkActionKind),
       status: openWord(BulkActionStatus),
       userId: UserId,
       actorName: z.string().optional().describe('Name of the person, as it is now.'),

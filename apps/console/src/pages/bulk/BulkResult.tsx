@@ -36,7 +36,11 @@ import { useBulkAction } from './use-bulk-action.ts'
 const FIRST_ROWS = 7
 const PAGE_SIZE = 50
 
-const ICON = { Accept: ShieldCheck, Reject: ShieldX, Delete: Trash2 }
+const ICON: Record<string, typeof Check> = {
+  Accept: ShieldCheck,
+  Reject: ShieldX,
+  Delete: Trash2,
+} satisfies Record<BulkKind, typeof Check>
 
 type BulkResultProps = {
   projectId: string
@@ -65,7 +69,7 @@ export function BulkResult({ projectId, organization, bulkActionId, onClose, onA
     )
   const place = { organization, projectId }
   const hasEnded = !isUnfinished(action)
-  const Icon = ICON[action.kind]
+  const Icon = ICON[action.kind] ?? Check
   return (
     <section className={`sheet ${styles.result}`} aria-labelledby="bulk-title">
       <header>

@@ -12,12 +12,21 @@ export function isUnfinished({ status }: BulkAction): boolean {
   return status === 'Waiting' || status === 'Running'
 }
 
-const DONE: Record<BulkKind, string> = { Accept: 'accepted', Reject: 'rejected', Delete: 'deleted' }
-const DOING: Record<BulkKind, string> = { Accept: 'Accepting', Reject: 'Rejecting', Delete: 'Deleting' }
+type Words = Record<BulkKind, string>
+const DONE: Record<string, string> = {
+  Accept: 'accepted',
+  Reject: 'rejected',
+  Delete: 'deleted',
+} satisfies Words
+const DOING: Record<string, string> = {
+  Accept: 'Accepting',
+  Reject: 'Rejecting',
+  Delete: 'Deleting',
+} satisfies Words
 
-/** Word for a succeeded item: "accepted", "rejected" or "deleted". */
+/** Word for a succeeded item: "accepted", "rejected" or "deleted"; "done" for a kind of a newer hub. */
 export function doneWord(kind: BulkKind): string {
-  return DONE[kind]
+  return DONE[kind] ?? 'done'
 }
 
 /** Number of items that the action did not change. */
@@ -28,7 +37,7 @@ export function refusedCount({ skippedCount, failedCount }: BulkAction): number 
 /** Title of a result: "18 accepted, 2 refused". */
 export function resultTitle(action: BulkAction): string {
   const refused = refusedCount(action)
-  const done = `${formatCount(action.succeededCount)} ${DONE[action.kind]}`
+  const done = `${formatCount(action.succeededCount)} ${doneWord(action.kind)}`
   return refused > 0 ? `${done}, ${formatCount(refused)} refused` : done
 }
 
@@ -36,7 +45,7 @@ export function resultTitle(action: BulkAction): string {
 export function progressWords(action: BulkAction): string {
   const refused = refusedCount(action)
   const done = action.succeededCount + refused
-  const words = `${DOING[action.kind]}, ${formatCount(done)} of ${formatCount(action.itemCount)}`
+  const words = `${DOING[action.kind] ?? action.kind}, ${formatCount(done)} of ${formatCount(action.itemCount)}`
   return refused > 0 ? `${words}, ${formatCount(refused)} refused` : words
 }
 

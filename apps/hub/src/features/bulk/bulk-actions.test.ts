@@ -10,6 +10,7 @@ import {
   deviceIdentity,
   deviceRow,
   failed,
+  liveStream,
   type TestHub,
   type TestUser,
   testHub,
@@ -173,6 +174,23 @@ describe('a decision on several certificates', () => {
       filter: { status: 'pending' },
     })
     expect(devices).toEqual([])
+  })
+
+  it('refreshes the logs of its devices that are open', async () => {
+    const ids = await pendingDevices(2)
+    const { bulkActionId } = await preview('Accept', ids)
+    await using console = await liveStream(hub, owner)
+    await owner.invoke('devices_StartBulkDecision', { projectId, bulkActionId })
+    const logs = () =>
+      console.changes.filter(({ topic, deviceId }) => topic === 'log' && deviceId !== undefined)
+    await until('both logs are refreshed', () => logs().length > 0)
+    const devices = (await itemsOf(bulkActionId)).map(({ deviceId }) => deviceId).sort()
+    expect(
+      logs()
+        .map(({ deviceId }) => deviceId)
+        .sort(),
+    ).toEqual(devices)
+    expect(logs()[0]).toMatchObject({ organizationId, projectId })
   })
 
   it('means the certificates of the preview only: a later one of the same device stays pending', async () => {
@@ -440,6 +458,26 @@ describe('a deletion of several devices', () => {
     expect(await auditEvents(hub, 'devices_BulkActionCancelled')).toMatchObject([{ data: { doneCount: 0 } }])
   })
 
+  it('that a newer release started is shown and cancelled by this one', async () => {
+    await pendingDevices(2)
+    const bulkActionId = await previewed({ kind: 'filter' })
+    await hub.pool.query('alter table bulk_action drop constraint bulk_action_kind_check')
+    await hub.pool.query(
+      `update bulk_action set kind = 'Update', status = 'Running', due_at = now() where bulk_action_id = $1`,
+      [bulkActionId],
+    )
+    await hub.pool.query(
+      `update bulk_action_item set outcome = 'Succeeded' where bulk_action_id = $1 and position = 0`,
+      [bulkActionId],
+    )
+    expect(await stateOf(bulkActionId)).toMatchObject({ kind: 'Update', status: 'Running' })
+    await owner.invoke('devices_CancelBulkAction', { projectId, bulkActionId })
+    expect(await stateOf(bulkActionId)).toMatchObject({ status: 'Cancelled', succeededCount: 1 })
+    expect(await auditEvents(hub, 'devices_BulkActionCancelled')).toMatchObject([
+      { data: { kind: 'Update', doneCount: 1 } },
+    ])
+  })
+
   it('of more than 200 devices runs as a job, with events of the person', async () => {
     await pendingDevices(230)
     const bulkActionId = await previewed({ kind: 'filter' })
@@ -524,7 +562,7 @@ it('continues a bulk action after its process was killed, and decides nothing tw
     const { db } = openDatabase(${JSON.stringify({ host, user, password, database, connectionString })}, () => {})
     const live = { changed() {} }
     const devices = { endRight() {} }
-    await new BulkActions({ db, sessions: new Sessions(db), devices, live, log: createLog('silent') }).runWhole('${bulkActionId}')`
+    await new BulkActions({ db, sessions: new Sessions({ db }), devices, live, log: createLog('silent') }).runWhole('${bulkActionId}')`
   // The lock of a device in the second portion of 200 items holds the other process up until it is killed.
   await using session = await lockDeviceAt(210, bulkActionId)
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {

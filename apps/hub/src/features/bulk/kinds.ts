@@ -9,3 +9,8 @@ export const BULK_KINDS: Record<BulkActionKind, BulkKind> = {
   Reject: bulkDecision('Rejected'),
   Delete: bulkDeletion,
 }
+
+/** The kind with this name; undefined for a bulk action that a node of a newer release created. */
+export function knownKind(name: string): BulkKind | undefined {
+  return Object.hasOwn(BULK_KINDS, name) ? BULK_KINDS[name as BulkActionKind] : undefined
+}

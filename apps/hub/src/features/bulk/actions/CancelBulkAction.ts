@@ -1,12 +1,15 @@
-import { ActionError, type BulkActionKind } from '@muster/actions'
+import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
 import { refusal } from '../../../platform/access/authorize.ts'
 import { wireActor } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { countsOf } from '../bulk-actions.ts'
-import { BULK_KINDS } from '../kinds.ts'
+import { knownKind } from '../kinds.ts'
 
-/** Cancels a bulk action. The update waits until the devices or certificates in flight are processed. No other is processed after it. */
+/**
+ * Cancels a bulk action, also one of a kind that only nodes of a newer release know. The update waits until the devices or certificates in
+ * flight are processed. No other is processed after it.
+ */
 export const devices_CancelBulkAction = handler(
   'devices_CancelBulkAction',
   async ({ tx, events, caller, enqueue }, { projectId, bulkActionId }) => {
@@ -18,8 +21,7 @@ export const devices_CancelBulkAction = handler(
       .forUpdate()
       .executeTakeFirst()
     if (!found) throw refusal()
-    const { status } = found
-    const kind = found.kind as BulkActionKind
+    const { status, kind } = found
     if (!['Prepared', 'Waiting', 'Running'].includes(status))
       throw new ActionError('Invalid', 'This bulk action has ended already.', { status: 409 })
     const { done } = await tx
@@ -33,7 +35,7 @@ export const devices_CancelBulkAction = handler(
       .where('bulk_action_id', '=', bulkActionId)
       .returning(sql<number>`succeeded_count + skipped_count + failed_count`.as('done'))
       .executeTakeFirstOrThrow()
-    if (done > 0) await BULK_KINDS[kind].onEnd?.(enqueue)
+    if (done > 0) await knownKind(kind)?.onEnd?.(enqueue)
     await events.emit('devices_BulkActionCancelled', { projectId, bulkActionId, kind, doneCount: done })
     return {}
   },
