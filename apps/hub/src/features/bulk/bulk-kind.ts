@@ -19,7 +19,7 @@ export type ItemResult = {
 }
 
 /** Context of a portion of a bulk action: its transaction, and what the bulk action is about. */
-export type PortionWork = CommandTransaction & {
+type PortionWork = CommandTransaction & {
   caller: Caller
   projectId: string
   /** Filter of the selection that the bulk action stored; undefined if it stored none. */

@@ -1,5 +1,6 @@
 import type { ActionOutput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
+import { rolesWith } from '../../platform/access/rights.ts'
 import type { Scope } from '../../platform/access/scope.ts'
 import { type Db, select, type Tx } from '../../platform/database/client/connection.ts'
 import type { LimitValues } from '../../platform/limits/limits.ts'
@@ -26,14 +27,20 @@ type FoundPath = {
 
 // A path may match several repositories. The match with the lowest rank wins (docs/decisions.md, "Repositories"): 1 slug, 2 id, 3 display
 // name of an own repository, 4 former slug of an own repository, 5 former display name of an own repository, 6 former slug of another
-// tenant, 7 display name of another tenant, 8 former display name of another tenant. An own repository belongs to an organization of which
-// the caller is a member or, for a device, is linked to the device's project.
+// tenant, 7 display name of another tenant, 8 former display name of another tenant. An own repository belongs to an organization whose
+// repositories the caller may read as a member or, for a device, is linked to the device's project.
 // - A repository with this slug or id hides matches by display name even if the caller may not read it, so that a path means the same
 //   repository to every caller.
 // - Display names count only in repositories that the caller may read, so that other repositories are not disclosed.
 // - No other tenant can divert a caller from an own repository. A slug of another tenant resolves to nothing while an own repository
 //   has this text as its display name. A former name of an own repository has priority over all names of other tenants.
-const findRepository = (name: string, userId: string, projectId: string, isSystem: string): string => `
+const findRepository = (
+  name: string,
+  userId: string,
+  roles: string,
+  projectId: string,
+  isSystem: string,
+): string => `
   with matched as (
     select repository_id, false as is_former, slug = ${name} as is_slug, repository_id = ${name} as is_id
       from repository where slug = ${name} or repository_id = ${name} or display_name = ${name}
@@ -44,6 +51,7 @@ const findRepository = (name: string, userId: string, projectId: string, isSyste
       from matched n
       join repository r using (repository_id)
       left join organization_member m on m.organization_id = r.organization_id and m.user_id = ${userId}
+        and m.is_admin = any (${roles}::boolean[])
       left join project_repository l on l.repository_id = r.repository_id and l.project_id = ${projectId}
   ), named as (
     select repository_id, is_own, is_former, ${isSystem} or is_own or visibility = 'Public' as is_readable,
@@ -63,7 +71,7 @@ const findRepository = (name: string, userId: string, projectId: string, isSyste
   )`
 
 const FIND_PATH = `
-  ${findRepository('$1', '$2', '$3', '$4')}
+  ${findRepository('$1', '$2', '$8', '$3', '$4')}
   select r.repository_id as "repositoryId", p.package_id as "packageId", v.version_id as "versionId",
          f.asset_id as "assetId"
     from found r
@@ -93,6 +101,7 @@ export async function resolvePath(
     path.package ?? null,
     path.tag ?? null,
     path.filename ?? null,
+    rolesWith('read'),
   ])
   return found
 }
@@ -103,7 +112,7 @@ export async function resolvePath(
  */
 export function repositoryOfDevicePath(name: string, projectId: string): RawBuilder<unknown> {
   return sql.raw(
-    `${findRepository(name, "''", projectId, 'false')} select repository_id from found where repository_id is not null`,
+    `${findRepository(name, "''", "'{}'", projectId, 'false')} select repository_id from found where repository_id is not null`,
   )
 }
 
@@ -122,7 +131,7 @@ export type AssetStatus = ActionOutput<'repositories_GetAssetDetails'>['status']
 
 /**
  * Result of the last check of a blob's stored bytes, in the form of the API (docs/api.md 4.7). The detail may disclose the operator's
- * store, so only members of the repository's organization get it. Other readers get the status and the time.
+ * store, so only readers with a role in the repository's organization get it. Other readers get the status and the time.
  */
 export function storageOf(
   row: { storage_status: string; storage_checked_at: Date | null; storage_detail: string | null },
@@ -132,7 +141,7 @@ export function storageOf(
   return {
     status: row.storage_status as Status,
     checkedAt: row.storage_checked_at ? wireTime(row.storage_checked_at) : undefined,
-    detail: rights === undefined ? undefined : (row.storage_detail ?? undefined),
+    detail: rights?.has('read') ? (row.storage_detail ?? undefined) : undefined,
   }
 }
 

@@ -1,9 +1,11 @@
+import { sql } from 'kysely'
+import { mayIn } from '../../platform/access/rights.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import { type Caller, personOf } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 
 /**
- * Whether a repository is public, and whether the caller is a member of its organization; undefined for an absent repository.
+ * Whether a repository is public, and whether the caller may read it as a member of its organization; undefined for an absent repository.
  * Locks the repository until the end of the transaction. Making a repository private or moving it ends links to projects.
  * Without the lock, such a change would miss a link that is being created.
  */
@@ -14,16 +16,11 @@ export async function repositoryToLink(
 ): Promise<{ isPublic: boolean; isOwn: boolean } | undefined> {
   const row = await tx
     .selectFrom('repository as r')
-    .leftJoin('organization_member as m', join =>
-      join
-        .onRef('m.organization_id', '=', 'r.organization_id')
-        .on('m.user_id', '=', personOf(caller)?.userId ?? ''),
-    )
     .where('r.repository_id', '=', repositoryId)
-    .select(['r.visibility', 'm.user_id'])
+    .select(['r.visibility', mayIn('read', personOf(caller)?.userId, sql`r.organization_id`).as('isOwn')])
     .forShare('r')
     .executeTakeFirst()
-  return row && { isPublic: row.visibility === 'Public', isOwn: row.user_id !== null }
+  return row && { isPublic: row.visibility === 'Public', isOwn: row.isOwn }
 }
 
 /** Ends the links of a repository to projects of other organizations, with an audit event and a change notice for each. */

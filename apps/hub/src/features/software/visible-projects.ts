@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
+import { mayIn } from '../../platform/access/rights.ts'
 import type { Scope } from '../../platform/access/scope.ts'
-import { isAuditedReader, isMemberOf } from '../../platform/access/visible.ts'
+import { isAuditedReader } from '../../platform/access/visible.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
-import type { Caller } from '../../platform/pipeline/caller.ts'
+import { type Caller, personOf } from '../../platform/pipeline/caller.ts'
 
 /** Maximum number of projects that `visibleProjects` returns. Callers count the devices of each of them. */
 const MAX_PROJECTS = 200
@@ -25,7 +26,7 @@ export async function visibleProjects(
     select p.project_id as "projectId", p.organization_id as "organizationId", p.name, count(*) over () as count
       from project_repository l join project p using (project_id)
      where l.repository_id = ${scope.repositoryId}
-       and (${isMemberOf(caller, sql`p.organization_id`)} or ${isAudited} and p.organization_id = ${scope.organizationId})
+       and (${mayIn('view', personOf(caller)?.userId, sql`p.organization_id`)} or ${isAudited} and p.organization_id = ${scope.organizationId})
      order by (select coalesce(sum(c.devices), 0) from project_device_count c where c.project_id = p.project_id) desc,
               p.name, p.project_id
      limit ${MAX_PROJECTS}`.execute(db)

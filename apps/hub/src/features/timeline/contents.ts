@@ -2,6 +2,7 @@ import { type Actor, type HandlerOutput, MAX_ACTION_BODY_BYTES, MAX_EVENT_BYTES 
 import type { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
 import { clockErrorSecs } from '../../link/telemetry/event-times.ts'
+import { mayIn } from '../../platform/access/rights.ts'
 import type { Scope } from '../../platform/access/scope.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { rowsWithin } from '../../platform/database/client/page.ts'
@@ -246,7 +247,7 @@ async function auditContents(db: Db, events: readonly Of<'audit'>[]) {
 }
 
 /**
- * Reads the moves of tags. Members of the organization that owns the repository may read its log, so only they get actor and versions.
+ * Reads the moves of tags. People who may view the repository may read its log, so only they get actor and versions.
  * Administrators of the instance get them only if the device's organization owns the repository, because this read has an audit entry in
  * the device's organization only.
  */
@@ -264,7 +265,8 @@ async function tagContents(db: Db, caller: Caller, scope: Scope, moves: readonly
     before_version_id: string | null
     before_version_name: string | null
   }>`
-    select k.ordinality, m.user_id is not null or (${person?.isAdmin ?? false} and r.organization_id = ${scope.organizationId ?? ''})
+    select k.ordinality, ${mayIn('view', person?.userId, sql`r.organization_id`)}
+             or (${person?.isAdmin ?? false} and r.organization_id = ${scope.organizationId ?? ''})
              as may_read_log,
            t.actor, ${actorName(sql`coalesce(t.actor ->> 'userId', t.actor ->> 'deviceId', t.actor ->> 'nodeId')`)},
            ${tokenName('t')} as token_name, t.version_id, v.name as version_name,
@@ -274,7 +276,6 @@ async function tagContents(db: Db, caller: Caller, scope: Scope, moves: readonly
       join package_tag_change t on t.package_id = k.package_id and t.tag = k.tag and t.changed_at = k.at
       join package p on p.package_id = t.package_id
       join repository r on r.repository_id = p.repository_id
-      left join organization_member m on m.organization_id = r.organization_id and m.user_id = ${person?.userId ?? ''}
       left join lateral (
         select b.version_id from package_tag_change b
          where b.package_id = k.package_id and b.tag = k.tag and b.changed_at < k.at

@@ -1,8 +1,12 @@
 import { type Channel, ChannelRejectedError, type ChannelRequest } from '@muster/link'
+import type { Right } from '../../platform/access/rights.ts'
 import type { EndedRights } from '../../platform/bus/ended-rights.ts'
 import { pipeChannels } from '../../platform/net/channel-pipe.ts'
 import type { ForwardCounts } from '../../platform/runtime/measures.ts'
 import { openEndpoint, type ReachableDevice } from '../links/registry.ts'
+
+/** Right on a device that people need to reach its ports and web pages, the same as for `devices_IssueHttpProxyToken`. */
+export const CONNECT: Right = 'manage'
 
 /** Right of a person to a device. Open channels with the same `key` share the look-ups of their right. */
 export type PersonRight = { deviceId: string; userId: string; key: string }

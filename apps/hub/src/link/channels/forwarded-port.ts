@@ -1,4 +1,5 @@
 import { isPort } from '../links/registry.ts'
+import { CONNECT } from './device-channel.ts'
 import type { LinkChannel } from './link-channel.ts'
 
 /** Endpoint that command-line clients open to reach a TCP port of a device (docs/protocol.md 3.4). */
@@ -13,7 +14,7 @@ export const forwardedPort: LinkChannel<{ deviceId: string; port: number }, 'dev
     return isPort(port) ? { deviceId, port } : 'invalid TCP forwarding endpoint'
   },
   endpoint: ({ port }) => `forward/tcp/${port}`,
-  right: 'manage',
+  right: CONNECT,
   event: ({ deviceId, port }, projectId) => ({
     key: `${deviceId} ${port}`,
     name: 'devices_PortForwarded',

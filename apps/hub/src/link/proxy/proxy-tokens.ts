@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
+import { rightsOf } from '../../platform/access/rights.ts'
 import type { Jwts } from '../../platform/credentials/jwts.ts'
 import { type Db, select, type Tx } from '../../platform/database/client/connection.ts'
 import { daysAgo, type JobContext } from '../../platform/jobs/define-job.ts'
-import type { PersonRight } from '../channels/device-channel.ts'
+import { CONNECT, type PersonRight } from '../channels/device-channel.ts'
 import type { ProxyHosts } from './hosts.ts'
 
 /** Protocol that a device's web server speaks on its port. */
@@ -42,6 +43,7 @@ type AccessRow = {
   project_id: string
   organization_id: string
   expires_at: Date
+  is_admin: boolean
 }
 
 /** Parts of a JWT with a verified signature. */
@@ -65,11 +67,11 @@ export async function removeOldProxyTokens({ db }: JobContext): Promise<void> {
 }
 
 /**
- * Selects the row of a token if the person who requested it still has access. Sessions and user tokens are deleted some time after they
+ * Selects the row of a token if the person who requested it is still a member, with the role of that person. Sessions and user tokens are deleted some time after they
  * expire, so the query checks their expiry.
  */
 const ACCESS = `
-  select t.device_id, t.port, t.user_id, t.expires_at, p.project_id, p.organization_id
+  select t.device_id, t.port, t.user_id, t.expires_at, p.project_id, p.organization_id, m.is_admin
     from proxy_token t
     join device d using (device_id)
     join project p using (project_id)
@@ -83,7 +85,7 @@ const ACCESS = `
 
 /**
  * Tokens that open a device's page in a browser. The row of a token is deleted with its session, user token or device. Each request reads
- * the row and the person's membership, so that a token never outlives a right (docs/decisions.md, "HTTP proxy").
+ * the row and the person's role, so that a token never outlives a right (docs/decisions.md, "HTTP proxy").
  */
 export class ProxyTokens {
   readonly #db: Db
@@ -161,18 +163,17 @@ export class ProxyTokens {
     const { tokenId, isHttps } = verified
     const now = Date.now()
     const [row] = await select<AccessRow>(this.#db, ACCESS, [tokenId, hostname, new Date(now)])
-    return (
-      row && {
-        deviceId: row.device_id,
-        port: row.port,
-        protocol: isHttps ? 'https' : 'http',
-        projectId: row.project_id,
-        organizationId: row.organization_id,
-        userId: row.user_id,
-        key: tokenId,
-        lastsSecs: Math.floor((row.expires_at.getTime() - now) / 1000),
-      }
-    )
+    if (!row || !rightsOf(row.is_admin)?.has(CONNECT)) return undefined
+    return {
+      deviceId: row.device_id,
+      port: row.port,
+      protocol: isHttps ? 'https' : 'http',
+      projectId: row.project_id,
+      organizationId: row.organization_id,
+      userId: row.user_id,
+      key: tokenId,
+      lastsSecs: Math.floor((row.expires_at.getTime() - now) / 1000),
+    }
   }
 
   /** The redirect URL of an expired token, if its issuer set one. */

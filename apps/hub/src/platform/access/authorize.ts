@@ -53,7 +53,7 @@ export async function authorize(
 }
 
 /**
- * Permits reads of a repository to members of its organization, devices of linked projects and administrators of the instance. While the
+ * Permits reads of a repository to members of its organization with the right to read, devices of linked projects and administrators of the instance. While the
  * repository is public, everybody may read it (docs/api.md 4.5).
  */
 async function authorizeReader(
@@ -68,7 +68,7 @@ async function authorizeReader(
   if (
     scope &&
     (caller.actor === 'System' ||
-      scope.rights ||
+      scope.rights?.has('read') ||
       scope.readableBy?.everybody ||
       scope.readableBy?.linkedDevice)
   )

@@ -1,19 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Caller, personOf } from '../pipeline/caller.ts'
+import { mayIn } from './rights.ts'
 import type { Scope } from './scope.ts'
 
-/** Makes an SQL condition that limits a list to rows of the organizations in which the caller is a member. */
-export function isMemberOf(caller: Caller, organizationId: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`${organizationId} in
-    (select organization_id from organization_member where user_id = ${personOf(caller)?.userId ?? ''})`
-}
-
 /**
- * Makes an SQL condition that limits a list to rows of the caller's organizations. It is always true for administrators of the
+ * Makes an SQL condition that limits a list to rows of the organizations whose resources the caller may view. It is always true for administrators of the
  * instance.
  */
 export function isVisibleTo(caller: Caller, organizationId: RawBuilder<unknown>): RawBuilder<boolean> {
-  return personOf(caller)?.isAdmin ? sql<boolean>`true` : isMemberOf(caller, organizationId)
+  const person = personOf(caller)
+  return person?.isAdmin ? sql<boolean>`true` : mayIn('view', person?.userId, organizationId)
 }
 
 /**
@@ -21,5 +17,5 @@ export function isVisibleTo(caller: Caller, organizationId: RawBuilder<unknown>)
  * repositories are not audited.
  */
 export function isAuditedReader(caller: Caller, { rights, readableBy }: Scope): boolean {
-  return rights === undefined && personOf(caller)?.isAdmin === true && !readableBy?.everybody
+  return !rights?.has('read') && personOf(caller)?.isAdmin === true && !readableBy?.everybody
 }

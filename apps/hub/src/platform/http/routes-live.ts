@@ -2,6 +2,7 @@ import { ActionError, type LiveChange } from '@muster/actions'
 import { waitUpTo } from '@muster/concurrency'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
+import { rolesWith } from '../access/rights.ts'
 import { PendingChecks } from '../bus/ended-rights.ts'
 import type { Db } from '../database/client/connection.ts'
 import { credentialId, type PersonCaller, personOf } from '../pipeline/caller.ts'
@@ -183,11 +184,12 @@ async function goodCredentials(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** The organizations of people, by user id. */
+/** The organizations whose resources people may view, by user id. */
 async function membershipsOf(db: Db, userIds: string[]): Promise<Map<string, Set<string>>> {
   const rows = await db
     .selectFrom('organization_member')
     .where('user_id', '=', anyOf(userIds))
+    .where('is_admin', '=', sql<boolean>`any(${rolesWith('view')}::boolean[])`)
     .select(['user_id', 'organization_id'])
     .execute()
   const ids = Map.groupBy(rows, ({ user_id }) => user_id)

@@ -53,8 +53,8 @@ export const repositories_GetVersionUsage = handler(
     const projectIds = projects.map(({ projectId }) => projectId)
     const { reportedAs, newer, before } = await neighboursOf(db, versionId)
     const tags = await releaseTags(db, packageId, versionId)
-    // The moves of tags are in the log of the repository, which its members may read.
-    const mayReadLog = scope.rights !== undefined || isAuditedReader(caller, scope)
+    // The moves of tags are in the log of the repository, which needs the right to view it.
+    const mayReadLog = scope.rights?.has('view') || isAuditedReader(caller, scope)
     const hereBefore = tags.find(tag => tag.version.versionId === versionId && tag.before)?.before
     const cameFrom = (mayReadLog ? hereBefore : undefined) ?? before
     const [counted, series] = await Promise.all([
