@@ -67,7 +67,7 @@ import type { Job } from '../platform/jobs/define-job.ts'
 import type { JobName } from '../platform/jobs/jobs.ts'
 import { type Feature, registerFeatures } from '../platform/pipeline/feature.ts'
 import type { Handlers } from '../platform/pipeline/handler.ts'
-import type { FeatureServices, ServiceParts } from '../platform/pipeline/services.ts'
+import type { ServiceMakers } from '../platform/pipeline/services.ts'
 ${rooms.map(room => `import { ${room} } from './${room}/feature.ts'`).join('\n')}
 
 /** All features of the hub. */
@@ -95,9 +95,7 @@ ${having.owners.map(room => `  ...${room}.owners,`).join('\n')}
 }
 
 /** Makes the services of all features. A missing one does not compile. */
-export function featureServices(parts: ServiceParts): FeatureServices {
-  return { ${having.services.map(room => `...${room}.services(parts)`).join(', ')} }
-}
+export const services: ServiceMakers = { ${having.services.map(room => `...${room}.services`).join(', ')} }
 
 /** Functions that cancel the work of all features in a restored database. A missing one does not compile. */
 export const cancellations: Cancellations = { ${having.onRestore.map(room => `...${room}.onRestore`).join(', ')} }

@@ -6,7 +6,7 @@ import { ActionError, findAction } from '@muster/actions'
 import { InFlight } from '@muster/concurrency'
 import { GO_AWAY } from '@muster/link'
 import type pg from 'pg'
-import { jobs as allJobs, featureServices, features, handlers } from './features/index.ts'
+import { jobs as allJobs, features, handlers, services as serviceMakers } from './features/index.ts'
 import { EarlyUpgrades } from './link/gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './link/gateway/gateway.ts'
 import { Presence } from './link/gateway/presence.ts'
@@ -68,7 +68,7 @@ import { RefusalSummary } from './platform/operator/refusal-summary.ts'
 import type { CommandParts } from './platform/pipeline/command-transaction.ts'
 import type { Core } from './platform/pipeline/core.ts'
 import { createPipeline, type Pipeline } from './platform/pipeline/invoke.ts'
-import type { Services } from './platform/pipeline/services.ts'
+import { makeServices, type Services } from './platform/pipeline/services.ts'
 import { prepareDataDir, refuseUnfinished } from './platform/runtime/data-folder.ts'
 import { lockDataDir } from './platform/runtime/data-lock.ts'
 import type { Logger } from './platform/runtime/log.ts'
@@ -150,7 +150,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     tracer,
     core: () => core,
     publicUrl: () => publicUrl,
-    routes: features.flatMap(({ routes = [] }) => routes),
+    routes: Object.assign({}, ...features.map(({ routes }) => routes)),
     answerLargeHead: largeCookiesAnswer,
   })
   stack.defer(() => server.close())
@@ -320,7 +320,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     dataDir: config.dataDir,
     nodeId: node.nodeId,
   }
-  const ofFeatures = featureServices({ ...parts, db, sessions, live, log })
+  const ofFeatures = makeServices(serviceMakers, { ...parts, db, sessions, live, log })
   const services = { ...parts, ...ofFeatures }
   const watched = disk === undefined ? [] : [disk.folder]
   stack.use(

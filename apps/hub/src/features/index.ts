@@ -5,7 +5,7 @@ import type { Job } from '../platform/jobs/define-job.ts'
 import type { JobName } from '../platform/jobs/jobs.ts'
 import { type Feature, registerFeatures } from '../platform/pipeline/feature.ts'
 import type { Handlers } from '../platform/pipeline/handler.ts'
-import type { FeatureServices, ServiceParts } from '../platform/pipeline/services.ts'
+import type { ServiceMakers } from '../platform/pipeline/services.ts'
 import { accounts } from './accounts/feature.ts'
 import { approvals } from './approvals/feature.ts'
 import { audit } from './audit/feature.ts'
@@ -71,9 +71,7 @@ export const owners: Owners = {
 }
 
 /** Makes the services of all features. A missing one does not compile. */
-export function featureServices(parts: ServiceParts): FeatureServices {
-  return { ...bulk.services(parts) }
-}
+export const services: ServiceMakers = { ...bulk.services }
 
 /** Functions that cancel the work of all features in a restored database. A missing one does not compile. */
 export const cancellations: Cancellations = { ...bulk.onRestore }

@@ -6,7 +6,7 @@ import { checkAddresses } from './colliding-addresses.ts'
 import * as jobs from './jobs/index.ts'
 import { owners } from './owners.ts'
 import { removeExpired, removeSignUps } from './retention.ts'
-import { sessionRoutes } from './routes-session.ts'
+import { login, logout } from './routes-session.ts'
 
 /** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
@@ -84,7 +84,7 @@ export const accounts = defineFeature({
   jobs,
   limits,
   owners,
-  routes: [sessionRoutes],
+  routes: { 'POST /api/private/login': login, 'POST /api/private/logout': logout },
   retention: [removeExpired, removeSignUps],
   checks: [checkAddresses],
 })

@@ -1,10 +1,11 @@
 import { ActionError, Email } from '@muster/actions'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { recordAuditAction } from '../../platform/audit/actions.ts'
 import type { Origin } from '../../platform/audit/facts.ts'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { textOf } from '../../platform/http/routes-actions.ts'
+import type { Route } from '../../platform/http/server.ts'
 import { ANONYMOUS } from '../../platform/pipeline/caller.ts'
 import type { Core } from '../../platform/pipeline/core.ts'
 import { canonicalEmail, foldAscii } from '../../platform/pipeline/email-address.ts'
@@ -22,9 +23,8 @@ const Login = z.object({
 /** Message of every failed sign-in, so that it does not reveal which part was wrong (docs/specification.md 8). */
 const REFUSED = 'Invalid username or password!'
 
-/** Sign-in and sign-out. They are routes and not actions because they set cookies (docs/decisions.md, "Sign-in and sessions"). */
-export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
-  const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: cookie.isSecure } as const
+/** Sign-in. It and sign-out are routes and not actions because they set cookies (docs/decisions.md, "Sign-in and sessions"). */
+export const login: Route = (core, cookie) => {
   const knownBrowsers = new KnownBrowsers(core, cookie)
 
   // Rejects before the body is read and the password is hashed, so that a rejected sign-in costs little.
@@ -34,7 +34,7 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
     await core().limits.requireUnspent('sign-in address', request.remote)
   }
 
-  app.post('/api/private/login', { onRequest: refuseEarly }, async (request, reply) => {
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     refuseForeignOrigin(request, cookie)
     const { db, sessions, limits, passwords, firstPassword, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
@@ -95,18 +95,30 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
     const before = request.cookies[cookie.name]
     if (before) await sessions.end(before, originOf(request))
     const { token, maxAgeSecs } = opened
-    reply.setCookie(cookie.name, token, { ...attributes, ...(isRemembered && { maxAge: maxAgeSecs }) })
+    reply.setCookie(cookie.name, token, {
+      ...attributesOf(cookie),
+      ...(isRemembered && { maxAge: maxAgeSecs }),
+    })
     await knownBrowsers.remember(reply, account.user_id)
     return reply.header('cache-control', 'no-store').send({})
-  })
+  }
+  return { onRequest: refuseEarly, handler }
+}
 
-  app.post('/api/private/logout', async (request, reply) => {
+/** Sign-out. */
+export const logout: Route = (core, cookie) => ({
+  async handler(request, reply) {
     refuseForeignOrigin(request, cookie)
     const token = request.cookies[cookie.name]
     if (token) await core().sessions.end(token, originOf(request))
-    reply.clearCookie(cookie.name, attributes)
+    reply.clearCookie(cookie.name, attributesOf(cookie))
     return reply.header('cache-control', 'no-store').send({})
-  })
+  },
+})
+
+/** Attributes of the cookie of a session. */
+function attributesOf({ isSecure }: SessionCookie) {
+  return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure } as const
 }
 
 /** IP address and browser of a request, for the audit log. */

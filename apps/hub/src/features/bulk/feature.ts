@@ -35,7 +35,7 @@ export const bulk = defineFeature({
   actions,
   events,
   jobs,
-  services: parts => ({ bulkActions: new BulkActions(parts) }),
+  services: { bulkActions: parts => new BulkActions(parts) },
   onStart: ({ bulkActions, log }) =>
     bulkActions.resume().catch(error => log.warn({ err: error }, 'unfinished bulk actions were not resumed')),
   retention: [removeOldBulkActions],

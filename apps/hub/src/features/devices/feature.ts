@@ -6,7 +6,7 @@ import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
 import { owners } from './owners.ts'
-import { exportRoutes } from './routes-export.ts'
+import { exportList } from './routes-export.ts'
 
 /** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
@@ -49,6 +49,6 @@ export const devices = defineFeature({
   events,
   jobs,
   owners,
-  routes: [exportRoutes],
+  routes: { 'GET /api/v1/export/:action.:format': exportList },
   retention: [removeOldConnections, removeOldProxyTokens, removeOldStoredBytes],
 })

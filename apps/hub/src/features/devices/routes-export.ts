@@ -1,15 +1,10 @@
 import { Readable } from 'node:stream'
 import { ActionError, findAction, MAX_JSON_DEPTH, MAX_PAGE_SIZE } from '@muster/actions'
 import { jsonDepth, parseExact, stringify } from '@muster/actions/exact-json'
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Route } from '../../platform/http/server.ts'
 import { actorId, personOf } from '../../platform/pipeline/caller.ts'
-import type { Core } from '../../platform/pipeline/core.ts'
-import {
-  callerOfRequest,
-  refuseForeignOrigin,
-  type SessionCookie,
-} from '../../platform/sessions/request-caller.ts'
+import { callerOfRequest, refuseForeignOrigin } from '../../platform/sessions/request-caller.ts'
 
 type Row = Record<string, unknown>
 type Format = {
@@ -31,58 +26,56 @@ const FORMATS: Record<string, Format> = {
   },
 }
 
+type Params = { action: string; format: string }
+
 /**
  * Exports a whole list as a file: `GET /api/v1/export/{action}.{csv|jsonl}?input={JSON}`. Works for every query with a paginated output.
  * Each page is an ordinary call of the action, so the action alone decides which rows the caller sees.
  */
-export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
-  app.get<{ Params: { action: string; format: string }; Querystring: { input?: unknown } }>(
-    '/api/v1/export/:action.:format',
-    { exposeHeadRoute: false },
-    async (request, reply) => {
-      const list = listOf(request.params.action)
-      const format = Object.hasOwn(FORMATS, request.params.format)
-        ? FORMATS[request.params.format]
-        : undefined
-      if (!list || !format)
-        throw new ActionError('Invalid', 'Found no such export, expected a paged query and .csv or .jsonl.', {
-          status: 404,
-        })
-      const input = inputOf(request.query.input)
-      const readPage = async (cursor?: string): Promise<{ rows: Row[]; nextCursor?: string }> => {
-        const { pipeline, sessions, shares } = core()
-        // Authenticates again for each page: a session or a right may end during a long export.
-        const caller = await callerOfRequest(request, sessions, cookie)
-        request.note = { actorId: actorId(caller), action: list.name }
-        if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
-        const person = personOf(caller)
-        if (person && cursor === undefined) shares.takeStream(person, reply.raw)
-        const text = JSON.stringify({ ...input, limit: MAX_PAGE_SIZE, cursor })
-        const output = parseExact(
-          await pipeline.invoke(caller, list.name, text, request.id, { address: request.remote }),
-        ) as Row
-        const { nextCursor } = output as { nextCursor?: string }
-        return { rows: output[list.member] as Row[], ...(nextCursor && { nextCursor }) }
+export const exportList: Route = (core, cookie) => ({
+  exposeHeadRoute: false,
+  async handler(request, reply) {
+    const params = request.params as Params
+    const list = listOf(params.action)
+    const format = Object.hasOwn(FORMATS, params.format) ? FORMATS[params.format] : undefined
+    if (!list || !format)
+      throw new ActionError('Invalid', 'Found no such export, expected a paged query and .csv or .jsonl.', {
+        status: 404,
+      })
+    const input = inputOf((request.query as { input?: unknown }).input)
+    const readPage = async (cursor?: string): Promise<{ rows: Row[]; nextCursor?: string }> => {
+      const { pipeline, sessions, shares } = core()
+      // Authenticates again for each page: a session or a right may end during a long export.
+      const caller = await callerOfRequest(request, sessions, cookie)
+      request.note = { actorId: actorId(caller), action: list.name }
+      if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
+      const person = personOf(caller)
+      if (person && cursor === undefined) shares.takeStream(person, reply.raw)
+      const text = JSON.stringify({ ...input, limit: MAX_PAGE_SIZE, cursor })
+      const output = parseExact(
+        await pipeline.invoke(caller, list.name, text, request.id, { address: request.remote }),
+      ) as Row
+      const { nextCursor } = output as { nextCursor?: string }
+      return { rows: output[list.member] as Row[], ...(nextCursor && { nextCursor }) }
+    }
+    async function* lines(page: Awaited<ReturnType<typeof readPage>>): AsyncGenerator<string> {
+      yield format!.header(list!.columns)
+      for (;;) {
+        yield page.rows.map(row => format!.row(list!.columns, row)).join('')
+        if (page.nextCursor === undefined) return
+        page = await readPage(page.nextCursor)
       }
-      async function* lines(page: Awaited<ReturnType<typeof readPage>>): AsyncGenerator<string> {
-        yield format!.header(list!.columns)
-        for (;;) {
-          yield page.rows.map(row => format!.row(list!.columns, row)).join('')
-          if (page.nextCursor === undefined) return
-          page = await readPage(page.nextCursor)
-        }
-      }
-      // Reads the first page before the headers are sent, so that an error still gets its own status and JSON body.
-      const first = await readPage()
-      const day = new Date().toISOString().slice(0, 10)
-      return reply
-        .type(format.contentType)
-        .header('content-disposition', `attachment; filename="${list.name}-${day}.${request.params.format}"`)
-        .header('cache-control', 'no-store')
-        .send(Readable.from(lines(first), { objectMode: false }))
-    },
-  )
-}
+    }
+    // Reads the first page before the headers are sent, so that an error still gets its own status and JSON body.
+    const first = await readPage()
+    const day = new Date().toISOString().slice(0, 10)
+    return reply
+      .type(format.contentType)
+      .header('content-disposition', `attachment; filename="${list.name}-${day}.${params.format}"`)
+      .header('cache-control', 'no-store')
+      .send(Readable.from(lines(first), { objectMode: false }))
+  },
+})
 
 /** A query with a paginated output: its name, the property of its output that holds the rows, and the columns of a row. */
 function listOf(name: string): { name: string; member: string; columns: string[] } | undefined {

@@ -4,7 +4,7 @@ import { defineFeature } from '../../platform/pipeline/feature.ts'
 import * as actions from './actions/index.ts'
 import * as jobs from './jobs/index.ts'
 import { owners } from './owners.ts'
-import { blobRoutes } from './routes-blobs.ts'
+import { download, fileByPath, upload } from './routes-blobs.ts'
 
 /** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
@@ -160,4 +160,15 @@ declare module '../../platform/limits/limits.ts' {
 }
 
 /** Repositories with their packages, versions and files. */
-export const repositories = defineFeature({ actions, events, jobs, limits, owners, routes: [blobRoutes] })
+export const repositories = defineFeature({
+  actions,
+  events,
+  jobs,
+  limits,
+  owners,
+  routes: {
+    'GET /api/v1/blobs/:assetId': download,
+    'PUT /api/v1/blobs/:assetId': upload,
+    'GET /api/v1/repositories/:repository/:package/:tag/assets/*': fileByPath,
+  },
+})

@@ -1,11 +1,11 @@
 import { ActionError } from '@muster/actions'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../../platform/access/authorize.ts'
 import { replyWithFile } from '../../platform/http/send-file.ts'
+import type { Route } from '../../platform/http/server.ts'
 import { liftTimeLimit } from '../../platform/net/time-limit.ts'
 import { actorId } from '../../platform/pipeline/caller.ts'
-import type { Core } from '../../platform/pipeline/core.ts'
-import { callerOfRequest, type SessionCookie } from '../../platform/sessions/request-caller.ts'
+import { callerOfRequest } from '../../platform/sessions/request-caller.ts'
 import { findAsset, sha256HexOf } from '../../platform/storage/assets.ts'
 import type { BlobGrant } from '../../platform/storage/blob-urls.ts'
 import { resolvePath } from './repositories.ts'
@@ -16,17 +16,16 @@ import { resolvePath } from './repositories.ts'
  */
 const LINGER_MS = 1_000
 
-const BLOB = '/api/v1/blobs/'
+type Query = Record<string, unknown>
+type Blob = { assetId: string }
+type Path = { repository: string; package: string; tag: string; '*': string }
 
-type Blob = { Params: { assetId: string }; Querystring: Record<string, unknown> }
-type Path = { Params: { repository: string; package: string; tag: string; '*': string } }
-
-/** Routes for the bytes of assets: signed URLs of the hub, and files of package versions by their path (docs/api.md 1.3, 4.7). */
-export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
-  app.get<Blob>(`${BLOB}:assetId`, async (request, reply) => {
+/** Sends the bytes of a blob to the holder of a URL that the hub signed (docs/api.md 4.7). */
+export const download: Route = core => ({
+  async handler(request, reply) {
     const { blobs, blobUrls } = core()
-    const { assetId } = request.params
-    const { sha256, filename, expires } = blobUrls.check(['download'], assetId, request.query)
+    const { assetId } = request.params as Blob
+    const { sha256, filename, expires } = blobUrls.check(['download'], assetId, request.query as Query)
     await replyWithFile(request, reply, {
       path: blobs.pathOf(assetId),
       sha256: sha256!,
@@ -34,13 +33,16 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
       isPublic: false,
       cachedUntil: expires,
     })
-  })
+  },
+})
 
-  app.get<Path>('/api/v1/repositories/:repository/:package/:tag/assets/*', async (request, reply) => {
+/** Sends a file of a package version by its path, to whoever may read the repository (docs/api.md 1.3). */
+export const fileByPath: Route = (core, cookie) => ({
+  async handler(request, reply) {
     const { db, sessions, blobs } = core()
     const caller = await callerOfRequest(request, sessions, cookie)
     request.note = { actorId: actorId(caller) }
-    const { '*': filename, ...path } = request.params
+    const { '*': filename, ...path } = request.params as Path
     const found = await resolvePath(db, caller, { ...path, filename })
     // The response is the same whether or not the repository exists, so that its existence is not revealed.
     if (!found) throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
@@ -58,28 +60,27 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
       filename,
       isPublic: caller.actor === 'Anonymous',
     })
-  })
+  },
+})
 
-  app.register(async uploads => {
-    uploads.removeAllContentTypeParsers()
-    // Leaves the body unread: `BlobUploads.receive` streams it.
-    uploads.addContentTypeParser('*', (_request, _body, done) => done(null))
-    uploads.put<Blob>(`${BLOB}:assetId`, async (request, reply) => {
-      try {
-        const { blobs, blobUrls } = core()
-        const purposes: BlobGrant['purpose'][] = ['upload', 'verified-upload']
-        const grant = blobUrls.check(purposes, request.params.assetId, request.query)
-        // `BlobUploads.receive` has its own limits for slow and stalled uploads.
-        liftTimeLimit(request.raw)
-        await blobs.uploads.receive(grant, request.raw)
-      } catch (error) {
-        closeAfterAnswer(request, reply)
-        throw error
-      }
-      return reply.code(200).send()
-    })
-  })
-}
+/** Takes the bytes of a blob from the holder of a URL that the hub signed (docs/api.md 4.7). `BlobUploads.receive` streams them. */
+export const upload: Route = core => ({
+  streamsBody: true,
+  async handler(request, reply) {
+    try {
+      const { blobs, blobUrls } = core()
+      const purposes: BlobGrant['purpose'][] = ['upload', 'verified-upload']
+      const grant = blobUrls.check(purposes, (request.params as Blob).assetId, request.query as Query)
+      // `BlobUploads.receive` has its own limits for slow and stalled uploads.
+      liftTimeLimit(request.raw)
+      await blobs.uploads.receive(grant, request.raw)
+    } catch (error) {
+      closeAfterAnswer(request, reply)
+      throw error
+    }
+    return reply.code(200).send()
+  },
+})
 
 /** Ends the connection after the response. Otherwise the unread rest of the body would be parsed as the next request. */
 function closeAfterAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {

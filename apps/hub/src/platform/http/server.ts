@@ -16,6 +16,7 @@ import {
   type FastifyReply,
   type FastifyRequest,
   fastify,
+  type RouteShorthandOptionsWithHandler,
 } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
@@ -71,8 +72,17 @@ declare module 'fastify' {
 /** Options of both listeners: the main listener and the listener for devices only. */
 type ListenerOptions = { config: Config; instanceKey: InstanceKey; shares: Shares }
 
-/** Adds HTTP routes of a feature. `core` throws while the hub starts or stops. */
-export type AddRoutes = (app: FastifyInstance, core: () => Core, cookie: SessionCookie) => void
+/** Method and path of an HTTP route, in the form of Fastify: `GET /api/v1/notes/:noteId`. */
+export type RouteName = `${'GET' | 'POST' | 'PUT'} /${string}`
+
+/** Makes the handler of a feature's HTTP route. `core` throws while the hub starts or stops. */
+export type Route = (
+  core: () => Core,
+  cookie: SessionCookie,
+) => RouteShorthandOptionsWithHandler & {
+  /** True if the handler streams the body itself, whatever its type. */
+  streamsBody?: boolean
+}
 
 /**
  * Answers a request whose head is too large: the whole answer, or undefined for an answer without content. `packet` holds the bytes
@@ -89,7 +99,7 @@ type ServerOptions = Omit<ListenerOptions, 'shares'> & {
   core: () => Core | undefined
   publicUrl: () => string
   /** Routes of the features. */
-  routes?: readonly AddRoutes[]
+  routes?: Readonly<Record<RouteName, Route>>
   answerLargeHead?: AnswerLargeHead
   /** Folder of the built console. */
   consoleDir?: string
@@ -110,7 +120,7 @@ export async function createServer({
   tracer,
   core,
   publicUrl,
-  routes = [],
+  routes = {},
   answerLargeHead = () => undefined,
   consoleDir,
   agentFile,
@@ -254,11 +264,27 @@ export async function createServer({
   }
   actionRoutes(app, running, cookie)
   liveRoutes(app, running, cookie)
-  for (const addRoutes of routes) addRoutes(app, running, cookie)
+  for (const [name, route] of Object.entries(routes)) addRoute(app, name, route(running, cookie))
   docsRoutes(app, publicUrl)
   installRoutes(app, config, publicUrl, agentFile)
   await consoleRoutes(app, config, publicUrl, consoleDir)
   return app
+}
+
+/** Adds a route in a scope of its own, so that a handler that streams its body changes nothing for the others. */
+function addRoute(
+  app: FastifyInstance,
+  name: string,
+  { streamsBody = false, ...options }: ReturnType<Route>,
+): void {
+  const [method = '', url = ''] = name.split(' ')
+  app.register(async scope => {
+    if (streamsBody) {
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+    }
+    scope.route({ method, url, ...options })
+  })
 }
 
 /**

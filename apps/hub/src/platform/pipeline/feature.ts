@@ -3,7 +3,7 @@ import { type Owners, registerOwners } from '../access/owners.ts'
 import { type EventDeclaration, registerEvents } from '../audit/events.ts'
 import type { Cancellations } from '../backup/restore.ts'
 import type { Db } from '../database/client/connection.ts'
-import type { AddRoutes } from '../http/server.ts'
+import type { Route, RouteName } from '../http/server.ts'
 import type { Job, JobContext, RemoveOld } from '../jobs/define-job.ts'
 import type { JobName } from '../jobs/jobs.ts'
 import { registerJobs } from '../jobs/kinds.ts'
@@ -11,7 +11,7 @@ import { type Limit, ownLimits, registerLimits } from '../limits/limits.ts'
 import type { Finding } from '../operator/finding.ts'
 import type { MetricReader } from '../operator/metrics.ts'
 import type { Handlers } from './handler.ts'
-import type { FeatureServices, ServiceParts } from './services.ts'
+import type { ServiceMakers } from './services.ts'
 
 /** What a feature gives to the hub. `npm run gen` collects the features of all folders into `features/index.ts`. */
 export type Feature = {
@@ -25,12 +25,12 @@ export type Feature = {
   owners?: Partial<Owners>
   /** Its limits, by their names. Each is also a setting. */
   limits?: Record<string, Limit>
-  /** Its HTTP routes beside the actions. */
-  routes?: readonly AddRoutes[]
+  /** Its HTTP routes beside the actions, by method and path. */
+  routes?: Readonly<Record<RouteName, Route>>
   /** Makes the reader of its metrics. `failed` counts a part that could not be read. */
   metrics?: (db: Db, failed: (part: string) => void) => MetricReader
-  /** Makes its services for handlers and jobs, out of those of the platform and the link. */
-  services?: (parts: ServiceParts) => Partial<FeatureServices>
+  /** Makes its services for handlers and jobs, by their names, out of those of the platform and the link. */
+  services?: Partial<ServiceMakers>
   /** Work of a starting node, before its devices connect and its jobs run. An error ends the start. */
   onStart?: (context: JobContext) => Promise<void>
   /** Removes its rows that are no longer needed. The job `instance_CleanupExpired` runs this every hour. */
@@ -47,7 +47,7 @@ export function defineFeature<F extends Feature>(feature: F): F {
 }
 
 /** Parts of a feature whose names no other feature may have. */
-const NAMED = ['actions', 'events', 'jobs', 'owners', 'limits', 'onRestore'] as const
+const NAMED = ['actions', 'events', 'jobs', 'owners', 'limits', 'services', 'routes', 'onRestore'] as const
 
 /** Makes features known to the platform, by the names of their folders. Throws, with both files, for a name that two of them declare. */
 export function registerFeatures(features: Readonly<Record<string, Feature>>): readonly Feature[] {
@@ -55,10 +55,12 @@ export function registerFeatures(features: Readonly<Record<string, Feature>>): r
   for (const [name, feature] of Object.entries(features))
     for (const part of NAMED)
       for (const key of Object.keys(feature[part] ?? {})) {
-        const other = declared.get(`${part} ${key}`)
+        // Two paths that differ only in the names of their parameters are one route.
+        const entry = `${part} ${part === 'routes' ? key.replace(/:\w+/g, ':') : key}`
+        const other = declared.get(entry)
         const file = `${name}/feature.ts`
         if (other !== undefined) throw new Error(`${file}: ${part}: ${key} is declared in ${other} too`)
-        declared.set(`${part} ${key}`, file)
+        declared.set(entry, file)
       }
   const all = Object.values(features)
   for (const feature of all) {

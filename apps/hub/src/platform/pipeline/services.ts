@@ -47,6 +47,17 @@ export interface Services extends FeatureServices {
   nodeId: string
 }
 
+/** Functions that make the services of features, by their names. */
+export type ServiceMakers = {
+  [Name in keyof FeatureServices]: (parts: ServiceParts) => FeatureServices[Name]
+}
+
+/** Makes the services of features. */
+export function makeServices(makers: ServiceMakers, parts: ServiceParts): FeatureServices {
+  const made = Object.entries(makers).map(([name, make]) => [name, make(parts)])
+  return Object.fromEntries(made) as FeatureServices
+}
+
 /** The parts of the hub out of which features make their services. */
 export type ServiceParts = Omit<Services, keyof FeatureServices> & {
   db: Db
