@@ -18,45 +18,44 @@ const NOTE = '// Written by `npm run gen` from'
 const satisfying = (end: string): RegExp =>
   new RegExp(`^export const (\\w+) = \\{\\n(?:(?: .*)?\\n)*\\} ${end}<`, 'm')
 
+type Sentences = { type: string; table: string; fields: string; about: string }
+
+/** A table of sentences in logs: the type of its parts, its own name, and the type with the fields that they may name. */
+function sentences({ type, table, fields, about }: Sentences): Joined {
+  return {
+    partsIn: 'log-sentences.ts',
+    pattern: satisfying(`as const satisfies ${type}`),
+    text: (imports, members) => `${NOTE} the files log-sentences.ts of the features.
+${imports}
+import type { ${fields}, SentenceRow, WithKnownFields } from './sentence-row.ts'
+
+const rows = {
+${members}
+}
+
+/** ${about} A missing one does not compile. */
+export const ${table} = rows satisfies WithKnownFields<typeof rows, ${fields}> as Record<
+  string,
+  SentenceRow
+>
+`,
+  }
+}
+
 /** The joined tables, by their paths in `apps/console/src`. */
 const TABLES: Record<string, Joined> = {
-  'pages/audit/sentences/event-sentences.ts': {
-    partsIn: 'log-sentences.ts',
-    pattern: satisfying('as const satisfies EventSentences'),
-    text: (imports, members) => `${NOTE} the files log-sentences.ts of the features.
-import type { AuditEvents } from '@muster/actions/client'
-${imports}
-import type { SentenceRow, WithKnownFields } from './sentence-row.ts'
-
-const rows = {
-${members}
-}
-
-/** Sentences for all audit events, by the name of the event. A missing one does not compile. */
-export const EVENT_SENTENCES = rows satisfies WithKnownFields<typeof rows, AuditEvents> as Record<
-  string,
-  SentenceRow
->
-`,
-  },
-  'pages/audit/sentences/action-phrases.ts': {
-    partsIn: 'log-sentences.ts',
-    pattern: satisfying('as const satisfies ActionPhrases'),
-    text: (imports, members) => `${NOTE} the files log-sentences.ts of the features.
-${imports}
-import type { LoggedInputs, SentenceRow, WithKnownFields } from './sentence-row.ts'
-
-const rows = {
-${members}
-}
-
-/** Phrases for all actions that leave an entry in a log when they fail, by the name of the action. A missing one does not compile. */
-export const ACTION_PHRASES = rows satisfies WithKnownFields<typeof rows, LoggedInputs> as Record<
-  string,
-  SentenceRow
->
-`,
-  },
+  'pages/audit/sentences/event-sentences.ts': sentences({
+    type: 'EventSentences',
+    table: 'EVENT_SENTENCES',
+    fields: 'LoggedEvents',
+    about: 'Sentences for all audit events, by the name of the event.',
+  }),
+  'pages/audit/sentences/action-phrases.ts': sentences({
+    type: 'ActionPhrases',
+    table: 'ACTION_PHRASES',
+    fields: 'LoggedInputs',
+    about: 'Phrases for all actions that leave an entry in a log when they fail, by the name of the action.',
+  }),
   'pages/instance/jobs/job-words.ts': {
     partsIn: 'job-words.ts',
     pattern: /^export const (\w+): JobWords</m,

@@ -5,9 +5,9 @@ import { invalidateActions } from '../../api/queries.ts'
 import { FormDialog } from '../../form/FormDialog.tsx'
 import { bindText, useTextForm } from '../../form/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
+import { SecretDialog } from '../../ui/lazy/SecretDialog.tsx'
 import { SelectField } from '../../ui/lazy/SelectField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { SecretDialog } from '../projects/tokens/SecretDialog.tsx'
 import { useCurrentPassword } from './use-current-password.tsx'
 
 /** Creates a personal access token, then shows its secret once. */

@@ -1,21 +1,18 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { KeyRound, Trash2 } from 'lucide-react'
+import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
 import { useNow } from '../../lib/app/clock.ts'
-import { confirmed } from '../../lib/app/confirm.ts'
-import { focusHeading } from '../../lib/focus-heading.ts'
 import { useSession } from '../../session.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { Badge } from '../../ui/app/Badge.tsx'
 import { CreateButton } from '../../ui/app/CreateButton.tsx'
+import { DeleteTokenButton } from '../../ui/app/DeleteTokenButton.tsx'
 import { EmptyState } from '../../ui/app/EmptyState.tsx'
-import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Id } from '../../ui/app/Id.tsx'
 import { LoadMore } from '../../ui/app/LoadMore.tsx'
 import { Section } from '../../ui/app/Section.tsx'
 import { Time } from '../../ui/app/Time.tsx'
-import { toast, toastError } from '../../ui/app/toast.ts'
 import { Unnamed } from '../../ui/app/Unnamed.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
@@ -105,17 +102,6 @@ function TokenRow({
   const name = givenName ?? 'unnamed'
   const remove = useCommand('users_DeleteToken', { invalidates: ['users_QueryTokens'] })
 
-  async function deleteToken() {
-    try {
-      await confirmed('Are you sure you want to delete this token?')
-      await remove.mutateAsync({ tokenId })
-      toast(`Token ${name} deleted.`)
-      focusHeading()
-    } catch (error) {
-      toastError('Could not delete the token', error)
-    }
-  }
-
   return (
     <Row>
       <Cell>
@@ -139,12 +125,10 @@ function TokenRow({
         )}
       </Cell>
       <Cell>
-        <IconButton
-          label={`Delete token ${name}`}
-          icon={Trash2}
-          size="sm"
-          busy={remove.isPending}
-          onClick={() => void deleteToken()}
+        <DeleteTokenButton
+          name={name}
+          isDeleting={remove.isPending}
+          onDelete={() => remove.mutateAsync({ tokenId })}
         />
       </Cell>
     </Row>

@@ -1,5 +1,4 @@
 // Written by `npm run gen` from the files log-sentences.ts of the features.
-import type { AuditEvents } from '@muster/actions/client'
 import { accountEvents } from '../../accounts/log-sentences.ts'
 import { certificateEvents } from '../../approvals/log-sentences.ts'
 import { bulkEvents } from '../../bulk/log-sentences.ts'
@@ -8,7 +7,7 @@ import { instanceEvents } from '../../instance/log-sentences.ts'
 import { organizationEvents } from '../../organizations/log-sentences.ts'
 import { projectEvents } from '../../projects/log-sentences.ts'
 import { repositoryEvents } from '../../repositories/log-sentences.ts'
-import type { SentenceRow, WithKnownFields } from './sentence-row.ts'
+import type { LoggedEvents, SentenceRow, WithKnownFields } from './sentence-row.ts'
 
 const rows = {
   ...accountEvents,
@@ -22,7 +21,7 @@ const rows = {
 }
 
 /** Sentences for all audit events, by the name of the event. A missing one does not compile. */
-export const EVENT_SENTENCES = rows satisfies WithKnownFields<typeof rows, AuditEvents> as Record<
+export const EVENT_SENTENCES = rows satisfies WithKnownFields<typeof rows, LoggedEvents> as Record<
   string,
   SentenceRow
 >

@@ -1,4 +1,11 @@
-import type { ActionInput, ActionName, Actions, FeatureActions, FeatureEvents } from '@muster/actions/client'
+import type {
+  ActionInput,
+  ActionName,
+  Actions,
+  AuditEvents,
+  FeatureActions,
+  FeatureEvents,
+} from '@muster/actions/client'
 import type { Said } from './entry.ts'
 import type { Kind } from './kinds.ts'
 
@@ -24,6 +31,9 @@ export type EventSentences<F extends keyof FeatureEvents> = SentenceRows<Feature
  * "could not".
  */
 export type ActionPhrases<F extends keyof FeatureActions> = SentenceRows<LoggedInputs<FeatureActions[F]>>
+
+/** Data of all audit events, by the name of the event. */
+export type LoggedEvents = AuditEvents
 
 /** Inputs of the actions that leave an entry in a log, with the ids of owners that the hub adds, by the name of the action. */
 export type LoggedInputs<Names extends ActionName = ActionName> = {

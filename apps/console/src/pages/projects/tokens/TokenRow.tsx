@@ -1,18 +1,17 @@
 import { Link } from '@tanstack/react-router'
-import { Ban, Clock, Gauge, Trash2 } from 'lucide-react'
+import { Ban, Clock, Gauge } from 'lucide-react'
 import { useCommand } from '../../../api/queries.ts'
 import { useNow } from '../../../lib/app/clock.ts'
-import { confirmed } from '../../../lib/app/confirm.ts'
 import { formatCount } from '../../../lib/app/format.ts'
 import { dateAndMinute } from '../../../lib/app/local-time.ts'
 import { relativeTime } from '../../../lib/app/relative-time.ts'
-import { focusHeading } from '../../../lib/focus-heading.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
+import { DeleteTokenButton } from '../../../ui/app/DeleteTokenButton.tsx'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
 import { Switch } from '../../../ui/app/Switch.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
-import { toast, toastError } from '../../../ui/app/toast.ts'
+import { toastError } from '../../../ui/app/toast.ts'
 import { Unnamed } from '../../../ui/app/Unnamed.tsx'
 import shared from '../../../ui/lazy/second-line.module.css'
 import { ACTIONS, Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
@@ -53,17 +52,6 @@ export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
     ? (setFlags.variables.flags.autoAccept ?? flags.autoAccept)
     : flags.autoAccept
 
-  async function deleteToken() {
-    try {
-      await confirmed('Are you sure you want to delete this token?')
-      await remove.mutateAsync({ tokenId })
-      toast(`Token ${name} deleted.`)
-      focusHeading()
-    } catch (error) {
-      toastError('Could not delete the token', error)
-    }
-  }
-
   return (
     <Row>
       <Cell>
@@ -102,12 +90,10 @@ export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
       </Cell>
       <Cell>
         <IconButton label={`Change limits of ${name}`} icon={Gauge} size="sm" onClick={onLimit} />
-        <IconButton
-          label={`Delete token ${name}`}
-          icon={Trash2}
-          size="sm"
-          busy={remove.isPending}
-          onClick={() => void deleteToken()}
+        <DeleteTokenButton
+          name={name}
+          isDeleting={remove.isPending}
+          onDelete={() => remove.mutateAsync({ tokenId })}
         />
       </Cell>
     </Row>

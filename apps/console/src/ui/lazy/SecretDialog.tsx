@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react'
-import { Alert } from '../../../ui/Alert.tsx'
-import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../../../ui/app/Dialog.tsx'
-import { Button } from '../../../ui/Button.tsx'
-import { Secret } from '../../../ui/lazy/Secret.tsx'
+import { Alert } from '../Alert.tsx'
+import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../app/Dialog.tsx'
+import { Button } from '../Button.tsx'
+import { Secret } from './Secret.tsx'
 
 type SecretDialogProps = {
   title: string
