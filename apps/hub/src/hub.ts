@@ -51,6 +51,7 @@ import { createDeviceServer, createServer } from './platform/http/server.ts'
 import { watchExpiry, watchTls } from './platform/http/tls.ts'
 import type { JobContext } from './platform/jobs/define-job.ts'
 import { type JobQueue, openQueue } from './platform/jobs/queue.ts'
+import { DatabaseShares } from './platform/limits/database-shares.ts'
 import { InputBudgets } from './platform/limits/input-budgets.ts'
 import { LimitReports } from './platform/limits/limit-reports.ts'
 import { PropertyTotals } from './platform/limits/property-totals.ts'
@@ -196,6 +197,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
       onSlow: (text, durationMs) => slowStatements.add(text, durationMs),
     }),
   )
+  const databaseShares = new DatabaseShares(db, config.limits, { lockMs: config.callerLockMs })
   const devices = new DeviceRegistry(right => rights.announce(right))
   const readiness = new Readiness(db)
   if (config.tls) stack.use(watchExpiry(config.tls, readiness, log))
@@ -339,7 +341,10 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   )
   const pipeline = drained(
     summarized(
-      measured(traced(createPipeline({ db, handlers, services, live, limits, log }), tracer), metrics),
+      measured(
+        traced(createPipeline({ db, shares: databaseShares, handlers, services, live, limits, log }), tracer),
+        metrics,
+      ),
       refusals,
     ),
     stack,
@@ -401,6 +406,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     rights,
     limits,
     shares,
+    databaseShares,
     inputs,
     proxy,
     blobs,

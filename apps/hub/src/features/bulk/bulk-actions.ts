@@ -39,12 +39,13 @@ export class BulkActions {
   readonly #rows: DueRows
 
   constructor(options: BulkActionsOptions) {
-    const { db, live, jobs, log } = options
+    const { db, hubDb, live, jobs, log } = options
     this.#options = options
     this.#rows = dueRows<BulkRun, BulkItem, ItemResult>({
       db,
       live,
       jobs,
+      isShare: hubDb !== undefined,
       log,
       table: 'bulk_action',
       key: 'bulk_action_id',

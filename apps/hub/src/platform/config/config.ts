@@ -326,6 +326,11 @@ export type Config = {
   heartbeatMs?: number
   /** Whether connections from this machine count for their address. Tests set it, because all of their clients are on one machine. */
   countsLoopback?: boolean
+  /**
+   * Time for which a statement of a caller waits for a lock, in milliseconds; undefined for the default. Tests lengthen it, because locks
+   * are their slow statements.
+   */
+  callerLockMs?: number
   trustedProxies: string[]
   proxySecret: string | undefined
   /** Domain below which each device has a host name for its web pages; undefined when device pages are off. */

@@ -24,6 +24,8 @@ const SOON_MS = 15_000
 
 /** Items of lists: how they are claimed, processed and stored. Results are maps by the positions of items. */
 type DueRowsOptions<List, Item, Result> = CommandParts & {
+  /** Whether `db` is the share of a caller. Its statements wait for locks only briefly, so an item that meets a lock is left to a job. */
+  isShare?: boolean
   /** Table of the lists. A list is processed from the time in its column `due_at`. */
   table: string
   /** Column with the id of a list. */
@@ -75,6 +77,7 @@ export function dueRows<List, Item extends { position: number }, Result>({
   db,
   live,
   jobs,
+  isShare = false,
   log,
   table,
   key,
@@ -107,7 +110,7 @@ export function dueRows<List, Item extends { position: number }, Result>({
       return await commandTransaction(portion, rows.cause(list), parts)
     } catch (error) {
       // A statement that took too long, or waited for a lock, is due to an item: it is slow, or another transaction holds its rows.
-      const isHeldUp = isCancelled(error) || isLockTimeout(error)
+      const isHeldUp = isCancelled(error) || (isLockTimeout(error) && !isShare)
       // A limit of the caller concerns no item. A job continues with the hub's own share.
       if ((isConnectionError(error) && !isHeldUp) || error instanceof ActionError) throw error
       const [item] = items

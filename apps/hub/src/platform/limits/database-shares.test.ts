@@ -17,9 +17,11 @@ import { createLog } from '../runtime/log.ts'
 import { DatabaseShares } from './database-shares.ts'
 
 const { limits } = loadConfig({})
+/** Settings of a hub whose statements take long while a test holds a lock. By default, calls that meet a lock are repeated. */
+const SLOW = { callerLockMs: 60_000 }
 
 it('leaves connections for others while one person runs more long queries than the pool has connections', async () => {
-  await using hub = await testHub()
+  await using hub = await testHub(SLOW)
   const { owner, organizationId, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId } = device
@@ -91,7 +93,7 @@ describe('S25: while one member starts many slow calls', () => {
     ],
   ])('%s, other tenants, readiness, heartbeats and jobs go on', async (_what, calls, isReported, attack) => {
     const captured = capturedLog()
-    await using hub = await testHub({ heartbeatMs: 500 }, captured.log)
+    await using hub = await testHub({ ...SLOW, heartbeatMs: 500 }, captured.log)
     const member = await hub.fleet()
     await deviceRow(hub, member.projectId)
     const other = await hub.fleet()
@@ -133,7 +135,7 @@ describe('S25: while one member starts many slow calls', () => {
 })
 
 it('S25: gives a person a third of the pool, over all transports, and the rest to others', async () => {
-  await using hub = await testHub()
+  await using hub = await testHub(SLOW)
   const { owner, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId } = device
@@ -170,7 +172,7 @@ it('S25: gives a person a third of the pool, over all transports, and the rest t
 })
 
 it('S25: leaves connections to telemetry and connecting devices while many people wait for a table', async () => {
-  await using hub = await testHub()
+  await using hub = await testHub(SLOW)
   const { owner, organizationId, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId } = device
@@ -231,7 +233,7 @@ it('S25: refuses a call that waits too long for a connection, and names the limi
   const values = { ...limits, 'person-database-connections': 1, 'person-long-queries': 1 }
   const shares = new DatabaseShares(hub.db, values, { waitMs: 50 })
   const personOf = (userId: string) =>
-    shares.of({ actor: 'UserToken', userId, tokenId: 'token', isAdmin: false }, undefined)
+    shares.of({ actor: 'UserToken', userId, tokenId: 'token', isAdmin: false }, undefined, 'test')
   const { promise, resolve: end } = Promise.withResolvers<void>()
   const { signal } = new AbortController()
   const ada = personOf(owner.userId)
@@ -267,7 +269,7 @@ it('S25: refuses a call that waits too long for a connection, and names the limi
 
 it('S25: reads few pages of one person at once while other people call, and does not hold up other calls', async () => {
   const captured = capturedLog()
-  await using hub = await testHub({ limits: { ...limits, 'person-pages': 2 } }, captured.log)
+  await using hub = await testHub({ ...SLOW, limits: { ...limits, 'person-pages': 2 } }, captured.log)
   const { owner, projectId, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId } = device

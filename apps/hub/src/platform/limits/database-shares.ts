@@ -1,8 +1,10 @@
 import { ActionError, type LimitSubject } from '@muster/actions'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
-import { type Db, withPermits } from '../database/client/connection.ts'
+import { type Db, type Tx, withPermits } from '../database/client/connection.ts'
+import { isLockTimeout } from '../database/client/errors.ts'
 import { type Caller, personOf } from '../pipeline/caller.ts'
 import { countedAs } from './counted-address.ts'
+import { add, subtract } from './counts.ts'
 import { LimitReached } from './limit-reached.ts'
 import { type LimitName, type LimitValues, POOL_CONNECTIONS } from './limits.ts'
 import { Turns } from './turns.ts'
@@ -27,6 +29,21 @@ const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 2_000, maxWaitingPer
 
 /** Longest wait of a statement for a connection that its caller may hold, in milliseconds: that for a connection of the pool. */
 const WAIT_MS = 10_000
+/**
+ * Time for which a statement of a caller waits for a lock, in milliseconds. After it, the caller's work gives its connections back and is
+ * repeated. PostgreSQL looks for deadlocks only after 1 s, so a deadlock of two callers ends as two such waits.
+ */
+const LOCK_MS = 250
+/**
+ * Limits of work that is repeated because of a lock. Whatever the number of callers who wait, they hold two connections, while the pool, the
+ * long and the brief queries have more. `waitMs` is the longest wait for a place.
+ */
+const LOCKED = { max: 2, maxPerOwner: 1, maxWaiting: 1_000, maxWaitingPerOwner: 100, waitMs: 10_000 }
+/** Time after which work counts as past its locks and leaves its place to others, in milliseconds. Each of its statements waits for `LOCK_MS`. */
+const PLACE_MS = 1_000
+/** Time after which work is not repeated any more, in milliseconds. With the wait for a place, this is as long as a statement may take. */
+const REPEAT_MS = 20_000
+
 /** Time after which a refused caller should try again, in seconds. */
 const RETRY_AFTER_SECS = 5
 
@@ -49,11 +66,18 @@ export type InPortions = <T, R>(
 /** Access of one call to the database and to the time of this process, within the share of its caller. */
 export type DatabaseShare = {
   /**
-   * Database whose statements wait until the caller holds fewer connections than its limit. Look-ups never wait. Code that has a
-   * connection of this database, such as in a transaction, must not ask it for another one: the connections of a caller could all wait for
-   * each other.
+   * Database whose statements wait until the caller holds fewer connections than its limit, and fail if a lock is held for longer than 250
+   * ms. Look-ups never wait. Code that has a connection of this database, such as in a transaction, must not ask it for another one: the
+   * connections of a caller could all wait for each other.
    */
   db: Db
+  /**
+   * Runs work on `db`, and repeats it while a lock is held, for up to 30 s. Between two times the work holds no connection, so the work must
+   * be one that can be repeated: queries, one statement that writes, or one transaction.
+   */
+  repeatLocked<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
+  /** Runs a transaction on `db`, and repeats it while a lock is held. */
+  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   /** Runs a query that may take until the statement timeout. Throws `RateLimited` after a wait of 10 s. */
   long<Result>(signal: AbortSignal, query: () => Promise<Result>): Promise<Result>
   /** Runs a query that takes at most 2 s. Throws `RateLimited` after a wait of 5 s. */
@@ -66,10 +90,19 @@ export type DatabaseShare = {
   inPortions: InPortions
 }
 
+/** Options of `DatabaseShares`, for tests. */
+export type DatabaseSharesOptions = {
+  /** Longest wait for a connection, and for the start of a long query, in milliseconds; 10 s by default. */
+  waitMs?: number | undefined
+  /** Time for which a statement waits for a lock, in milliseconds; 250 ms by default. */
+  lockMs?: number | undefined
+}
+
 /**
  * Decides what one caller may hold of the connections to the database on this node, over all transports: at most a third of the pool, and
  * of these a few for slow queries. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
- * refused. While several people call, each reads a few pages of lists at once, because a page also takes time of this process. Long lists of
+ * refused. Callers who wait for a lock hold two connections together, whatever their number: the actions that met the lock are repeated in
+ * fair turns, and further calls of the same actions join them. While several people call, each reads a few pages of lists at once, because a page also takes time of this process. Long lists of
  * all callers are converted in turns, too.
  */
 export class DatabaseShares {
@@ -83,12 +116,20 @@ export class DatabaseShares {
   /** Databases of recent callers. Making one for each call would cost 8 us. */
   readonly #dbs = new Map<string, Db>()
   readonly #brief = new FairLimiter(BRIEF_QUERIES)
+  readonly #locked = new FairLimiter(LOCKED)
+  /** Number of calls that wait for a lock, by the name of their action. */
+  readonly #lockedCalls = new Map<string, number>()
   readonly #turns: Turns
+  readonly #lockMs: number
 
-  /** `waitMs` is the longest wait for a connection, and for the start of a long query. */
-  constructor(db: Db, values: LimitValues, { waitMs = WAIT_MS } = {}) {
+  constructor(
+    db: Db,
+    values: LimitValues,
+    { waitMs = WAIT_MS, lockMs = LOCK_MS }: DatabaseSharesOptions = {},
+  ) {
     this.#db = db
     this.#values = values
+    this.#lockMs = lockMs
     this.#pages = new FairLimiter({
       max: Number.POSITIVE_INFINITY,
       maxPerOwner: key => (this.#isAlone(key) ? Number.POSITIVE_INFINITY : values['person-pages']),
@@ -107,12 +148,17 @@ export class DatabaseShares {
     this.#turns = new Turns(waitMs)
   }
 
-  /** Share of the caller of an action. `address` is the client address of a caller without credentials. */
-  of(caller: Caller, address: string | undefined): DatabaseShare {
+  /** Share of the caller of an action, by its name. `address` is the client address of a caller without credentials. */
+  of(caller: Caller, address: string | undefined, action: string): DatabaseShare {
     const owner = ownerOf(caller, address)
     if (owner?.subject.userId !== undefined) this.#noteCall(owner.key)
+    const db = owner ? this.#dbOf(owner) : this.#db
+    const repeatLocked: DatabaseShare['repeatLocked'] = (work, signal) =>
+      owner ? this.#repeatLocked(owner, action, work, signal) : work()
     return {
-      db: owner ? this.#dbOf(owner) : this.#db,
+      db,
+      repeatLocked,
+      transaction: work => repeatLocked(() => db.transaction().execute(work)),
       long: (signal, query) => this.#runLong(owner, signal, query),
       brief: (signal, query) => this.#runBrief(owner, signal, query),
       page: (signal, query) =>
@@ -137,7 +183,7 @@ export class DatabaseShares {
   #dbOf(owner: Owner): Db {
     const kept = this.#dbs.get(owner.key)
     if (kept) return kept
-    const db = withPermits(this.#db, () => this.#enter(owner))
+    const db = withPermits(this.#db, { enter: () => this.#enter(owner), lockMs: this.#lockMs })
     this.#dbs.set(owner.key, db)
     const [oldest] = this.#dbs.keys()
     if (this.#dbs.size > MAX_KEPT) this.#dbs.delete(oldest!)
@@ -153,6 +199,61 @@ export class DatabaseShares {
       if (this.#connections.runningOf(key) >= this.#values[limit]) throw this.#reached(limit, subject)
       throw noConnection()
     }
+  }
+
+  async #repeatLocked<Result>(
+    { key }: Owner,
+    action: string,
+    work: () => Promise<Result>,
+    signal: AbortSignal | undefined,
+  ): Promise<Result> {
+    const endsAtMs = performance.now() + REPEAT_MS
+    let reason: unknown
+    // While calls of this action wait for a lock, a further one would most likely wait for it, too.
+    if (!this.#lockedCalls.has(action))
+      try {
+        return await work()
+      } catch (error) {
+        if (!isLockTimeout(error)) throw error
+        reason = error
+      }
+    for (;;) {
+      using place = await this.#placeOf(key, action, signal, reason)
+      const timer = setTimeout(place.release, PLACE_MS)
+      try {
+        return await work()
+      } catch (error) {
+        if (!isLockTimeout(error) || performance.now() > endsAtMs) throw error
+        reason = error
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+  }
+
+  /** Waits for a place among the work that is repeated. Throws `reason`, the error of the last time, after 10 s. */
+  async #placeOf(
+    owner: string,
+    action: string,
+    signal: AbortSignal | undefined,
+    reason: unknown,
+  ): Promise<Permit> {
+    add(this.#lockedCalls, action)
+    let permit: Permit
+    try {
+      permit = await this.#locked.enter({ owner, signal })
+    } catch (error) {
+      subtract(this.#lockedCalls, action)
+      throw error instanceof LimiterRejection ? (reason ?? lockHeld()) : error
+    }
+    let isReleased = false
+    const release = (): void => {
+      if (isReleased) return
+      isReleased = true
+      subtract(this.#lockedCalls, action)
+      permit.release()
+    }
+    return { release, [Symbol.dispose]: release }
   }
 
   async #runLong<Result>(
@@ -239,6 +340,11 @@ function limitOf(key: string): `${Kind}-database-connections` {
 /** Error for a caller who got no connection because others hold all of them. Its code makes the hub answer 503, as for a full pool. */
 function noConnection(): Error {
   return Object.assign(new Error('All connections to the database are in use.'), { code: '53300' })
+}
+
+/** Error for a call that joined others which wait for a lock, and got no turn. Its code is that of a wait that took too long. */
+function lockHeld(): Error {
+  return Object.assign(new Error('A lock in the database is held for too long.'), { code: '55P03' })
 }
 
 function tooMany(message: string): ActionError {

@@ -38,7 +38,7 @@ const OWN_LIMITS = {
     default: 3,
     max: POOL_CONNECTIONS,
     meaning:
-      'Connections to the database that all calls of a person hold at once on one node, of the 11 in its pool. Further statements wait for up to 10 s, then their calls are refused.',
+      'Connections to the database that all calls of a person hold at once on one node, of the 11 in its pool. Further statements wait for up to 10 s, then their calls are refused. All callers who wait for a lock hold two connections together.',
   },
   'person-pages': {
     scope: 'person',

@@ -1,6 +1,6 @@
 import type { Scope } from '../access/scope.ts'
 import type { Db } from '../database/client/connection.ts'
-import type { InPortions } from '../limits/database-shares.ts'
+import type { DatabaseShare, InPortions } from '../limits/database-shares.ts'
 import type { Caller, DeviceCaller } from './caller.ts'
 import type { CommandTransaction } from './command-transaction.ts'
 import type { Services } from './services.ts'
@@ -48,4 +48,9 @@ export type CommandContext = CommonContext &
   }
 
 /** Context of telemetry that the device itself reports. For other callers, the same action runs as a command. */
-export type TelemetryContext = CommonContext & { db: Db; caller: DeviceCaller }
+export type TelemetryContext = CommonContext & {
+  db: Db
+  /** Runs a transaction within the share of the device. */
+  transaction: DatabaseShare['transaction']
+  caller: DeviceCaller
+}

@@ -36,7 +36,14 @@ export type CommandTransaction = {
 }
 
 /** Parts of the hub that a command transaction uses. */
-export type CommandParts = { db: Db; live: Pick<LiveHub, 'changed'>; jobs: Jobs; log: Logger }
+export type CommandParts = {
+  db: Db
+  /** Runs a transaction of a caller, who has a share of the database (`DatabaseShare`). It may repeat its work. */
+  transaction?: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>
+  live: Pick<LiveHub, 'changed'>
+  jobs: Jobs
+  log: Logger
+}
 
 /**
  * Runs `work` in a transaction of its own, with its audit events, and then the effects of that transaction: notices to open consoles, queued
@@ -47,7 +54,7 @@ export type CommandParts = { db: Db; live: Pick<LiveHub, 'changed'>; jobs: Jobs;
 export async function commandTransaction<Result>(
   work: (transaction: CommandTransaction) => Promise<Result>,
   cause: Cause,
-  { db, live, jobs, log }: CommandParts,
+  { db, transaction = work => db.transaction().execute(work), live, jobs, log }: CommandParts,
   hasCommitted: () => Promise<boolean> = async () => false,
 ): Promise<Result> {
   const { scope } = cause
@@ -56,7 +63,9 @@ export async function commandTransaction<Result>(
     /** Result of the attempt. Set when only the commit remains. */
     let done: { result: Result } | undefined
     try {
-      await db.transaction().execute(async tx => {
+      await transaction(async tx => {
+        effects.length = 0
+        done = undefined
         const emitEach = async <E extends keyof AuditEvents>(
           event: E,
           of: readonly EventData<E>[],

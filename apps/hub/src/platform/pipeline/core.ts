@@ -4,6 +4,7 @@ import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { Readiness } from '../database/server/readiness.ts'
+import type { DatabaseShares } from '../limits/database-shares.ts'
 import type { InputBudgets } from '../limits/input-budgets.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import type { Shares } from '../limits/shares.ts'
@@ -26,6 +27,8 @@ export interface Core {
   limits: RateLimits
   /** Counts the connections and file descriptors that callers hold on this node. */
   shares: Shares
+  /** Decides what callers may hold of the connections to the database. */
+  databaseShares: DatabaseShares
   /** Bounds the memory of large inputs that have arrived in part. */
   inputs: InputBudgets
   /** Stores the files of repositories. `blobUrls` signs the hub's own URLs of those files. */

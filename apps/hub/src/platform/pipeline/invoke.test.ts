@@ -46,9 +46,10 @@ beforeEach(async () => {
 
 /** A pipeline that uses the hub's services and replaces some handlers. */
 function pipelineWith(replaced: Partial<Handlers>): Pipeline {
-  const { db, live, limits, services } = hub
+  const { db, databaseShares, live, limits, services } = hub
   return createPipeline({
     db,
+    shares: databaseShares,
     live,
     log: captured.log,
     handlers: { ...handlers, ...replaced },

@@ -26,9 +26,9 @@ import {
 } from '../audit/actions.ts'
 import type { Origin } from '../audit/facts.ts'
 import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
-import type { Db } from '../database/client/connection.ts'
+import { type Db, select } from '../database/client/connection.ts'
 import { retryWhileUnavailable } from '../database/client/retry-while-unavailable.ts'
-import { type DatabaseShare, DatabaseShares } from '../limits/database-shares.ts'
+import type { DatabaseShare, DatabaseShares } from '../limits/database-shares.ts'
 import { LimitReached } from '../limits/limit-reached.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import { RefusedCommands } from '../limits/refused-commands.ts'
@@ -45,6 +45,7 @@ import type { Services } from './services.ts'
 
 type PipelineOptions = {
   db: Db
+  shares: DatabaseShares
   handlers: Handlers
   services: Services
   live: LiveHub
@@ -108,7 +109,15 @@ export type Pipeline = {
  * Creates the pipeline. Steps of a command: find the action, parse the input, apply rate limits, open the audit row, authorize,
  * run the handler, commit, run the effects, such as notices to consoles. Nothing leaves the process before the commit.
  */
-export function createPipeline({ db, handlers, services, live, limits, log }: PipelineOptions): Pipeline {
+export function createPipeline({
+  db,
+  shares,
+  handlers,
+  services,
+  live,
+  limits,
+  log,
+}: PipelineOptions): Pipeline {
   /**
    * Audit rows that could not be closed because the database was unavailable. Closing is retried; otherwise the rows would stay
    * `Pending` until the next start.
@@ -127,7 +136,6 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
 
   const afterAnswers = new InFlight()
   let countAfterAnswers = 0
-  const shares = new DatabaseShares(db, services.limits)
   const refusedCommands = new RefusedCommands(services.limits, limits)
   const refusedInputs = new RefusedInputs(limits)
 
@@ -197,7 +205,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       requestId,
       origin,
     }
-    const share = shares.of(caller, origin.address)
+    const share = shares.of(caller, origin.address, name)
     const call: CommandCall = { share, action, entry, input, inputText, onOwnerProved, signal }
     // The output of a command is checked in its transaction.
     if (action.kind === 'command') return stringify(await runCommand(handlers[name] as CommandRun, call))
@@ -208,7 +216,11 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       }
       if (caller.actor !== 'Device') return stringify(await runCommand(run.byOthers, call))
       const { scope } = await authorize(db, caller, action.permission, input)
-      const output = await run.byDevice({ caller, scope, services, inputText, db }, input)
+      const { transaction } = share
+      const output = await run.byDevice(
+        { caller, scope, services, inputText, db: share.db, transaction },
+        input,
+      )
       return outputText(action.output, output, share.inPortions)
     }
     const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
@@ -223,14 +235,16 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
         ),
         share.inPortions,
       )
-    if (action.kind === 'preference') return answer()
-    let output: string
-    if (action.cost === 'brief') output = await share.brief(signal, answer)
-    else if (isScan(action, input, caller)) output = await share.long(signal, answer)
-    else output = PAGES.has(name) ? await share.page(signal, answer) : await answer()
+    if (action.kind === 'preference') return share.repeatLocked(answer)
+    // A query that waits for a lock is no long or brief query meanwhile.
+    const output = await share.repeatLocked(() => {
+      if (action.cost === 'brief') return share.brief(signal, answer)
+      if (isScan(action, input, caller)) return share.long(signal, answer)
+      return PAGES.has(name) ? share.page(signal, answer) : answer()
+    }, signal)
     if (asInstanceAdmin) {
       const ids = Object.fromEntries(Object.entries(input).filter(([key]) => key.endsWith('Id')))
-      await recordAuditAction(share.db, { ...entry, data: ids }, 'Succeeded')
+      await share.repeatLocked(() => recordAuditAction(share.db, { ...entry, data: ids }, 'Succeeded'))
     }
     return output
   }
@@ -255,20 +269,21 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
           throw error instanceof ActionError && !error.issues ? counted.reached : error
         })
       : undefined
-    const actionId = await openAuditAction(share.db, entry)
+    const actionId = await share.repeatLocked(() => openAuditAction(share.db, entry))
     try {
       authorization = admitted ?? (await admit())
       await counted.passed()
     } catch (error) {
       // `Rejected` means a missing permission, so a permission check that failed for another reason gets another status.
       const status = error instanceof ActionError ? 'Rejected' : expectedError(error) ? 'Failed' : 'Panicked'
-      await close(actionId, status, { reason: reasonOf(error), scope: scopeOfRefusal(error, authorization) })
+      const ending = { reason: reasonOf(error), scope: scopeOfRefusal(error, authorization) }
+      await close(share.db, actionId, status, ending)
       throw error
     }
     const { scope } = authorization
     const logged = scopeOfFailure(action, authorization)
     const cause = { caller, scope, origin, actionId }
-    const parts = { db: share.db, live, jobs: services.jobs, log }
+    const parts = { db: share.db, transaction: share.transaction, live, jobs: services.jobs, log }
     /** Does each work in a transaction of its own, after the transport has written the answer. */
     const doAfterAnswer = async (works: readonly AfterAnswer[]): Promise<void> => {
       for (const work of works) {
@@ -284,17 +299,13 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       }
     }
     try {
-      const prepare = async (prepared: Prepared): Promise<Write> =>
-        prepared.prepare(
-          { caller, scope, services, inputText, db: share.db, inPortions: share.inPortions, signal },
-          input,
-        )
-      const write =
-        typeof run === 'function'
-          ? run
-          : isScan(action, input, caller)
-            ? await share.long(signal, () => prepare(run))
-            : await prepare(run)
+      const prepare = async ({ prepare }: Prepared): Promise<Write> => {
+        const context = { caller, scope, services, inputText, db: share.db, inPortions: share.inPortions }
+        const prepared = (): Promise<Write> => prepare({ ...context, signal }, input)
+        const isLong = isScan(action, input, caller)
+        return share.repeatLocked(() => (isLong ? share.long(signal, prepared) : prepared()), signal)
+      }
+      const write = typeof run === 'function' ? run : await prepare(run)
       // The caller may have lost the permission while `prepare` ran, so the permission is checked again.
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       let later: AfterAnswer[] = []
@@ -330,7 +341,7 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
       await doAfterAnswer(later)
       return output
     } catch (error) {
-      await close(actionId, expectedError(error) ? 'Failed' : 'Panicked', {
+      await close(share.db, actionId, expectedError(error) ? 'Failed' : 'Panicked', {
         reason: reasonOf(error),
         scope: logged,
       })
@@ -349,11 +360,11 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     const { currentPassword } = input
     if (typeof currentPassword === 'string') {
       await limits.take('current password', person.userId)
-      const user = await db
-        .selectFrom('user')
-        .where('user_id', '=', person.userId)
-        .select('password_hash')
-        .executeTakeFirst()
+      const [user] = await select<{ password_hash: string | null }>(
+        db,
+        'select password_hash from "user" where user_id = $1',
+        [person.userId],
+      )
       if (!(await services.passwords.verify(currentPassword, user?.password_hash)))
         throw needsPassword('The current password is wrong.')
       await limits.giveBack('current password', person.userId)
@@ -379,9 +390,11 @@ export function createPipeline({ db, handlers, services, live, limits, log }: Pi
     }
   }
 
-  /** Closes an audit row after the rollback. While the database is unavailable, closing is retried in the background. */
-  async function close(actionId: string, status: FinalStatus, ending: Ending): Promise<void> {
-    await closeAuditAction(db, actionId, status, ending).catch(() => {
+  /**
+   * Closes an audit row after the rollback. While the database is unavailable, or a lock is held, closing is retried in the background.
+   */
+  async function close(ofCaller: Db, actionId: string, status: FinalStatus, ending: Ending): Promise<void> {
+    await closeAuditAction(ofCaller, actionId, status, ending).catch(() => {
       // If this process ends first, `sweepOrphanedActions` closes the row as `Panicked`.
       unclosedAuditRows
         .add({ actionId, status, ending })

@@ -3,8 +3,8 @@ import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Deletes a property. A call by the device is telemetry; any other call is an audited command. */
 export const devices_RemoveProperty = handler('devices_RemoveProperty', {
-  async byDevice({ caller, services, db }, { deviceId, name }) {
-    const wasThere = await db.transaction().execute(tx => removeProperty(tx, caller, deviceId, name))
+  async byDevice({ caller, services, transaction }, { deviceId, name }) {
+    const wasThere = await transaction(tx => removeProperty(tx, caller, deviceId, name))
     if (wasThere) services.ingest.changed('properties', caller)
     if (wasThere && isShownInLists(name)) services.ingest.changed('devices', caller)
     return { result: wasThere ? ('Removed' as const) : ('NotFound' as const) }

@@ -7,14 +7,14 @@ import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Creates or replaces a property. A call by the device is telemetry; any other call is an audited command. */
 export const devices_SetProperty = handler('devices_SetProperty', {
-  async byDevice({ caller, services, inputText, db }, input) {
+  async byDevice({ caller, services, inputText, transaction }, input) {
     if (input.protected !== undefined)
       throw new ActionError('Forbidden', 'Only people set whether a property is protected.')
     const { text, sizeBytes } = sentValue(inputText)
     if (input.expectedVersion !== undefined) {
       const { writeBudgets, propertyTotals } = services
       writeBudgets.take(caller, { kind: 'property', sizes: [sizeBytes] })
-      const result = await db.transaction().execute(async tx => {
+      const result = await transaction(async tx => {
         await propertyTotals.check(tx, { subject: caller, name: input.name, sizeBytes })
         return writeProperty(tx, caller, { ...input, text })
       })

@@ -125,6 +125,8 @@ export function openDatabase(
       preparing.closeWithoutTraffic(silentMs)
       if (onSlow) preparing.watchSlow(SLOW_MS, onSlow)
     })
+    // The user before may have limited the waits for locks.
+    pool.on('acquire', client => limitLockWaits(client, 0))
     pool.on('remove', client => clients.delete(client))
     return pool
   }
@@ -166,8 +168,11 @@ export function openDatabase(
   return { db, pool, heartbeat, jobQueue, [Symbol.asyncDispose]: close }
 }
 
-/** Waits until its caller may hold one more connection of the pool, and resolves to the permit. */
-type Enter = () => Promise<{ release(): void }>
+/**
+ * `enter` waits until a caller may hold one more connection of the pool, and resolves to the permit. Statements wait for a lock for at most
+ * `lockMs` milliseconds, then fail.
+ */
+type PermitOptions = { enter: () => Promise<{ release(): void }>; lockMs: number }
 
 /** Kysely on the pool, together with the shared connection for look-ups. */
 class HubKysely extends Kysely<Tables> {
@@ -186,8 +191,8 @@ class HubKysely extends Kysely<Tables> {
     })
   }
 
-  withPermits(enter: Enter): HubKysely {
-    return new HubKysely(poolWithPermits(this.#pool, enter), this.lookUps)
+  withPermits(options: PermitOptions): HubKysely {
+    return new HubKysely(poolWithPermits(this.#pool, options), this.lookUps)
   }
 
   override async destroy(): Promise<void> {
@@ -248,7 +253,7 @@ class PermittedClient {
  * Takes a permit for each connection of a pool, for as long as the connection is used. Each client is wrapped only once, because Kysely
  * keeps data about each client that it gets.
  */
-function poolWithPermits(pool: PostgresPool, enter: Enter): PostgresPool {
+function poolWithPermits(pool: PostgresPool, { enter, lockMs }: PermitOptions): PostgresPool {
   const wrapped = new WeakMap<PostgresPoolClient, PermittedClient>()
   return {
     options: pool.options,
@@ -259,6 +264,7 @@ function poolWithPermits(pool: PostgresPool, enter: Enter): PostgresPool {
         const own = wrapped.get(client) ?? new PermittedClient(client)
         wrapped.set(client, own)
         own.permit = permit
+        limitLockWaits(client, lockMs)
         return own as unknown as PostgresPoolClient
       } catch (error) {
         permit.release()
@@ -269,9 +275,17 @@ function poolWithPermits(pool: PostgresPool, enter: Enter): PostgresPool {
   }
 }
 
-/** Returns the database with a permit for each connection of the pool that its statements and transactions use. */
-export function withPermits(db: Db, enter: Enter): Db {
-  if (db instanceof HubKysely) return db.withPermits(enter)
+/** Limits the waits for locks of a client of the pool, whose type does not know this method. */
+function limitLockWaits(client: object, ms: number): void {
+  ;(client as PreparingClient).limitLockWaits(ms)
+}
+
+/**
+ * Returns the database with a permit for each connection of the pool that its statements and transactions use, and with a limit of their
+ * waits for locks.
+ */
+export function withPermits(db: Db, options: PermitOptions): Db {
+  if (db instanceof HubKysely) return db.withPermits(options)
   throw new Error('Permits were given to a transaction, expected the database outside of it.')
 }
 

@@ -71,6 +71,9 @@ export class PreparingClient extends pg.Client {
   readonly #names: StatementNames
   readonly #tracer: Pick<Tracer, 'statement'> | undefined
   #slow: { ms: number; report: (text: string, durationMs: number) => void } | undefined
+  /** `lock_timeout` of the session as this class has set it, and the one for the next statement. */
+  #lockMs = 0
+  #nextLockMs = 0
 
   constructor(
     config: pg.ClientConfig & { names: StatementNames; tracer?: Pick<Tracer, 'statement'> | undefined },
@@ -98,6 +101,11 @@ export class PreparingClient extends pg.Client {
       // which is sent next.
       super.query('discard plans', () => {})
     }
+    if (this.#lockMs !== this.#nextLockMs) {
+      this.#lockMs = this.#nextLockMs
+      // If this fails, the connection is broken, and the caller's statement fails as well.
+      super.query(`set lock_timeout = ${this.#lockMs}`, () => {})
+    }
     const statement: Statement = typeof config === 'string' ? { text: config, values } : config
     this.#hasTimeout = statement.timeout !== 'none'
     const name = statement.name === undefined ? this.#names.nameOf(statement) : undefined
@@ -118,6 +126,14 @@ export class PreparingClient extends pg.Client {
     const answer = super.query(sent, sentValues)
     answer?.then(() => ended(), ended)
     return answer
+  }
+
+  /**
+   * Lets the next statements wait for a lock for at most `ms` milliseconds, or without a limit for 0. Must not be called in a transaction.
+   * The setting is sent with the next statement, and only if it changes.
+   */
+  limitLockWaits(ms: number): void {
+    this.#nextLockMs = ms
   }
 
   /** Calls `report` with the text of each statement that takes `ms` milliseconds or longer. */
