@@ -190,6 +190,27 @@ describe('D2: the source of a fingerprint', () => {
     expect(await both()).toEqual(first)
   })
 
+  it('D2: stays while one of several adapters is left, and changes where all are others', async () => {
+    const adapter = (net: string, address: string): Files => ({
+      [`sys/class/net/${net}/device/id`]: '',
+      [`sys/class/net/${net}/type`]: '1',
+      [`sys/class/net/${net}/addr_assign_type`]: '0',
+      [`sys/class/net/${net}/address`]: `${address}\n`,
+    })
+    const built = adapter('wlan0', '52:54:00:00:00:02')
+    await using here = await machine(adapter('eth0', '52:54:00:00:00:01'), built)
+    const both = async () => [await here.fingerprint(), await here.script()]
+    const first = await both()
+    await here.become(built)
+    expect(await both()).toEqual(first)
+    await here.become(built, adapter('eth0', '52:54:00:00:00:03'))
+    expect(await both()).toEqual(first)
+    await here.become(adapter('eth0', '52:54:00:00:00:03'), adapter('wlan0', '52:54:00:00:00:04'))
+    const other = await both()
+    expect(other[0]).not.toBe(first[0])
+    expect(other[1]).not.toBe(first[1])
+  })
+
   it('is not a machine id in memory: each start of a read-only root is the same device', async () => {
     await using here = await machine({ 'proc/self/mounts': IN_MEMORY, 'etc/machine-id': `${MACHINE_ID}\n` })
     const both = async () => [await here.fingerprint(), await here.script()]

@@ -9,10 +9,11 @@ import { pickSource, SOURCES, type Source, valuesOf } from './machine-sources.ts
 
 /**
  * Identity of a device in its data folder. `source` names what identifies the machine, and `value` is what it said when the folder was
- * made. Without a source the folder is of an earlier version, which always took the machine id. `machineId` is random, for a machine
+ * made. `others` are further values of that time, such as the addresses of other network adapters: one that is still there shows that the
+ * machine is the same. Without a source the folder is of an earlier version, which always took the machine id. `machineId` is random, for a machine
  * without any source.
  */
-type Identity = { salt: string; machineId?: string; source?: Source; value?: string }
+type Identity = { salt: string; machineId?: string; source?: Source; value?: string; others?: string[] }
 
 /**
  * The fingerprint of a device without a fingerprint script: something that its machine has, salted with random bytes stored in the data
@@ -40,9 +41,11 @@ async function machineValue(identity: Identity, path: string, root: string): Pro
   if (identity.machineId !== undefined) return identity.machineId
   if (identity.source !== undefined && identity.value !== undefined) {
     const values = await valuesOf(identity.source, root)
-    // On another machine, such as one with a copy of this disk, the source has other values. A value that cannot be read is no other
-    // machine.
-    return values.length === 0 || values.includes(identity.value) ? identity.value : values[0]!
+    // On another machine, such as one with a copy of this disk, the source has only other values. A network adapter that is absent at this
+    // start, or a value that cannot be read, is no other machine.
+    const known = [identity.value, ...(identity.others ?? [])]
+    const isSame = values.length === 0 || values.some(value => known.includes(value))
+    return isSame ? identity.value : values[0]!
   }
   const machineIdPath = join(root, 'etc/machine-id')
   const machineId = await readMachineId(machineIdPath)
@@ -72,11 +75,19 @@ async function readIdentity(path: string): Promise<Identity | undefined> {
   const text = await readIfThere(path)
   if (text === undefined) return undefined
   try {
-    const { salt, machineId, source, value } = JSON.parse(text) as Record<keyof Identity, unknown>
+    const { salt, machineId, source, value, others } = JSON.parse(text) as Record<keyof Identity, unknown>
     const hasSource = source === undefined || SOURCES.some(one => one === source)
     const hasValue = value === undefined || (typeof value === 'string' && value !== '')
+    const hasOthers =
+      others === undefined || (Array.isArray(others) && others.every(other => typeof other === 'string'))
     const needsValue = source !== undefined && source !== 'machine-id'
-    if (isHex(salt, 64) && (machineId === undefined || isHex(machineId, 32)) && hasSource && hasValue) {
+    if (
+      isHex(salt, 64) &&
+      (machineId === undefined || isHex(machineId, 32)) &&
+      hasSource &&
+      hasValue &&
+      hasOthers
+    ) {
       if (!needsValue || value !== undefined) return JSON.parse(text) as Identity
     }
   } catch {

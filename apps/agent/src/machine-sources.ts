@@ -52,11 +52,13 @@ export async function valuesOf(source: Source, root = '/'): Promise<string[]> {
   })
 }
 
-/** The first source that has a value, with its first value; undefined if there is none. */
-export async function pickSource(root = '/'): Promise<{ source: Source; value: string } | undefined> {
+/** The first source that has a value, with its first value and its others; undefined if there is none. */
+export async function pickSource(
+  root = '/',
+): Promise<{ source: Source; value: string; others?: string[] } | undefined> {
   for (const source of SOURCES) {
-    const [value] = await valuesOf(source, root)
-    if (value !== undefined) return { source, value }
+    const [value, ...others] = await valuesOf(source, root)
+    if (value !== undefined) return { source, value, ...(others.length > 0 && { others }) }
   }
   return undefined
 }
