@@ -12,6 +12,8 @@ const DEVICES = 10_000
 /** Devices with a large property, and its size in bytes. */
 const LARGE_DEVICES = 1_000
 const LARGE_BYTES = 60 * 1024
+/** People who wait for a locked table together. */
+const WAITING_PEOPLE = 12
 /** Commands of the other tenant. */
 const COMMANDS_PER_SEC = 20
 
@@ -19,14 +21,19 @@ const COMMANDS_PER_SEC = 20
 type DatabaseAttack = {
   url: string
   cookie: string
+  /** Cookies of further members. */
+  others: string[]
   projectId: string
+  deviceId: string
+  /** Locks the table of properties during a round. */
+  lock: () => Promise<unknown>
   run: DatabaseRun
   isOver: () => boolean
 }
 /** Number of calls that the hub answered and refused, with the message of the first refusal. */
 type DatabaseRun = { answered: number; refused: number; refusal?: string }
 
-/** Attacks with which one person takes the database from all tenants, by kind. */
+/** Attacks with which a person, or several together, take the database from all tenants, by kind. */
 const DATABASE_KINDS = {
   'previews deletions with eight conditions on a property of 60 KB': attack =>
     inParallel(attack, 24, 'devices_CreateBulkDeletion', ({ projectId }) => {
@@ -51,6 +58,17 @@ const DATABASE_KINDS = {
     inParallel(attack, 12, 'projects_QueryDevices', ({ projectId }) => ({ projectId, limit: 500 })),
   'reads pages of 50 devices over 60 connections': attack =>
     inParallel(attack, 60, 'projects_QueryDevices', ({ projectId }) => ({ projectId, limit: 50 })),
+  'waits with 11 others for a locked table': async attack => {
+    const locked = attack.lock()
+    const people = [attack.cookie, ...attack.others].map(cookie => ({ ...attack, cookie }))
+    await Promise.all(
+      people.flatMap(one => [
+        inParallel(one, 4, 'devices_QueryProperties', ({ deviceId }) => ({ deviceId, limit: 10 })),
+        inParallel(one, 4, 'devices_SetProperty', ({ deviceId }) => ({ deviceId, name: 'n', value: 1 })),
+      ]),
+    )
+    await locked
+  },
 } satisfies Record<string, (attack: DatabaseAttack) => Promise<void>>
 
 /** Eight paths of columns with as many parts. */
@@ -106,7 +124,9 @@ export async function hostileDatabase(part = ''): Promise<void> {
     let unready = 0
     for (let round = 0; round < ROUNDS; round++) {
       let isOver = false
-      const attack = start({ ...member, url: hub.url, run, isOver: () => isOver })
+      const lock = (): Promise<unknown> =>
+        hub.query(`begin; lock table device_property; select pg_sleep(${SECS}); rollback`)
+      const attack = start({ ...member, url: hub.url, lock, run, isOver: () => isOver })
       const measured = ask<HttpRun>(client, load)
       for (let secs = 0; secs < SECS; secs++) {
         await new Promise(done => setTimeout(done, 1_000))
@@ -136,15 +156,18 @@ export async function hostileDatabase(part = ''): Promise<void> {
   client.disconnect()
 }
 
-/** Makes a second person with an organization of many devices, and a command of the first person in an organization of their own. */
+/** Makes people with an organization of many devices, and a command of the first person of the hub in an organization of their own. */
 async function prepare(hub: BenchHub) {
   const cookie = await signIn(hub)
-  const email = 'member@bench.example'
-  await hub.query(
-    `insert into "user" (user_id, email, password_hash, is_admin) select $1, $2, password_hash, false from "user" limit 1`,
-    [newId('u'), email],
-  )
-  const memberCookie = await signIn({ ...hub, signIn: { ...hub.signIn, email } })
+  const newPerson = async (name: string): Promise<{ userId: string; cookie: string }> => {
+    const [userId, email] = [newId('u'), `${name}@bench.example`]
+    await hub.query(
+      `insert into "user" (user_id, email, password_hash, is_admin) select $1, $2, password_hash, false from "user" limit 1`,
+      [userId, email],
+    )
+    return { userId, cookie: await signIn({ ...hub, signIn: { ...hub.signIn, email } }) }
+  }
+  const { cookie: memberCookie } = await newPerson('member')
   const invoke = async (caller: string, action: string, input: object): Promise<Record<string, string>> => {
     const { path, headers, body } = requestTo(hub, `/api/v1/actions/invoke/${action}`, input, caller)
     const response = await fetch(hub.url + path, {
@@ -157,7 +180,17 @@ async function prepare(hub: BenchHub) {
   }
   const { organizationId } = await invoke(memberCookie, 'organizations_Create', { name: 'Hostile' })
   const { projectId } = await invoke(memberCookie, 'projects_Create', { organizationId, name: 'Hostile' })
+  const others: string[] = []
+  for (let count = 1; count < WAITING_PEOPLE; count++) {
+    const other = await newPerson(`member-${count}`)
+    await hub.query('insert into organization_member (organization_id, user_id) values ($1, $2)', [
+      organizationId,
+      other.userId,
+    ])
+    others.push(other.cookie)
+  }
   await seedDevices(hub, projectId!, DEVICES)
+  const [device] = await hub.query('select device_id from device where project_id = $1 limit 1', [projectId])
   await hub.query(
     `insert into device_property (device_id, name, value, value_json)
      select d.device_id, 'large', to_json(t.text), to_jsonb(t.text)
@@ -168,7 +201,12 @@ async function prepare(hub: BenchHub) {
   const own = await invoke(cookie, 'organizations_Create', { name: 'Other' })
   const rename = { organizationId: own.organizationId, name: 'Other' }
   return {
-    member: { cookie: memberCookie, projectId: projectId! },
+    member: {
+      cookie: memberCookie,
+      others,
+      projectId: projectId!,
+      deviceId: device!.device_id as string,
+    },
     commands: requestTo(hub, '/api/v1/actions/invoke/organizations_SetName', rename, cookie),
   }
 }
